@@ -1,0 +1,45 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { UserError } from "../base/errors.ts";
+import { ProtoReader, ProtoWriter } from "./protobuf.ts";
+
+describe("protobuf wire format", () => {
+  it("reads back what it wrote", () => {
+    const integer = fc.maxSafeInteger();
+    fc.assert(
+      fc.property(integer, fc.string(), fc.float({ noNaN: true }), fc.array(integer), (n, text, x, list) => {
+        const bytes = new ProtoWriter()
+          .integer(1, n)
+          .string(2, text)
+          .float(3, x)
+          .packed(4, list)
+          .message(5, (inner) => inner.double(1, n))
+          .finish();
+        const reader = new ProtoReader(bytes, "test");
+        const next = () => reader.tag();
+        expect([next().field, reader.integer()]).toEqual([1, n]);
+        expect([next().field, reader.string()]).toEqual([2, text.toWellFormed()]);
+        expect([next().field, reader.float()]).toEqual([3, x]);
+        expect(reader.integers(next().wire)).toEqual(list);
+        next();
+        const inner = reader.message();
+        inner.tag();
+        expect(inner.double()).toBe(n);
+        expect(reader.done).toBe(true);
+      }),
+    );
+  });
+
+  it("answers random bytes with a UserError or an end, never another failure", () => {
+    fc.assert(
+      fc.property(fc.uint8Array({ maxLength: 60 }), (bytes) => {
+        const reader = new ProtoReader(bytes, "noise");
+        try {
+          while (!reader.done) reader.skip(reader.tag().wire);
+        } catch (error) {
+          expect(error).toBeInstanceOf(UserError);
+        }
+      }),
+    );
+  });
+});

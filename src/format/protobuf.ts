@@ -25,7 +25,10 @@ export class ProtoWriter {
   }
 
   #varint(value: number): void {
-    if (value < 0) return this.#negativeVarint(value);
+    if (value < 0) {
+      this.#negativeVarint(value);
+      return;
+    }
     this.#reserve(10);
     while (value > 127) {
       this.#bytes[this.#length++] = (value % 128) | 128;

@@ -1,0 +1,4 @@
+/** The list of commands. Each file in commands/ adds one to the program and loads what it needs only when it runs. */
+import type { Command } from "commander";
+
+export const commands: readonly ((program: Command) => void)[] = [];

@@ -1,0 +1,43 @@
+#!/usr/bin/env node
+/** The `layerwise` command: collects the commands, runs one, and turns errors into one line and an exit code. */
+import { Command, CommanderError } from "commander";
+import { messageOf, UserError } from "../base/errors.ts";
+import { commands } from "./commands.ts";
+
+/** Output that nobody reads any more (`… | head`) ends the program quietly. */
+function quietOnClosedPipe(): void {
+  for (const stream of [process.stdout, process.stderr]) {
+    stream.on("error", (error: NodeJS.ErrnoException) => {
+      if (error.code === "EPIPE") process.exit(0);
+      throw error;
+    });
+  }
+}
+
+function build(): Command {
+  const program = new Command("layerwise")
+    .description("Transformers that choose their own layers: share, search and adapt depth.")
+    .showSuggestionAfterError()
+    .exitOverride();
+  for (const add of commands) add(program);
+  for (const command of program.commands) command.exitOverride();
+  return program;
+}
+
+async function main(): Promise<void> {
+  quietOnClosedPipe();
+  try {
+    await build().parseAsync();
+  } catch (error) {
+    if (error instanceof CommanderError) process.exitCode = error.exitCode === 0 ? 0 : 2;
+    else if (error instanceof UserError) fail(error.message, error.exitCode);
+    else fail(process.env.LAYERWISE_DEBUG ? String((error as Error)?.stack) : messageOf(error), 1);
+  }
+}
+
+function fail(message: string, exitCode: number): void {
+  process.stderr.write(`layerwise: ${message}\n`);
+  process.exitCode = exitCode;
+}
+
+await main();

@@ -1,0 +1,24 @@
+import { describe, expect, it } from "vitest";
+import { formatNumber, table } from "./table.ts";
+
+describe("tables", () => {
+  it("align numbers to the right and text to the left", () => {
+    const rows = [
+      { split: "train", tokens: 2982265 },
+      { split: "valid", tokens: 314913 },
+    ];
+    expect(table(rows)).toBe("split     tokens\ntrain  2,982,265\nvalid    314,913");
+  });
+
+  it("take headings and show missing cells as a dash", () => {
+    expect(table([{ a: "x" }], [{ key: "a", title: "name" }, { key: "b" }])).toBe("name  b\nx     –");
+  });
+
+  it("have only headings when there are no rows", () => {
+    expect(table([], ["a", "b"])).toBe("a  b");
+  });
+
+  it("round to the digits asked for", () => {
+    expect(formatNumber(1.23456, 2)).toBe("1.23");
+  });
+});

@@ -1,0 +1,97 @@
+/** The arena: one WebAssembly.Memory, sized up front, that holds weights, gradients, moments and masks at 64-byte alignment. */
+import { reject } from "../base/errors.ts";
+import { Wasm, type WasmMemory } from "./wasm.ts";
+
+/** Every tensor starts at a multiple of this: ONNX Runtime's reductions change bits with the alignment of their input. */
+export const ALIGNMENT = 64;
+const PAGE = 65_536;
+/** Addresses are 32 bits wide. */
+const MAX_BYTES = 65_536 * PAGE;
+
+/** What an arena lays out and kernels work on. */
+export type ArenaView = Float32Array | Int32Array | Uint8Array;
+
+/** Bytes an arena needs for tensors of these lengths, in elements of four bytes (float32, int32). */
+export function arenaBytes(lengths: Iterable<number>): number {
+  let bytes = 0;
+  for (const length of lengths) bytes += aligned(4 * length);
+  return bytes;
+}
+
+function aligned(bytes: number): number {
+  return Math.ceil(bytes / ALIGNMENT) * ALIGNMENT;
+}
+
+/** Memory for tensors that ONNX Runtime and the kernels share. It never grows (growing would detach every view) and frees nothing. */
+export class Arena {
+  readonly memory: WasmMemory;
+  /** Bytes asked for; `used` may not exceed it. */
+  readonly capacity: number;
+  #used = 0;
+
+  constructor(bytes: number) {
+    if (!Number.isSafeInteger(bytes) || bytes < 0) reject({ who: "arena", needed: "a size in bytes", got: `${bytes}` });
+    this.capacity = aligned(bytes);
+    this.memory = allocate(this.capacity + SCRATCH_BYTES);
+  }
+
+  /** Bytes taken so far, padding included. */
+  get used(): number {
+    return this.#used;
+  }
+
+  /** A zeroed tensor; `name` appears in the error when the arena is full. */
+  float32(length: number, name?: string): Float32Array {
+    return new Float32Array(this.memory.buffer, this.#take(length, 4, name), length);
+  }
+
+  int32(length: number, name?: string): Int32Array {
+    return new Int32Array(this.memory.buffer, this.#take(length, 4, name), length);
+  }
+
+  uint8(length: number, name?: string): Uint8Array {
+    return new Uint8Array(this.memory.buffer, this.#take(length, 1, name), length);
+  }
+
+  /** Where a view (or a part of one) lies in the memory. */
+  address(view: ArenaView): number {
+    if (view.buffer !== this.memory.buffer)
+      reject({
+        who: "arena",
+        needed: "a view of its memory",
+        got: `${view.constructor.name}(${view.length}) elsewhere`,
+      });
+    return view.byteOffset;
+  }
+
+  #take(length: number, width: number, name = "a tensor"): number {
+    const who = `arena / ${name}`;
+    if (!Number.isSafeInteger(length) || length < 0) reject({ who, needed: "a length", got: `${length}` });
+    const left = this.capacity - this.#used;
+    if (length * width > left)
+      reject({
+        who,
+        needed: `${length * width} bytes`,
+        got: `${left} left of ${this.capacity}`,
+        remedy: "plan it with arenaBytes over the lengths of all tensors",
+      });
+    const at = SCRATCH_BYTES + this.#used;
+    this.#used += aligned(length * width);
+    return at;
+  }
+}
+
+/** The first bytes of the memory belong to the kernels; so no tensor has address 0. */
+const SCRATCH_BYTES = ALIGNMENT;
+
+function allocate(bytes: number): WasmMemory {
+  const pages = Math.ceil(bytes / PAGE);
+  if (bytes > MAX_BYTES)
+    reject({
+      who: "arena",
+      needed: `at most ${MAX_BYTES} bytes`,
+      got: `${bytes}`,
+      remedy: "shrink the model or the batch",
+    });
+  return new Wasm.Memory({ initial: pages, maximum: pages });
+}

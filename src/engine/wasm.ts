@@ -1,0 +1,20 @@
+/** The part of the WebAssembly interface that the arena uses, declared here: TypeScript has it only together with a browser's document. */
+
+export interface WasmMemory {
+  readonly buffer: ArrayBuffer;
+}
+
+export type WasmModule = object;
+
+interface WasmInterface {
+  readonly Memory: new (size: { initial: number; maximum: number }) => WasmMemory;
+  readonly Module: new (bytes: Uint8Array) => WasmModule;
+  readonly Instance: new (
+    module: WasmModule,
+    imports: Record<string, Record<string, WasmMemory>>,
+  ) => { readonly exports: Record<string, unknown> };
+}
+
+declare const WebAssembly: WasmInterface;
+
+export const Wasm = WebAssembly;

@@ -1,0 +1,44 @@
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, describe, expect, it } from "vitest";
+import { writeAtomically, writeFolderAtomically } from "./atomic.ts";
+
+const root = mkdtempSync(join(tmpdir(), "layerwise-atomic-"));
+afterAll(() => rmSync(root, { recursive: true, force: true }));
+const one = (text: string) => (folder: string) => writeFile(join(folder, "a.txt"), text);
+
+describe("atomic writes", () => {
+  it("make missing folders and leave no temporary file", async () => {
+    const path = join(root, "deep/er/file.txt");
+    await writeAtomically(path, "one");
+    await writeAtomically(path, "two");
+    expect(readFileSync(path, "utf8")).toBe("two");
+    expect(readdirSync(join(root, "deep/er"))).toEqual(["file.txt"]);
+  });
+
+  it("leave nothing behind when the rename fails", async () => {
+    await writeFolderAtomically(join(root, "taken/file"), one("x"));
+    await expect(writeAtomically(join(root, "taken/file"), "y")).rejects.toThrow();
+    expect(readdirSync(join(root, "taken"))).toEqual(["file"]);
+  });
+
+  it("keep the old folder when filling the new one fails", async () => {
+    const path = join(root, "folders/out");
+    await writeFolderAtomically(path, one("old"));
+    const failing = writeFolderAtomically(path, () => Promise.reject(new Error("disk full")), { force: true });
+    await expect(failing).rejects.toThrow("disk full");
+    expect(readFileSync(join(path, "a.txt"), "utf8")).toBe("old");
+    expect(readdirSync(join(root, "folders"))).toEqual(["out"]);
+  });
+
+  it("replace a folder only when forced", async () => {
+    const path = join(root, "forced/out");
+    await writeFolderAtomically(path, one("old"));
+    await expect(writeFolderAtomically(path, one("new"))).rejects.toThrow("add --force");
+    await writeFolderAtomically(path, one("new"), { force: true });
+    expect(readFileSync(join(path, "a.txt"), "utf8")).toBe("new");
+    expect(readdirSync(join(root, "forced"))).toEqual(["out"]);
+  });
+});

@@ -1,0 +1,54 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import fc from "fast-check";
+import { afterAll, describe, expect, it } from "vitest";
+import { countLines, readLines } from "./lines.ts";
+
+const root = mkdtempSync(join(tmpdir(), "layerwise-lines-"));
+afterAll(() => rmSync(root, { recursive: true, force: true }));
+
+function file(content: string | Uint8Array): string {
+  const path = join(root, "text.txt");
+  writeFileSync(path, content);
+  return path;
+}
+
+describe("lines", () => {
+  it("come without their ends, and a last one without newline counts", () => {
+    expect([...readLines(file("a\r\n\nb\nc"))]).toEqual(["a", "", "b", "c"]);
+    expect([...readLines(file("a\n"))]).toEqual(["a"]);
+    expect([...readLines(file(""))]).toEqual([]);
+  });
+
+  it("are counted as they are read", () => {
+    const text = fc
+      .array(fc.constantFrom("a", "é", "\n", "\r\n", "\0"), { maxLength: 30 })
+      .map((parts) => parts.join(""));
+    fc.assert(
+      fc.property(text, (content) => {
+        const path = file(content);
+        expect(countLines(path)).toBe([...readLines(path)].length);
+      }),
+      { numRuns: 50 },
+    );
+  });
+
+  it("keep a NUL byte and lose only a leading byte order mark", () => {
+    expect([...readLines(file("\ufeffa\0b\n\ufeffc"))]).toEqual(["a\0b", "\ufeffc"]);
+  });
+
+  it("may be longer than ten megabytes", () => {
+    const long = "räuber ".repeat(1_400_000);
+    expect([...readLines(file(`x\n${long}\ny\n`))]).toEqual(["x", long, "y"]);
+  });
+
+  it("can be a range", () => {
+    expect([...readLines(file("0\n1\n2\n3\n"), { from: 1, to: 3 })]).toEqual(["1", "2"]);
+  });
+
+  it("name the line that is not UTF-8", () => {
+    const path = file(Uint8Array.of(97, 10, 98, 0xff, 10));
+    expect(() => [...readLines(path)]).toThrow(`${path}: line 2: expected UTF-8 text`);
+  });
+});

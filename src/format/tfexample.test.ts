@@ -43,6 +43,12 @@ describe("int32 tensors", () => {
     expect(decodeIntTensor(encodeIntTensor(tensor), "x")).toEqual(tensor);
   });
 
+  it("are read out of a Node buffer at any offset", () => {
+    const bytes = encodeIntTensor({ shape: [2], data: Int32Array.of(7, 8) });
+    const shifted = Buffer.concat([Buffer.of(0), bytes]).subarray(1);
+    expect(decodeIntTensor(shifted, "x").data).toEqual(Int32Array.of(7, 8));
+  });
+
   it("spread a single listed value over the shape", () => {
     const bytes = new ProtoWriter()
       .integer(1, 3)

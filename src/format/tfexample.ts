@@ -151,7 +151,7 @@ function intValues(
   const usable = shape.every((size) => size >= 0) && count <= MAX_ELEMENTS;
   if (!usable)
     reject({ who: source, needed: `a shape of at most ${MAX_ELEMENTS} values`, got: `[${shape.join(",")}]` });
-  if (content?.length === count * 4) return new Int32Array(content.slice().buffer);
+  if (content?.length === count * 4) return new Int32Array(new Uint8Array(content).buffer);
   const held = content ? content.length / 4 : listed.length;
   // The format allows one value that stands for all.
   if (!content && listed.length === 1) return new Int32Array(count).fill(listed[0]!);

@@ -1,0 +1,165 @@
+/** Context batching: cuts token streams into batches in which row b of the next batch continues row b of this one. */
+import { reject } from "../base/errors.ts";
+
+/** What a trainer takes a step on: inputs and targets are [rows, length], row after row. */
+export interface Batch {
+  inputs: Int32Array;
+  targets: Int32Array;
+  rows: number;
+  length: number;
+  /** The rows do not continue the batch before: reset the memory. */
+  first: boolean;
+}
+
+/** Batches by index, so that the position in the data is one number; indices past the end start the next epoch. */
+export interface BatchSource {
+  /** Batches in an epoch. */
+  readonly count: number;
+  readonly rows: number;
+  readonly length: number;
+  at(index: number): Batch;
+}
+
+/** How to batch. `compat: "original"` also emits the batches whose rows repeat the beginning of the next row. */
+export interface BatchOptions {
+  /** Rows of a batch. */
+  batch: number;
+  /** Tokens of a window: the sequence length + 1. */
+  window: number;
+  compat?: "original";
+}
+
+/** Where the batches of one stream lie: row b of batch t is window b·stride + t. */
+export interface ContextPlan {
+  tokens: number;
+  /** W = ⌊tokens / window⌋. */
+  windows: number;
+  /** S = ⌊tokens / (batch·window)⌋. */
+  stride: number;
+  /** Batches emitted: S, or W − (batch − 1)·S with `compat`. */
+  batches: number;
+  /** Batches emitted beyond S. */
+  repeated: number;
+  /** Tokens in no batch. */
+  dropped: number;
+}
+
+/** Plans the batches of a stream of `tokens` tokens. */
+export function planContext(tokens: number, { batch, window, compat }: BatchOptions): ContextPlan {
+  const windows = Math.floor(tokens / window);
+  const stride = Math.floor(tokens / (batch * window));
+  const batches = compat === "original" && stride > 0 ? windows - (batch - 1) * stride : stride;
+  const used = stride > 0 ? ((batch - 1) * stride + batches) * window : 0;
+  return { tokens, windows, stride, batches, repeated: batches - stride, dropped: tokens - used };
+}
+
+/** All batches of a stream as nested rows: the plain statement of the rule, for certifying and for small data. */
+export function contextBatches(tokens: ArrayLike<number>, options: BatchOptions): number[][][] {
+  const { stride, batches } = planContext(tokens.length, options);
+  const windowAt = (index: number) =>
+    Array.from({ length: options.window }, (_, i) => tokens[index * options.window + i]!);
+  return Array.from({ length: batches }, (_, t) =>
+    Array.from({ length: options.batch }, (_, b) => windowAt(b * stride + t)),
+  );
+}
+
+/** How lines are shared among shards: shard i takes lines [i·L, (i+1)·L), L = ⌊lines / shards⌋; left-over lines are dropped. */
+export function shardLines(lines: number, shards: number): { from: number; to: number }[] {
+  const each = Math.floor(lines / shards);
+  if (each < 1) {
+    reject(
+      { who: "shards", needed: `at most one for each of ${lines} lines`, got: `${shards}`, remedy: "use fewer" },
+      2,
+    );
+  }
+  return Array.from({ length: shards }, (_, i) => ({ from: i * each, to: (i + 1) * each }));
+}
+
+/** Batches of one or more streams, one after another; each stream starts with a reset of the memory. */
+export function streamBatches(
+  streams: readonly ArrayLike<number>[],
+  options: BatchOptions,
+  who = "batches",
+): BatchSource {
+  const plans = streams.map((stream) => planContext(stream.length, options));
+  const short = plans.findIndex(({ stride }) => stride < 1);
+  if (short >= 0 || plans.length === 0) {
+    rejectShort(plans.length > 1 ? `${who}: shard ${short + 1}` : who, plans[short]?.tokens ?? 0, options);
+  }
+  return indexedSource(
+    plans.map(({ batches }) => batches),
+    { rows: options.batch, length: options.window - 1 },
+    (part, t, inputs, targets) => fillBatch(streams[part]!, plans[part]!.stride, t, options, inputs, targets),
+  );
+}
+
+function rejectShort(who: string, tokens: number, { batch, window }: BatchOptions): never {
+  reject({
+    who,
+    needed: `at least batch · (length + 1) = ${batch * window} tokens`,
+    got: `${tokens}`,
+    remedy: "use more text, a smaller batch, a smaller length or fewer shards",
+  });
+}
+
+function fillBatch(
+  stream: ArrayLike<number>,
+  stride: number,
+  t: number,
+  { batch, window }: BatchOptions,
+  inputs: Int32Array,
+  targets: Int32Array,
+): void {
+  const length = window - 1;
+  for (let b = 0; b < batch; b++) {
+    const start = (b * stride + t) * window;
+    for (let i = 0; i < length; i++) {
+      inputs[b * length + i] = stream[start + i]!;
+      targets[b * length + i] = stream[start + i + 1]!;
+    }
+  }
+}
+
+/** Fills inputs and targets with batch t of a part. */
+export type FillBatch = (part: number, t: number, inputs: Int32Array, targets: Int32Array) => void;
+
+/** A source over parts of `counts` batches each, one part after another. */
+export function indexedSource(
+  counts: readonly number[],
+  { rows, length }: { rows: number; length: number },
+  fill: FillBatch,
+): BatchSource {
+  const count = counts.reduce((sum, n) => sum + n, 0);
+  return {
+    count,
+    rows,
+    length,
+    at(index) {
+      const [part, t] = locate(counts, checkedIndex(index) % count);
+      const inputs = new Int32Array(rows * length);
+      const targets = new Int32Array(rows * length);
+      fill(part, t, inputs, targets);
+      return { inputs, targets, rows, length, first: t === 0 };
+    },
+  };
+}
+
+function checkedIndex(index: number): number {
+  if (Number.isSafeInteger(index) && index >= 0) return index;
+  return reject({ who: "batches", needed: "an index that is a whole number from 0", got: `${index}` });
+}
+
+function locate(counts: readonly number[], index: number): [part: number, t: number] {
+  let part = 0;
+  while (index >= counts[part]!) index -= counts[part++]!;
+  return [part, index];
+}
+
+/** Walks a source from a position to the end of its epoch (or `to`). */
+export function* batchesFrom(
+  source: BatchSource,
+  position = 0,
+  to = Math.floor(position / source.count + 1) * source.count,
+): Generator<Batch> {
+  for (let index = position; index < to; index++) yield source.at(index);
+}

@@ -1,10 +1,10 @@
 /** The token cache: the ids of a text, kept in a checksummed binary file named by the content it was made from. */
-import { createHash } from "node:crypto";
-import { createReadStream, existsSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { reject, UserError } from "../base/errors.ts";
 import { writeAtomically } from "../files/atomic.ts";
+import { sha256 } from "../files/checksum.ts";
 import { crc32c } from "../format/crc32c.ts";
 
 /** A tokenised text: line i is ids [lineEnds[i − 1], lineEnds[i]). */
@@ -70,16 +70,9 @@ export function decodeTokens(bytes: Uint8Array, source: string): TokenizedText {
   return { ids, lineEnds, words: view.getFloat64(24, true) };
 }
 
-/** The SHA-256 of a file's content. */
-export async function hashFile(path: string): Promise<string> {
-  const hash = createHash("sha256");
-  for await (const block of createReadStream(path)) hash.update(block as Uint8Array);
-  return hash.digest("hex");
-}
-
 /** A short name for a list of facts, equal only if all are equal. */
 export function keyOf(...facts: (string | number)[]): string {
-  return createHash("sha256").update(JSON.stringify(facts)).digest("hex").slice(0, 32);
+  return sha256(JSON.stringify(facts)).slice(0, 32);
 }
 
 /** Reads the cache file `key`, or makes the tokens and writes it; a damaged file is reported to `warn` and made anew. */

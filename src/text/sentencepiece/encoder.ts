@@ -1,0 +1,188 @@
+/** Text to ids: normalise and segment, word by word with a cache where that is exact, else line by line. */
+import type { Normaliser } from "./normaliser.ts";
+import type { Segmenter } from "./segmenter.ts";
+import { SPACE, SPACE_MARK } from "./utf8.ts";
+import { hashStep, LONGEST_CACHED_WORD, WordCache } from "./wordcache.ts";
+
+const utf8 = new TextEncoder();
+
+/** What the encoder needs to know of a model. */
+export interface EncoderParts {
+  normaliser: Normaliser;
+  segmenter: Segmenter;
+  unknownId: number;
+  /** Ids of the 256 byte pieces, or nothing without byte fallback. */
+  byteIds: Int32Array | undefined;
+  /** Whether words, each with the mark before it, may be cut one by one. */
+  wordwise: boolean;
+}
+
+/** One piece of a segmentation, with its text for pieces that are unknown. */
+export type PieceVisitor = (id: number, bytes: Uint8Array, from: number, to: number) => void;
+
+export class Encoder {
+  readonly #parts: EncoderParts;
+  readonly #cache = new WordCache();
+  #input = new Uint8Array(1024);
+  #output = new Int32Array(1024);
+  #count = 0;
+  /** The exact 32-bit sum of scores before output[#syncedAt]. */
+  #syncedScore = 0;
+  #syncedAt = 0;
+
+  constructor(parts: EncoderParts) {
+    this.#parts = parts;
+  }
+
+  /** The ids of a line. */
+  encode(text: string): Int32Array {
+    this.#count = 0;
+    if (!this.#parts.wordwise || !this.#encodeWords(text)) {
+      this.#count = 0;
+      this.#encodeInput(this.#load(text, 0, text.length), 0);
+    }
+    return this.#output.slice(0, this.#count);
+  }
+
+  /** The ids of a line given as bytes, which need not be valid UTF-8. */
+  encodeBytes(bytes: Uint8Array): Int32Array {
+    this.#count = 0;
+    this.#reserveInput(bytes.length);
+    this.#input.set(bytes);
+    this.#encodeInput(bytes.length, 0);
+    return this.#output.slice(0, this.#count);
+  }
+
+  /** Segments a line and shows each piece, unknown characters one by one. */
+  visit(text: string, visitor: PieceVisitor): void {
+    const { normaliser, segmenter } = this.#parts;
+    const inputLength = this.#load(text, 0, text.length);
+    const length = normaliser.run(this.#input, inputLength);
+    const count = segmenter.segment(normaliser.output, length, 0);
+    for (let i = 0, from = 0; i < count; i++) {
+      const to = segmenter.ends[i]!;
+      visitor(segmenter.ids[i]!, normaliser.output, from, to);
+      from = to;
+    }
+  }
+
+  /** Encodes word by word; false if the text holds a literal space mark, which only the whole line can show right. */
+  #encodeWords(text: string): boolean {
+    const cache = this.#cache;
+    this.#syncedScore = 0;
+    this.#syncedAt = 0;
+    let cost = 0;
+    for (let at = 0; at < text.length; ) {
+      let unit = text.charCodeAt(at);
+      if (unit === SPACE) {
+        at++;
+        continue;
+      }
+      const from = at;
+      let hash = 0;
+      do {
+        hash = hashStep(hash, unit);
+        unit = ++at < text.length ? text.charCodeAt(at) : SPACE;
+      } while (unit !== SPACE);
+      let entry = cache.find(text, from, at, hash);
+      if (entry < 0 && at - from <= LONGEST_CACHED_WORD) {
+        if (!this.#learn(text, from, at, hash)) return false;
+        entry = cache.find(text, from, at, hash);
+      }
+      if (entry >= 0 && cost < cache.limits[entry]!) {
+        cost += cache.costs[entry]!;
+        this.#appendCached(entry);
+      } else {
+        if (entry < 0 && text.slice(from, at).includes(SPACE_MARK)) return false;
+        this.#synchronise();
+        this.#encodeInput(this.#load(text, from, at), this.#syncedScore);
+        cost = Math.abs(this.#syncedScore);
+      }
+    }
+    return true;
+  }
+
+  #appendCached(entry: number): void {
+    const { ids, idStarts } = this.#cache;
+    const end = idStarts[entry + 1]!;
+    let count = this.#count;
+    if (count + end - idStarts[entry]! > this.#output.length) this.#reserveOutput(end - idStarts[entry]!);
+    const output = this.#output;
+    for (let i = idStarts[entry]!; i < end; i++) output[count++] = ids[i]!;
+    this.#count = count;
+  }
+
+  /** Puts a word into the cache; false if it holds a space mark. */
+  #learn(text: string, from: number, to: number, hash: number): boolean {
+    if (text.slice(from, to).includes(SPACE_MARK)) return false;
+    const { normaliser, segmenter, unknownId } = this.#parts;
+    const inputLength = this.#load(text, from, to);
+    const length = normaliser.run(this.#input, inputLength);
+    const count = segmenter.segment(normaliser.output, length, 0);
+    const ids = segmenter.ids.subarray(0, count);
+    const cost = count === 0 ? 0 : Math.abs(segmenter.endScore);
+    const limit = ids.includes(unknownId) ? -1 : safeCost(count === 0 ? Infinity : segmenter.lead, length, cost);
+    this.#cache.add(text, from, to, hash, ids, cost, limit);
+    return true;
+  }
+
+  /** Brings the exact sum up to the end of the output, which since the last time holds known pieces only. */
+  #synchronise(): void {
+    let sum = this.#syncedScore;
+    for (let i = this.#syncedAt; i < this.#count; i++) {
+      sum = Math.fround(sum + this.#parts.segmenter.scoreOf(this.#output[i]!));
+    }
+    this.#syncedScore = sum;
+    this.#syncedAt = this.#count;
+  }
+
+  /** Normalises and segments input[0, length), the sum of scores standing at `startScore`. */
+  #encodeInput(length: number, startScore: number): void {
+    const { normaliser, segmenter } = this.#parts;
+    const normalLength = normaliser.run(this.#input, length);
+    if (normalLength === 0) return;
+    const count = segmenter.segment(normaliser.output, normalLength, startScore);
+    this.#reserveOutput(this.#parts.byteIds === undefined ? count : normalLength);
+    for (let i = 0, from = 0; i < count; i++) {
+      const to = segmenter.ends[i]!;
+      if (segmenter.ids[i] === this.#parts.unknownId) this.#appendUnknown(normaliser.output, from, to);
+      else this.#output[this.#count++] = segmenter.ids[i]!;
+      from = to;
+    }
+    this.#syncedScore = segmenter.endScore;
+    this.#syncedAt = this.#count;
+  }
+
+  /** Unknown characters become bytes, or one unknown id for a whole run of them. */
+  #appendUnknown(bytes: Uint8Array, from: number, to: number): void {
+    const { byteIds, unknownId } = this.#parts;
+    if (byteIds !== undefined) {
+      for (let i = from; i < to; i++) this.#output[this.#count++] = byteIds[bytes[i]!]!;
+    } else if (this.#count === 0 || this.#output[this.#count - 1] !== unknownId) this.#output[this.#count++] = unknownId;
+  }
+
+  #load(text: string, from: number, to: number): number {
+    this.#reserveInput((to - from) * 3);
+    const whole = from === 0 && to === text.length;
+    return utf8.encodeInto(whole ? text : text.slice(from, to), this.#input).written;
+  }
+
+  #reserveInput(length: number): void {
+    if (length > this.#input.length) this.#input = new Uint8Array(length + (length >> 1));
+  }
+
+  #reserveOutput(extra: number): void {
+    if (this.#count + extra <= this.#output.length) return;
+    const grown = new Int32Array(Math.max(this.#output.length * 2, this.#count + extra));
+    grown.set(this.#output.subarray(0, this.#count));
+    this.#output = grown;
+  }
+}
+
+/**
+ * Up to which running cost a word's segmentation cannot turn. Every one of at most `length` additions errs by less than
+ * 2^-24 of the sum on either of two paths; the bound keeps a factor of two in hand.
+ */
+function safeCost(lead: number, length: number, cost: number): number {
+  return (lead * 2 ** 22) / (length + 1) - 2 * cost;
+}

@@ -1,0 +1,32 @@
+/** What the rest of the project asks of a tokenizer, and how one is loaded from the bytes of a SentencePiece model. */
+import { readModel } from "./sentencepiece/modelreader.ts";
+import { SentencePieceTokenizer } from "./sentencepiece/tokenizer.ts";
+
+/** Text to ids and back. Ids run from 0 to size - 1. */
+export interface Tokenizer {
+  readonly size: number;
+  readonly unknownId: number;
+  /** Ids of the special pieces; -1 where the model has none. */
+  readonly padId: number;
+  readonly bosId: number;
+  readonly eosId: number;
+  /** The ids of a line, without begin or end markers. */
+  encode(text: string): Int32Array;
+  /** As `encode`, for bytes that may be invalid UTF-8. */
+  encodeBytes(bytes: Uint8Array): Int32Array;
+  /** The pieces of a line; a run of unknown characters is one piece, its own text. */
+  encodePieces(text: string): string[];
+  decode(ids: ArrayLike<number>): string;
+  decodePieces(pieces: readonly string[]): string;
+  /** The piece with this id; an id out of range is an error. */
+  pieceOf(id: number): string;
+  /** The id of a piece; the unknown id if there is no such piece. */
+  idOf(piece: string): number;
+  /** The text that `decode(encode(text))` gives back where nothing is unknown. */
+  normalise(text: string): string;
+}
+
+/** The tokenizer in the bytes of a `.model`; `source` names the file in errors. */
+export function loadTokenizer(bytes: Uint8Array, source: string): Tokenizer {
+  return new SentencePieceTokenizer(readModel(bytes, source), source);
+}

@@ -1,5 +1,6 @@
 /** The arena: one WebAssembly.Memory, sized up front, that holds weights, gradients, moments and masks at 64-byte alignment. */
 import { reject } from "../base/errors.ts";
+import { type ArenaView, Kernels, SCRATCH_BYTES } from "./kernels.ts";
 import { Wasm, type WasmMemory } from "./wasm.ts";
 
 /** Every tensor starts at a multiple of this: ONNX Runtime's reductions change bits with the alignment of their input. */
@@ -7,9 +8,6 @@ export const ALIGNMENT = 64;
 const PAGE = 65_536;
 /** Addresses are 32 bits wide. */
 const MAX_BYTES = 65_536 * PAGE;
-
-/** What an arena lays out and kernels work on. */
-export type ArenaView = Float32Array | Int32Array | Uint8Array;
 
 /** Bytes an arena needs for tensors of these lengths, in elements of four bytes (float32, int32). */
 export function arenaBytes(lengths: Iterable<number>): number {
@@ -28,6 +26,7 @@ export class Arena {
   /** Bytes asked for; `used` may not exceed it. */
   readonly capacity: number;
   #used = 0;
+  #kernels: Kernels | undefined;
 
   constructor(bytes: number) {
     if (!Number.isSafeInteger(bytes) || bytes < 0) reject({ who: "arena", needed: "a size in bytes", got: `${bytes}` });
@@ -38,6 +37,12 @@ export class Arena {
   /** Bytes taken so far, padding included. */
   get used(): number {
     return this.#used;
+  }
+
+  /** The kernels that work on this arena's tensors. */
+  get kernels(): Kernels {
+    this.#kernels ??= new Kernels(this);
+    return this.#kernels;
   }
 
   /** A zeroed tensor; `name` appears in the error when the arena is full. */
@@ -75,14 +80,12 @@ export class Arena {
         got: `${left} left of ${this.capacity}`,
         remedy: "plan it with arenaBytes over the lengths of all tensors",
       });
+    // The kernels' own bytes come first, so no tensor has address 0.
     const at = SCRATCH_BYTES + this.#used;
     this.#used += aligned(length * width);
     return at;
   }
 }
-
-/** The first bytes of the memory belong to the kernels; so no tensor has address 0. */
-const SCRATCH_BYTES = ALIGNMENT;
 
 function allocate(bytes: number): WasmMemory {
   const pages = Math.ceil(bytes / PAGE);

@@ -9,10 +9,10 @@ export type WasmModule = object;
 interface WasmInterface {
   readonly Memory: new (size: { initial: number; maximum: number }) => WasmMemory;
   readonly Module: new (bytes: Uint8Array) => WasmModule;
-  readonly Instance: new (
+  readonly Instance: new <Exports>(
     module: WasmModule,
     imports: Record<string, Record<string, WasmMemory>>,
-  ) => { readonly exports: Record<string, unknown> };
+  ) => { readonly exports: Exports };
 }
 
 declare const WebAssembly: WasmInterface;

@@ -1,0 +1,81 @@
+import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, describe, expect, it } from "vitest";
+import { linesOf, openCorpus, partOf } from "./corpus.ts";
+
+const SHARED = "../shared/data";
+const root = mkdtempSync(join(tmpdir(), "layerwise-corpus-"));
+afterAll(() => rmSync(root, { recursive: true, force: true }));
+
+function file(path: string, content = ""): string {
+  const full = join(root, path);
+  mkdirSync(join(full, ".."), { recursive: true });
+  writeFileSync(full, content);
+  return full;
+}
+const numbered = (n: number) => Array.from({ length: n }, (_, i) => `line ${i}\n`).join("");
+
+describe("a corpus", () => {
+  it("is the embedded books when none is named", async () => {
+    const books = await openCorpus();
+    expect([...books.parts.keys()]).toEqual(["train", "valid", "test"]);
+    const first = [...linesOf(books, "train")];
+    expect(first[0]).toBe("Down the Rabbit-Hole");
+    expect(first).toHaveLength(6642);
+  });
+
+  it("may be one file, split 90/5/5 by lines", async () => {
+    const corpus = await openCorpus(file("own.txt", numbered(40)));
+    const lines = (["train", "valid", "test"] as const).map((split) => [...linesOf(corpus, split)]);
+    expect(lines.map((part) => part.length)).toEqual([36, 2, 2]);
+    expect(lines.flat().join("\n")).toBe(numbered(40).trimEnd());
+    expect(corpus.name).toBe("own");
+  });
+
+  it("gives every part a line when the file is short, and refuses fewer than three", async () => {
+    const corpus = await openCorpus(file("short.txt", numbered(3)));
+    expect((["train", "valid", "test"] as const).map((split) => [...linesOf(corpus, split)].length)).toEqual([1, 1, 1]);
+    await expect(openCorpus(file("empty.txt"))).rejects.toThrow("at least 3 lines of text to split, got 0");
+  });
+
+  it("may be a folder with some of the three files", async () => {
+    file("folder/train.txt", "a\n");
+    const corpus = await openCorpus(join(root, "folder"));
+    expect(() => partOf(corpus, "test")).toThrow("corpus folder: expected a test part, got only train");
+  });
+
+  it("may be folders of TFRecord batches, in the order of their numbers", async () => {
+    for (const i of [1, 2, 10]) file(`batches/wiki_train/file${i}.tfrecords`);
+    file("batches/wiki_valid/file1.tfrecords");
+    file("batches/tokenizer.model");
+    const corpus = await openCorpus(join(root, "batches"));
+    const train = partOf(corpus, "train");
+    expect(train.kind === "records" && train.paths.map((path) => path.slice(-17))).toEqual([
+      "n/file1.tfrecords",
+      "n/file2.tfrecords",
+      "/file10.tfrecords",
+    ]);
+    expect(corpus).toMatchObject({ name: "wiki", tokenizer: join(root, "batches/tokenizer.model") });
+    expect(() => linesOf(corpus, "valid")).toThrow("expected text, got TFRecord batches");
+    expect((await openCorpus(join(root, "batches/wiki"))).parts).toEqual(corpus.parts);
+  });
+
+  it("asks which batches when a folder holds two kinds", async () => {
+    file("two/a_train/file1.tfrecords");
+    file("two/b_train/file1.tfrecords");
+    await expect(openCorpus(join(root, "two"))).rejects.toThrow(/got batches of a, b; choose one: .*two.a$/);
+  });
+
+  it.runIf(existsSync(SHARED))("wikitext-2 is found by name under the data folder", async () => {
+    const corpus = await openCorpus("wikitext-2", { data: SHARED });
+    expect([...linesOf(corpus, "valid")]).toHaveLength(3760);
+  });
+
+  it("that is unknown is refused with what could be meant", async () => {
+    await expect(openCorpus("wikitext2", { data: root })).rejects.toThrow(
+      /^corpus: expected books, wikitext-2, a text file.*got wikitext2, which is neither here nor under/,
+    );
+    await expect(openCorpus(root)).rejects.toThrow("NAME_train");
+  });
+});

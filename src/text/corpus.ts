@@ -1,0 +1,174 @@
+/** Corpora by name or path: text in three parts, the original's TFRecord batches, or data that `layerwise data build` made. */
+import { existsSync, readdirSync, statSync } from "node:fs";
+import { basename, dirname, extname, join, resolve } from "node:path";
+import { fileURLToPath } from "node:url";
+import { messageOf, reject, UserError } from "../base/errors.ts";
+import { countLines, type LineRange, readLines } from "../files/lines.ts";
+import { defaultCacheFolder } from "./cache.ts";
+import { fetchDataset } from "./datasets.ts";
+import { inNameOrder } from "./records.ts";
+
+export type Split = "train" | "valid" | "test";
+export const SPLITS: readonly Split[] = ["train", "valid", "test"];
+
+/** What a split is made of. */
+export type Part =
+  | ({ kind: "text"; path: string } & LineRange)
+  | { kind: "records"; paths: string[] }
+  | { kind: "tokens"; path: string };
+
+export interface Corpus {
+  name: string;
+  parts: ReadonlyMap<Split, Part>;
+  /** The tokenizer model that lies with the data, if one does. */
+  tokenizer?: string;
+}
+
+export interface CorpusOptions {
+  /** Folder of datasets; LAYERWISE_DATA, or a folder in the cache, if not given. */
+  data?: string;
+  /** Told when something is fetched. */
+  say?: (message: string) => void;
+}
+
+export const DEFAULT_CORPUS = "books";
+const EMBEDDED = fileURLToPath(new URL("../../corpus/", import.meta.url));
+
+/** Opens `books` (embedded), `wikitext-2` (fetched if need be), a dataset under `data`, a text file, or a folder. */
+export async function openCorpus(nameOrPath = DEFAULT_CORPUS, options: CorpusOptions = {}): Promise<Corpus> {
+  if (nameOrPath === DEFAULT_CORPUS) return openFolder(join(EMBEDDED, nameOrPath), nameOrPath);
+  const data = dataFolder(options.data);
+  if (nameOrPath === "wikitext-2") return openWikiText(data, options);
+  const place = [nameOrPath, join(data, nameOrPath)].find((path) => existsSync(path) || batchFolders(path).length > 0);
+  if (place === undefined) rejectMissing(nameOrPath, data);
+  if (!existsSync(place)) return openBatchFolders(place, basename(place));
+  return statSync(place).isDirectory() ? openFolder(place, basename(resolve(place))) : openFile(place);
+}
+
+/** Where datasets lie: what was asked for, LAYERWISE_DATA, or a folder in the cache. */
+export function dataFolder(asked?: string): string {
+  return asked ?? (process.env.LAYERWISE_DATA || join(defaultCacheFolder(), "data"));
+}
+
+function rejectMissing(name: string, data: string): never {
+  reject(
+    {
+      who: "corpus",
+      needed: `${DEFAULT_CORPUS}, wikitext-2, a text file, or a folder with train.txt, valid.txt and test.txt`,
+      got: `${name}, which is neither here nor under ${data}`,
+      remedy: "check the spelling, or say with --data DIR where datasets lie",
+    },
+    2,
+  );
+}
+
+async function openWikiText(data: string, { say }: CorpusOptions): Promise<Corpus> {
+  const folder = join(data, "wikitext-2");
+  if (!existsSync(join(folder, "train.txt"))) {
+    say?.(`fetching wikitext-2 into ${folder}`);
+    await fetchDataset("wikitext-2", { data }).catch((error) => rejectFetch(folder, error));
+  }
+  return openFolder(folder, "wikitext-2");
+}
+
+function rejectFetch(folder: string, error: unknown): never {
+  throw new UserError(
+    `wikitext-2 is not in ${folder} and could not be fetched: ${messageOf(error)}. Put train.txt, valid.txt and test.txt there, say with --data DIR or LAYERWISE_DATA where it lies, or use the embedded corpus: --corpus ${DEFAULT_CORPUS}`,
+    1,
+    { cause: error },
+  );
+}
+
+/** One text file: the first 90 % of its lines train, the next 5 % validate, the last 5 % test. */
+function openFile(path: string): Corpus {
+  const lines = countLines(path);
+  if (lines < 3) {
+    reject({ who: path, needed: "at least 3 lines of text to split", got: `${lines}`, remedy: "give a longer text" });
+  }
+  const validFrom = Math.min(lines - 2, Math.floor(lines * 0.9));
+  const testFrom = Math.min(lines - 1, Math.max(validFrom + 1, Math.floor(lines * 0.95)));
+  const parts = new Map<Split, Part>([
+    ["train", { kind: "text", path, from: 0, to: validFrom }],
+    ["valid", { kind: "text", path, from: validFrom, to: testFrom }],
+    ["test", { kind: "text", path, from: testFrom, to: lines }],
+  ]);
+  return { name: basename(path, extname(path)), parts };
+}
+
+/** A folder with train.txt …, train.tokens …, or `<name>_train/*.tfrecords` …. */
+function openFolder(folder: string, name: string): Corpus {
+  const parts = filesOf(folder, "txt") ?? filesOf(folder, "tokens");
+  if (parts) return { name, parts, ...modelIn(folder) };
+  const names = batchNames(folder);
+  if (names.length === 1) return openBatchFolders(join(folder, names[0]!), names[0]!);
+  return reject(
+    {
+      who: folder,
+      needed: "train.txt, valid.txt and test.txt, or folders NAME_train, NAME_valid, NAME_test with .tfrecords files",
+      got: names.length > 1 ? `batches of ${names.join(", ")}` : "neither",
+      ...(names.length > 1 ? { remedy: `choose one: ${join(folder, names[0]!)}` } : {}),
+    },
+    2,
+  );
+}
+
+function filesOf(folder: string, extension: "txt" | "tokens"): Map<Split, Part> | undefined {
+  const kind = extension === "txt" ? "text" : "tokens";
+  const paths = SPLITS.map((split) => [split, join(folder, `${split}.${extension}`)] as const);
+  const there = paths.filter(([, path]) => existsSync(path));
+  return there.length > 0 ? new Map(there.map(([split, path]) => [split, { kind, path }])) : undefined;
+}
+
+function modelIn(folder: string): { tokenizer?: string } {
+  const path = join(folder, "tokenizer.model");
+  return existsSync(path) ? { tokenizer: path } : {};
+}
+
+/** The names NAME of which a folder holds NAME_train, NAME_valid or NAME_test with batches. */
+function batchNames(folder: string): string[] {
+  const names = readdirSync(folder).map((entry) => /^(.+)_(?:train|valid|test)$/.exec(entry)?.[1]);
+  return [...new Set(names)].filter(
+    (name) => name !== undefined && batchFolders(join(folder, name)).length > 0,
+  ) as string[];
+}
+
+/** The splits that exist as `<stem>_<split>` folders with batch files. */
+function batchFolders(stem: string): [Split, string[]][] {
+  return SPLITS.map((split): [Split, string[]] => [split, batchFilesIn(`${stem}_${split}`)]).filter(
+    ([, paths]) => paths.length > 0,
+  );
+}
+
+function batchFilesIn(folder: string): string[] {
+  if (!existsSync(folder) || !statSync(folder).isDirectory()) return [];
+  const files = readdirSync(folder).filter((name) => /\.tfrecords?$/.test(name));
+  return inNameOrder(files.map((name) => join(folder, name)));
+}
+
+function openBatchFolders(stem: string, name: string): Corpus {
+  const parts = batchFolders(stem).map(([split, paths]): [Split, Part] => [split, { kind: "records", paths }]);
+  return { name, parts: new Map(parts), ...modelIn(dirname(stem)) };
+}
+
+/** The part of a corpus that a split names. */
+export function partOf(corpus: Corpus, split: Split): Part {
+  const part = corpus.parts.get(split);
+  if (part) return part;
+  return reject({
+    who: `corpus ${corpus.name}`,
+    needed: `a ${split} part`,
+    got: `only ${[...corpus.parts.keys()].join(", ")}`,
+  });
+}
+
+/** The lines of a split that is text. */
+export function linesOf(corpus: Corpus, split: Split): Iterable<string> {
+  const part = partOf(corpus, split);
+  if (part.kind === "text") return { [Symbol.iterator]: () => readLines(part.path, part) };
+  return reject({
+    who: `corpus ${corpus.name}`,
+    needed: "text",
+    got: `${part.kind === "records" ? "TFRecord batches" : "token files"}, which have no text any more`,
+    remedy: "give the corpus they were made from",
+  });
+}

@@ -1,0 +1,48 @@
+/** What a runtime must offer: an engine compiles named outputs of a graph into a program; a program runs, and is released. */
+import type { DType, Shape, Tensor } from "../graph/index.ts";
+
+/** Numbers that go in or come out: Float32Array for float, Int32Array for int, Uint8Array (0 or 1) for bool. */
+export type Numbers = Float32Array | Float64Array | Int32Array | Uint8Array;
+
+export interface Feed {
+  readonly data: Numbers;
+  readonly shape: readonly number[];
+}
+
+/** Data alone where the shape is known from the graph; data and shape where it has named dimensions. */
+export type Feeds = Readonly<Record<string, Numbers | Feed>>;
+
+export interface Port {
+  readonly name: string;
+  readonly dtype: DType;
+  readonly shape: Shape;
+}
+
+export interface ProgramSource {
+  readonly outputs: Readonly<Record<string, Tensor>>;
+  /**
+   * Values for parameters. A parameter given here becomes part of the program (inference: the runtime may rearrange it once and
+   * for all); one left out is an input under its name (training).
+   */
+  readonly weights?: ReadonlyMap<Tensor, Float32Array>;
+}
+
+export interface Program {
+  readonly inputs: readonly Port[];
+  readonly outputs: readonly Port[];
+  /**
+   * Runs once. An array in `into` receives that output; it must not be one of the inputs. The result holds every output, in
+   * arrays that stay valid until the next run.
+   */
+  run(feeds: Feeds, into?: Readonly<Record<string, Numbers | Feed>>): Promise<Readonly<Record<string, Feed>>>;
+  /** Gives memory back; the program cannot run afterwards. */
+  release(): Promise<void>;
+}
+
+export interface Engine {
+  readonly name: string;
+  /** Threads that one program uses. */
+  readonly threads: number;
+  readonly device: string;
+  compile(source: ProgramSource): Promise<Program>;
+}

@@ -1,0 +1,173 @@
+/** ONNX Runtime behind the engine interface: the only file that imports it. */
+import { readFileSync } from "node:fs";
+import os from "node:os";
+import ort from "onnxruntime-node";
+import { messageOf, reject, UserError } from "../base/errors.ts";
+import { add, input } from "../graph/index.ts";
+import { lower } from "../onnx/lower.ts";
+import type { Engine, Feed, Feeds, Numbers, Port, Program, ProgramSource } from "./engine.ts";
+import { bindFeeds, inputPorts, outputPorts, shaped } from "./ports.ts";
+
+export const devices = ["cpu", "cuda", "webgpu", "dml"] as const;
+export type Device = (typeof devices)[number];
+
+export interface OrtOptions {
+  /** Threads a program may use. Default: the cores this process may run on. */
+  threads?: number;
+  /** Where programs run. Default: cpu. */
+  device?: Device;
+  /** Writes a profile of every operator under this file name prefix. */
+  profile?: string;
+}
+
+/** Physical cores, within what this process may use: two hardware threads of one core share the units that products need. */
+export function defaultThreads(): number {
+  const available = os.availableParallelism();
+  return Math.max(1, Math.min(available, physicalCores() ?? available));
+}
+
+/** Distinct sets of sibling threads, where the system tells. */
+function physicalCores(): number | undefined {
+  try {
+    const siblings = os.cpus().map((_, i) => {
+      return readFileSync(`/sys/devices/system/cpu/cpu${i}/topology/thread_siblings_list`, "utf8").trim();
+    });
+    return new Set(siblings).size;
+  } catch {
+    return undefined;
+  }
+}
+
+export const version: string = ort.env.versions.node ?? "unknown";
+
+/** The devices on which a trial program ran. */
+export async function presentDevices(): Promise<Device[]> {
+  const found: Device[] = [];
+  for (const device of devices) {
+    if (await runsOn(device)) found.push(device);
+  }
+  return found;
+}
+
+async function runsOn(device: Device): Promise<boolean> {
+  try {
+    const x = input("x", [1]);
+    const program = await compile({ outputs: { y: add(x, x) } }, { threads: 1, device });
+    const { y } = await program.run({ x: Float32Array.of(2) });
+    await program.release();
+    return y?.data[0] === 4;
+  } catch {
+    return false;
+  }
+}
+
+/** An engine on ONNX Runtime. Fails with the devices that are present when the wanted one is not. */
+export async function ortEngine(options: OrtOptions = {}): Promise<Engine> {
+  const { threads = defaultThreads(), device = "cpu" } = options;
+  if (!Number.isInteger(threads) || threads < 1) {
+    reject({ who: "threads", needed: "a whole number from 1", got: String(threads) }, 2);
+  }
+  if (device !== "cpu" && !(await runsOn(device))) {
+    const present = (await presentDevices()).join(", ");
+    reject(
+      { who: "device", needed: `one that is present (${present})`, got: device, remedy: "choose one of these" },
+      2,
+    );
+  }
+  return {
+    name: "onnxruntime",
+    threads,
+    device,
+    compile: (source) => compile(source, { ...options, threads, device }),
+  };
+}
+
+function sessionOptions({ threads, device, profile }: OrtOptions): ort.InferenceSession.SessionOptions {
+  return {
+    executionProviders: [device ?? "cpu"],
+    intraOpNumThreads: threads ?? 1,
+    interOpNumThreads: 1,
+    executionMode: "sequential",
+    graphOptimizationLevel: "all",
+    logSeverityLevel: 4,
+    ...(profile ? { enableProfiling: true, profileFilePrefix: profile } : {}),
+  };
+}
+
+async function compile(source: ProgramSource, options: OrtOptions): Promise<Program> {
+  const inputs = inputPorts(source);
+  const outputs = outputPorts(source);
+  try {
+    const session = await ort.InferenceSession.create(lower(source), sessionOptions(options));
+    return new OrtProgram(session, inputs, outputs);
+  } catch (error) {
+    throw new UserError(`onnxruntime: could not compile the program: ${messageOf(error)}`, 1, { cause: error });
+  }
+}
+
+const types = { float: "float32", int: "int32", bool: "bool" } as const;
+
+class OrtProgram implements Program {
+  readonly inputs: readonly Port[];
+  readonly outputs: readonly Port[];
+  #session: ort.InferenceSession | undefined;
+  /** Runtime tensors over arrays that were fed before: making 120 of them anew costs more than a small program. */
+  readonly #tensors = new Map<string, { feed: Feed; tensor: ort.Tensor }>();
+
+  constructor(session: ort.InferenceSession, inputs: readonly Port[], outputs: readonly Port[]) {
+    this.#session = session;
+    this.inputs = inputs;
+    this.outputs = outputs;
+  }
+
+  async run(feeds: Feeds, into: Readonly<Record<string, Numbers | Feed>> = {}): Promise<Record<string, Feed>> {
+    if (!this.#session) throw new UserError("program: released, compile it again to run it");
+    const { bound } = bindFeeds(this.inputs, feeds, false);
+    const tensors: Record<string, ort.Tensor> = {};
+    for (const port of this.inputs) tensors[port.name] = this.#tensor(port, bound.get(port.name)!);
+    const fetches: Record<string, ort.Tensor | null> = {};
+    for (const port of this.outputs) {
+      const target = into[port.name];
+      fetches[port.name] = target ? this.#tensor(port, shaped(port, target)) : null;
+    }
+    try {
+      const results = await this.#session.run(tensors, fetches);
+      return this.#collect(results, into);
+    } catch (error) {
+      throw new UserError(`onnxruntime: the program failed: ${messageOf(error)}`, 1, { cause: error });
+    }
+  }
+
+  #collect(
+    results: ort.InferenceSession.ReturnType,
+    into: Readonly<Record<string, Numbers | Feed>>,
+  ): Record<string, Feed> {
+    const collected: Record<string, Feed> = {};
+    for (const port of this.outputs) {
+      const { data, dims } = results[port.name]!;
+      const target = into[port.name];
+      const array = target ? shaped(port, target).data : (data as Numbers);
+      collected[port.name] = { data: array, shape: dims };
+    }
+    return collected;
+  }
+
+  #tensor(port: Port, feed: Feed): ort.Tensor {
+    const known = this.#tensors.get(port.name);
+    if (known && known.feed.data === feed.data && sameDims(known.feed.shape, feed.shape)) return known.tensor;
+    const tensor = new ort.Tensor(types[port.dtype], feed.data as Float32Array, [...feed.shape]) as ort.Tensor;
+    this.#tensors.set(port.name, { feed, tensor });
+    return tensor;
+  }
+
+  async release(): Promise<void> {
+    const session = this.#session;
+    this.#session = undefined;
+    this.#tensors.clear();
+    await session?.release();
+  }
+}
+
+function sameDims(a: readonly number[], b: readonly number[]): boolean {
+  return a.length === b.length && a.every((dim, i) => dim === b[i]);
+}

@@ -1,0 +1,181 @@
+/** The functions with which models are written: one an operation, and the few compositions everybody needs. */
+import { type Dim, multiplyDims, type Shape, sameShape, sizeOf } from "./dims.ts";
+import { node } from "./tensor.ts";
+import type { DType, Tensor } from "./vocabulary.ts";
+
+/** A tensor, or a number that stands for a scalar constant. */
+export type Operand = Tensor | number;
+
+export function input(name: string, shape: Shape, dtype: DType = "float"): Tensor<"input"> {
+  return node("input", [], { name, shape, dtype });
+}
+
+export function parameter(name: string, shape: readonly number[]): Tensor<"parameter"> {
+  return node("parameter", [], { name, shape });
+}
+
+export function constant(
+  data: ArrayLike<number>,
+  shape: readonly number[],
+  dtype: DType = "float",
+): Tensor<"constant"> {
+  return node("constant", [], { data, shape, dtype });
+}
+
+export function scalar(value: number, dtype: DType = "float"): Tensor<"constant"> {
+  return constant([value], [], dtype);
+}
+
+/** The same number everywhere, as a scalar that broadcasts. */
+export function full(value: number, shape: Shape): Tensor {
+  return broadcast(scalar(value), shape);
+}
+
+export const iota = (size: Dim) => node("iota", [], { size });
+
+function pair(a: Operand, b: Operand): [Tensor, Tensor] {
+  const dtype = typeof a === "object" ? a.dtype : typeof b === "object" ? b.dtype : "float";
+  const lift = (x: Operand) => (typeof x === "number" ? scalar(x, dtype) : x);
+  return [lift(a), lift(b)];
+}
+
+export const add = (a: Operand, b: Operand) => node("add", pair(a, b), {});
+export const subtract = (a: Operand, b: Operand) => node("subtract", pair(a, b), {});
+export const multiply = (a: Operand, b: Operand) => node("multiply", pair(a, b), {});
+export const divide = (a: Operand, b: Operand) => node("divide", pair(a, b), {});
+export const maximum = (a: Operand, b: Operand) => node("maximum", pair(a, b), {});
+export const minimum = (a: Operand, b: Operand) => node("minimum", pair(a, b), {});
+export const equal = (a: Operand, b: Operand) => node("equal", pair(a, b), {});
+export const less = (a: Operand, b: Operand) => node("less", pair(a, b), {});
+export const greater = (a: Operand, b: Operand) => node("greater", pair(a, b), {});
+
+export const negate = (x: Tensor) => node("negate", [x], {});
+export const abs = (x: Tensor) => node("abs", [x], {});
+export const exp = (x: Tensor) => node("exp", [x], {});
+export const log = (x: Tensor) => node("log", [x], {});
+export const sqrt = (x: Tensor) => node("sqrt", [x], {});
+export const erf = (x: Tensor) => node("erf", [x], {});
+export const tanh = (x: Tensor) => node("tanh", [x], {});
+export const sigmoid = (x: Tensor) => node("sigmoid", [x], {});
+export const relu = (x: Tensor) => node("relu", [x], {});
+export const silu = (x: Tensor) => node("silu", [x], {});
+export const gelu = (x: Tensor, form: "erf" | "tanh" = "erf") => node("gelu", [x], { form });
+export const not = (x: Tensor) => node("not", [x], {});
+export const and = (a: Tensor, b: Tensor) => node("and", [a, b], {});
+export const or = (a: Tensor, b: Tensor) => node("or", [a, b], {});
+export const cast = (x: Tensor, to: DType) => node("cast", [x], { to });
+export const stopGradient = (x: Tensor) => node("stopGradient", [x], {});
+
+export function select(condition: Tensor, a: Operand, b: Operand): Tensor<"select"> {
+  return node("select", [condition, ...pair(a, b)], {});
+}
+
+export interface MatmulOptions {
+  transposeA?: boolean;
+  transposeB?: boolean;
+  scale?: number;
+}
+
+export function matmul(a: Tensor, b: Tensor, options: MatmulOptions = {}): Tensor<"matmul"> {
+  const { transposeA = false, transposeB = false, scale = 1 } = options;
+  return node("matmul", [a, b], { transposeA, transposeB, scale });
+}
+
+export interface ReduceOptions {
+  /** Axes to reduce; negative ones count from the end. Default: all. */
+  axes?: readonly number[];
+  keepDims?: boolean;
+}
+
+function reduction(x: Tensor, { axes, keepDims = false }: ReduceOptions) {
+  const all = x.shape.map((_, i) => i);
+  return { axes: axes ? axes.map((axis) => axisFrom(x, axis)).sort((a, b) => a - b) : all, keepDims };
+}
+
+function axisFrom(x: Tensor, axis: number): number {
+  return axis < 0 ? axis + x.shape.length : axis;
+}
+
+export const sum = (x: Tensor, options: ReduceOptions = {}) => node("sum", [x], reduction(x, options));
+export const mean = (x: Tensor, options: ReduceOptions = {}) => node("mean", [x], reduction(x, options));
+export const max = (x: Tensor, options: ReduceOptions = {}) => node("max", [x], reduction(x, options));
+export const argMax = (x: Tensor) => node("argMax", [x], {});
+export const softmax = (x: Tensor) => node("softmax", [x], {});
+export const logSoftmax = (x: Tensor) => node("logSoftmax", [x], {});
+export const inverseDeviation = (x: Tensor, epsilon: number) => node("inverseDeviation", [x], { epsilon });
+
+export function layerNorm(x: Tensor, gain: Tensor, bias: Tensor, epsilon: number): Tensor<"layerNorm"> {
+  return node("layerNorm", [x, gain, bias], { epsilon });
+}
+
+export function cumulativeSum(
+  x: Tensor,
+  axis: number,
+  options: { exclusive?: boolean; reverse?: boolean } = {},
+): Tensor<"cumulativeSum"> {
+  const { exclusive = false, reverse = false } = options;
+  return node("cumulativeSum", [x], { axis: axisFrom(x, axis), exclusive, reverse });
+}
+
+export function reshape(x: Tensor, shape: Shape): Tensor {
+  return sameShape(x.shape, shape) ? x : node("reshape", [x], { shape });
+}
+
+export function broadcast(x: Tensor, shape: Shape): Tensor {
+  return sameShape(x.shape, shape) ? x : node("broadcast", [x], { shape });
+}
+
+export const transpose = (x: Tensor, permutation: readonly number[]) => node("transpose", [x], { permutation });
+
+export function concat(inputs: readonly Tensor[], axis: number): Tensor {
+  return inputs.length === 1 ? inputs[0]! : node("concat", inputs, { axis: axisFrom(inputs[0]!, axis) });
+}
+
+/** x[start … end) along an axis. */
+export function slice(x: Tensor, axis: number, start: Dim, end: Dim): Tensor<"slice"> {
+  return node("slice", [x], { axis: axisFrom(x, axis), start, end });
+}
+
+export function pad(x: Tensor, axis: number, before: Dim, after: Dim, value = 0): Tensor<"pad"> {
+  return node("pad", [x], { axis: axisFrom(x, axis), before, after, value });
+}
+
+/** Consecutive pieces of the given sizes along an axis. */
+export function split(x: Tensor, axis: number, sizes: readonly number[]): Tensor[] {
+  let start = 0;
+  return sizes.map((size) => {
+    const piece = slice(x, axis, start, start + size);
+    start += size;
+    return piece;
+  });
+}
+
+export const gather = (table: Tensor, ids: Tensor) => node("gather", [table, ids], {});
+export const scatterAdd = (ids: Tensor, rows: Tensor, size: Dim) => node("scatterAdd", [ids, rows], { size });
+export const pick = (x: Tensor, ids: Tensor) => node("pick", [x, ids], {});
+export const place = (values: Tensor, ids: Tensor, size: Dim) => node("place", [values, ids], { size });
+export const oneHot = (ids: Tensor, size: Dim) => node("oneHot", [ids], { size });
+
+export const square = (x: Tensor) => multiply(x, x);
+
+/** All axes but the last as one: [B, T, C] → [B·T, C]. */
+export function flattenRows(x: Tensor): Tensor {
+  return reshape(x, [sizeOf(x.shape.slice(0, -1)), x.shape.at(-1)!]);
+}
+
+/** Adds an axis of size 1 at `axis`. */
+export function expandDims(x: Tensor, axis: number): Tensor {
+  const at = axis < 0 ? axis + x.shape.length + 1 : axis;
+  return reshape(x, x.shape.toSpliced(at, 0, 1));
+}
+
+/** Merges `count` axes starting at `axis` into one. */
+export function mergeAxes(x: Tensor, axis: number, count: number): Tensor {
+  const merged = x.shape.slice(axis, axis + count).reduce<Dim>(multiplyDims, 1);
+  return reshape(x, x.shape.toSpliced(axis, count, merged));
+}
+
+/** −log softmax(logits)[target], one value a row. */
+export function crossEntropy(logits: Tensor, targets: Tensor): Tensor {
+  return negate(pick(logSoftmax(logits), targets));
+}

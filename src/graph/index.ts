@@ -1,0 +1,20 @@
+/** The symbolic graph: build tensors, take gradients, simplify, print, count the cost. */
+export * from "./build.ts";
+export { type Cost, cost, costOf } from "./cost.ts";
+export {
+  addDims,
+  type Dim,
+  evaluateDim,
+  evaluateShape,
+  multiplyDims,
+  printShape,
+  type Shape,
+  type Sizes,
+  sizeOf,
+} from "./dims.ts";
+export { gradients } from "./gradients.ts";
+export { topological } from "./order.ts";
+export { print } from "./print.ts";
+export { simplify } from "./simplify.ts";
+export { currentScope, is, within } from "./tensor.ts";
+export type { Attributes, DType, Op, Tensor } from "./vocabulary.ts";

@@ -34,10 +34,10 @@ export function scaleInPlace(x: usize, n: i32, scale: f32): void {
   for (; n > 0; n -= 4, x += 16) store4(x, f32x4.mul(load4(x, n), f32x4.splat(scale)), n);
 }
 
-/** min(max(x, -limit), limit); NaN stays NaN. */
+/** min(max(x, -limit), limit); x comes first so that NaN stays NaN. */
 @inline
 function clip(x: v128, limit: f32): v128 {
-  return f32x4.min(f32x4.max(x, f32x4.splat(-limit)), f32x4.splat(limit));
+  return f32x4.pmin(f32x4.pmax(x, f32x4.splat(-limit)), f32x4.splat(limit));
 }
 
 export function clipByValue(x: usize, n: i32, limit: f32): void {

@@ -73,6 +73,11 @@ describe("safetensors", () => {
     expect(readSafetensors(bytes, "test").tensors.get("w")!.data.buffer).toBe(bytes.buffer);
   });
 
+  it("gives plain arrays out of a Node buffer", () => {
+    const bytes = Buffer.from(writeSafetensors(new Map([["mask", record([0, 1], 4)]])));
+    expect(readSafetensors(bytes, "test").tensors.get("mask")!.data.constructor).toBe(Uint8Array);
+  });
+
   it("widens half and bfloat16 to float32", () => {
     const header = `{"h":{"dtype":"F16","shape":[6],"data_offsets":[0,12]},"b":{"dtype":"BF16","shape":[2],"data_offsets":[12,16]}}`;
     const bytes = fileOf(header, 16);

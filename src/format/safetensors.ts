@@ -238,7 +238,7 @@ function readTensor({ dtype, shape, begin, end }: Entry, file: Uint8Array, dataS
       return stored("I32", new Int32Array(buffer, byteOffset, length));
     case "U8":
     case "BOOL":
-      return stored(dtype, bytes);
+      return stored(dtype, new Uint8Array(buffer, byteOffset, length));
   }
 }
 

@@ -13,8 +13,10 @@ export {
   sizeOf,
 } from "./dims.ts";
 export { gradients } from "./gradients.ts";
+export { type Draw, Noise, type NoiseInput } from "./noise.ts";
 export { topological } from "./order.ts";
 export { print } from "./print.ts";
+export { type Rows, splitRows } from "./rows.ts";
 export { simplify } from "./simplify.ts";
 export { currentScope, is, within } from "./tensor.ts";
 export type { Attributes, DType, Op, Tensor } from "./vocabulary.ts";

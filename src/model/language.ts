@@ -1,0 +1,124 @@
+/** The causal language model: learned positions, pre-norm blocks run in the order of a plan, a head tied to the embedding. */
+import { reject } from "../base/errors.ts";
+import {
+  add,
+  crossEntropy,
+  type Dim,
+  flattenRows,
+  input,
+  mean,
+  type NoiseInput,
+  reshape,
+  slice,
+  type Tensor,
+  within,
+} from "../graph/index.ts";
+import {
+  type Activation,
+  type Block,
+  causalMask,
+  Embedding,
+  inference,
+  LayerNorm,
+  type Mode,
+  normal,
+  type Parameter,
+  Training,
+  TransformerBlock,
+} from "../nn/index.ts";
+
+export interface LanguageModelOptions {
+  /** Number of pieces. */
+  vocabulary: number;
+  width: number;
+  heads: number;
+  /** Which block runs at each depth; a block named twice shares its weights. */
+  plan: readonly number[];
+  /** Width of the feed-forward layer. Default: four times the width. */
+  hidden?: number;
+  /** Longest text the learned positions reach. */
+  length: number;
+  dropout?: number;
+  activation?: Activation;
+}
+
+/** A loss to minimise, what it depends on, and the random inputs it asks for. */
+export interface Objective {
+  readonly loss: Tensor;
+  readonly inputs: Readonly<Record<string, Tensor>>;
+  readonly noise: readonly NoiseInput[];
+}
+
+const DEVIATION = 0.02;
+
+export class LanguageModel {
+  readonly options: Required<LanguageModelOptions>;
+  readonly #embedding: Embedding;
+  readonly #positions: Embedding;
+  readonly #blocks: readonly Block[];
+  readonly #norm: LayerNorm;
+
+  constructor(options: LanguageModelOptions) {
+    this.options = { hidden: 4 * options.width, dropout: 0, activation: "gelu", ...options };
+    const { vocabulary, width, length, plan } = this.options;
+    const unique = checkPlan(plan);
+    this.#embedding = new Embedding("embedding", { count: vocabulary, width });
+    this.#positions = new Embedding("positions", { count: length, width });
+    this.#blocks = Array.from({ length: unique }, (_, i) => {
+      return new TransformerBlock(`blocks.${i}`, { ...this.options, weight: normal(DEVIATION) });
+    });
+    this.#norm = new LayerNorm("norm", { width });
+  }
+
+  get parameters(): Parameter[] {
+    const layers = [this.#embedding, this.#positions, ...this.#blocks, this.#norm];
+    return layers.flatMap((layer) => [...layer.parameters]);
+  }
+
+  /** ids [B, T] → hidden rows [B·T, C], after the last norm. */
+  hidden(ids: Tensor, mode: Mode = inference): Tensor {
+    const [batch, length] = ids.shape as [Dim, Dim];
+    const { dropout, plan } = this.options;
+    const positions = slice(this.#positions.weight.tensor, 0, 0, length);
+    const embedded = within("embedding", () => add(this.#embedding.apply(ids), positions));
+    const context = { rows: { batch, length }, mode, mask: causalMask(length) };
+    const start = mode.dropout(flattenRows(embedded), dropout);
+    const last = plan.reduce((x, i, depth) => {
+      return within(`depth ${depth}`, () => this.#blocks[i]!.apply(x, context));
+    }, start);
+    return this.#norm.apply(last);
+  }
+
+  /** ids [B, T] → [B, T, V] */
+  logits(ids: Tensor, mode: Mode = inference): Tensor {
+    return reshape(this.#embedding.logits(this.hidden(ids, mode)), [...ids.shape, this.options.vocabulary]);
+  }
+
+  /** Mean cross-entropy of `targets` after `ids`, both [batch, length]; with dropout when it is for training. */
+  objective({ batch, length, training }: { batch: number; length: number; training: boolean }): Objective {
+    const ids = input("ids", [batch, length], "int");
+    const targets = input("targets", [batch, length], "int");
+    const mode = training ? new Training() : inference;
+    const logits = this.#embedding.logits(this.hidden(ids, mode));
+    const loss = mean(crossEntropy(logits, reshape(targets, [batch * length])));
+    return { loss, inputs: { ids, targets }, noise: mode instanceof Training ? mode.noise : [] };
+  }
+}
+
+/** A plan names blocks 0 … M − 1, each at least once; returns M. */
+function checkPlan(plan: readonly number[]): number {
+  const unique = new Set(plan).size;
+  const whole = plan.length > 0 && plan.every((i) => Number.isInteger(i) && i >= 0 && i < unique);
+  if (whole) return unique;
+  return reject({
+    who: "plan",
+    needed: "block numbers 0, 1, … with none left out",
+    got: `[${plan}]`,
+    remedy: "number the blocks from 0 without gaps",
+  });
+}
+
+/** A language model with the given options. */
+export function languageModel(options: LanguageModelOptions): LanguageModel {
+  return new LanguageModel(options);
+}

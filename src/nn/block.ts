@@ -1,0 +1,63 @@
+/** What a model stacks: the Block interface, and the pre-norm transformer block. */
+import { add, type Tensor, within } from "../graph/index.ts";
+import { type Rows, SelfAttention } from "./attention.ts";
+import { type Activation, FeedForward } from "./feedforward.ts";
+import { LayerNorm } from "./layers.ts";
+import type { Mode } from "./mode.ts";
+import type { Initial, Parameter } from "./parameter.ts";
+
+/** What a block is told about the place where it runs. */
+export interface Context {
+  readonly rows: Rows;
+  readonly mode: Mode;
+  /** Added to attention scores. */
+  readonly mask?: Tensor;
+}
+
+/** Owns parameters; applying one block at several depths shares them. */
+export interface Block {
+  readonly parameters: readonly Parameter[];
+  /** x [B·T, C] → [B·T, C] */
+  apply(x: Tensor, context: Context): Tensor;
+}
+
+export interface TransformerBlockOptions {
+  width: number;
+  heads: number;
+  hidden: number;
+  dropout: number;
+  activation: Activation;
+  weight?: Initial;
+}
+
+/** x + attention(norm x), then x + feed-forward(norm x). */
+export class TransformerBlock implements Block {
+  readonly #name: string;
+  readonly #norm1: LayerNorm;
+  readonly #attention: SelfAttention;
+  readonly #norm2: LayerNorm;
+  readonly #feedForward: FeedForward;
+  readonly #dropout: number;
+
+  constructor(name: string, options: TransformerBlockOptions) {
+    this.#name = name;
+    this.#dropout = options.dropout;
+    this.#norm1 = new LayerNorm(`${name}.norm1`, options);
+    this.#attention = new SelfAttention(name, options);
+    this.#norm2 = new LayerNorm(`${name}.norm2`, options);
+    this.#feedForward = new FeedForward(name, options);
+  }
+
+  get parameters(): Parameter[] {
+    return [this.#norm1, this.#attention, this.#norm2, this.#feedForward].flatMap((layer) => layer.parameters);
+  }
+
+  apply(x: Tensor, { rows, mode, mask }: Context): Tensor {
+    return within(this.#name, () => {
+      const attended = within("attention", () => this.#attention.apply(this.#norm1.apply(x), rows, mode, mask));
+      const y = add(x, mode.dropout(attended, this.#dropout));
+      const fed = within("feed-forward", () => this.#feedForward.apply(this.#norm2.apply(y)));
+      return add(y, mode.dropout(fed, this.#dropout));
+    });
+  }
+}

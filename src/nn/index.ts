@@ -1,0 +1,7 @@
+/** Layers, blocks and initial distributions. */
+export { type AttentionOptions, causalMask, type Rows, SelfAttention } from "./attention.ts";
+export { type Block, type Context, TransformerBlock, type TransformerBlockOptions } from "./block.ts";
+export { type Activation, activations, FeedForward } from "./feedforward.ts";
+export { Embedding, LayerNorm, Linear } from "./layers.ts";
+export { inference, type Mode, Training } from "./mode.ts";
+export * from "./parameter.ts";

@@ -1,0 +1,90 @@
+/** The layers everything is made of: linear, embedding, layer norm. A layer owns its parameters; using it twice shares them. */
+import { reject } from "../base/errors.ts";
+import { add, gather, layerNorm, matmul, type Tensor } from "../graph/index.ts";
+import { type Initial, kaimingUniform, newParameter, normal, ones, type Parameter, zeros } from "./parameter.ts";
+
+export interface LinearOptions {
+  in: number;
+  out: number;
+  bias?: boolean;
+  weight?: Initial;
+}
+
+/** y = x · Wᵀ + b, with W of shape [out, in]. */
+export class Linear {
+  readonly weight: Parameter;
+  readonly bias: Parameter | undefined;
+
+  constructor(name: string, { in: width, out, bias = true, weight = kaimingUniform }: LinearOptions) {
+    this.weight = newParameter(`${name}.weight`, [out, width], weight);
+    this.bias = bias ? newParameter(`${name}.bias`, [out], zeros) : undefined;
+  }
+
+  get parameters(): Parameter[] {
+    return this.bias ? [this.weight, this.bias] : [this.weight];
+  }
+
+  /** x [N, in] → [N, out] */
+  apply(x: Tensor): Tensor {
+    const y = matmul(x, this.weight.tensor, { transposeB: true });
+    return this.bias ? add(y, this.bias.tensor) : y;
+  }
+}
+
+/** A table of vectors, one an id; its transpose serves as the head of tied models. */
+export class Embedding {
+  readonly weight: Parameter;
+
+  constructor(
+    name: string,
+    { count, width, weight = normal(0.02) }: { count: number; width: number; weight?: Initial },
+  ) {
+    this.weight = newParameter(`${name}.weight`, [count, width], weight);
+  }
+
+  get parameters(): Parameter[] {
+    return [this.weight];
+  }
+
+  /** ids [I…] → [I…, C] */
+  apply(ids: Tensor): Tensor {
+    return gather(this.weight.tensor, ids);
+  }
+
+  /** x [N, C] → [N, V] */
+  logits(x: Tensor): Tensor {
+    return matmul(x, this.weight.tensor, { transposeB: true });
+  }
+}
+
+/** Layer norm over the last axis. */
+export class LayerNorm {
+  readonly weight: Parameter;
+  readonly bias: Parameter;
+  readonly epsilon: number;
+
+  constructor(name: string, { width, epsilon = 1e-5 }: { width: number; epsilon?: number }) {
+    this.weight = newParameter(`${name}.weight`, [width], ones);
+    this.bias = newParameter(`${name}.bias`, [width], zeros);
+    this.epsilon = epsilon;
+  }
+
+  get parameters(): Parameter[] {
+    return [this.weight, this.bias];
+  }
+
+  apply(x: Tensor): Tensor {
+    return layerNorm(x, this.weight.tensor, this.bias.tensor, this.epsilon);
+  }
+}
+
+/** Width of one head. */
+export function headWidth(who: string, width: number, heads: number): number {
+  if (width % heads === 0) return width / heads;
+  return reject({
+    who,
+    needed: "a width divisible by heads",
+    got: `width ${width}, heads ${heads}`,
+    remedy: `set width to ${Math.ceil(width / heads) * heads}`,
+  });
+}

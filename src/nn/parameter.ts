@@ -1,0 +1,52 @@
+/** Parameters: a graph node with a name, and the distribution its first value is drawn from. */
+import { RandomStream } from "../base/random.ts";
+import { parameter, type Tensor } from "../graph/index.ts";
+
+/** Draws the first value of a weight; linear weights have shape [out, in]. */
+export type Initial = (shape: readonly number[], random: RandomStream) => Float32Array;
+
+export interface Parameter {
+  readonly name: string;
+  readonly tensor: Tensor<"parameter">;
+  readonly initial: Initial;
+}
+
+export function newParameter(name: string, shape: readonly number[], initial: Initial): Parameter {
+  return { name, tensor: parameter(name, shape), initial };
+}
+
+const sizeOf = (shape: readonly number[]) => shape.reduce((a, b) => a * b, 1);
+const fans = (shape: readonly number[]) => ({ out: shape[0] ?? 1, in: sizeOf(shape.slice(1)) });
+
+function fill(shape: readonly number[], next: () => number): Float32Array {
+  const values = new Float32Array(sizeOf(shape));
+  for (let i = 0; i < values.length; i++) values[i] = next();
+  return values;
+}
+
+export const zeros: Initial = (shape) => new Float32Array(sizeOf(shape));
+export const ones: Initial = (shape) => new Float32Array(sizeOf(shape)).fill(1);
+export const normal =
+  (deviation: number): Initial =>
+  (shape, random) =>
+    fill(shape, () => deviation * random.normal());
+export const uniform =
+  (bound: number): Initial =>
+  (shape, random) =>
+    fill(shape, () => bound * (2 * random.uniform() - 1));
+/** ±√(6 / (in + out)); Glorot's, and Xavier's. */
+export const xavierUniform: Initial = (shape, random) => {
+  const { in: fanIn, out } = fans(shape);
+  return uniform(Math.sqrt(6 / (fanIn + out)))(shape, random);
+};
+/** ±1 / √in: PyTorch's default for linear layers. */
+export const kaimingUniform: Initial = (shape, random) => uniform(1 / Math.sqrt(fans(shape).in))(shape, random);
+
+/** First values for all parameters. Each has its own stream, named after it, so that adding one does not move the others. */
+export function initialise(parameters: readonly Parameter[], seed: number): Map<Tensor<"parameter">, Float32Array> {
+  return new Map(
+    parameters.map(({ name, tensor, initial }) => {
+      return [tensor, initial(tensor.attributes.shape, new RandomStream(seed, `initial ${name}`))];
+    }),
+  );
+}

@@ -1,0 +1,103 @@
+/** Optimisers: what one update does to a weight, its gradient and its moments, by the arena's kernels. */
+import type { Kernels } from "../engine/kernels.ts";
+import type { MomentSettings } from "../engine/updates.ts";
+
+/** A stretch of the arena to update: one tensor, or several that lie side by side. */
+export interface Slot {
+  readonly weight: Float32Array;
+  readonly gradient: Float32Array;
+  readonly moments: readonly Float32Array[];
+}
+
+export interface UpdateSettings {
+  /** Learning rate of this update. */
+  readonly rate: number;
+  /** Number of this update, from 1. */
+  readonly step: number;
+  /** Factor of the gradient: clipping by norm, 1 / accumulated batches. */
+  readonly gradientScale: number;
+}
+
+export interface Optimiser {
+  readonly name: string;
+  /** The optimiser's own numbers beside each weight, by name. */
+  readonly moments: readonly string[];
+  /** True when an update looks at a tensor as a whole, so that tensors must not be updated together. */
+  readonly perTensor: boolean;
+  update(kernels: Kernels, slot: Slot, settings: UpdateSettings): void;
+}
+
+export interface AdamOptions {
+  beta1?: number;
+  beta2?: number;
+  epsilon?: number;
+  weightDecay?: number;
+  correction?: MomentSettings["correction"];
+}
+
+const adamDefaults = { beta1: 0.9, beta2: 0.999, epsilon: 1e-8, weightDecay: 0, correction: "exact" } as const;
+
+function adamLike(name: string, decoupled: boolean, options: AdamOptions): Optimiser {
+  const fixed = { ...adamDefaults, ...options, decoupled };
+  return {
+    name,
+    moments: ["m", "v"],
+    perTensor: false,
+    update: (kernels, { weight, gradient, moments: [m, v] }, settings) => {
+      kernels.adam(weight, gradient, m!, v!, { ...fixed, ...settings });
+    },
+  };
+}
+
+/** Adam; weight decay, where given, is added to the gradient. */
+export const adam = (options: AdamOptions = {}): Optimiser => adamLike("adam", false, options);
+
+/** Adam with decoupled weight decay. */
+export const adamw = (options: AdamOptions = {}): Optimiser =>
+  adamLike("adamw", true, { weightDecay: 0.01, ...options });
+
+export interface LambOptions extends AdamOptions {
+  /** Scale each step by |weight| / |direction|. Off for biases and norms. */
+  adapt?: boolean;
+}
+
+/** LAMB as the adaptive-depth original has it: no bias correction unless asked, one trust ratio a tensor. */
+export function lamb(options: LambOptions = {}): Optimiser & { lastRatio(slot: Slot): number | undefined } {
+  const fixed = {
+    ...adamDefaults,
+    epsilon: 1e-6,
+    weightDecay: 0.01,
+    correction: "none" as const,
+    adapt: true,
+    ...options,
+  };
+  const ratios = new WeakMap<Float32Array, number>();
+  return {
+    name: "lamb",
+    moments: ["m", "v"],
+    perTensor: true,
+    update: (kernels, { weight, gradient, moments: [m, v] }, settings) => {
+      ratios.set(weight, kernels.lamb(weight, gradient, m!, v!, { ...fixed, ...settings }));
+    },
+    lastRatio: (slot) => ratios.get(slot.weight),
+  };
+}
+
+export interface SgdOptions {
+  momentum?: number;
+  weightDecay?: number;
+  nesterov?: boolean;
+}
+
+/** Stochastic gradient descent with momentum. */
+export function sgd(options: SgdOptions = {}): Optimiser {
+  const fixed = { momentum: 0, ...options };
+  return {
+    name: "sgd",
+    moments: ["momentum"],
+    perTensor: false,
+    update: (kernels, { weight, gradient, moments: [velocity] }, { rate, gradientScale }) => {
+      kernels.sgd(weight, gradient, velocity!, { ...fixed, rate, gradientScale });
+    },
+  };
+}

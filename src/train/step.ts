@@ -1,0 +1,225 @@
+/** One training step: a program that gives loss and gradients, kernels that clip and update, all in one arena. */
+import { reject } from "../base/errors.ts";
+import { RandomStream, type StreamState } from "../base/random.ts";
+import { Arena } from "../engine/arena.ts";
+import type { Engine, Program } from "../engine/engine.ts";
+import { maskWords, normalWords } from "../engine/kernels.ts";
+import { gradients, type NoiseInput, type Rows, simplify, splitRows, type Tensor } from "../graph/index.ts";
+import {
+  allocateGroup,
+  type Group,
+  type GroupMemory,
+  memoryBytes,
+  type ParameterTensor,
+  sizeOf,
+  updateGroup,
+} from "./memory.ts";
+import type { Slot } from "./optimiser.ts";
+
+export interface StepOptions {
+  readonly engine: Engine;
+  readonly loss: Tensor;
+  /** Data inputs of the loss, by the names under which batches come. */
+  readonly inputs: Readonly<Record<string, Tensor>>;
+  readonly noise: readonly NoiseInput[];
+  /** Every parameter stands in one group. */
+  readonly groups: readonly Group[];
+  /** First values of all parameters. */
+  readonly initial: ReadonlyMap<ParameterTensor, Float32Array>;
+  readonly seed: number;
+  /** Gradients longer than this, all together, are scaled down to it. */
+  readonly clipNorm?: number;
+}
+
+export type Batch = Readonly<Record<string, ArrayLike<number>>>;
+
+export interface StepResult {
+  readonly loss: number;
+  /** Length of the gradient before clipping. */
+  readonly gradientNorm: number;
+}
+
+/** Row gradients of a table: added to its gradient after each run. */
+interface RowOutput {
+  readonly parameter: ParameterTensor;
+  readonly ids: string;
+  readonly rows: string;
+  readonly sign: 1 | -1;
+}
+
+interface Plan {
+  readonly outputs: Record<string, Tensor>;
+  readonly dense: ReadonlySet<ParameterTensor>;
+  readonly rowOutputs: readonly RowOutput[];
+}
+
+const gradientName = (parameter: ParameterTensor) => `gradient ${parameter.attributes.name}`;
+
+/** Decides what leaves the program: the loss, dense gradients, and rows with their ids. */
+function planOutputs(loss: Tensor, parameters: readonly ParameterTensor[]): Plan {
+  const [value, ...found] = simplify([loss, ...gradients(loss, parameters)]);
+  const wanted: [string, Tensor][] = [["loss", value!]];
+  const dense = new Set<ParameterTensor>();
+  const rowOutputs: RowOutput[] = [];
+  parameters.forEach((parameter, i) => {
+    const split = splitRows(found[i]!);
+    if (split.dense) {
+      dense.add(parameter);
+      wanted.push([gradientName(parameter), split.dense]);
+    }
+    split.rows.forEach((rows, k) => {
+      const output = rowOutput(parameter, rows, k);
+      rowOutputs.push(output);
+      wanted.push([output.ids, rows.ids], [output.rows, rows.rows]);
+    });
+  });
+  const simple = simplify(wanted.map(([, tensor]) => tensor));
+  return { outputs: Object.fromEntries(wanted.map(([name], i) => [name, simple[i]!])), dense, rowOutputs };
+}
+
+function rowOutput(parameter: ParameterTensor, { sign }: Rows, k: number): RowOutput {
+  const name = `rows ${k} of ${parameter.attributes.name}`;
+  return { parameter, ids: `${name}: ids`, rows: `${name}: values`, sign };
+}
+
+function checkGroups(groups: readonly Group[], initial: StepOptions["initial"]): void {
+  const all = groups.flatMap((group) => group.parameters);
+  if (
+    new Set(all).size !== all.length ||
+    all.some((parameter) => !initial.has(parameter)) ||
+    all.length !== initial.size
+  ) {
+    const got = `${all.length} in groups, ${initial.size} with a first value`;
+    reject({ who: "training step", needed: "every parameter in one group", got });
+  }
+}
+
+export class TrainingStep {
+  readonly #program: Program;
+  readonly #arena: Arena;
+  readonly #groups: readonly GroupMemory[];
+  readonly #plan: Plan;
+  readonly #feeds: Record<string, Float32Array | Int32Array> = {};
+  readonly #into: Record<string, Float32Array | Int32Array> = {};
+  readonly #noise: readonly { array: Float32Array; draw: NoiseInput["draw"] }[];
+  readonly #slots: ReadonlyMap<ParameterTensor, Slot>;
+  readonly #options: StepOptions;
+  #stream: RandomStream;
+  #updates = 0;
+
+  static async create(options: StepOptions): Promise<TrainingStep> {
+    checkGroups(options.groups, options.initial);
+    const parameters = options.groups.flatMap((group) => group.parameters);
+    const plan = planOutputs(options.loss, parameters);
+    const program = await options.engine.compile({ outputs: plan.outputs });
+    return new TrainingStep(options, plan, program);
+  }
+
+  private constructor(options: StepOptions, plan: Plan, program: Program) {
+    const others = [...Object.values(options.inputs), ...options.noise.map(({ tensor }) => tensor)];
+    const outputs = Object.values(plan.outputs);
+    const lengths = [...others, ...outputs].map((tensor) => sizeOf(tensor.shape as number[]));
+    this.#options = options;
+    this.#plan = plan;
+    this.#program = program;
+    this.#arena = new Arena(memoryBytes(options.groups, lengths));
+    this.#groups = options.groups.map((group) => allocateGroup(this.#arena, group));
+    this.#slots = new Map(this.#groups.flatMap((group) => [...group.slots]));
+    this.#stream = new RandomStream(options.seed, "noise");
+    this.#noise = options.noise.map(({ tensor, draw }) => ({ array: this.#allocate(tensor) as Float32Array, draw }));
+    this.#bind();
+  }
+
+  /** Arrays for everything that goes in and out of the program. */
+  #bind(): void {
+    const { inputs, noise, initial } = this.#options;
+    for (const [name, tensor] of Object.entries(inputs)) this.#feeds[name] = this.#allocate(tensor);
+    noise.forEach(({ tensor }, i) => {
+      this.#feeds[tensor.attributes.name] = this.#noise[i]!.array;
+    });
+    for (const [parameter, slot] of this.#slots) {
+      slot.weight.set(initial.get(parameter)!);
+      this.#feeds[parameter.attributes.name] = slot.weight;
+      if (this.#plan.dense.has(parameter)) this.#into[gradientName(parameter)] = slot.gradient;
+    }
+    for (const { ids, rows } of this.#plan.rowOutputs) {
+      for (const name of [ids, rows]) this.#into[name] = this.#allocate(this.#plan.outputs[name]!);
+    }
+  }
+
+  #allocate(tensor: Tensor): Float32Array | Int32Array {
+    const length = sizeOf(tensor.shape as number[]);
+    return tensor.dtype === "int" ? this.#arena.int32(length) : this.#arena.float32(length);
+  }
+
+  /** The present weights, by parameter: views, valid while the step lives. */
+  get weights(): ReadonlyMap<ParameterTensor, Float32Array> {
+    return new Map([...this.#slots].map(([parameter, slot]) => [parameter, slot.weight]));
+  }
+
+  /** Gradients of the last run. */
+  get gradients(): ReadonlyMap<ParameterTensor, Float32Array> {
+    return new Map([...this.#slots].map(([parameter, slot]) => [parameter, slot.gradient]));
+  }
+
+  /** Where the noise stream stands: part of a checkpoint. */
+  get noiseState(): StreamState {
+    return this.#stream.state;
+  }
+
+  /** Loss and gradients of a batch, without an update. */
+  async differentiate(batch: Batch): Promise<number> {
+    for (const name of Object.keys(this.#options.inputs)) this.#feeds[name]!.set(batch[name]!);
+    this.#drawNoise();
+    const { kernels } = this.#arena;
+    for (const [parameter, slot] of this.#slots) {
+      if (!this.#plan.dense.has(parameter)) kernels.fill(slot.gradient, 0);
+    }
+    const results = await this.#program.run(this.#feeds, this.#into);
+    for (const output of this.#plan.rowOutputs) this.#addRows(output);
+    return results.loss!.data[0]!;
+  }
+
+  #addRows({ parameter, ids, rows, sign }: RowOutput): void {
+    const columns = sizeOf(parameter.attributes.shape.slice(1));
+    const target = this.#slots.get(parameter)!.gradient;
+    this.#arena.kernels.addRows(target, this.#into[ids] as Int32Array, this.#into[rows] as Float32Array, columns, sign);
+  }
+
+  #drawNoise(): void {
+    const { kernels } = this.#arena;
+    const { key } = this.#stream;
+    for (const { array, draw } of this.#noise) {
+      if (draw.kind === "mask")
+        kernels.dropoutMask(array, key, this.#stream.reserveBlocks(maskWords(array.length)), draw.keep);
+      else if (draw.kind === "normal")
+        kernels.normal(array, key, this.#stream.reserveBlocks(normalWords(array.length)));
+      else kernels[draw.kind](array, key, this.#stream.reserveBlocks(array.length));
+    }
+  }
+
+  /** Length of all gradients together. */
+  gradientNorm(): number {
+    const squares = this.#groups.map(({ whole }) => this.#arena.kernels.sumOfSquares(whole.gradient));
+    return Math.sqrt(squares.reduce((a, b) => a + b, 0));
+  }
+
+  /** Updates the weights by the present gradients. */
+  update(rate: number): number {
+    const norm = this.gradientNorm();
+    const { clipNorm = Number.POSITIVE_INFINITY } = this.#options;
+    const gradientScale = norm > clipNorm ? clipNorm / norm : 1;
+    this.#updates++;
+    for (const group of this.#groups) updateGroup(this.#arena, group, { rate, step: this.#updates, gradientScale });
+    return norm;
+  }
+
+  async run(batch: Batch, rate: number): Promise<StepResult> {
+    const loss = await this.differentiate(batch);
+    return { loss, gradientNorm: this.update(rate) };
+  }
+
+  async release(): Promise<void> {
+    await this.#program.release();
+  }
+}

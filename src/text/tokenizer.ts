@@ -1,6 +1,7 @@
 /** What the rest of the project asks of a tokenizer, and how one is loaded from the bytes of a SentencePiece model. */
 import { readModel } from "./sentencepiece/modelreader.ts";
 import { SentencePieceTokenizer } from "./sentencepiece/tokenizer.ts";
+import type { Release } from "./sentencepiece/unigram.ts";
 
 /** Text to ids and back. Ids run from 0 to size - 1. */
 export interface Tokenizer {
@@ -26,7 +27,7 @@ export interface Tokenizer {
   normalise(text: string): string;
 }
 
-/** The tokenizer in the bytes of a `.model`; `source` names the file in errors. */
-export function loadTokenizer(bytes: Uint8Array, source: string): Tokenizer {
-  return new SentencePieceTokenizer(readModel(bytes, source), source);
+/** The tokenizer in the bytes of a `.model`; `source` names the file in errors, `release` whose way with ties to follow. */
+export function loadTokenizer(bytes: Uint8Array, source: string, release: Release = "0.2.2"): Tokenizer {
+  return new SentencePieceTokenizer(readModel(bytes, source), source, release);
 }

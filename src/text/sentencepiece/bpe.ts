@@ -123,7 +123,8 @@ export class BpeSegmenter implements Segmenter {
     for (let i = 1; i < count; i++) this.#propose(agenda, i - 1, i);
     while (agenda.size > 0) {
       const { left, right, size } = agenda.pop();
-      if (this.#size[left] === 0 || this.#size[right] === 0 || this.#size[left]! + this.#size[right]! !== size) continue;
+      if (this.#size[left] === 0 || this.#size[right] === 0 || this.#size[left]! + this.#size[right]! !== size)
+        continue;
       this.#size[left] = size;
       this.#size[right] = 0;
       const after = this.#next[right]!;

@@ -26,9 +26,9 @@ export class Encoder {
   #input = new Uint8Array(1024);
   #output = new Int32Array(1024);
   #count = 0;
-  /** The exact 32-bit sum of scores before output[#syncedAt]. */
-  #syncedScore = 0;
-  #syncedAt = 0;
+  /** The exact 32-bit sum of scores, but for the cached words that were appended since. */
+  #exactScore = 0;
+  #sinceExact: number[] = [];
 
   constructor(parts: EncoderParts) {
     this.#parts = parts;
@@ -69,8 +69,8 @@ export class Encoder {
   /** Encodes word by word; false if the text holds a literal space mark, which only the whole line can show right. */
   #encodeWords(text: string): boolean {
     const cache = this.#cache;
-    this.#syncedScore = 0;
-    this.#syncedAt = 0;
+    this.#exactScore = 0;
+    this.#sinceExact.length = 0;
     let cost = 0;
     for (let at = 0; at < text.length; ) {
       let unit = text.charCodeAt(at);
@@ -95,8 +95,8 @@ export class Encoder {
       } else {
         if (entry < 0 && text.slice(from, at).includes(SPACE_MARK)) return false;
         this.#synchronise();
-        this.#encodeInput(this.#load(text, from, at), this.#syncedScore);
-        cost = Math.abs(this.#syncedScore);
+        this.#encodeInput(this.#load(text, from, at), this.#exactScore);
+        cost = Math.abs(this.#exactScore);
       }
     }
     return true;
@@ -104,36 +104,46 @@ export class Encoder {
 
   #appendCached(entry: number): void {
     const { ids, idStarts } = this.#cache;
+    const { unknownId } = this.#parts;
+    const begin = idStarts[entry]!;
     const end = idStarts[entry + 1]!;
-    let count = this.#count;
-    if (count + end - idStarts[entry]! > this.#output.length) this.#reserveOutput(end - idStarts[entry]!);
+    this.#reserveOutput(end - begin);
     const output = this.#output;
-    for (let i = idStarts[entry]!; i < end; i++) output[count++] = ids[i]!;
+    let count = this.#count;
+    for (let i = begin; i < end; i++) {
+      const id = ids[i]!;
+      if (id !== unknownId || count === 0 || output[count - 1] !== unknownId) output[count++] = id;
+    }
     this.#count = count;
+    this.#sinceExact.push(entry);
   }
 
   /** Puts a word into the cache; false if it holds a space mark. */
   #learn(text: string, from: number, to: number, hash: number): boolean {
     if (text.slice(from, to).includes(SPACE_MARK)) return false;
-    const { normaliser, segmenter, unknownId } = this.#parts;
+    if (this.#cache.isFull) this.#synchronise();
+    const { normaliser, segmenter, unknownId, byteIds } = this.#parts;
     const inputLength = this.#load(text, from, to);
     const length = normaliser.run(this.#input, inputLength);
     const count = segmenter.segment(normaliser.output, length, 0);
     const ids = segmenter.ids.subarray(0, count);
     const cost = count === 0 ? 0 : Math.abs(segmenter.endScore);
-    const limit = ids.includes(unknownId) ? -1 : safeCost(count === 0 ? Infinity : segmenter.lead, length, cost);
+    const inBytes = byteIds !== undefined && ids.includes(unknownId);
+    const limit = inBytes ? -1 : safeCost(count === 0 ? Infinity : segmenter.lead, length, cost);
     this.#cache.add(text, from, to, hash, ids, cost, limit);
     return true;
   }
 
-  /** Brings the exact sum up to the end of the output, which since the last time holds known pieces only. */
+  /** Brings the exact sum up to the end of the output. */
   #synchronise(): void {
-    let sum = this.#syncedScore;
-    for (let i = this.#syncedAt; i < this.#count; i++) {
-      sum = Math.fround(sum + this.#parts.segmenter.scoreOf(this.#output[i]!));
+    const { ids, idStarts } = this.#cache;
+    let sum = this.#exactScore;
+    for (const entry of this.#sinceExact) {
+      const end = idStarts[entry + 1]!;
+      for (let i = idStarts[entry]!; i < end; i++) sum = Math.fround(sum + this.#parts.segmenter.scoreOf(ids[i]!));
     }
-    this.#syncedScore = sum;
-    this.#syncedAt = this.#count;
+    this.#exactScore = sum;
+    this.#sinceExact.length = 0;
   }
 
   /** Normalises and segments input[0, length), the sum of scores standing at `startScore`. */
@@ -149,8 +159,7 @@ export class Encoder {
       else this.#output[this.#count++] = segmenter.ids[i]!;
       from = to;
     }
-    this.#syncedScore = segmenter.endScore;
-    this.#syncedAt = this.#count;
+    this.#exactScore = segmenter.endScore;
   }
 
   /** Unknown characters become bytes, or one unknown id for a whole run of them. */
@@ -158,7 +167,8 @@ export class Encoder {
     const { byteIds, unknownId } = this.#parts;
     if (byteIds !== undefined) {
       for (let i = from; i < to; i++) this.#output[this.#count++] = byteIds[bytes[i]!]!;
-    } else if (this.#count === 0 || this.#output[this.#count - 1] !== unknownId) this.#output[this.#count++] = unknownId;
+    } else if (this.#count === 0 || this.#output[this.#count - 1] !== unknownId)
+      this.#output[this.#count++] = unknownId;
   }
 
   #load(text: string, from: number, to: number): number {

@@ -143,7 +143,8 @@ function checkModel(model: Model, source: string): void {
 function checkPiece(piece: Piece, id: number, source: string): void {
   if (piece.text === "") unreadable(source, `an empty piece (id ${id})`);
   if (piece.text.includes("\0")) unreadable(source, `a NUL character in piece ${id}`);
-  if (piece.text.length >= MAXIMUM_PIECE_BYTES) unreadable(source, `a piece of ${piece.text.length} characters (id ${id})`);
+  if (piece.text.length >= MAXIMUM_PIECE_BYTES)
+    unreadable(source, `a piece of ${piece.text.length} characters (id ${id})`);
   if (!Number.isFinite(piece.score)) unreadable(source, `score ${piece.score} of piece ${id}`);
 }
 
@@ -157,5 +158,6 @@ function checkBytes(model: Model, source: string): void {
   const found = new Set(bytes.map((piece) => byteOfPiece(piece.text)));
   if (found.has(-1)) unreadable(source, "a byte piece that is not <0x00> … <0xFF>");
   if (model.trainer.byteFallback && found.size !== 256) unreadable(source, `${found.size} byte pieces of 256`);
-  if (!model.trainer.byteFallback && found.size > 0) throw new UserError(`${source}: byte pieces, but byte fallback is off`);
+  if (!model.trainer.byteFallback && found.size > 0)
+    throw new UserError(`${source}: byte pieces, but byte fallback is off`);
 }

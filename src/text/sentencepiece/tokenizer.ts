@@ -5,11 +5,11 @@ import { decodePieces } from "./decoder.ts";
 import type { DoubleArray } from "./doublearray.ts";
 import { buildDoubleArray } from "./doublearraybuilder.ts";
 import { Encoder } from "./encoder.ts";
-import { byteOfPiece, bytePiece, type Model } from "./model.ts";
+import { byteOfPiece, bytePiece, type Model, type PieceKind } from "./model.ts";
 import { Normaliser } from "./normaliser.ts";
 import { characterEnd, PlainSegmenter, wordEnd } from "./plainsegmenters.ts";
 import type { Segmenter } from "./segmenter.ts";
-import { UnigramSegmenter, unigramScores } from "./unigram.ts";
+import { type Release, UnigramSegmenter } from "./unigram.ts";
 import { SPACE_MARK, toBytes, toText } from "./utf8.ts";
 
 /** Encodes, decodes and looks up; `source` names the model in errors. */
@@ -26,7 +26,7 @@ export class SentencePieceTokenizer {
   readonly #denormaliser: Normaliser | undefined;
   readonly #encoder: Encoder;
 
-  constructor(model: Model, source: string) {
+  constructor(model: Model, source: string, release: Release = "0.2.2") {
     this.model = model;
     this.#source = source;
     this.size = model.pieces.length;
@@ -43,7 +43,7 @@ export class SentencePieceTokenizer {
         : undefined;
     this.#encoder = new Encoder({
       normaliser: this.#normaliser,
-      segmenter: segmenterOf(model, userSymbols, this.unknownId),
+      segmenter: segmenterOf(model, this.unknownId, release),
       unknownId: this.unknownId,
       byteIds: byteIdsOf(model),
       wordwise: this.#normaliser.isWordwise(userSymbols) && hasLeadingMarksOnly(model),
@@ -127,22 +127,20 @@ export class SentencePieceTokenizer {
   }
 }
 
-function pieceTrie(model: Model): DoubleArray {
+function pieceTrie(model: Model, kinds: readonly PieceKind[]): DoubleArray {
   const entries = [];
   for (const [value, piece] of model.pieces.entries()) {
-    if (piece.kind === "normal" || piece.kind === "user" || piece.kind === "unused") {
-      entries.push({ key: toBytes(piece.text), value });
-    }
+    if (kinds.includes(piece.kind)) entries.push({ key: toBytes(piece.text), value });
   }
   return buildDoubleArray(entries);
 }
 
-function segmenterOf(model: Model, userSymbols: readonly string[], unknownId: number): Segmenter {
-  const trie = pieceTrie(model);
-  const symbols = buildDoubleArray(userSymbols.map((symbol) => ({ key: toBytes(symbol), value: 0 })));
+function segmenterOf(model: Model, unknownId: number, release: Release): Segmenter {
+  const trie = pieceTrie(model, ["normal", "user", "unused"]);
+  const symbols = pieceTrie(model, ["user"]);
   switch (model.trainer.kind) {
     case "unigram":
-      return new UnigramSegmenter(trie, unigramScores(model.pieces, unknownId), unknownId);
+      return new UnigramSegmenter(trie, model.pieces, unknownId, release);
     case "bpe":
       return new BpeSegmenter(trie, symbols, model.pieces, unknownId);
     case "word":

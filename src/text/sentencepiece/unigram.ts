@@ -4,25 +4,31 @@ import type { Piece } from "./model.ts";
 import { roomFor, type Segmenter } from "./segmenter.ts";
 import { characterLength, toBytes } from "./utf8.ts";
 
+/**
+ * Whose arithmetic to follow. Release 0.2.2 sums in 32 bits throughout, and a user's symbol scores 0.1 for each byte after
+ * its first; up to 0.2.0 a sum was compared in 64 bits before it was stored in 32, and a symbol scored -0.1. They differ
+ * where two segmentations tie, and where a symbol overlaps a good piece.
+ */
+export type Release = "0.2.2" | "0.2.0";
+
 /** An unknown character scores this much below the worst piece. */
 const UNKNOWN_PENALTY = 10;
-/** The least positive 32-bit normal float: where the real library starts its search for the greatest score. */
-const SMALLEST_FLOAT = 1.1754943508222875e-38;
+const GREATEST_FLOAT = 3.4028234663852886e38;
+const TENTH = Math.fround(0.1);
+
+function symbolScore(text: string, release: Release): number {
+  return release === "0.2.2" ? Math.fround(Math.fround(toBytes(text).length * TENTH) - TENTH) : -0.1;
+}
 
 /** The scores of all pieces as the search adds them; -Infinity for pieces that are never produced. */
-export function unigramScores(pieces: readonly Piece[], unknownId: number): Float64Array {
-  let least = 3.4028234663852886e38;
-  let greatest = SMALLEST_FLOAT;
-  for (const piece of pieces) {
-    if (piece.kind !== "normal") continue;
-    least = Math.min(least, piece.score);
-    greatest = Math.max(greatest, piece.score);
-  }
+function searchScores(pieces: readonly Piece[], unknownId: number, release: Release): Float64Array {
+  let least = GREATEST_FLOAT;
   const scores = new Float64Array(pieces.length).fill(Number.NEGATIVE_INFINITY);
   for (const [id, piece] of pieces.entries()) {
-    if (piece.kind === "normal") scores[id] = piece.score;
-    // A symbol of the user's beats all other pieces, whatever they score.
-    if (piece.kind === "user") scores[id] = Math.fround(toBytes(piece.text).length * greatest) - 0.1;
+    if (piece.kind === "user") scores[id] = symbolScore(piece.text, release);
+    if (piece.kind !== "normal") continue;
+    scores[id] = piece.score;
+    least = Math.min(least, piece.score);
   }
   scores[unknownId] = Math.fround(least - UNKNOWN_PENALTY);
   return scores;
@@ -32,6 +38,7 @@ export class UnigramSegmenter implements Segmenter {
   readonly #trie: DoubleArray;
   readonly #scores: Float64Array;
   readonly #unknownId: number;
+  readonly #single: boolean;
   /** For each end of a path, in bytes: the best sum, the second best, where the last piece starts, and which it is. */
   #best = new Float32Array(0);
   #second = new Float64Array(0);
@@ -42,9 +49,10 @@ export class UnigramSegmenter implements Segmenter {
   lead = 0;
   endScore = 0;
 
-  constructor(trie: DoubleArray, scores: Float64Array, unknownId: number) {
+  constructor(trie: DoubleArray, pieces: readonly Piece[], unknownId: number, release: Release) {
     this.#trie = trie;
-    this.#scores = scores;
+    this.#single = release === "0.2.2";
+    this.#scores = searchScores(pieces, unknownId, release);
     this.#unknownId = unknownId;
   }
 
@@ -65,6 +73,7 @@ export class UnigramSegmenter implements Segmenter {
   #extend(text: Uint8Array, at: number, length: number): number {
     const units = this.#trie.units;
     const scores = this.#scores;
+    const single = this.#single;
     const sum = this.#best[at]!;
     const next = Math.min(at + characterLength(text[at]!), length);
     let state = this.#trie.start;
@@ -80,7 +89,7 @@ export class UnigramSegmenter implements Segmenter {
       const id = units[state]! & 0x7fffffff;
       const score = scores[id]!;
       if (score === Number.NEGATIVE_INFINITY) continue;
-      this.#offer(i + 1, score + sum, at, id);
+      this.#offer(i + 1, single ? Math.fround(score + sum) : score + sum, at, id);
       if (i + 1 === next) coversCharacter = true;
     }
     if (!coversCharacter) this.#offer(next, Math.fround(scores[this.#unknownId]! + sum), at, this.#unknownId);

@@ -24,6 +24,11 @@ export class WordCache {
   readonly limits = new Float64Array(MAXIMUM_ENTRIES);
   #count = 0;
 
+  /** Whether the next word added makes all entries void. */
+  get isFull(): boolean {
+    return this.#count === MAXIMUM_ENTRIES;
+  }
+
   /** The entry of text[from, to), or -1. */
   find(text: string, from: number, to: number, hash: number): number {
     const slots = this.#slots;
@@ -45,7 +50,7 @@ export class WordCache {
 
   /** Adds a word that `find` did not find; a full table starts over. */
   add(text: string, from: number, to: number, hash: number, ids: Int32Array, cost: number, limit: number): void {
-    if (this.#count === MAXIMUM_ENTRIES) this.#clear();
+    if (this.isFull) this.#clear();
     const entry = this.#count++;
     this.#addKey(entry, text, from, to);
     this.#addIds(entry, ids);

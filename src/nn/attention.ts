@@ -10,8 +10,8 @@ import {
   matmul,
   multiply,
   reshape,
-  slice,
   softmax,
+  split,
   type Tensor,
   transpose,
 } from "../graph/index.ts";
@@ -66,10 +66,8 @@ export class SelfAttention {
   /** x [B·T, C] → [B·T, C]; `mask` is added to the scores [B, H, T, T]. */
   apply(x: Tensor, { batch, length }: Rows, mode: Mode, mask?: Tensor): Tensor {
     const { heads, width, dropout } = this.#options;
-    const packed = reshape(this.#qkv.apply(x), [batch, length, 3, heads, this.#headWidth]);
-    const folded = transpose(packed, [2, 0, 3, 1, 4]); // [3, B, H, T, D]
-    const [q, k, v] = [0, 1, 2].map((i) => {
-      return reshape(slice(folded, 0, i, i + 1), [batch, heads, length, this.#headWidth]);
+    const [q, k, v] = split(this.#qkv.apply(x), 1, [width, width, width]).map((each) => {
+      return transpose(reshape(each, [batch, length, heads, this.#headWidth]), [0, 2, 1, 3]); // [B, H, T, D]
     }) as [Tensor, Tensor, Tensor];
     const scores = matmul(q, k, { transposeB: true, scale: this.#headWidth ** -0.5 }); // [B, H, T, T]
     const weights = mode.dropout(softmax(mask ? add(scores, mask) : scores), dropout);

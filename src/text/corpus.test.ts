@@ -61,6 +61,14 @@ describe("a corpus", () => {
     expect((await openCorpus(join(root, "batches/wiki"))).parts).toEqual(corpus.parts);
   });
 
+  it("may be one folder or one file of batches, whose name says the split", async () => {
+    const path = file("alone/wiki-valid/file1.tfrecords");
+    for (const place of [path, join(path, "..")]) {
+      const corpus = await openCorpus(place);
+      expect([corpus.name, ...corpus.parts]).toEqual(["wiki", ["valid", { kind: "records", paths: [path] }]]);
+    }
+  });
+
   it("asks which batches when a folder holds two kinds", async () => {
     file("two/a_train/file1.tfrecords");
     file("two/b_train/file1.tfrecords");

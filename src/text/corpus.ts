@@ -42,7 +42,8 @@ export async function openCorpus(nameOrPath = DEFAULT_CORPUS, options: CorpusOpt
   const place = [nameOrPath, join(data, nameOrPath)].find((path) => existsSync(path) || batchFolders(path).length > 0);
   if (place === undefined) rejectMissing(nameOrPath, data);
   if (!existsSync(place)) return openBatchFolders(place, basename(place));
-  return statSync(place).isDirectory() ? openFolder(place, basename(resolve(place))) : openFile(place);
+  if (statSync(place).isDirectory()) return openFolder(place, basename(resolve(place)));
+  return isBatchFile(place) ? openBatchFiles(dirname(resolve(place)), [place]) : openFile(place);
 }
 
 /** Where datasets lie: what was asked for, LAYERWISE_DATA, or a folder in the cache. */
@@ -99,6 +100,8 @@ function openFile(path: string): Corpus {
 function openFolder(folder: string, name: string): Corpus {
   const parts = filesOf(folder, "txt") ?? filesOf(folder, "tokens");
   if (parts) return { name, parts, ...modelIn(folder) };
+  const files = batchFilesIn(folder);
+  if (files.length > 0) return openBatchFiles(resolve(folder), files);
   const names = batchNames(folder);
   if (names.length === 1) return openBatchFolders(join(folder, names[0]!), names[0]!);
   return reject(
@@ -139,10 +142,22 @@ function batchFolders(stem: string): [Split, string[]][] {
   );
 }
 
+const isBatchFile = (name: string) => /\.tfrecords?$/.test(name);
+
 function batchFilesIn(folder: string): string[] {
   if (!existsSync(folder) || !statSync(folder).isDirectory()) return [];
-  const files = readdirSync(folder).filter((name) => /\.tfrecords?$/.test(name));
+  const files = readdirSync(folder).filter(isBatchFile);
   return inNameOrder(files.map((name) => join(folder, name)));
+}
+
+/** Batch files without their neighbours: the folder's name says which split they are, or they train. */
+function openBatchFiles(folder: string, paths: string[]): Corpus {
+  const [, name, split] = /^(.*?)(?:[-_](train|valid|test))?$/.exec(basename(folder))!;
+  return {
+    name: name!,
+    parts: new Map([[(split ?? "train") as Split, { kind: "records", paths }]]),
+    ...modelIn(dirname(folder)),
+  };
 }
 
 function openBatchFolders(stem: string, name: string): Corpus {

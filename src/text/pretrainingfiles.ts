@@ -1,0 +1,99 @@
+/** Stored pre-training data: a corpus to ALBERT's tf.Example shards, and such shards back to examples. */
+import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { reject } from "../base/errors.ts";
+import { writeFolderAtomically } from "../files/atomic.ts";
+import { readRecords, writeRecords } from "../format/tfrecord.ts";
+import { type Corpus, linesOf, type Split } from "./corpus.ts";
+import { articleLines, type Document, readDocuments } from "./documents.ts";
+import {
+  decodePretraining,
+  encodePretraining,
+  type PretrainingExample,
+  type PretrainingOptions,
+  PretrainingStream,
+} from "./pretraining.ts";
+import type { OpenTokenizer } from "./tokenizerfile.ts";
+
+export interface PretrainingBuildOptions {
+  out: string;
+  /** Passes over the documents, each with new chunks and masks. */
+  passes: number;
+  shards?: number;
+  force?: boolean;
+  /** Everything else about the examples. */
+  examples: Partial<PretrainingOptions>;
+}
+
+/** How many examples a split gave. */
+export interface PretrainingReport {
+  split: Split;
+  documents: number;
+  sentences: number;
+  examples: number;
+}
+
+/** The documents of a split; WikiText's articles are told by their headings. */
+export function documentsOf(corpus: Corpus, split: Split, { tokenizer }: Pick<OpenTokenizer, "tokenizer">): Document[] {
+  const lines = linesOf(corpus, split);
+  return readDocuments(corpus.name === "wikitext-2" ? articleLines(lines) : lines, tokenizer);
+}
+
+/** Writes `<name>_<split>/file{i}.tfrecords` of examples for all splits, with the tokenizer, or nothing. */
+export async function buildPretraining(
+  corpus: Corpus,
+  opened: OpenTokenizer,
+  options: PretrainingBuildOptions,
+): Promise<PretrainingReport[]> {
+  const reports: PretrainingReport[] = [];
+  const fill = async (folder: string) => {
+    for (const split of corpus.parts.keys()) {
+      const documents = documentsOf(corpus, split, opened);
+      const shards = drawShards(documents, opened, options);
+      await mkdir(join(folder, `${corpus.name}_${split}`));
+      for (const [i, records] of shards.entries()) {
+        await writeFile(join(folder, `${corpus.name}_${split}`, `file${i + 1}.tfrecords`), writeRecords(records));
+      }
+      const sentences = documents.reduce((sum, document) => sum + document.length, 0);
+      const examples = shards.reduce((sum, records) => sum + records.length, 0);
+      reports.push({ split, documents: documents.length, sentences, examples });
+    }
+    await writeFile(join(folder, "tokenizer.model"), opened.bytes);
+  };
+  await writeFolderAtomically(options.out, fill, { force: options.force ?? false });
+  return reports;
+}
+
+/** All examples of the passes, dealt out to shards in turn. */
+function drawShards(
+  documents: readonly Document[],
+  opened: OpenTokenizer,
+  options: PretrainingBuildOptions,
+): Uint8Array[][] {
+  const shards: Uint8Array[][] = Array.from({ length: options.shards ?? 1 }, () => []);
+  const stream = new PretrainingStream(documents, opened.tokenizer, options.examples);
+  for (let count = 0; ; count++) {
+    const { pass, index } = stream.position;
+    if (pass + (index >= stream.passLength ? 1 : 0) >= options.passes) return shards;
+    shards[count % shards.length]!.push(encodePretraining(stream.next()));
+  }
+}
+
+/** Reads shards one after another; ids must be below `vocabulary`. */
+export async function* readPretrainingFiles(
+  paths: readonly string[],
+  vocabulary: number,
+): AsyncGenerator<PretrainingExample> {
+  for (const path of paths) {
+    let index = 0;
+    for (const record of readRecords(await readFile(path), path)) {
+      const source = `${path}: record ${index++}`;
+      const example = decodePretraining(record, source);
+      const bad = [...example.inputIds, ...example.maskedIds].find((id) => id < 0 || id >= vocabulary);
+      if (bad !== undefined) {
+        reject({ who: source, needed: `ids below the tokenizer's ${vocabulary} pieces`, got: `${bad}` });
+      }
+      yield example;
+    }
+  }
+}

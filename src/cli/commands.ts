@@ -1,4 +1,5 @@
 /** The list of commands. Each file in commands/ adds one to the program and loads what it needs only when it runs. */
 import type { Command } from "commander";
+import { addData } from "./commands/data.ts";
 
-export const commands: readonly ((program: Command) => void)[] = [];
+export const commands: readonly ((program: Command) => void)[] = [addData];

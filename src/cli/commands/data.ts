@@ -1,0 +1,270 @@
+/** `layerwise data`: builds token files or batches from text, says what is in them, and downloads datasets. */
+import { type Command, InvalidArgumentError, Option } from "commander";
+import { startProgress } from "../../base/progress.ts";
+import { formatNumber, table } from "../../base/table.ts";
+import type { Corpus } from "../../text/corpus.ts";
+import type { OpenTokenizer } from "../../text/tokenizerfile.ts";
+import type { SplitBatching } from "../../text/tokens.ts";
+
+interface SourceOptions {
+  corpus: string;
+  tokenizer?: string;
+  data?: string;
+  cache?: string;
+  pieces: number;
+  cased?: boolean;
+}
+
+interface BatchingOptions extends SourceOptions {
+  batch: number;
+  length?: number;
+  shards: number;
+  compat?: "original";
+  json?: boolean;
+}
+
+interface BuildCommandOptions extends BatchingOptions {
+  out?: string;
+  tfrecord?: boolean;
+  masked?: boolean;
+  passes: number;
+  seed: number;
+  force?: boolean;
+}
+
+interface DownloadCommandOptions {
+  data?: string;
+  from?: string;
+  unverified?: boolean;
+  force?: boolean;
+  json?: boolean;
+}
+
+const DEFAULT_LENGTH = 32;
+const DEFAULT_MASKED_LENGTH = 128;
+
+/** Adds `data build`, `data inspect` and `data download`. */
+export function addData(program: Command): void {
+  const data = program.command("data").description("Build batches from text, look into them, download datasets.");
+  addBuild(data);
+  addInspect(data);
+  addDownload(data);
+}
+
+function addBuild(data: Command): void {
+  withBatching(data.command("build"))
+    .description("Turn text into a tokenizer and batches, in one go.")
+    .option("--out <dir>", "folder to write (default: data-NAME)")
+    .option("--tfrecord", "write the original's batches: NAME_train/file1.tfrecords …")
+    .option("--masked", "write masked-LM + sentence-order examples (tf.Example) instead of batches")
+    .option("--passes <n>", "passes over the text for --masked", wholeNumber, 40)
+    .option("--seed <n>", "seed for --masked", wholeNumber, 12345)
+    .option("--force", "replace the folder if it exists")
+    .addHelpText("after", examples(BUILD_EXAMPLES))
+    .action(build);
+}
+
+function addInspect(data: Command): void {
+  withBatching(data.command("inspect"))
+    .description("Count tokens, pieces per word and batches, and say what is dropped and why.")
+    .addHelpText("after", examples(INSPECT_EXAMPLES))
+    .action(inspect);
+}
+
+function addDownload(data: Command): void {
+  data
+    .command("download <dataset>")
+    .description("Fetch wikitext-2, glue or multi30k; resumes, and checks every file's SHA-256.")
+    .option("--data <dir>", "folder of datasets (default: LAYERWISE_DATA, or one in the cache)")
+    .option("--from <url>", "take the same file names from this address")
+    .option("--unverified", "keep files whose checksum is not the known one")
+    .option("--force", "fetch even if the files are there")
+    .option("--json", "print JSON")
+    .addHelpText("after", examples(DOWNLOAD_EXAMPLES))
+    .action(download);
+}
+
+const BUILD_EXAMPLES = [
+  "layerwise data build --corpus books --out data-books",
+  "layerwise data build --corpus notes.txt --pieces 4000 --batch 16 --length 64",
+  "layerwise data build --corpus wikitext-2 --data ~/data --tfrecord --compat original",
+  "layerwise data build --corpus books --masked --length 128 --passes 10",
+];
+const INSPECT_EXAMPLES = [
+  "layerwise data inspect --corpus wikitext-2 --tokenizer wiki2_12k --data ~/data",
+  "layerwise data inspect --corpus data-books --json",
+];
+const DOWNLOAD_EXAMPLES = [
+  "layerwise data download wikitext-2 --data ~/data",
+  "layerwise data download glue --from https://mirror.example/glue",
+];
+
+function examples(lines: readonly string[]): string {
+  return `\nExamples:\n${lines.map((line) => `  ${line}`).join("\n")}`;
+}
+
+function withBatching(command: Command): Command {
+  return command
+    .option("--corpus <name|path>", "books, wikitext-2, a text file, or a folder", "books")
+    .option("--tokenizer <name|file>", "a SentencePiece model (default: the data's own, or one trained on the text)")
+    .option("--pieces <n>", "vocabulary size of a trained tokenizer", wholeNumber, 12000)
+    .option("--cased", "keep upper case in a trained tokenizer")
+    .option("--batch <n>", "rows of a batch", wholeNumber, 32)
+    .option(
+      "--length <n>",
+      `sequence length (default: ${DEFAULT_LENGTH}; ${DEFAULT_MASKED_LENGTH} with --masked)`,
+      wholeNumber,
+    )
+    .option("--shards <n>", "files a split is cut into", wholeNumber, 1)
+    .addOption(new Option("--compat <mode>", "batch exactly like the original, repeats included").choices(["original"]))
+    .option("--data <dir>", "folder of datasets and tokenizers (default: LAYERWISE_DATA, or one in the cache)")
+    .option("--cache <dir>", "folder of token caches (default: LAYERWISE_CACHE or .cache/layerwise)")
+    .option("--json", "print JSON");
+}
+
+/** A whole number from 1. */
+export function wholeNumber(text: string): number {
+  const value = Number(text);
+  if (!Number.isSafeInteger(value) || value < 1) throw new InvalidArgumentError("It must be a whole number from 1.");
+  return value;
+}
+
+const warn = (message: string) => void process.stderr.write(`layerwise: ${message}\n`);
+const print = (text: string) => void process.stdout.write(`${text}\n`);
+
+async function openSource(options: SourceOptions): Promise<{ corpus: Corpus; opened: OpenTokenizer }> {
+  const { openCorpus } = await import("../../text/corpus.ts");
+  const { chooseTokenizer } = await import("../../text/trainedtokenizer.ts");
+  const place = options.data === undefined ? {} : { data: options.data };
+  const corpus = await openCorpus(options.corpus, { ...place, say: warn });
+  const progress = startProgress("training the tokenizer", { output: process.stderr });
+  const opened = await chooseTokenizer(options.tokenizer, corpus, {
+    ...place,
+    ...(options.cache === undefined ? {} : { cache: options.cache }),
+    pieces: options.pieces,
+    cased: options.cased ?? false,
+    say: warn,
+  });
+  progress.end();
+  return { corpus, opened };
+}
+
+function batchingOf(options: BatchingOptions): SplitBatching {
+  const progress = startProgress("tokenising", { output: process.stderr, unit: "lines" });
+  return {
+    batch: options.batch,
+    length: options.length ?? DEFAULT_LENGTH,
+    shards: options.shards,
+    ...(options.compat ? { compat: options.compat } : {}),
+    ...(options.cache === undefined ? {} : { cache: options.cache }),
+    warn,
+    onLine: progress.at,
+  };
+}
+
+async function build(options: BuildCommandOptions): Promise<void> {
+  const { refuseExisting } = await import("../../files/atomic.ts");
+  const { buildDataset, explainLosses } = await import("../../text/build.ts");
+  if (options.out !== undefined) refuseExisting(options.out, options.force ?? false);
+  const { corpus, opened } = await openSource(options);
+  const out = options.out ?? `data-${corpus.name}`;
+  refuseExisting(out, options.force ?? false);
+  if (options.masked) return buildMasked(corpus, opened, out, options);
+  const batching = batchingOf(options);
+  const force = options.force ?? false;
+  const splits = await buildDataset(corpus, opened, { ...batching, out, force, tfrecord: options.tfrecord ?? false });
+  if (options.json) return print(JSON.stringify({ out, pieces: opened.tokenizer.size, splits }, null, 2));
+  print(splitTable(splits));
+  for (const reason of splits.flatMap((report) => explainLosses(report, batching))) print(reason);
+  print(`wrote ${out} (tokenizer ${opened.name}, ${formatNumber(opened.tokenizer.size)} pieces)`);
+}
+
+async function buildMasked(
+  corpus: Corpus,
+  opened: OpenTokenizer,
+  out: string,
+  options: BuildCommandOptions,
+): Promise<void> {
+  const { buildPretraining } = await import("../../text/pretrainingfiles.ts");
+  const splits = await buildPretraining(corpus, opened, {
+    out,
+    passes: options.passes,
+    shards: options.shards,
+    force: options.force ?? false,
+    examples: { length: options.length ?? DEFAULT_MASKED_LENGTH, seed: options.seed },
+  });
+  if (options.json) return print(JSON.stringify({ out, pieces: opened.tokenizer.size, splits }, null, 2));
+  print(table(splits.map((report) => ({ ...report }))));
+  print(`wrote ${out}`);
+}
+
+async function inspect(options: BatchingOptions): Promise<void> {
+  const { openCorpus } = await import("../../text/corpus.ts");
+  const corpus = await openCorpus(options.corpus, {
+    ...(options.data === undefined ? {} : { data: options.data }),
+    say: warn,
+  });
+  const isRecords = [...corpus.parts.values()].some(({ kind }) => kind === "records");
+  return isRecords ? inspectBatchFiles(corpus, options) : inspectTokens(options);
+}
+
+async function inspectTokens(options: BatchingOptions): Promise<void> {
+  const { explainLosses, reportSplit } = await import("../../text/build.ts");
+  const { tokensOf } = await import("../../text/tokens.ts");
+  const { corpus, opened } = await openSource(options);
+  const batching = batchingOf(options);
+  const splits = [];
+  for (const split of corpus.parts.keys()) {
+    const text = await tokensOf(corpus, split, opened, batching);
+    splits.push(reportSplit(split, text, opened.tokenizer.unknownId, batching));
+  }
+  const about = { corpus: corpus.name, tokenizer: opened.name, pieces: opened.tokenizer.size };
+  if (options.json)
+    return print(JSON.stringify({ ...about, batch: batching.batch, length: batching.length, splits }, null, 2));
+  print(
+    `${about.corpus} with ${about.tokenizer} (${formatNumber(about.pieces)} pieces), batch ${batching.batch} × ${batching.length}`,
+  );
+  print(splitTable(splits));
+  for (const reason of splits.flatMap((report) => explainLosses(report, batching))) print(reason);
+}
+
+function splitTable(splits: readonly import("../../text/build.ts").SplitReport[]): string {
+  return table(
+    splits.map((report) => ({ ...report, dropped: report.droppedLines + report.droppedWindows + report.droppedRest })),
+    [
+      "split",
+      "lines",
+      "words",
+      "tokens",
+      { key: "piecesPerWord", title: "pieces/word" },
+      "unknown",
+      "batches",
+      "repeated",
+      { key: "dropped", title: "dropped tokens" },
+    ],
+  );
+}
+
+async function inspectBatchFiles(corpus: Corpus, options: BatchingOptions): Promise<void> {
+  const { inspectRecords } = await import("../../text/build.ts");
+  const files = await inspectRecords(corpus);
+  if (options.json) return print(JSON.stringify({ corpus: corpus.name, files }, null, 2));
+  print(table(files.map((file) => ({ ...file }))));
+}
+
+async function download(dataset: string, options: DownloadCommandOptions): Promise<void> {
+  const { dataFolder } = await import("../../text/corpus.ts");
+  const { fetchDataset } = await import("../../text/datasets.ts");
+  const { from, unverified, force } = options;
+  const progress = startProgress(`fetching ${dataset}`, { output: process.stderr, unit: "bytes" });
+  const files = await fetchDataset(dataset, {
+    data: dataFolder(options.data),
+    ...(from === undefined ? {} : { from }),
+    unverified: unverified ?? false,
+    force: force ?? false,
+    onProgress: (_, done) => progress.at(done),
+  });
+  progress.end();
+  if (options.json) return print(JSON.stringify({ dataset, files }, null, 2));
+  print(table(files.map(({ verified, ...file }) => ({ ...file, checked: verified ? "yes" : "not verified" }))));
+}

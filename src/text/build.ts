@@ -53,6 +53,20 @@ export function reportSplit(split: Split, text: TokenizedText, unknownId: number
   };
 }
 
+/** The reports of all splits of a corpus. */
+export async function reportSplits(
+  corpus: Corpus,
+  opened: OpenTokenizer,
+  options: SplitBatching,
+): Promise<SplitReport[]> {
+  const reports: SplitReport[] = [];
+  for (const split of corpus.parts.keys()) {
+    const text = await tokensOf(corpus, split, opened, options);
+    reports.push(reportSplit(split, text, opened.tokenizer.unknownId, options));
+  }
+  return reports;
+}
+
 function countOf(ids: ArrayLike<number>, wanted: number): number {
   let count = 0;
   for (let i = 0; i < ids.length; i++) if (ids[i] === wanted) count++;

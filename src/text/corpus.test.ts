@@ -80,6 +80,12 @@ describe("a corpus", () => {
     expect([...linesOf(corpus, "valid")]).toHaveLength(3760);
   });
 
+  it("wikitext-2 that is neither here nor to be fetched says where it is looked for and what else there is", async () => {
+    await expect(openCorpus("wikitext-2", { data: join(root, "none"), from: "http://127.0.0.1:1" })).rejects.toThrow(
+      /^wikitext-2 is not in .*none.wikitext-2 and could not be fetched: .*--data DIR or LAYERWISE_DATA.*--corpus books$/,
+    );
+  });
+
   it("that is unknown is refused with what could be meant", async () => {
     await expect(openCorpus("wikitext2", { data: root })).rejects.toThrow(
       /^corpus: expected books, wikitext-2, a text file.*got wikitext2, which is neither here nor under/,

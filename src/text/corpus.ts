@@ -27,6 +27,8 @@ export interface Corpus {
 export interface CorpusOptions {
   /** Folder of datasets; LAYERWISE_DATA, or a folder in the cache, if not given. */
   data?: string;
+  /** Address to fetch from instead of the publisher's. */
+  from?: string;
   /** Told when something is fetched. */
   say?: (message: string) => void;
 }
@@ -63,18 +65,21 @@ function rejectMissing(name: string, data: string): never {
   );
 }
 
-async function openWikiText(data: string, { say }: CorpusOptions): Promise<Corpus> {
+async function openWikiText(data: string, { say, from }: CorpusOptions): Promise<Corpus> {
   const folder = join(data, "wikitext-2");
   if (!existsSync(join(folder, "train.txt"))) {
     say?.(`fetching wikitext-2 into ${folder}`);
-    await fetchDataset("wikitext-2", { data }).catch((error) => rejectFetch(folder, error));
+    await fetchDataset("wikitext-2", { data, ...(from === undefined ? {} : { from }) }).catch((error) =>
+      rejectFetch(folder, error),
+    );
   }
   return openFolder(folder, "wikitext-2");
 }
 
 function rejectFetch(folder: string, error: unknown): never {
+  const [reason] = messageOf(error).split(";");
   throw new UserError(
-    `wikitext-2 is not in ${folder} and could not be fetched: ${messageOf(error)}. Put train.txt, valid.txt and test.txt there, say with --data DIR or LAYERWISE_DATA where it lies, or use the embedded corpus: --corpus ${DEFAULT_CORPUS}`,
+    `wikitext-2 is not in ${folder} and could not be fetched: ${reason}. Put train.txt, valid.txt and test.txt there, say with --data DIR or LAYERWISE_DATA where it lies, or use the embedded corpus: --corpus ${DEFAULT_CORPUS}`,
     1,
     { cause: error },
   );

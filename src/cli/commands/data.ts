@@ -132,47 +132,57 @@ export function wholeNumber(text: string): number {
 const warn = (message: string) => void process.stderr.write(`layerwise: ${message}\n`);
 const print = (text: string) => void process.stdout.write(`${text}\n`);
 
-async function openSource(options: SourceOptions): Promise<{ corpus: Corpus; opened: OpenTokenizer }> {
+const given = <K extends string>(key: K, value: string | undefined) =>
+  (value === undefined ? {} : { [key]: value }) as Partial<Record<K, string>>;
+
+async function openCorpusOf(options: SourceOptions): Promise<Corpus> {
   const { openCorpus } = await import("../../text/corpus.ts");
+  return openCorpus(options.corpus, { ...given("data", options.data), say: warn });
+}
+
+async function openTokenizerOf(corpus: Corpus, options: SourceOptions): Promise<OpenTokenizer> {
   const { chooseTokenizer } = await import("../../text/trainedtokenizer.ts");
-  const place = options.data === undefined ? {} : { data: options.data };
-  const corpus = await openCorpus(options.corpus, { ...place, say: warn });
-  const progress = startProgress("training the tokenizer", { output: process.stderr });
-  const opened = await chooseTokenizer(options.tokenizer, corpus, {
-    ...place,
-    ...(options.cache === undefined ? {} : { cache: options.cache }),
+  return chooseTokenizer(options.tokenizer, corpus, {
+    ...given("data", options.data),
+    ...given("cache", options.cache),
     pieces: options.pieces,
     cased: options.cased ?? false,
     say: warn,
   });
-  progress.end();
-  return { corpus, opened };
 }
 
 function batchingOf(options: BatchingOptions): SplitBatching {
-  const progress = startProgress("tokenising", { output: process.stderr, unit: "lines" });
   return {
     batch: options.batch,
     length: options.length ?? DEFAULT_LENGTH,
     shards: options.shards,
     ...(options.compat ? { compat: options.compat } : {}),
-    ...(options.cache === undefined ? {} : { cache: options.cache }),
+    ...given("cache", options.cache),
     warn,
-    onLine: progress.at,
   };
+}
+
+/** Does `work` under a progress line that counts lines. */
+async function countingLines<T>(work: (onLine: (lines: number) => void) => Promise<T>): Promise<T> {
+  const progress = startProgress("tokenising", { output: process.stderr, unit: "lines" });
+  try {
+    return await work(progress.at);
+  } finally {
+    progress.end();
+  }
 }
 
 async function build(options: BuildCommandOptions): Promise<void> {
   const { refuseExisting } = await import("../../files/atomic.ts");
   const { buildDataset, explainLosses } = await import("../../text/build.ts");
-  if (options.out !== undefined) refuseExisting(options.out, options.force ?? false);
-  const { corpus, opened } = await openSource(options);
+  const corpus = await openCorpusOf(options);
   const out = options.out ?? `data-${corpus.name}`;
   refuseExisting(out, options.force ?? false);
+  const opened = await openTokenizerOf(corpus, options);
   if (options.masked) return buildMasked(corpus, opened, out, options);
   const batching = batchingOf(options);
-  const force = options.force ?? false;
-  const splits = await buildDataset(corpus, opened, { ...batching, out, force, tfrecord: options.tfrecord ?? false });
+  const how = { ...batching, out, force: options.force ?? false, tfrecord: options.tfrecord ?? false };
+  const splits = await countingLines((onLine) => buildDataset(corpus, opened, { ...how, onLine }));
   if (options.json) return print(JSON.stringify({ out, pieces: opened.tokenizer.size, splits }, null, 2));
   print(splitTable(splits));
   for (const reason of splits.flatMap((report) => explainLosses(report, batching))) print(reason);
@@ -199,25 +209,16 @@ async function buildMasked(
 }
 
 async function inspect(options: BatchingOptions): Promise<void> {
-  const { openCorpus } = await import("../../text/corpus.ts");
-  const corpus = await openCorpus(options.corpus, {
-    ...(options.data === undefined ? {} : { data: options.data }),
-    say: warn,
-  });
+  const corpus = await openCorpusOf(options);
   const isRecords = [...corpus.parts.values()].some(({ kind }) => kind === "records");
-  return isRecords ? inspectBatchFiles(corpus, options) : inspectTokens(options);
+  return isRecords ? inspectBatchFiles(corpus, options) : inspectTokens(corpus, options);
 }
 
-async function inspectTokens(options: BatchingOptions): Promise<void> {
-  const { explainLosses, reportSplit } = await import("../../text/build.ts");
-  const { tokensOf } = await import("../../text/tokens.ts");
-  const { corpus, opened } = await openSource(options);
+async function inspectTokens(corpus: Corpus, options: BatchingOptions): Promise<void> {
+  const { explainLosses, reportSplits } = await import("../../text/build.ts");
+  const opened = await openTokenizerOf(corpus, options);
   const batching = batchingOf(options);
-  const splits = [];
-  for (const split of corpus.parts.keys()) {
-    const text = await tokensOf(corpus, split, opened, batching);
-    splits.push(reportSplit(split, text, opened.tokenizer.unknownId, batching));
-  }
+  const splits = await countingLines((onLine) => reportSplits(corpus, opened, { ...batching, onLine }));
   const about = { corpus: corpus.name, tokenizer: opened.name, pieces: opened.tokenizer.size };
   if (options.json)
     return print(JSON.stringify({ ...about, batch: batching.batch, length: batching.length, splits }, null, 2));

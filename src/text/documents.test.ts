@@ -1,5 +1,6 @@
 import { existsSync, readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
+import { readLines } from "../files/lines.ts";
 import {
   articleLines,
   isStartPiece,
@@ -41,7 +42,17 @@ describe("documents", () => {
   });
 
   it("of WikiText begin at first-level headings, one sentence a line", () => {
-    const lines = [" ", " = Lobster = ", " ", " It is blue . It swims . ", " ", " = = Size = = ", " It is big . "];
+    const lines = [
+      " ",
+      " = Lobster = ",
+      " ",
+      " It is blue . It swims . ",
+      " ",
+      " = = Size = = ",
+      " It is big . ",
+      " = A = ",
+      " ",
+    ];
     const got = [...articleLines([...lines, " = Whale = "])];
     expect(got).toEqual([
       "",
@@ -50,10 +61,17 @@ describe("documents", () => {
       "It swims .",
       "= = Size = =",
       "It is big .",
+      "= A =",
       "",
       "= Whale =",
     ]);
   });
+});
+
+it.runIf(existsSync("../shared/data"))("WikiText-2 has 600, 60 and 60 articles", () => {
+  const articles = (split: string) => [...articleLines(readLines(`../shared/data/wikitext-2/${split}.txt`))];
+  const counts = ["train", "valid", "test"].map((split) => articles(split).filter((line) => line === "").length);
+  expect(counts).toEqual([600, 60, 60]);
 });
 
 describe("pieces", () => {

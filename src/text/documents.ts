@@ -84,15 +84,24 @@ export function readDocuments(
 }
 
 /**
- * WikiText's lines as documents: an article begins at a heading of the first level (` = Title = `), and sentences end at ` . `.
- * Its own blank lines only set paragraphs apart.
+ * WikiText's lines as documents: an article begins at a heading of the first level (` = Title = ` between blank lines; tables have such
+ * lines too), and sentences end at ` . `. Its other blank lines only set paragraphs apart.
  */
 export function* articleLines(lines: Iterable<string>): Generator<string> {
-  for (const line of lines) {
-    if (/^ = [^=].* = $/.test(line)) yield "";
-    for (const sentence of line.split(/(?<= [.?!](?: ['"”’)])?) (?=\S)/))
+  let [before, line] = ["", ""];
+  for (const after of withEnd(lines)) {
+    if (/^ = [^=]+ = $/.test(line) && before.trim() === "" && after.trim() === "") yield "";
+    for (const sentence of line.split(/(?<= [.?!](?: ['"”’)])?) (?=\S)/)) {
       if (sentence.trim() !== "") yield sentence.trim();
+    }
+    [before, line] = [line, after];
   }
+}
+
+/** One empty line more, so that every line has a next. */
+function* withEnd(lines: Iterable<string>): Generator<string> {
+  yield* lines;
+  yield "";
 }
 
 /** Whether a piece begins a word: marked by a space or `<`, punctuation, or holding a character that is neither a–z nor punctuation. */

@@ -47,7 +47,8 @@ interface RowOutput {
   readonly sign: 1 | -1;
 }
 
-interface Plan {
+/** The graph of a step: what leaves the program, and how it becomes gradients. */
+export interface StepGraph {
   readonly outputs: Record<string, Tensor>;
   readonly dense: ReadonlySet<ParameterTensor>;
   readonly rowOutputs: readonly RowOutput[];
@@ -55,8 +56,8 @@ interface Plan {
 
 const gradientName = (parameter: ParameterTensor) => `gradient ${parameter.attributes.name}`;
 
-/** Decides what leaves the program: the loss, dense gradients, and rows with their ids. */
-function planOutputs(loss: Tensor, parameters: readonly ParameterTensor[]): Plan {
+/** Loss and gradients of the parameters, simplified; look-up tables give rows instead of a dense gradient. */
+export function stepGraph(loss: Tensor, parameters: readonly ParameterTensor[]): StepGraph {
   const [value, ...found] = simplify([loss, ...gradients(loss, parameters)]);
   const wanted: [string, Tensor][] = [["loss", value!]];
   const dense = new Set<ParameterTensor>();
@@ -98,7 +99,7 @@ export class TrainingStep {
   readonly #program: Program;
   readonly #arena: Arena;
   readonly #groups: readonly GroupMemory[];
-  readonly #plan: Plan;
+  readonly #plan: StepGraph;
   readonly #feeds: Record<string, Float32Array | Int32Array> = {};
   readonly #into: Record<string, Float32Array | Int32Array> = {};
   readonly #noise: readonly { array: Float32Array; draw: NoiseInput["draw"] }[];
@@ -110,12 +111,12 @@ export class TrainingStep {
   static async create(options: StepOptions): Promise<TrainingStep> {
     checkGroups(options.groups, options.initial);
     const parameters = options.groups.flatMap((group) => group.parameters);
-    const plan = planOutputs(options.loss, parameters);
+    const plan = stepGraph(options.loss, parameters);
     const program = await options.engine.compile({ outputs: plan.outputs });
     return new TrainingStep(options, plan, program);
   }
 
-  private constructor(options: StepOptions, plan: Plan, program: Program) {
+  private constructor(options: StepOptions, plan: StepGraph, program: Program) {
     const others = [...Object.values(options.inputs), ...options.noise.map(({ tensor }) => tensor)];
     const outputs = Object.values(plan.outputs);
     const lengths = [...others, ...outputs].map((tensor) => sizeOf(tensor.shape as number[]));

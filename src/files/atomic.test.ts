@@ -1,4 +1,5 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { spawnSync } from "node:child_process";
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -40,5 +41,13 @@ describe("atomic writes", () => {
     await writeFolderAtomically(path, one("new"), { force: true });
     expect(readFileSync(join(path, "a.txt"), "utf8")).toBe("new");
     expect(readdirSync(join(root, "forced"))).toEqual(["out"]);
+  });
+
+  it("clear away what a killed program left, but not what a running one writes", async () => {
+    const folder = join(root, "left");
+    const { pid: dead } = spawnSync(process.execPath, ["--version"]);
+    for (const pid of [dead, process.ppid]) mkdirSync(join(folder, `.out.${pid}.0123abcd.tmp`), { recursive: true });
+    await writeFolderAtomically(join(folder, "out"), one("x"));
+    expect(readdirSync(folder).sort()).toEqual([`.out.${process.ppid}.0123abcd.tmp`, "out"]);
   });
 });

@@ -1,7 +1,7 @@
 /** Files and folders that appear whole or not at all: written beside their place under a temporary name, then renamed. */
 import { randomBytes } from "node:crypto";
 import { existsSync } from "node:fs";
-import { mkdir, open, rename, rm } from "node:fs/promises";
+import { mkdir, open, readdir, rename, rm } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { reject } from "../base/errors.ts";
 
@@ -36,6 +36,7 @@ export async function writeFolderAtomically(
   { force = false }: { force?: boolean } = {},
 ): Promise<void> {
   refuseExisting(path, force);
+  await removeLeftovers(path);
   const temporary = temporaryName(path);
   await mkdir(temporary, { recursive: true });
   try {
@@ -44,6 +45,25 @@ export async function writeFolderAtomically(
   } catch (error) {
     await rm(temporary, { recursive: true, force: true });
     throw error;
+  }
+}
+
+/** Removes what killed programs left of earlier attempts at the same folder. */
+async function removeLeftovers(path: string): Promise<void> {
+  const folder = dirname(path);
+  const prefix = `.${basename(path)}.`;
+  for (const name of existsSync(folder) ? await readdir(folder) : []) {
+    const pid = name.startsWith(prefix) ? /^(\d+)\.[0-9a-f]{8}\.tmp$/.exec(name.slice(prefix.length))?.[1] : undefined;
+    if (pid && !isRunning(Number(pid))) await rm(join(folder, name), { recursive: true, force: true });
+  }
+}
+
+/** Signal 0 only asks. A process of another user answers "not permitted", so it runs. */
+function isRunning(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === "EPERM";
   }
 }
 

@@ -51,7 +51,7 @@ export function writeCharsmap(rules: ReadonlyMap<string, string>): Uint8Array<Ar
   }
   const entries: TrieEntry[] = [];
   for (const [key, target] of rules) entries.push({ key: toBytes(key), value: places.get(target)! });
-  return joined(buildDoubleArray(entries).units, parts, length);
+  return joined(buildDoubleArray(entries, true).units, parts, length);
 }
 
 function joined(units: Int32Array, parts: readonly Uint8Array[], length: number): Uint8Array<ArrayBuffer> {

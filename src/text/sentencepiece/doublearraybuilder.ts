@@ -17,10 +17,44 @@ function compareBytes(a: Uint8Array, b: Uint8Array): number {
   return a.length - b.length;
 }
 
-/** Sorts the entries and builds the trie. */
-export function buildDoubleArray(entries: readonly TrieEntry[]): DoubleArray {
+/** Sorts the entries and builds the trie. `shared` stores equal subtrees once: slower, for keys with few distinct values. */
+export function buildDoubleArray(entries: readonly TrieEntry[], shared = false): DoubleArray {
   const sorted = [...entries].sort((a, b) => compareBytes(a.key, b.key));
-  return new DoubleArray(new Build(sorted).run());
+  return new DoubleArray(new Build(sorted, shared ? subtreeShapes(sorted) : undefined).run());
+}
+
+/** For the subtree of the keys from `begin` on that share `depth` bytes: a number that equal subtrees have in common. */
+type Shapes = (begin: number, depth: number) => number;
+
+function subtreeShapes(entries: readonly TrieEntry[]): Shapes {
+  const numbers = new Map<string, number>();
+  const known = new Map<number, number>();
+  const place = (begin: number, depth: number): number => begin * 256 + depth;
+  const visit = (begin: number, end: number, depth: number): number => {
+    let shape = "";
+    let i = begin;
+    if (entries[i]!.key.length === depth) shape += `=${entries[i++]!.value}`;
+    while (i < end) {
+      const label = entries[i]!.key[depth]!;
+      const from = i;
+      while (i < end && entries[i]!.key[depth] === label) i++;
+      shape += `,${label}:${visit(from, i, depth + 1)}`;
+    }
+    const number = numbers.get(shape) ?? numbers.size;
+    numbers.set(shape, number);
+    known.set(place(begin, depth), number);
+    return number;
+  };
+  visit(0, entries.length, 0);
+  return (begin, depth) => known.get(place(begin, depth))!;
+}
+
+type Job = [node: number, begin: number, end: number, depth: number];
+
+/** Far offsets are stored without their low byte, which must then be the node's own. */
+function isReachable(node: number, offset: number): boolean {
+  const relative = node ^ offset;
+  return relative < 1 << 21 || (relative & 0xff) === 0;
 }
 
 /** One build: units, which of them are taken, and which offsets have been given to a node. */
@@ -34,29 +68,42 @@ class Build {
   #previousFree = new Int32Array(BLOCK);
   #firstFree = -1;
   #size = 0;
+  readonly #shapes: Shapes | undefined;
+  /** Offsets of the subtrees placed so far, by shape. */
+  readonly #placed = new Map<number, number>();
 
-  constructor(entries: readonly TrieEntry[]) {
+  constructor(entries: readonly TrieEntry[], shapes: Shapes | undefined) {
     this.#entries = entries;
+    this.#shapes = shapes;
   }
 
   run(): Int32Array {
     this.#extend();
     this.#take(0);
-    const pending: [node: number, begin: number, end: number, depth: number][] = [];
-    if (this.#entries.length > 0) pending.push([0, 0, this.#entries.length, 0]);
+    const pending: Job[] = this.#entries.length > 0 ? [[0, 0, this.#entries.length, 0]] : [];
     for (let job = pending.pop(); job !== undefined; job = pending.pop()) {
-      for (const child of this.#place(...job)) pending.push(child);
+      if (!this.#reuse(job)) for (const child of this.#place(job)) pending.push(child);
     }
     this.#labelUnused();
     return this.#units.slice(0, this.#size);
   }
 
+  /** Points the node to an equal subtree, if there is one that its offset can reach. */
+  #reuse([node, begin, , depth]: Job): boolean {
+    const offset = this.#shapes === undefined ? undefined : this.#placed.get(this.#shapes(begin, depth));
+    if (offset === undefined || !isReachable(node, offset)) return false;
+    this.#setOffset(node, offset);
+    if (this.#entries[begin]!.key.length === depth) this.#units[node]! |= KEY_ENDS;
+    return true;
+  }
+
   /** Gives the node its offset and its children their units; returns the children still to be placed. */
-  #place(node: number, begin: number, end: number, depth: number): [number, number, number, number][] {
+  #place([node, begin, end, depth]: Job): Job[] {
     const { labels, starts } = this.#children(begin, end, depth);
     const offset = this.#findOffset(node, labels);
     this.#setOffset(node, offset);
-    const children: [number, number, number, number][] = [];
+    if (this.#shapes !== undefined) this.#placed.set(this.#shapes(begin, depth), offset);
+    const children: Job[] = [];
     for (let k = 0; k < labels.length; k++) {
       const label = labels[k]!;
       const unit = offset ^ label;
@@ -103,9 +150,7 @@ class Build {
   }
 
   #fits(node: number, offset: number, labels: readonly number[]): boolean {
-    if (this.#offsetUsed[offset]) return false;
-    const relative = node ^ offset;
-    if (relative >= 1 << 21 && (relative & 0xff) !== 0) return false;
+    if (this.#offsetUsed[offset] || !isReachable(node, offset)) return false;
     for (const label of labels) if (this.#taken[offset ^ label]) return false;
     return true;
   }

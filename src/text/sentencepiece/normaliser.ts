@@ -80,13 +80,18 @@ export class Normaliser {
   /** Finds the replacement of the longest rule or symbol at `at`; without one, the character stands for itself. */
   #read(input: Uint8Array, at: number, inputLength: number): void {
     const symbol = this.#symbols === undefined ? 0 : this.#symbols.longest(input, at, inputLength);
-    if (symbol > 0) return this.#use(input, at, at + symbol, symbol);
-    const rule = this.#charsmap === undefined ? 0 : this.#charsmap.trie.longest(input, at, inputLength);
-    if (rule > 0) {
-      const { trie, replacements } = this.#charsmap!;
-      const end = replacements.indexOf(0, trie.longestValue);
-      return this.#use(replacements, trie.longestValue, end < 0 ? replacements.length : end, rule);
-    }
+    const rule = symbol > 0 || this.#charsmap === undefined ? 0 : this.#charsmap.trie.longest(input, at, inputLength);
+    if (symbol > 0) this.#use(input, at, at + symbol, symbol);
+    else if (rule > 0) this.#useRule(this.#charsmap!, rule);
+    else this.#useCharacter(input, at, inputLength);
+  }
+
+  #useRule({ trie, replacements }: Charsmap, consumed: number): void {
+    const end = replacements.indexOf(0, trie.longestValue);
+    this.#use(replacements, trie.longestValue, end < 0 ? replacements.length : end, consumed);
+  }
+
+  #useCharacter(input: Uint8Array, at: number, inputLength: number): void {
     const length = validLength(input, at, inputLength);
     if (length === 0) this.#use(REPLACEMENT_BYTES, 0, 3, 1);
     else this.#use(input, at, at + length, length);
@@ -101,10 +106,10 @@ export class Normaliser {
 
   #appendRead(): void {
     this.#reserve((this.#end - this.#begin) * 3);
-    const escape = this.spec.escapeWhitespaces;
+    const marks = this.spec.escapeWhitespaces;
     for (let i = this.#begin; i < this.#end; i++) {
       const byte = this.#from[i]!;
-      if (escape && byte === SPACE) this.#appendSpace();
+      if (marks && byte === SPACE) this.#appendSpace();
       else this.#output[this.#length++] = byte;
     }
   }

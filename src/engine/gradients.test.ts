@@ -45,9 +45,7 @@ describe("pull-backs", () => {
     const floats = inputs.filter((input) => input.dtype === "float");
     const found = g.gradients(loss, floats);
     const feeds = Object.fromEntries(values.map((x, i) => [`x${i}`, x]));
-    const actual = await runOnce(oracle, Object.fromEntries(found.map((d, i) => [`d${i}`, d])), feeds).catch(
-      () => undefined,
-    );
+    const actual = await runOnce(oracle, Object.fromEntries(found.map((d, i) => [`d${i}`, d])), feeds);
     const program = await oracle.compile({ outputs: { loss } });
     for (const [i, input] of floats.entries()) {
       const name = (input.attributes as { name: string }).name;

@@ -25,6 +25,8 @@ export interface Optimiser {
   /** True when an update looks at a tensor as a whole, so that tensors must not be updated together. */
   readonly perTensor: boolean;
   update(kernels: Kernels, slot: Slot, settings: UpdateSettings): void;
+  /** The factor by which the last update of this slot was stretched, where the optimiser has one. */
+  lastRatio?(slot: Slot): number | undefined;
 }
 
 export interface AdamOptions {
@@ -62,7 +64,7 @@ export interface LambOptions extends AdamOptions {
 }
 
 /** LAMB as the adaptive-depth original has it: no bias correction unless asked, one trust ratio a tensor. */
-export function lamb(options: LambOptions = {}): Optimiser & { lastRatio(slot: Slot): number | undefined } {
+export function lamb(options: LambOptions = {}): Optimiser {
   const fixed = {
     ...adamDefaults,
     epsilon: 1e-6,
@@ -85,19 +87,24 @@ export function lamb(options: LambOptions = {}): Optimiser & { lastRatio(slot: S
 
 export interface SgdOptions {
   momentum?: number;
+  /** What is left out of each gradient after the first, as PyTorch has it. */
+  dampening?: number;
   weightDecay?: number;
   nesterov?: boolean;
 }
 
 /** Stochastic gradient descent with momentum. */
 export function sgd(options: SgdOptions = {}): Optimiser {
-  const fixed = { momentum: 0, ...options };
+  const { momentum = 0, dampening = 0, weightDecay = 0, nesterov = false } = options;
   return {
     name: "sgd",
     moments: ["momentum"],
     perTensor: false,
-    update: (kernels, { weight, gradient, moments: [velocity] }, { rate, gradientScale }) => {
-      kernels.sgd(weight, gradient, velocity!, { ...fixed, rate, gradientScale });
+    update: (kernels, { weight, gradient, moments: [velocity] }, { rate, step, gradientScale }) => {
+      // The first velocity is the gradient itself, undamped; without momentum there is none to damp.
+      const part = momentum === 0 || step === 1 ? 1 : 1 - dampening;
+      const damped = { gradientScale: gradientScale * part, weightDecay: weightDecay * part };
+      kernels.sgd(weight, gradient, velocity!, { momentum, nesterov, rate, ...damped });
     },
   };
 }

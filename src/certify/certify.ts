@@ -1,0 +1,46 @@
+/** Golden cases → verdicts: finds the system of a case, runs it, and reports the worst error. */
+import { messageOf } from "../base/errors.ts";
+import type { Engine } from "../engine/engine.ts";
+import type { Finding, GoldenCase } from "./case.ts";
+import * as languageModel from "./language-model.ts";
+import * as optimisers from "./optimisers.ts";
+
+/** One file a system. */
+interface System {
+  /** False for cases of the system that need what is not built yet. */
+  covers(golden: GoldenCase): boolean;
+  certify(golden: GoldenCase, engine: Engine): Promise<Finding[]>;
+}
+
+const systems: Readonly<Record<string, System>> = {
+  optimisers,
+  "language-model": languageModel,
+};
+
+export interface Verdict {
+  readonly folder: string;
+  readonly case: string;
+  readonly system: string;
+  readonly status: "passed" | "failed" | "notCovered";
+  /** The tensor that came closest to its tolerance, or went furthest past it. */
+  readonly worst: { readonly tensor: string; readonly error: number } | null;
+  /** Why a case failed without a comparison. */
+  readonly reason?: string;
+}
+
+const strain = ({ error, tolerance }: Finding) => error / tolerance;
+
+export async function certifyCase(golden: GoldenCase, engine: Engine): Promise<Verdict> {
+  const about = { folder: golden.folder, case: golden.name, system: golden.system };
+  const system = systems[golden.system];
+  if (!system?.covers(golden)) return { ...about, status: "notCovered", worst: null };
+  try {
+    const findings = await system.certify(golden, engine);
+    if (findings.length === 0) return { ...about, status: "failed", worst: null, reason: "nothing was compared" };
+    const worst = findings.reduce((a, b) => (strain(b) > strain(a) ? b : a));
+    const status = strain(worst) <= 1 ? "passed" : "failed";
+    return { ...about, status, worst: { tensor: worst.tensor, error: worst.error } };
+  } catch (error) {
+    return { ...about, status: "failed", worst: null, reason: messageOf(error) };
+  }
+}

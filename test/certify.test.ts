@@ -1,0 +1,65 @@
+import { spawnSync } from "node:child_process";
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, describe, expect, it } from "vitest";
+import { readSafetensors, writeSafetensors } from "../src/format/safetensors.ts";
+
+const golden = "../shared/golden";
+const folder = mkdtempSync(join(tmpdir(), "layerwise-certify-"));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+function certify(...args: string[]) {
+  const { status, stdout, stderr } = spawnSync(process.execPath, [
+    "--import",
+    "tsx",
+    "src/cli/main.ts",
+    "certify",
+    ...args,
+  ]);
+  return { status, stdout: String(stdout), stderr: String(stderr) };
+}
+
+describe("layerwise certify", () => {
+  it("passes the fixtures that ship with the project", () => {
+    const { status, stdout } = certify("--json");
+    const report = JSON.parse(stdout);
+    expect([status, report.failed, report.notCovered]).toEqual([0, 0, 0]);
+    expect(report.passed).toBeGreaterThanOrEqual(8);
+    expect(Object.keys(report.cases[0])).toEqual(["folder", "case", "system", "status", "worst"]);
+  });
+
+  it.runIf(existsSync(golden))("passes every golden case whose system is built", () => {
+    const { status, stdout } = certify(golden, "--json");
+    const report = JSON.parse(stdout);
+    const failed = report.cases.filter((each: { status: string }) => each.status === "failed");
+    expect([status, failed]).toEqual([0, []]);
+    expect(report.passed).toBeGreaterThanOrEqual(8);
+    expect(report.passed + report.notCovered).toBe(report.cases.length);
+  });
+
+  it("fails with exit code 1 on a value that is off by 1 in 10,000, and names the tensor", () => {
+    const source = "fixtures/language-model/two-layers-relu";
+    const { tensors } = readSafetensors(readFileSync(`${source}.safetensors`), source);
+    const gradient = tensors.get("grad.norm.bias")!.data as Float32Array;
+    const largest = Math.max(...gradient.map(Math.abs));
+    gradient[3]! += 1e-4 * largest;
+    writeFileSync(join(folder, "bent.safetensors"), writeSafetensors(tensors));
+    writeFileSync(join(folder, "bent.json"), readFileSync(`${source}.json`));
+    const { status, stdout } = certify(folder, "--json");
+    expect(status).toBe(1);
+    expect(JSON.parse(stdout).cases[0].worst.tensor).toBe("grad.norm.bias");
+  });
+
+  it("fails a case whose numbers are damaged", () => {
+    writeFileSync(join(folder, "bent.safetensors"), "not tensors");
+    const { status, stdout } = certify(folder);
+    expect(status).toBe(1);
+    expect(stdout).toContain("0 passed, 1 failed, 0 not covered");
+  });
+
+  it("ends with exit code 2 on a folder that cannot be read or holds no case", () => {
+    expect(certify(join(folder, "absent"))).toMatchObject({ status: 2, stdout: "" });
+    expect(certify("src/base").stderr).toContain("expected golden cases (<case>.json) under src/base, got none");
+  });
+});

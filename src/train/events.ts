@@ -1,0 +1,86 @@
+/** What training tells the world: plain events, and the state from which it can go on exactly. */
+import type { StreamState } from "../base/random.ts";
+
+/** Where training stands, besides its tensors; plain JSON. */
+export interface Progress {
+  /** Updates made. */
+  step: number;
+  /** Index of the next training batch, counted over all epochs. */
+  position: number;
+  /** Random streams by name. */
+  streams: Record<string, StreamState>;
+  /** Lowest validation loss so far. */
+  best: { step: number; loss: number } | null;
+  /** Evaluations in a row without a new best: for early stopping. */
+  evaluationsWithoutBest: number;
+  /** Milliseconds spent training, over all sessions. */
+  elapsedMs: number;
+  /** Length of the run in updates: fixed, or once it is known, for runs measured in minutes. */
+  totalSteps: number | null;
+  /** True once the run has come to its end. */
+  finished: boolean;
+}
+
+/** Everything that exact resumption needs. */
+export interface TrainState {
+  readonly progress: Progress;
+  /** Weights by parameter name. */
+  readonly weights: ReadonlyMap<string, StateTensor>;
+  /** Optimiser moments and memories, by name (`m blocks.0.up.weight`). */
+  readonly moments: ReadonlyMap<string, StateTensor>;
+}
+
+export interface StateTensor {
+  readonly shape: readonly number[];
+  readonly data: Float32Array;
+}
+
+export interface StepEvent {
+  readonly type: "step";
+  readonly step: number;
+  readonly loss: number;
+  readonly learningRate: number;
+  readonly gradientNorm: number;
+  readonly tokensPerSecond: number;
+  readonly epoch: number;
+  /** Other scalars of the step: temperature, penalties. */
+  readonly scalars?: Readonly<Record<string, number>>;
+}
+
+/** Figures of a split under the present weights. */
+export interface Figures {
+  readonly loss: number;
+  /** exp(mean loss) per piece. */
+  readonly perplexity: number;
+  readonly perplexityPerWord: number;
+  readonly bitsPerByte: number;
+  /** Pieces that were predicted. */
+  readonly tokens: number;
+}
+
+export interface EvaluationEvent extends Figures {
+  readonly type: "evaluation";
+  readonly step: number;
+  readonly split: string;
+  /** True when this is the lowest loss so far. */
+  readonly best: boolean;
+}
+
+/** Asks for the state to be stored; `state` is a view that is valid until the generator goes on. */
+export interface CheckpointEvent {
+  readonly type: "checkpoint";
+  readonly step: number;
+  readonly best: boolean;
+  readonly state: TrainState;
+}
+
+export type EndReason = "finished" | "stopped early" | "aborted";
+
+export interface EndEvent {
+  readonly type: "end";
+  readonly step: number;
+  readonly reason: EndReason;
+  readonly elapsedMs: number;
+}
+
+export type TrainEvent = StepEvent | EvaluationEvent | CheckpointEvent | EndEvent;

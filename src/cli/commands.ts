@@ -2,5 +2,6 @@
 import type { Command } from "commander";
 import { addCertify } from "./commands/certify.ts";
 import { addData } from "./commands/data.ts";
+import { addTokenizer } from "./commands/tokenizer.ts";
 
-export const commands: readonly ((program: Command) => void)[] = [addCertify, addData];
+export const commands: readonly ((program: Command) => void)[] = [addCertify, addData, addTokenizer];

@@ -16,7 +16,7 @@ export interface Tokenizer {
   /** As `encode`, for bytes that may be invalid UTF-8. */
   encodeBytes(bytes: Uint8Array): Int32Array;
   /** The pieces of a line; a run of unknown characters is one piece, its own text. */
-  encodePieces(text: string): string[];
+  encodePieces(line: string | Uint8Array): string[];
   decode(ids: ArrayLike<number>): string;
   decodePieces(pieces: readonly string[]): string;
   /** The piece with this id; an id out of range is an error. */

@@ -47,16 +47,14 @@ export class Encoder {
   /** The ids of a line given as bytes, which need not be valid UTF-8. */
   encodeBytes(bytes: Uint8Array): Int32Array {
     this.#count = 0;
-    this.#reserveInput(bytes.length);
-    this.#input.set(bytes);
-    this.#encodeInput(bytes.length, 0);
+    this.#encodeInput(this.#loadBytes(bytes), 0);
     return this.#output.slice(0, this.#count);
   }
 
   /** Segments a line and shows each piece, unknown characters one by one. */
-  visit(text: string, visitor: PieceVisitor): void {
+  visit(line: string | Uint8Array, visitor: PieceVisitor): void {
     const { normaliser, segmenter } = this.#parts;
-    const inputLength = this.#load(text, 0, text.length);
+    const inputLength = typeof line === "string" ? this.#load(line, 0, line.length) : this.#loadBytes(line);
     const length = normaliser.run(this.#input, inputLength);
     const count = segmenter.segment(normaliser.output, length, 0);
     for (let i = 0, from = 0; i < count; i++) {
@@ -175,6 +173,12 @@ export class Encoder {
     this.#reserveInput((to - from) * 3);
     const whole = from === 0 && to === text.length;
     return utf8.encodeInto(whole ? text : text.slice(from, to), this.#input).written;
+  }
+
+  #loadBytes(bytes: Uint8Array): number {
+    this.#reserveInput(bytes.length);
+    this.#input.set(bytes);
+    return bytes.length;
   }
 
   #reserveInput(length: number): void {

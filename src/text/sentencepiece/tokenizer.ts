@@ -58,10 +58,10 @@ export class SentencePieceTokenizer {
     return this.#encoder.encodeBytes(bytes);
   }
 
-  encodePieces(text: string): string[] {
+  encodePieces(line: string | Uint8Array): string[] {
     const pieces: string[] = [];
     let afterUnknown = false;
-    this.#encoder.visit(text, (id, bytes, from, to) => {
+    this.#encoder.visit(line, (id, bytes, from, to) => {
       const unknown = id === this.unknownId;
       if (unknown && this.model.trainer.byteFallback) {
         for (let i = from; i < to; i++) pieces.push(bytePiece(bytes[i]!));

@@ -113,7 +113,7 @@ export class Lattice {
 /** log(exp(a) + exp(b)). */
 function logAdd(a: number, b: number): number {
   if (a === Number.NEGATIVE_INFINITY) return b;
-  const high = a > b ? a : b;
-  const low = a > b ? b : a;
+  const high = Math.max(a, b);
+  const low = Math.min(a, b);
   return low - high < -40 ? high : high + Math.log1p(Math.exp(low - high));
 }

@@ -1,0 +1,312 @@
+/** `layerwise tokenizer`: trains SentencePiece vocabularies, turns text into ids and back, and looks into models. */
+import { type Command, InvalidArgumentError, Option } from "commander";
+import { startProgress } from "../../base/progress.ts";
+import { formatNumber, table } from "../../base/table.ts";
+import type { TextSource } from "../../text/sentencepiece/files.ts";
+import type { ModelSummary } from "../../text/sentencepiece/summary.ts";
+import type { TrainingOptions } from "../../text/sentencepiece/training/options.ts";
+import type { TrainingStep } from "../../text/sentencepiece/training/trainer.ts";
+import type { Release } from "../../text/sentencepiece/unigram.ts";
+import type { Tokenizer } from "../../text/tokenizer.ts";
+
+interface ModelOptions {
+  model: string;
+  data?: string;
+}
+
+interface CodecOptions extends ModelOptions {
+  pieces?: boolean;
+  release?: Release;
+}
+
+interface TrainOptions {
+  input?: string[];
+  out: string;
+  vocabulary: number;
+  normalisation: TrainingOptions["normalisation"];
+  coverage: number;
+  symbols: string[];
+  control: string[];
+  byteFallback?: boolean;
+  longest: number;
+  splitByScript: boolean;
+  splitByNumber: boolean;
+  splitByWhitespace: boolean;
+  splitDigits?: boolean;
+  padId: number;
+  bosId: number;
+  eosId: number;
+  unkId: number;
+  padPiece: string;
+  bosPiece: string;
+  eosPiece: string;
+  unkPiece: string;
+  force?: boolean;
+  json?: boolean;
+}
+
+/** Adds `tokenizer train`, `encode`, `decode` and `inspect`. */
+export function addTokenizer(program: Command): void {
+  const tokenizer = program
+    .command("tokenizer")
+    .description("Train SentencePiece vocabularies, encode and decode text, look into models.");
+  addTrain(tokenizer);
+  addEncode(tokenizer);
+  addDecode(tokenizer);
+  addInspect(tokenizer);
+}
+
+const NORMALISATION_NAMES = ["identity", "nfkc", "nfkc_cf", "nmt_nfkc", "nmt_nfkc_cf"];
+
+function addTrain(tokenizer: Command): void {
+  const train = tokenizer
+    .command("train")
+    .description("Train a unigram vocabulary on text and write NAME.model and NAME.vocab.")
+    .option("--input <file...>", "text files, UTF-8 (default: standard input)")
+    .requiredOption("--out <name>", "where to write: NAME.model and NAME.vocab")
+    .option("--vocabulary <n>", "pieces in all", wholeNumber, 12000)
+    .addOption(
+      new Option("--normalisation <name>", "how text is rewritten; _cf folds case")
+        .choices(NORMALISATION_NAMES)
+        .default("nfkc_cf"),
+    )
+    .option("--coverage <share>", "share of the text's characters that get a piece", share, 0.9995)
+    .option("--symbols <symbol...>", "symbols kept whole wherever they occur", [])
+    .option("--control <symbol...>", "symbols that have an id but never occur in text", [])
+    .option("--byte-fallback", "add 256 byte pieces, so that no input is lost")
+    .option("--longest <n>", "longest piece in characters", wholeNumber, 16)
+    .option("--no-split-by-script", "let pieces mix scripts")
+    .option("--no-split-by-number", "let pieces mix letters and digits")
+    .option("--no-split-by-whitespace", "let pieces reach over spaces")
+    .option("--split-digits", "make every digit a piece of its own");
+  addSpecials(train)
+    .option("--force", "replace files that exist")
+    .option("--json", "print JSON")
+    .addHelpText("after", examples(TRAIN_EXAMPLES))
+    .action(trainModel);
+}
+
+function addSpecials(train: Command): Command {
+  for (const [name, id, piece] of [
+    ["pad", 0, "[PAD]"],
+    ["bos", 1, "[BOS]"],
+    ["eos", 2, "[EOS]"],
+    ["unk", 3, "[UNK]"],
+  ] as const) {
+    train.option(`--${name}-id <id>`, `id of the ${name} piece; -1 for none`, integer, id);
+    train.option(`--${name}-piece <text>`, `text of the ${name} piece`, piece);
+  }
+  return train;
+}
+
+function addEncode(tokenizer: Command): void {
+  withModel(tokenizer.command("encode"))
+    .description("Print one line of ids for each line of text.")
+    .argument("[files...]", "text files (default: standard input)")
+    .option("--pieces", "print pieces instead of ids")
+    .addOption(new Option("--release <version>", "whose way with ties to follow").choices(["0.2.2", "0.2.0"]))
+    .addHelpText("after", examples(ENCODE_EXAMPLES))
+    .action(encode);
+}
+
+function addDecode(tokenizer: Command): void {
+  withModel(tokenizer.command("decode"))
+    .description("Print one line of text for each line of ids.")
+    .argument("[files...]", "files of ids (default: standard input)")
+    .option("--pieces", "read pieces instead of ids")
+    .addHelpText("after", examples(DECODE_EXAMPLES))
+    .action(decode);
+}
+
+function addInspect(tokenizer: Command): void {
+  withModel(tokenizer.command("inspect"))
+    .description("Say what is in a model: type, size, normalisation, special ids, flags, pieces.")
+    .option("--json", "print JSON")
+    .addHelpText("after", examples(INSPECT_EXAMPLES))
+    .action(inspect);
+}
+
+function withModel(command: Command): Command {
+  return command
+    .requiredOption("--model <file|name>", "a SentencePiece .model, or its name in the data folder")
+    .option("--data <dir>", "folder of datasets and tokenizers (default: LAYERWISE_DATA, or one in the cache)");
+}
+
+const TRAIN_EXAMPLES = [
+  "layerwise tokenizer train --input train.txt --out books --vocabulary 8000",
+  "layerwise tokenizer train --input a.txt b.txt --out wiki --normalisation nfkc_cf --symbols @-@",
+  "cat *.txt | layerwise tokenizer train --out bytes --normalisation identity --byte-fallback",
+];
+const ENCODE_EXAMPLES = [
+  "layerwise tokenizer encode --model books.model text.txt > ids.txt",
+  'echo "a line" | layerwise tokenizer encode --model books.model --pieces',
+];
+const DECODE_EXAMPLES = ["layerwise tokenizer decode --model books.model ids.txt"];
+const INSPECT_EXAMPLES = ["layerwise tokenizer inspect --model books.model --json"];
+
+function examples(lines: readonly string[]): string {
+  return `\nExamples:\n${lines.map((line) => `  ${line}`).join("\n")}`;
+}
+
+function wholeNumber(text: string): number {
+  const value = Number(text);
+  if (!Number.isSafeInteger(value) || value < 1) throw new InvalidArgumentError("It must be a whole number from 1.");
+  return value;
+}
+
+function integer(text: string): number {
+  const value = Number(text);
+  if (text.trim() === "" || !Number.isSafeInteger(value)) throw new InvalidArgumentError("It must be a whole number.");
+  return value;
+}
+
+function share(text: string): number {
+  const value = Number(text);
+  if (!(value > 0 && value <= 1)) throw new InvalidArgumentError("It must lie above 0 and be at most 1.");
+  return value;
+}
+
+function sourcesOf(files: readonly string[] | undefined): TextSource[] {
+  return files && files.length > 0 ? [...files] : [{ name: "standard input", stream: process.stdin }];
+}
+
+async function trainModel(options: TrainOptions): Promise<void> {
+  const { refuseTaken, saveModel, modelFiles } = await import("../../text/sentencepiece/files.ts");
+  const { summarise } = await import("../../text/sentencepiece/summary.ts");
+  refuseTaken(options.out, options.force ?? false);
+  const model = await trainUnderProgress(options);
+  await saveModel(model, options.out);
+  const summary = summarise(model);
+  const files = modelFiles(options.out);
+  if (options.json) print(JSON.stringify({ ...files, ...summary }, null, 2));
+  else print(`${summaryText(summary)}\nwrote ${files.model} and ${files.vocabulary}`);
+}
+
+async function trainUnderProgress(options: TrainOptions) {
+  const { bytesIn, trainOnText } = await import("../../text/sentencepiece/files.ts");
+  const sources = sourcesOf(options.input);
+  const total = await bytesIn(sources);
+  const reading = startProgress("reading", { output: process.stderr, unit: "bytes", ...(total ? { total } : {}) });
+  const training = trainingProgress(options);
+  try {
+    return await trainOnText(sources, await trainingOptions(options), { onBytes: reading.at, onStep: training.at });
+  } finally {
+    reading.end();
+    training.end();
+  }
+}
+
+/** Each round of pruning leaves three quarters, so the seeds say how many steps there will be. */
+function trainingProgress(options: TrainOptions): { at: (step: TrainingStep) => void; end: () => void } {
+  let progress = startProgress("training", { output: process.stderr });
+  let steps = 0;
+  return {
+    at(step) {
+      if (step.stage === "seeds") {
+        const rounds = Math.max(0, Math.ceil(Math.log(step.pieces / options.vocabulary) / Math.log(4 / 3)));
+        progress = startProgress("training", { output: process.stderr, total: 3 * rounds + 2, unit: "steps" });
+      } else progress.at(++steps);
+    },
+    end: () => progress.end(),
+  };
+}
+
+async function trainingOptions(options: TrainOptions): Promise<TrainingOptions> {
+  const { TRAINING_DEFAULTS } = await import("../../text/sentencepiece/training/options.ts");
+  const { normalisation, padId, bosId, eosId, padPiece, bosPiece, eosPiece } = options;
+  const { splitByScript, splitByNumber, splitByWhitespace } = options;
+  return {
+    ...TRAINING_DEFAULTS,
+    ...{ normalisation, padId, bosId, eosId, padPiece, bosPiece, eosPiece },
+    ...{ splitByScript, splitByNumber, splitByWhitespace },
+    vocabularySize: options.vocabulary,
+    characterCoverage: options.coverage,
+    userSymbols: options.symbols,
+    controlSymbols: options.control,
+    byteFallback: options.byteFallback ?? false,
+    maximumPieceLength: options.longest,
+    splitDigits: options.splitDigits ?? false,
+    unknownId: options.unkId,
+    unknownPiece: options.unkPiece,
+  };
+}
+
+async function openModel(options: CodecOptions): Promise<Tokenizer> {
+  const { openTokenizer } = await import("../../text/tokenizerfile.ts");
+  const { loadTokenizer } = await import("../../text/tokenizer.ts");
+  const opened = await openTokenizer(options.model, options.data === undefined ? {} : { data: options.data });
+  return options.release === undefined ? opened.tokenizer : loadTokenizer(opened.bytes, opened.path, options.release);
+}
+
+async function encode(files: string[], options: CodecOptions): Promise<void> {
+  const { lineEncoder } = await import("../../text/sentencepiece/lines.ts");
+  await eachLine(files, lineEncoder(await openModel(options), options.pieces ?? false));
+}
+
+async function decode(files: string[], options: CodecOptions): Promise<void> {
+  const { lineDecoder } = await import("../../text/sentencepiece/lines.ts");
+  await eachLine(files, lineDecoder(await openModel(options), options.pieces ?? false));
+}
+
+const BLOCK_CHARACTERS = 1 << 16;
+
+/** Turns each line of the sources into one line of output. */
+async function eachLine(files: readonly string[], turn: (line: Uint8Array, place: string) => string): Promise<void> {
+  const { byteLines, nameOf } = await import("../../text/sentencepiece/files.ts");
+  let block = "";
+  for (const source of sourcesOf(files)) {
+    let number = 0;
+    for await (const line of byteLines(source)) {
+      block += `${turn(line, `${nameOf(source)}: line ${++number}`)}\n`;
+      if (block.length < BLOCK_CHARACTERS) continue;
+      await write(block);
+      block = "";
+    }
+  }
+  await write(block);
+}
+
+/** Waits until the reader of our output has caught up. */
+function write(text: string): Promise<void> {
+  return new Promise((resolve) => {
+    if (text === "" || process.stdout.write(text)) resolve();
+    else process.stdout.once("drain", resolve);
+  });
+}
+
+async function inspect(options: ModelOptions & { json?: boolean }): Promise<void> {
+  const { openTokenizer } = await import("../../text/tokenizerfile.ts");
+  const { readModel } = await import("../../text/sentencepiece/modelreader.ts");
+  const { summarise } = await import("../../text/sentencepiece/summary.ts");
+  const opened = await openTokenizer(options.model, options.data === undefined ? {} : { data: options.data });
+  const summary = summarise(readModel(opened.bytes, opened.path));
+  if (options.json) print(JSON.stringify({ path: opened.path, sha256: opened.sha256, ...summary }, null, 2));
+  else print(summaryText(summary));
+}
+
+function summaryText(summary: ModelSummary): string {
+  const named = (record: Record<string, boolean>) => Object.keys(record).filter((key) => record[key]);
+  const kinds = Object.entries(summary.byKind).filter(([, count]) => count > 0);
+  const { mean, longest } = summary.pieceLength;
+  const rows = [
+    ["type", summary.type],
+    [
+      "pieces",
+      `${formatNumber(summary.pieces)} (${kinds.map(([kind, count]) => `${formatNumber(count)} ${kind}`).join(", ")})`,
+    ],
+    ["normalisation", `${summary.normalisation} (${formatNumber(summary.ruleBytes)} bytes of rules)`],
+    ["flags", named(summary.flags).join(", ") || "none"],
+    [
+      "special ids",
+      Object.entries(summary.special)
+        .map(([name, { id, piece }]) => `${name} ${id} ${piece}`)
+        .join(", "),
+    ],
+    ["symbols", summary.userSymbols.join(" ") || "none"],
+    ["piece length", `${mean.toFixed(2)} characters on average, ${longest} at most`],
+  ].map(([property, value]) => ({ property: property!, value: value! }));
+  const samples = summary.samples.map(({ id, piece, score }) => ({ id, piece, score: Number(score.toFixed(3)) }));
+  return `${table(rows)}\n\n${table(samples)}`;
+}
+
+const print = (text: string) => void process.stdout.write(`${text}\n`);

@@ -128,7 +128,8 @@ export function broadcast(x: Tensor, shape: Shape): Tensor {
 export const transpose = (x: Tensor, permutation: readonly number[]) => node("transpose", [x], { permutation });
 
 export function concat(inputs: readonly Tensor[], axis: number): Tensor {
-  return inputs.length === 1 ? inputs[0]! : node("concat", inputs, { axis: axisFrom(inputs[0]!, axis) });
+  const [first] = inputs;
+  return first && inputs.length === 1 ? first : node("concat", inputs, { axis: first ? axisFrom(first, axis) : axis });
 }
 
 /** x[start … end) along an axis. */

@@ -38,6 +38,13 @@ export function addDims(a: Dim, b: Dim): Dim {
   return dimOf(sum);
 }
 
+/** a − b where that has no negative term, else undefined. */
+export function subtractDims(a: Dim, b: Dim): Dim | undefined {
+  const rest = termsOf(a);
+  for (const [monomial, coefficient] of termsOf(b)) accumulate(rest, monomial, -coefficient);
+  return [...rest.values()].some((coefficient) => coefficient < 0) ? undefined : dimOf(rest);
+}
+
 export function multiplyDims(a: Dim, b: Dim): Dim {
   if (typeof a === "number" && typeof b === "number") return a * b;
   const product: Terms = new Map();

@@ -1,9 +1,9 @@
 /** Reverse-mode gradients as graph surgery: one pull-back an operation, and the driver that sums and un-broadcasts them. */
 import { reject } from "../base/errors.ts";
 import * as g from "./build.ts";
-import { addDims, type Dim, printShape, type Shape, sameShape } from "./dims.ts";
+import { addDims, type Dim, printShape, type Shape, sameShape, subtractDims } from "./dims.ts";
 import { topological } from "./order.ts";
-import { is, within } from "./tensor.ts";
+import { currentScope, is, within } from "./tensor.ts";
 import type { Op, Tensor } from "./vocabulary.ts";
 
 /** From a node and the gradient of its value, the gradients of its inputs; null where there is none to give. */
@@ -38,7 +38,7 @@ function countOf(x: Tensor, axes: readonly number[]): number {
     const dim = x.shape[axis]!;
     if (typeof dim === "number") return count * dim;
     return reject({
-      who: "gradient of mean",
+      who: `${currentScope()} / mean`,
       needed: "an axis of known size",
       got: printShape(x.shape),
       remedy: "divide a sum by the count instead",
@@ -117,11 +117,11 @@ function concatPullBack(gradient: Tensor, node: Tensor<"concat">, inputs: readon
 }
 
 function remaining(whole: Dim, end: Dim): Dim {
-  if (whole === end) return 0;
-  if (typeof whole === "number" && typeof end === "number") return whole - end;
+  const rest = subtractDims(whole, end);
+  if (rest !== undefined) return rest;
   return reject({
-    who: "gradient of slice",
-    needed: "a slice up to the end, or of a known axis",
+    who: `${currentScope()} / slice`,
+    needed: "a slice that leaves a known rest of the axis",
     got: `… ${end} of ${whole}`,
   });
 }

@@ -1,6 +1,6 @@
 /** What shape and type each operation gives, and what it refuses: the table behind every error a bad graph throws. */
 import { reject } from "../base/errors.ts";
-import { addDims, broadcastShapes, type Dim, printShape, type Shape, sameShape, sizeOf } from "./dims.ts";
+import { addDims, broadcastShapes, type Dim, printShape, type Shape, sameShape, sizeOf, subtractDims } from "./dims.ts";
 import type { Attributes, DType, Op, Reduction, Tensor } from "./vocabulary.ts";
 
 export interface Inferred {
@@ -93,26 +93,26 @@ function reduction(who: string, inputs: readonly Tensor[], { axes, keepDims }: R
   return { shape: reduced, dtype: "float" };
 }
 
+/** A size that an attribute gives: a whole number from 0, or sums and products of names (`M+T`, `2*B*T`). */
+function sizeFrom(who: string, size: Dim): Dim {
+  const valid = typeof size === "number" ? Number.isInteger(size) && size >= 0 : NAMED_SIZE.test(size);
+  if (!valid) reject({ who, needed: "a whole size from 0, or a named one", got: `${size}` });
+  return size;
+}
+
+const NAMED_SIZE = /^\w+([*+]\w+)*$/;
+
 function withAxis(shape: Shape, axis: number, dim: Dim): Dim[] {
   return shape.map((old, i) => (i === axis ? dim : old));
 }
 
-/** end − start, for numbers, or for names where the start is 0 or a term of the end. */
+/** end − start, where both are known to lie within the axis: of a named axis and a number, that is for the runtime to see. */
 function extent(who: string, dim: Dim, start: Dim, end: Dim): Dim {
-  if (start === 0) {
-    if (typeof end !== "number" || typeof dim !== "number" || end <= dim) return end;
-  } else if (typeof start === "number" && typeof end === "number") {
-    if (start >= 0 && start <= end && (typeof dim !== "number" || end <= dim)) return end - start;
-  } else {
-    const rest = String(end).split("+");
-    const at = rest.indexOf(String(start));
-    if (at >= 0) return rest.length === 1 ? 0 : addDims(parseDim(rest.toSpliced(at, 1).join("+")), 0);
-  }
+  const size = subtractDims(end, start);
+  const inside = [start, end].every((at) => typeof at === "string" || (Number.isInteger(at) && at >= 0));
+  const tooFar = typeof end === "number" && typeof dim === "number" && end > dim;
+  if (size !== undefined && inside && !tooFar) return size;
   return reject({ who, needed: `a range within 0 … ${dim}`, got: `${start} … ${end}` });
-}
-
-function parseDim(text: string): Dim {
-  return /^\d+$/.test(text) ? Number(text) : text;
 }
 
 function matmul(who: string, inputs: readonly Tensor[], attributes: Attributes["matmul"]): Inferred {
@@ -197,6 +197,7 @@ function idsMatch(who: string, ids: Tensor, shape: Shape): void {
 export const inference: { readonly [K in Op]: Infer<K> } = {
   input: (who, _, { name, shape, dtype }) => {
     if (name === "") reject({ who, needed: "a name", got: '""' });
+    for (const dim of shape) sizeFrom(who, dim);
     return { shape, dtype };
   },
   parameter: (who, _, { name, shape }) => {
@@ -210,7 +211,7 @@ export const inference: { readonly [K in Op]: Infer<K> } = {
     }
     return { shape, dtype };
   },
-  iota: (_who, _inputs, { size }) => ({ shape: [size], dtype: "int" }),
+  iota: (who, _, { size }) => ({ shape: [sizeFrom(who, size)], dtype: "int" }),
 
   add: arithmetic,
   subtract: arithmetic,
@@ -287,7 +288,14 @@ export const inference: { readonly [K in Op]: Infer<K> } = {
     operands(who, inputs, "float");
     const { shape, dtype } = inputs[0]!;
     const dim = axisOf(who, shape, axis);
-    return { shape: withAxis(shape, axis, addDims(addDims(dim, before), after)), dtype };
+    return {
+      shape: withAxis(
+        shape,
+        axis,
+        [before, after].reduce((sum, side) => addDims(sum, sizeFrom(who, side)), dim),
+      ),
+      dtype,
+    };
   },
 
   gather: (who, inputs) => {
@@ -299,7 +307,7 @@ export const inference: { readonly [K in Op]: Infer<K> } = {
     operands(who, inputs, "int", "float");
     const [ids, values] = [inputs[0]!, inputs[1]!];
     idsMatch(who, ids, values.shape.slice(0, ids.shape.length));
-    return { shape: [size, ...values.shape.slice(ids.shape.length)], dtype: "float" };
+    return { shape: [sizeFrom(who, size), ...values.shape.slice(ids.shape.length)], dtype: "float" };
   },
   pick: (who, inputs) => {
     operands(who, inputs, "float", "int");
@@ -309,10 +317,10 @@ export const inference: { readonly [K in Op]: Infer<K> } = {
   place: (who, inputs, { size }) => {
     operands(who, inputs, "float", "int");
     idsMatch(who, inputs[1]!, inputs[0]!.shape);
-    return { shape: [...inputs[0]!.shape, size], dtype: "float" };
+    return { shape: [...inputs[0]!.shape, sizeFrom(who, size)], dtype: "float" };
   },
   oneHot: (who, inputs, { size }) => {
     operands(who, inputs, "int");
-    return { shape: [...inputs[0]!.shape, size], dtype: "float" };
+    return { shape: [...inputs[0]!.shape, sizeFrom(who, size)], dtype: "float" };
   },
 };

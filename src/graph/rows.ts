@@ -1,5 +1,6 @@
 /** Gradients of look-up tables: the sparse part leaves the graph as rows, to be added by a kernel. */
 import * as g from "./build.ts";
+import { sameShape } from "./dims.ts";
 import { is } from "./tensor.ts";
 import type { Tensor } from "./vocabulary.ts";
 
@@ -37,11 +38,13 @@ function combine(terms: readonly Term[]): Tensor | undefined {
   }, undefined);
 }
 
-/** Takes the scatter-added terms out of a gradient's sum. */
+/** Takes the scatter-added terms out of a gradient's sum. What is left may have been broadcast by them, and is so again. */
 export function splitRows(gradient: Tensor): SplitGradient {
+  const isScattered = ({ tensor }: Term) => is(tensor, "scatterAdd") && sameShape(tensor.shape, gradient.shape);
   const terms = termsOf(gradient, 1);
-  const scattered = terms.filter(({ tensor }) => is(tensor, "scatterAdd"));
+  const scattered = terms.filter(isScattered);
   if (scattered.length === 0) return { dense: gradient, rows: [] };
   const rows = scattered.map(({ tensor, sign }) => ({ ids: tensor.inputs[0]!, rows: tensor.inputs[1]!, sign }));
-  return { dense: combine(terms.filter(({ tensor }) => !is(tensor, "scatterAdd"))), rows };
+  const rest = combine(terms.filter((term) => !isScattered(term)));
+  return { dense: rest && g.broadcast(rest, gradient.shape), rows };
 }

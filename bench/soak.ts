@@ -8,6 +8,7 @@ import { languageModel } from "../src/model/language.ts";
 import { initialise } from "../src/nn/index.ts";
 import { adamw } from "../src/train/optimiser.ts";
 import { TrainingStep } from "../src/train/step.ts";
+import { median } from "./measure.ts";
 
 const config = { vocabulary: 500, width: 64, heads: 4, plan: [0, 1, 0, 1], length: 32, dropout: 0.1 };
 const BATCH = 8;
@@ -32,7 +33,7 @@ export interface Sample {
 
 export interface SoakReport {
   samples: Sample[];
-  /** Resident megabytes at the end of warm-up. */
+  /** Resident megabytes right after warm-up. */
   baseMb: number;
   /** The sample farthest from the base, as a signed part of it. */
   drift: number;
@@ -84,14 +85,15 @@ export async function soak({ steps, warmUp, every, onSample }: SoakOptions): Pro
   return { ...judge(samples, warmUp), samples, msPerStep };
 }
 
-/** The base is the last sample of warm-up; every later one is held against it. */
+/** The base is the median of as many steps after warm-up as warm-up has; every sample after warm-up is held against it. */
 export function judge(samples: readonly Sample[], warmUp: number): Pick<SoakReport, "baseMb" | "drift" | "flat"> {
-  const base = samples.findLast(({ step }) => step <= warmUp);
   const later = samples.filter(({ step }) => step > warmUp);
-  if (!base || later.length === 0) throw new Error(`soak: no samples on both sides of step ${warmUp}; raise --steps`);
-  const drifts = later.map(({ residentMb }) => residentMb / base.residentMb - 1);
+  const first = later.filter(({ step }) => step <= 2 * warmUp);
+  if (first.length === 0) throw new Error(`soak: no samples right after step ${warmUp}; raise the number of steps`);
+  const baseMb = median(first.map(({ residentMb }) => residentMb));
+  const drifts = later.map(({ residentMb }) => residentMb / baseMb - 1);
   const drift = drifts.reduce((worst, each) => (Math.abs(each) > Math.abs(worst) ? each : worst), 0);
-  return { baseMb: base.residentMb, drift, flat: Math.abs(drift) <= ALLOWED };
+  return { baseMb, drift, flat: Math.abs(drift) <= ALLOWED };
 }
 
 const percent = (part: number) => `${part >= 0 ? "+" : ""}${(100 * part).toFixed(2)} %`;

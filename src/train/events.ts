@@ -5,6 +5,8 @@ import type { StreamState } from "../base/random.ts";
 export interface Progress {
   /** Updates made. */
   step: number;
+  /** Updates that each group of parameters has had; a group that was frozen has fewer. */
+  groupUpdates: readonly number[];
   /** Index of the next training batch, counted over all epochs. */
   position: number;
   /** Random streams by name. */

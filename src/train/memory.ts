@@ -1,7 +1,7 @@
 /** Where training keeps its numbers: weights, gradients and moments of every parameter, group by group, in one arena. */
 import { ALIGNMENT, type Arena, arenaBytes } from "../engine/arena.ts";
 import type { Tensor } from "../graph/index.ts";
-import type { Optimiser, Slot } from "./optimiser.ts";
+import type { Optimiser, Slot, UpdateSettings } from "./optimiser.ts";
 
 export type ParameterTensor = Tensor<"parameter">;
 
@@ -9,13 +9,21 @@ export type ParameterTensor = Tensor<"parameter">;
 export interface Group {
   readonly parameters: readonly ParameterTensor[];
   readonly optimiser: Optimiser;
+  /** Factor of the learning rate. Default: 1. */
+  readonly rateFactor?: number;
+  /** Whether the group is updated at this step (from 1). Default: always. A frozen group's moments rest too. */
+  readonly active?: (step: number) => boolean;
 }
 
 /** A group's stretch of the arena, as a whole and by parameter. */
 export interface GroupMemory {
-  readonly optimiser: Optimiser;
+  readonly group: Group;
   readonly whole: Slot;
   readonly slots: ReadonlyMap<ParameterTensor, Slot>;
+  /** The sum over micro-batches, where gradients are accumulated. */
+  readonly accumulated: Float32Array | undefined;
+  /** Updates this group has had. */
+  updates: number;
 }
 
 export const sizeOf = (shape: readonly number[]) => shape.reduce((a, b) => a * b, 1);
@@ -29,17 +37,19 @@ function stride(parameter: ParameterTensor): number {
 const groupLength = ({ parameters }: Group) => parameters.reduce((total, each) => total + stride(each), 0);
 
 /** Arena bytes for the groups and for other tensors of the given lengths. */
-export function memoryBytes(groups: readonly Group[], others: Iterable<number>): number {
+export function memoryBytes(groups: readonly Group[], others: Iterable<number>, accumulate = false): number {
   const lengths = groups.flatMap((group) => {
-    return Array.from({ length: 2 + group.optimiser.moments.length }, () => groupLength(group));
+    const arrays = 2 + group.optimiser.moments.length + Number(accumulate);
+    return Array.from({ length: arrays }, () => groupLength(group));
   });
   return arenaBytes([...lengths, ...others]);
 }
 
 /** Lays a group out. Padding between parameters stays zero in all arrays, so that whole stretches can be updated at once. */
-export function allocateGroup(arena: Arena, group: Group): GroupMemory {
+export function allocateGroup(arena: Arena, group: Group, accumulate = false): GroupMemory {
   const length = groupLength(group);
   const whole: Slot = {
+    shape: [length],
     weight: arena.float32(length, "weights"),
     gradient: arena.float32(length, "gradients"),
     moments: group.optimiser.moments.map((name) => arena.float32(length, name)),
@@ -49,18 +59,24 @@ export function allocateGroup(arena: Arena, group: Group): GroupMemory {
   for (const parameter of group.parameters) {
     const end = start + sizeOf(parameter.attributes.shape);
     const cut = (array: Float32Array) => array.subarray(start, end);
-    slots.set(parameter, { weight: cut(whole.weight), gradient: cut(whole.gradient), moments: whole.moments.map(cut) });
+    const { shape } = parameter.attributes;
+    const moments = whole.moments.map(cut);
+    slots.set(parameter, { shape, weight: cut(whole.weight), gradient: cut(whole.gradient), moments });
     start += stride(parameter);
   }
-  return { optimiser: group.optimiser, whole, slots };
+  const accumulated = accumulate ? arena.float32(length, "accumulated gradients") : undefined;
+  return { group, whole, slots, accumulated, updates: 0 };
 }
 
-/** Updates a group: all at once where the optimiser allows it. */
-export function updateGroup(
+/** Updates a group, all at once where the optimiser allows it, unless it rests at this step. */
+export async function updateGroup(
   arena: Arena,
-  { optimiser, whole, slots }: GroupMemory,
-  settings: Parameters<Optimiser["update"]>[2],
-) {
-  const stretches = optimiser.perTensor ? slots.values() : [whole];
-  for (const slot of stretches) optimiser.update(arena.kernels, slot, settings);
+  memory: GroupMemory,
+  { step, rate, gradientScale }: UpdateSettings,
+): Promise<void> {
+  const { group, whole, slots } = memory;
+  if (group.active?.(step) === false) return;
+  const settings = { rate: rate * (group.rateFactor ?? 1), step: ++memory.updates, gradientScale };
+  const stretches = group.optimiser.perTensor ? slots.values() : [whole];
+  for (const slot of stretches) await group.optimiser.update(arena.kernels, slot, settings);
 }

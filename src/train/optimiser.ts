@@ -4,6 +4,8 @@ import type { MomentSettings } from "../engine/updates.ts";
 
 /** A stretch of the arena to update: one tensor, or several that lie side by side. */
 export interface Slot {
+  /** The tensor's shape; the length alone for a stretch of several. */
+  readonly shape: readonly number[];
   readonly weight: Float32Array;
   readonly gradient: Float32Array;
   readonly moments: readonly Float32Array[];
@@ -24,7 +26,7 @@ export interface Optimiser {
   readonly moments: readonly string[];
   /** True when an update looks at a tensor as a whole, so that tensors must not be updated together. */
   readonly perTensor: boolean;
-  update(kernels: Kernels, slot: Slot, settings: UpdateSettings): void;
+  update(kernels: Kernels, slot: Slot, settings: UpdateSettings): void | Promise<void>;
   /** The factor by which the last update of this slot was stretched, where the optimiser has one. */
   lastRatio?(slot: Slot): number | undefined;
 }

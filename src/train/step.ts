@@ -5,6 +5,7 @@ import { Arena } from "../engine/arena.ts";
 import type { Engine, Program } from "../engine/engine.ts";
 import { maskWords, normalWords } from "../engine/kernels.ts";
 import { gradients, type NoiseInput, type Rows, simplify, splitRows, type Tensor } from "../graph/index.ts";
+import type { StateTensor } from "./events.ts";
 import {
   allocateGroup,
   type Group,
@@ -27,8 +28,21 @@ export interface StepOptions {
   /** First values of all parameters. */
   readonly initial: ReadonlyMap<ParameterTensor, Float32Array>;
   readonly seed: number;
+  /** Micro-batches whose gradients are averaged for one update. Default: 1. */
+  readonly accumulate?: number;
   /** Gradients longer than this, all together, are scaled down to it. */
   readonly clipNorm?: number;
+  /** Each number of a gradient is brought into ± this; of a look-up table, each occurrence of a row before they are added. */
+  readonly clipValue?: number;
+}
+
+/** What a checkpoint keeps of a step. */
+export interface StepState {
+  readonly weights: ReadonlyMap<string, StateTensor>;
+  readonly moments: ReadonlyMap<string, StateTensor>;
+  readonly noise: StreamState;
+  readonly updates: number;
+  readonly groupUpdates: readonly number[];
 }
 
 export type Batch = Readonly<Record<string, ArrayLike<number>>>;
@@ -123,8 +137,9 @@ export class TrainingStep {
     this.#options = options;
     this.#plan = plan;
     this.#program = program;
-    this.#arena = new Arena(memoryBytes(options.groups, lengths));
-    this.#groups = options.groups.map((group) => allocateGroup(this.#arena, group));
+    const accumulate = (options.accumulate ?? 1) > 1;
+    this.#arena = new Arena(memoryBytes(options.groups, lengths, accumulate));
+    this.#groups = options.groups.map((group) => allocateGroup(this.#arena, group, accumulate));
     this.#slots = new Map(this.#groups.flatMap((group) => [...group.slots]));
     this.#stream = new RandomStream(options.seed, "noise");
     this.#noise = options.noise.map(({ tensor, draw }) => ({ array: this.#allocate(tensor) as Float32Array, draw }));
@@ -163,9 +178,37 @@ export class TrainingStep {
     return new Map([...this.#slots].map(([parameter, slot]) => [parameter, slot.gradient]));
   }
 
-  /** Where the noise stream stands: part of a checkpoint. */
-  get noiseState(): StreamState {
-    return this.#stream.state;
+  /** All that exact resumption needs of a step. The tensors are views. */
+  get state(): StepState {
+    const moments = new Map<string, StateTensor>();
+    for (const { group, slots } of this.#groups) {
+      for (const [parameter, slot] of slots) {
+        group.optimiser.moments.forEach((name, i) => {
+          moments.set(`${name} ${parameter.attributes.name}`, { shape: slot.shape, data: slot.moments[i]! });
+        });
+      }
+    }
+    const weights = new Map(
+      [...this.#slots].map(([{ attributes }, { shape, weight: data }]) => [attributes.name, { shape, data }]),
+    );
+    return {
+      weights,
+      moments,
+      noise: this.#stream.state,
+      updates: this.#updates,
+      groupUpdates: this.#groups.map((group) => group.updates),
+    };
+  }
+
+  /** Goes on from a state of a step with the same parameters and optimisers. */
+  restore(state: StepState): void {
+    copyState("weights", this.state.weights, state.weights);
+    copyState("moments", this.state.moments, state.moments);
+    this.#stream = RandomStream.from(state.noise);
+    this.#updates = state.updates;
+    this.#groups.forEach((group, i) => {
+      group.updates = state.groupUpdates[i] ?? 0;
+    });
   }
 
   /** Loss and gradients of a batch, without an update. */
@@ -177,6 +220,8 @@ export class TrainingStep {
       if (!this.#plan.dense.has(parameter)) kernels.fill(slot.gradient, 0);
     }
     const results = await this.#program.run(this.#feeds, this.#into);
+    const { clipValue } = this.#options;
+    if (clipValue !== undefined) for (const { whole } of this.#groups) kernels.clipByValue(whole.gradient, clipValue);
     for (const output of this.#plan.rowOutputs) this.#addRows(output);
     return results.loss!.data[0]!;
   }
@@ -205,22 +250,74 @@ export class TrainingStep {
     return Math.sqrt(squares.reduce((a, b) => a + b, 0));
   }
 
-  /** Updates the weights by the present gradients. */
-  update(rate: number): number {
-    const norm = this.gradientNorm();
+  /** Updates the weights by the present gradients; gives their norm before clipping. */
+  async update(rate: number, norm = this.gradientNorm()): Promise<number> {
     const { clipNorm = Number.POSITIVE_INFINITY } = this.#options;
     const gradientScale = norm > clipNorm ? clipNorm / norm : 1;
-    this.#updates++;
-    for (const group of this.#groups) updateGroup(this.#arena, group, { rate, step: this.#updates, gradientScale });
+    const step = ++this.#updates;
+    for (const group of this.#groups) await updateGroup(this.#arena, group, { rate, step, gradientScale });
     return norm;
   }
 
-  async run(batch: Batch, rate: number): Promise<StepResult> {
-    const loss = await this.differentiate(batch);
-    return { loss, gradientNorm: this.update(rate) };
+  /** One update from as many batches as are accumulated; the loss is their mean. */
+  async run(batches: Batch | readonly Batch[], rate: number): Promise<StepResult> {
+    const list = [batches].flat();
+    const losses: number[] = [];
+    for (const batch of list) {
+      losses.push(await this.differentiate(batch));
+      if (list.length > 1) this.#accumulate(losses.length === 1, 1 / list.length);
+    }
+    if (list.length > 1) for (const { whole, accumulated } of this.#groups) whole.gradient.set(accumulated!);
+    const loss = losses.reduce((a, b) => a + b, 0) / list.length;
+    // A gradient that is not finite must not reach the weights: the caller reports it.
+    const norm = this.gradientNorm();
+    if (!Number.isFinite(loss) || !Number.isFinite(norm)) throw new Divergence(loss, this.#firstBad());
+    return { loss, gradientNorm: await this.update(rate, norm) };
+  }
+
+  #accumulate(first: boolean, share: number): void {
+    const { kernels } = this.#arena;
+    for (const { whole, accumulated } of this.#groups) {
+      if (first) kernels.fill(accumulated!, 0);
+      kernels.addScaled(accumulated!, whole.gradient, share);
+    }
+  }
+
+  /** The first parameter, in order, whose gradient is not finite. */
+  #firstBad(): string | undefined {
+    const bad = [...this.#slots].find(([, slot]) => !this.#arena.kernels.allFinite(slot.gradient));
+    return bad?.[0].attributes.name;
   }
 
   async release(): Promise<void> {
     await this.#program.release();
   }
+}
+
+/** Loss or gradients went to infinity or NaN; the weights are still those before the step. */
+export class Divergence extends Error {
+  readonly loss: number;
+  /** The first parameter whose gradient is not finite, if one is. */
+  readonly parameter: string | undefined;
+
+  constructor(loss: number, parameter: string | undefined) {
+    super(`the loss is ${loss}, the gradient of ${parameter ?? "no parameter"} is not finite`);
+    this.loss = loss;
+    this.parameter = parameter;
+  }
+}
+
+function copyState(what: string, to: StepState["weights"], from: StepState["weights"]): void {
+  const names = [...new Set([...to.keys(), ...from.keys()])];
+  const wrong = names.find((name) => to.get(name)?.data.length !== from.get(name)?.data.length);
+  if (wrong !== undefined) {
+    const shape = (tensor: StateTensor | undefined) => (tensor ? `[${tensor.shape}]` : "nothing");
+    reject({
+      who: `checkpoint / ${what} / ${wrong}`,
+      needed: shape(to.get(wrong)),
+      got: shape(from.get(wrong)),
+      remedy: "resume with the config the checkpoint was made with",
+    });
+  }
+  for (const [name, { data }] of from) to.get(name)!.data.set(data);
 }

@@ -1,0 +1,119 @@
+/** The tokenizer against the real SentencePiece: encoding on one thread, and training 12,000 pieces on WikiText-2. */
+import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { saveModel, trainOnText } from "../src/text/sentencepiece/files.ts";
+import { TRAINING_DEFAULTS } from "../src/text/sentencepiece/training/options.ts";
+import { loadTokenizer, type Tokenizer } from "../src/text/tokenizer.ts";
+import {
+  type Bench,
+  type BenchOptions,
+  compare,
+  findPython,
+  interleave,
+  type Measurement,
+  PythonPeer,
+  timed,
+} from "./measure.ts";
+
+const PEER = "sentencepiece";
+const ENCODE_TARGET = 1;
+const TRAIN_TARGET = 2;
+/** Training takes seconds, so few rounds are enough. */
+const TRAIN_ROUNDS = 3;
+
+interface Files {
+  model: string;
+  valid: string;
+  train: string;
+}
+
+/** WikiText-2 and a model for it, under LAYERWISE_DATA or beside the project. */
+function findFiles(): Files | undefined {
+  const beside = fileURLToPath(new URL("../../shared/data", import.meta.url));
+  for (const folder of [process.env.LAYERWISE_DATA, beside]) {
+    if (folder === undefined) continue;
+    const model = join(folder, "tokenizers", "wiki2_12k.model");
+    const [valid, train] = [join(folder, "wikitext-2", "valid.txt"), join(folder, "wikitext-2", "train.txt")];
+    if ([model, valid, train].every((path) => existsSync(path))) return { model, valid, train };
+  }
+  return undefined;
+}
+
+function encodeAll(tokenizer: Tokenizer, lines: readonly string[]): number {
+  let pieces = 0;
+  for (const line of lines) pieces += tokenizer.encode(line).length;
+  return pieces;
+}
+
+async function compareEncoding(peer: PythonPeer, files: Files, { rounds, say }: BenchOptions): Promise<Measurement[]> {
+  const bytes = readFileSync(files.model);
+  const lines = readFileSync(files.valid, "utf8").split("\n");
+  const known = loadTokenizer(bytes, files.model);
+  const theirs = await peer.ask<{ pieces: number }>(`encode ${files.model}`);
+  const ours = encodeAll(known, lines);
+  if (ours !== theirs.pieces) throw new Error(`ours gave ${ours} pieces, the peer ${theirs.pieces}`);
+  say(`${ours} pieces both`);
+  const times = await interleave(
+    {
+      known: () => timed(() => encodeAll(known, lines)),
+      fresh: () => {
+        const tokenizer = loadTokenizer(bytes, files.model);
+        return timed(() => encodeAll(tokenizer, lines));
+      },
+      peer: async () => (await peer.ask<{ ms: number }>(`encode ${files.model}`)).ms,
+    },
+    rounds,
+  );
+  const peerMs = times.get("peer")!;
+  return [
+    compare("tokenizer, encode words seen before", ENCODE_TARGET, times.get("known")!, PEER, peerMs),
+    compare("tokenizer, encode with an empty cache", ENCODE_TARGET, times.get("fresh")!, PEER, peerMs),
+  ];
+}
+
+async function compareTraining(peer: PythonPeer, files: Files, options: BenchOptions): Promise<Measurement> {
+  const folder = mkdtempSync(join(tmpdir(), "layerwise-bench-"));
+  const training = { ...TRAINING_DEFAULTS, userSymbols: ["@-@"] };
+  try {
+    const times = await interleave(
+      {
+        ours: () => timed(async () => saveModel(await trainOnText([files.train], training), join(folder, "ours"))),
+        peer: async () => (await peer.ask<{ ms: number }>(`train ${join(folder, "peer")} ${options.threads}`)).ms,
+      },
+      Math.min(options.rounds, TRAIN_ROUNDS),
+    );
+    const name = "tokenizer, train 12,000 pieces";
+    return compare(name, TRAIN_TARGET, times.get("ours")!, `${PEER} on ${options.threads} threads`, times.get("peer")!);
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+/** Both comparisons; what is missing is named and left out. */
+export async function measure(options: BenchOptions): Promise<Measurement[]> {
+  const files = findFiles();
+  const python = findPython(["sentencepiece"]);
+  if (files === undefined) options.say("WikiText-2 and wiki2_12k.model are absent (set LAYERWISE_DATA); left out");
+  if (python === undefined) options.say("no Python with sentencepiece (set LAYERWISE_PYTHON); left out");
+  if (files === undefined || python === undefined) return [];
+  const peer = new PythonPeer(python, "sentencepiece_peer.py", [files.valid, files.train]);
+  try {
+    await peer.line();
+    return [...(await compareEncoding(peer, files, options)), await compareTraining(peer, files, options)];
+  } finally {
+    peer.end();
+  }
+}
+
+export const bench: Bench = measure;
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  const say = (text: string) => process.stderr.write(`tokenizer: ${text}\n`);
+  const rows = await measure({ say, rounds: 11, threads: 2 });
+  if (process.argv.includes("--json")) process.stdout.write(`${JSON.stringify(rows)}\n`);
+  else
+    for (const row of rows)
+      process.stdout.write(`${row.name}: ${row.ratio.toFixed(2)} × ${row.peer} (≤ ${row.target})\n`);
+}

@@ -11,8 +11,9 @@ interface SourceOptions {
   tokenizer?: string;
   data?: string;
   cache?: string;
-  pieces: number;
+  pieces?: number;
   cased?: boolean;
+  masked?: boolean;
 }
 
 interface BatchingOptions extends SourceOptions {
@@ -26,7 +27,6 @@ interface BatchingOptions extends SourceOptions {
 interface BuildCommandOptions extends BatchingOptions {
   out?: string;
   tfrecord?: boolean;
-  masked?: boolean;
   passes: number;
   seed: number;
   force?: boolean;
@@ -107,7 +107,11 @@ function withBatching(command: Command): Command {
   return command
     .option("--corpus <name|path>", "books, wikitext-2, a text file, or a folder", "books")
     .option("--tokenizer <name|file>", "a SentencePiece model (default: the data's own, or one trained on the text)")
-    .option("--pieces <n>", "vocabulary size of a trained tokenizer", wholeNumber, 12000)
+    .option(
+      "--pieces <n>",
+      "vocabulary size of a trained tokenizer (default: 12000, or what the text supports)",
+      wholeNumber,
+    )
     .option("--cased", "keep upper case in a trained tokenizer")
     .option("--batch <n>", "rows of a batch", wholeNumber, 32)
     .option(
@@ -142,13 +146,16 @@ async function openCorpusOf(options: SourceOptions): Promise<Corpus> {
 
 async function openTokenizerOf(corpus: Corpus, options: SourceOptions): Promise<OpenTokenizer> {
   const { chooseTokenizer } = await import("../../text/trainedtokenizer.ts");
-  return chooseTokenizer(options.tokenizer, corpus, {
+  const choice = {
     ...given("data", options.data),
     ...given("cache", options.cache),
-    pieces: options.pieces,
+    ...(options.pieces === undefined ? {} : { pieces: options.pieces }),
     cased: options.cased ?? false,
+    masked: options.masked ?? false,
     say: warn,
-  });
+  };
+  const label = "training the tokenizer";
+  return counting(label, "steps", (onStep) => chooseTokenizer(options.tokenizer, corpus, { ...choice, onStep }));
 }
 
 function batchingOf(options: BatchingOptions): SplitBatching {
@@ -162,9 +169,9 @@ function batchingOf(options: BatchingOptions): SplitBatching {
   };
 }
 
-/** Does `work` under a progress line that counts lines. */
-async function countingLines<T>(work: (onLine: (lines: number) => void) => Promise<T>): Promise<T> {
-  const progress = startProgress("tokenising", { output: process.stderr, unit: "lines" });
+/** Does `work` under a progress line that counts what it reports. */
+async function counting<T>(label: string, unit: string, work: (at: (done: number) => void) => Promise<T>): Promise<T> {
+  const progress = startProgress(label, { output: process.stderr, unit });
   try {
     return await work(progress.at);
   } finally {
@@ -182,7 +189,7 @@ async function build(options: BuildCommandOptions): Promise<void> {
   if (options.masked) return buildMasked(corpus, opened, out, options);
   const batching = batchingOf(options);
   const how = { ...batching, out, force: options.force ?? false, tfrecord: options.tfrecord ?? false };
-  const splits = await countingLines((onLine) => buildDataset(corpus, opened, { ...how, onLine }));
+  const splits = await counting("tokenising", "lines", (onLine) => buildDataset(corpus, opened, { ...how, onLine }));
   if (options.json) return print(JSON.stringify({ out, pieces: opened.tokenizer.size, splits }, null, 2));
   print(splitTable(splits));
   for (const reason of splits.flatMap((report) => explainLosses(report, batching))) print(reason);
@@ -218,7 +225,9 @@ async function inspectTokens(corpus: Corpus, options: BatchingOptions): Promise<
   const { explainLosses, reportSplits } = await import("../../text/build.ts");
   const opened = await openTokenizerOf(corpus, options);
   const batching = batchingOf(options);
-  const splits = await countingLines((onLine) => reportSplits(corpus, opened, { ...batching, onLine }));
+  const splits = await counting("tokenising", "lines", (onLine) =>
+    reportSplits(corpus, opened, { ...batching, onLine }),
+  );
   const about = { corpus: corpus.name, tokenizer: opened.name, pieces: opened.tokenizer.size };
   if (options.json)
     return print(JSON.stringify({ ...about, batch: batching.batch, length: batching.length, splits }, null, 2));
@@ -257,15 +266,15 @@ async function download(dataset: string, options: DownloadCommandOptions): Promi
   const { dataFolder } = await import("../../text/corpus.ts");
   const { fetchDataset } = await import("../../text/datasets.ts");
   const { from, unverified, force } = options;
-  const progress = startProgress(`fetching ${dataset}`, { output: process.stderr, unit: "bytes" });
-  const files = await fetchDataset(dataset, {
+  const how = {
     data: dataFolder(options.data),
-    ...(from === undefined ? {} : { from }),
+    ...given("from", from),
     unverified: unverified ?? false,
     force: force ?? false,
-    onProgress: (_, done) => progress.at(done),
-  });
-  progress.end();
+  };
+  const files = await counting(`fetching ${dataset}`, "bytes", (at) =>
+    fetchDataset(dataset, { ...how, onProgress: (_, done) => at(done) }),
+  );
   if (options.json) return print(JSON.stringify({ dataset, files }, null, 2));
   print(table(files.map(({ verified, ...file }) => ({ ...file, checked: verified ? "yes" : "not verified" }))));
 }

@@ -101,7 +101,7 @@ function scaled(node: Tensor): [Tensor, number] | undefined {
   return onLeft !== undefined && sameShape(b.shape, node.shape) ? [b, onLeft] : undefined;
 }
 
-/** a + (−b) = a − b, a − (−b) = a + b, −(a − b) = b − a. */
+/** a + (−b) = a − b, a − (−b) = a + b. */
 const dropNegation: Rule = (node) => {
   const [a, b] = node.inputs;
   if (node.op === "add" && b?.op === "negate") return g.subtract(a!, b.inputs[0]!);

@@ -302,6 +302,7 @@ function summaryText(summary: ModelSummary): string {
         .map(([name, { id, piece }]) => `${name} ${id} ${piece}`)
         .join(", "),
     ],
+    ["control", summary.controlSymbols.map(({ id, piece }) => `${id} ${piece}`).join(", ") || "none"],
     ["symbols", summary.userSymbols.join(" ") || "none"],
     ["piece length", `${mean.toFixed(2)} characters on average, ${longest} at most`],
   ].map(([property, value]) => ({ property: property!, value: value! }));

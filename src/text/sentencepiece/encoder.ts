@@ -34,6 +34,11 @@ export class Encoder {
     this.#parts = parts;
   }
 
+  /** How many words the cache holds; 0 where lines are encoded whole. */
+  get cachedWords(): number {
+    return this.#cache.size;
+  }
+
   /** The ids of a line. */
   encode(text: string): Int32Array {
     this.#count = 0;

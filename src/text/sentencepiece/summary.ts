@@ -14,6 +14,7 @@ export interface ModelSummary {
   /** Normal pieces by length in characters. */
   pieceLength: { mean: number; longest: number; histogram: Record<number, number> };
   userSymbols: string[];
+  controlSymbols: { id: number; piece: string }[];
   samples: { id: number; piece: string; score: number }[];
 }
 
@@ -35,6 +36,7 @@ export function summarise(model: Model): ModelSummary {
     special: specials(model),
     pieceLength: lengths(model),
     userSymbols: pieces.filter((piece) => piece.kind === "user").map((piece) => piece.text),
+    controlSymbols: pieces.flatMap(({ kind, text }, id) => (kind === "control" ? [{ id, piece: text }] : [])),
     samples: samples(model),
   };
 }

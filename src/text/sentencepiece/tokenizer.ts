@@ -4,7 +4,7 @@ import { BpeSegmenter } from "./bpe.ts";
 import { decodePieces } from "./decoder.ts";
 import type { DoubleArray } from "./doublearray.ts";
 import { buildDoubleArray } from "./doublearraybuilder.ts";
-import { Encoder } from "./encoder.ts";
+import { Encoder, type EncoderParts } from "./encoder.ts";
 import { byteOfPiece, bytePiece, type Model, type PieceKind } from "./model.ts";
 import { Normaliser } from "./normaliser.ts";
 import { characterEnd, PlainSegmenter, wordEnd } from "./plainsegmenters.ts";
@@ -35,19 +35,12 @@ export class SentencePieceTokenizer {
     this.padId = this.#specialId(model.trainer.padPiece);
     this.bosId = this.#specialId(model.trainer.bosPiece);
     this.eosId = this.#specialId(model.trainer.eosPiece);
-    const userSymbols = model.pieces.filter((piece) => piece.kind === "user").map((piece) => piece.text);
-    this.#normaliser = new Normaliser(model.normaliser, userSymbols, model.trainer.whitespaceAsSuffix, source);
+    this.#normaliser = normaliserOf(model, source);
     this.#denormaliser =
       model.denormaliser && model.denormaliser.charsmap.length > 0
         ? new Normaliser(model.denormaliser, [], false, source)
         : undefined;
-    this.#encoder = new Encoder({
-      normaliser: this.#normaliser,
-      segmenter: segmenterOf(model, this.unknownId, release),
-      unknownId: this.unknownId,
-      byteIds: byteIdsOf(model),
-      wordwise: this.#normaliser.isWordwise(userSymbols) && hasLeadingMarksOnly(model),
-    });
+    this.#encoder = new Encoder(encoderParts(model, this.#normaliser, release));
   }
 
   encode(text: string): Int32Array {
@@ -125,6 +118,27 @@ export class SentencePieceTokenizer {
     const length = this.#denormaliser.run(bytes, bytes.length);
     return toText(this.#denormaliser.output.subarray(0, length));
   }
+}
+
+function symbolsOf(model: Model): string[] {
+  return model.pieces.filter((piece) => piece.kind === "user").map((piece) => piece.text);
+}
+
+/** What rewrites text for the model; `source` names it in errors. */
+export function normaliserOf(model: Model, source: string): Normaliser {
+  return new Normaliser(model.normaliser, symbolsOf(model), model.trainer.whitespaceAsSuffix, source);
+}
+
+/** What an encoder for the model works with. */
+export function encoderParts(model: Model, normaliser: Normaliser, release: Release): EncoderParts {
+  const unknownId = model.pieces.findIndex((piece) => piece.kind === "unknown");
+  return {
+    normaliser,
+    segmenter: segmenterOf(model, unknownId, release),
+    unknownId,
+    byteIds: byteIdsOf(model),
+    wordwise: normaliser.isWordwise(symbolsOf(model)) && hasLeadingMarksOnly(model),
+  };
 }
 
 function pieceTrie(model: Model, kinds: readonly PieceKind[]): DoubleArray {

@@ -24,6 +24,10 @@ export class WordCache {
   readonly limits = new Float64Array(MAXIMUM_ENTRIES);
   #count = 0;
 
+  get size(): number {
+    return this.#count;
+  }
+
   /** Whether the next word added makes all entries void. */
   get isFull(): boolean {
     return this.#count === MAXIMUM_ENTRIES;

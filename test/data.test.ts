@@ -32,6 +32,18 @@ async function data(...args: string[]): Promise<string> {
 }
 const small = ["--tokenizer", "sp250", "--data", SHARED, "--cache", at("cache"), "--batch", "4", "--length", "8"];
 
+it("layerwise data build goes from a text to a tokenizer and batches in one go", async () => {
+  const path = at("story.txt");
+  writeFileSync(path, readFileSync("corpus/books/valid.txt", "utf8").slice(0, 30_000));
+  const args = ["--corpus", path, "--pieces", "250", "--batch", "4", "--length", "8", "--cache", at("cache")];
+  const { splits, pieces } = JSON.parse(await data("build", ...args, "--out", at("story"), "--json"));
+  expect(pieces).toBe(250);
+  expect(splits.map((report: { split: string }) => report.split)).toEqual(["train", "valid", "test"]);
+  expect(await data("inspect", "--corpus", at("story"), "--batch", "4", "--length", "8")).toContain(
+    "story with tokenizer (250 pieces)",
+  );
+});
+
 describe.runIf(existsSync(SHARED))("layerwise data", () => {
   it("inspect gives the published counts of WikiText-2", async () => {
     const args = ["--corpus", "wikitext-2", "--tokenizer", "wiki2_12k", "--data", SHARED, "--cache", at("cache")];
@@ -91,7 +103,7 @@ describe.runIf(existsSync(SHARED))("layerwise data", () => {
     ["invalid UTF-8", Buffer.from([97, 10, 98, 10, 0xc3, 0x28, 10, 99, 10]), "line 3: expected UTF-8 text"],
     ["too little text", "a\nb\nc\n", "do not fill one batch"],
     ["a NUL byte", "a\0b c\n".repeat(400), "valid"],
-    ["a line of 10 MB", `${"word ".repeat(2_000_000)}\nb\nc\n`, "train"],
+    ["a line of 10 MB", `${"0123456789 ".repeat(950_000)}\nb\nc\n`, "950,000"],
   ])("inspect answers %s with a clear message or the right result", async (name, content, expected) => {
     const path = at(`${name}.txt`);
     writeFileSync(path, content);

@@ -2,6 +2,7 @@
 import { reject } from "../base/errors.ts";
 import {
   add,
+  addDims,
   crossEntropy,
   type Dim,
   flattenRows,
@@ -13,6 +14,7 @@ import {
   type Tensor,
   within,
 } from "../graph/index.ts";
+import type { Cache, KeyValues } from "../nn/attention.ts";
 import {
   type Activation,
   type Block,
@@ -49,6 +51,16 @@ export interface Objective {
   readonly noise: readonly NoiseInput[];
 }
 
+/** What continuing a text computes. */
+export interface Extension {
+  readonly logits: Tensor;
+  /** Keys and values of the new tokens, one pair a depth. */
+  readonly added: readonly KeyValues[];
+}
+
+/** Values of a model's parameters. */
+export type Weights = ReadonlyMap<Tensor<"parameter">, Float32Array>;
+
 const DEVIATION = 0.02;
 
 export class LanguageModel {
@@ -75,15 +87,18 @@ export class LanguageModel {
     return layers.flatMap((layer) => [...layer.parameters]);
   }
 
-  /** ids [B, T] → hidden rows [B·T, C], after the last norm. */
-  hidden(ids: Tensor, mode: Mode = inference): Tensor {
+  /** ids [B, T] → hidden rows [B·T, C], after the last norm; `caches`, where given, stand one a depth. */
+  hidden(ids: Tensor, mode: Mode = inference, caches?: readonly Cache[]): Tensor {
     const [batch, length] = ids.shape as [Dim, Dim];
     const { dropout, plan } = this.options;
-    const positions = slice(this.#positions.weight.tensor, 0, 0, length);
+    const past = caches?.[0]?.past?.keys.shape[1] ?? 0;
+    const positions = slice(this.#positions.weight.tensor, 0, past, addDims(past, length));
     const embedded = within("embedding", () => add(this.#embedding.apply(ids), positions));
-    const context = { rows: { batch, length }, mode, mask: causalMask(length) };
+    // A single last token may look at everything.
+    const mask = caches && length === 1 ? undefined : causalMask(length, past);
     const start = mode.dropout(flattenRows(embedded), dropout);
     const last = plan.reduce((x, i, depth) => {
+      const context = { rows: { batch, length }, mode, mask, cache: caches?.[depth] };
       return within(`depth ${depth}`, () => this.#blocks[i]!.apply(x, context));
     }, start);
     return this.#norm.apply(last);
@@ -92,6 +107,24 @@ export class LanguageModel {
   /** ids [B, T] → [B, T, V] */
   logits(ids: Tensor, mode: Mode = inference): Tensor {
     return reshape(this.#embedding.logits(this.hidden(ids, mode)), [...ids.shape, this.options.vocabulary]);
+  }
+
+  /**
+   * Continues texts: ids [B, T] after P tokens whose keys and values are given, one pair [B, P, C] an executed depth (none at the
+   * start of a text). Gives logits [B, T, V] and the pairs [B, T, C] of the new tokens.
+   */
+  extend(ids: Tensor, past?: readonly KeyValues[]): Extension {
+    if (past && past.length !== this.options.plan.length) {
+      const needed = `keys and values for ${this.options.plan.length} depths`;
+      reject({ who: "language model", needed, got: `${past.length}`, remedy: "give one pair an executed depth" });
+    }
+    const added: KeyValues[] = [];
+    const caches = this.options.plan.map((_, depth) => ({
+      past: past?.[depth],
+      store: (pair: KeyValues) => added.push(pair),
+    }));
+    const rows = this.#embedding.logits(this.hidden(ids, inference, caches));
+    return { logits: reshape(rows, [...ids.shape, this.options.vocabulary]), added };
   }
 
   /** Mean cross-entropy of `targets` after `ids`, both [batch, length]; with dropout when it is for training. */
@@ -116,6 +149,20 @@ function checkPlan(plan: readonly number[]): number {
     got: `[${plan}]`,
     remedy: "number the blocks from 0 without gaps",
   });
+}
+
+/** The weights of all parameters of the model, and of no others; fails where one is missing or of another size. */
+export function boundWeights(model: LanguageModel, weights: Weights): Map<Tensor<"parameter">, Float32Array> {
+  return new Map(
+    model.parameters.map(({ name, tensor }) => {
+      const value = weights.get(tensor);
+      const count = tensor.attributes.shape.reduce((a, b) => a * b, 1);
+      if (value?.length !== count) {
+        reject({ who: `weight ${name}`, needed: `${count} values`, got: value ? `${value.length}` : "none" });
+      }
+      return [tensor, value];
+    }),
+  );
 }
 
 /** A language model with the given options. */

@@ -1,6 +1,6 @@
 /** What a model stacks: the Block interface, and the pre-norm transformer block. */
 import { add, type Tensor, within } from "../graph/index.ts";
-import { type Rows, SelfAttention } from "./attention.ts";
+import { type Cache, type Rows, SelfAttention } from "./attention.ts";
 import { type Activation, FeedForward } from "./feedforward.ts";
 import { LayerNorm } from "./layers.ts";
 import type { Mode } from "./mode.ts";
@@ -11,7 +11,9 @@ export interface Context {
   readonly rows: Rows;
   readonly mode: Mode;
   /** Added to attention scores. */
-  readonly mask?: Tensor;
+  readonly mask?: Tensor | undefined;
+  /** Keys and values of this depth, where text is continued. */
+  readonly cache?: Cache | undefined;
 }
 
 /** Owns parameters; applying one block at several depths shares them. */
@@ -52,9 +54,11 @@ export class TransformerBlock implements Block {
     return [this.#norm1, this.#attention, this.#norm2, this.#feedForward].flatMap((layer) => layer.parameters);
   }
 
-  apply(x: Tensor, { rows, mode, mask }: Context): Tensor {
+  apply(x: Tensor, { rows, mode, mask, cache }: Context): Tensor {
     return within(this.#name, () => {
-      const attended = within("attention", () => this.#attention.apply(this.#norm1.apply(x), rows, mode, mask));
+      const attended = within("attention", () => {
+        return this.#attention.apply(this.#norm1.apply(x), rows, mode, mask, cache);
+      });
       const y = add(x, mode.dropout(attended, this.#dropout));
       const fed = within("feed-forward", () => this.#feedForward.apply(this.#norm2.apply(y)));
       return add(y, mode.dropout(fed, this.#dropout));

@@ -18,7 +18,8 @@ export interface IntTensor {
 
 const FIELD_OF_KIND = { bytes: 1, float: 2, int: 3 } as const;
 const INT32 = 3;
-const MAX_ELEMENTS = 2 ** 28;
+/** Far above any batch; a damaged shape must not ask for gigabytes. */
+const MAX_ELEMENTS = 2 ** 24;
 
 /** Serialises an example; features in the map's order. */
 export function encodeExample(example: Example): Uint8Array<ArrayBuffer> {

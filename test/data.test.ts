@@ -96,6 +96,7 @@ describe.runIf(existsSync(SHARED))("layerwise data", () => {
     const { splits } = JSON.parse(await data("build", ...args, "--out", out, "--json"));
     expect(splits.map((split: { documents: number }) => split.documents)).toEqual([20, 2, 2]);
     expect(readdirSync(join(out, "books_train"))).toEqual(["file1.tfrecords", "file2.tfrecords"]);
+    expect(await data("inspect", "--corpus", out)).toMatch(/^split +file +examples +length +tokens +masked +swapped\n/);
   });
 
   it.each([

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import fc from "fast-check";
 import { afterAll, describe, expect, it } from "vitest";
 import { batchesFrom } from "./batches.ts";
-import { buildDataset, explainLosses, inspectRecords, reportSplit } from "./build.ts";
+import { buildDataset, explainLosses, inspectBatches, reportSplit } from "./build.ts";
 import { openCorpus } from "./corpus.ts";
 import { openTokenizer } from "./tokenizerfile.ts";
 import { openBatches, tokenize } from "./tokens.ts";
@@ -89,7 +89,7 @@ describe.runIf(existsSync(SHARED))("a built dataset", () => {
       const ours = readFileSync(join(out, "sample_train", file));
       expect(ours.equals(readFileSync(`${SHARED}/tfrecords/sample-two-shards/${file}`))).toBe(true);
     }
-    const files = await inspectRecords(await openCorpus(out));
+    const files = await inspectBatches(await openCorpus(out));
     expect(files.map(({ split, batches, rows, length }) => [split, batches, rows, length])).toEqual([
       ["train", 114, 3, 3],
       ["train", 81, 3, 3],

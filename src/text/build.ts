@@ -162,7 +162,7 @@ export interface BatchFileReport {
 }
 
 /** Reads all batch files of a corpus, checking every record. */
-export async function inspectRecords(corpus: Corpus): Promise<BatchFileReport[]> {
+export async function inspectBatches(corpus: Corpus): Promise<BatchFileReport[]> {
   const reports: BatchFileReport[] = [];
   for (const [split, part] of corpus.parts) {
     for (const path of part.kind === "records" ? part.paths : []) {

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
 import { openCorpus, partOf } from "./corpus.ts";
 import { PretrainingStream } from "./pretraining.ts";
-import { buildPretraining, documentsOf, readPretrainingFiles } from "./pretrainingfiles.ts";
+import { buildPretraining, documentsOf, inspectExamples, readPretrainingFiles } from "./pretrainingfiles.ts";
 import { openTokenizer } from "./tokenizerfile.ts";
 
 const SHARED = "../shared/data";
@@ -29,6 +29,14 @@ describe.runIf(existsSync(SHARED))("stored pre-training data", () => {
     const drawn = Array.from(stored, () => stream.next());
     expect(stored).toEqual([...drawn.filter((_, i) => i % 2 === 0), ...drawn.filter((_, i) => i % 2 === 1)]);
     expect(stream.position).toEqual({ pass: 1, index: stream.passLength });
+
+    const files = await inspectExamples(await openCorpus(out));
+    expect(files.map(({ split, length }) => [split, length])).toEqual([
+      ["valid", 64],
+      ["valid", 64],
+    ]);
+    expect(files[0]!.examples + files[1]!.examples).toBe(stored.length);
+    expect(files[0]!.masked / files[0]!.tokens).toBeCloseTo(0.15, 1);
   });
 
   it("takes WikiText's articles for documents", async () => {

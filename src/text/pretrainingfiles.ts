@@ -3,6 +3,7 @@ import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { reject } from "../base/errors.ts";
 import { writeFolderAtomically } from "../files/atomic.ts";
+import { decodeExample } from "../format/tfexample.ts";
 import { readRecords, writeRecords } from "../format/tfrecord.ts";
 import { type Corpus, linesOf, type Split } from "./corpus.ts";
 import { articleLines, type Document, readDocuments } from "./documents.ts";
@@ -96,4 +97,47 @@ export async function* readPretrainingFiles(
       yield example;
     }
   }
+}
+
+/** What a file of examples holds. */
+export interface ExampleFileReport {
+  split: Split;
+  file: string;
+  examples: number;
+  length: number;
+  tokens: number;
+  /** Tokens to be predicted. */
+  masked: number;
+  /** Examples whose sentences are swapped or random. */
+  swapped: number;
+}
+
+/** Whether a corpus of records holds pre-training examples rather than batches: its first record says. */
+export async function holdsExamples(corpus: Corpus): Promise<boolean> {
+  const [part] = corpus.parts.values();
+  const path = part?.kind === "records" ? part.paths[0] : undefined;
+  if (path === undefined) return false;
+  const first = readRecords(await readFile(path), path).next();
+  return !first.done && decodeExample(first.value, path).has("input_ids");
+}
+
+/** Reads all files of examples of a corpus, checking every record. */
+export async function inspectExamples(corpus: Corpus): Promise<ExampleFileReport[]> {
+  const reports: ExampleFileReport[] = [];
+  for (const [split, part] of corpus.parts) {
+    for (const file of part.kind === "records" ? part.paths : []) reports.push(await inspectFile(split, file));
+  }
+  return reports;
+}
+
+async function inspectFile(split: Split, file: string): Promise<ExampleFileReport> {
+  const report = { split, file, examples: 0, length: 0, tokens: 0, masked: 0, swapped: 0 };
+  for await (const example of readPretrainingFiles([file], Infinity)) {
+    report.examples++;
+    report.length = example.inputIds.length;
+    report.tokens += example.inputMask.reduce((sum, one) => sum + one, 0);
+    report.masked += example.maskedWeights.reduce((sum, one) => sum + one, 0);
+    report.swapped += example.orderLabel;
+  }
+  return report;
 }

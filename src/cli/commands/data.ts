@@ -218,7 +218,7 @@ async function buildMasked(
 async function inspect(options: BatchingOptions): Promise<void> {
   const corpus = await openCorpusOf(options);
   const isRecords = [...corpus.parts.values()].some(({ kind }) => kind === "records");
-  return isRecords ? inspectBatchFiles(corpus, options) : inspectTokens(corpus, options);
+  return isRecords ? inspectRecordFiles(corpus, options) : inspectTokens(corpus, options);
 }
 
 async function inspectTokens(corpus: Corpus, options: BatchingOptions): Promise<void> {
@@ -255,9 +255,10 @@ function splitTable(splits: readonly import("../../text/build.ts").SplitReport[]
   );
 }
 
-async function inspectBatchFiles(corpus: Corpus, options: BatchingOptions): Promise<void> {
-  const { inspectRecords } = await import("../../text/build.ts");
-  const files = await inspectRecords(corpus);
+async function inspectRecordFiles(corpus: Corpus, options: BatchingOptions): Promise<void> {
+  const { inspectBatches } = await import("../../text/build.ts");
+  const { holdsExamples, inspectExamples } = await import("../../text/pretrainingfiles.ts");
+  const files = (await holdsExamples(corpus)) ? await inspectExamples(corpus) : await inspectBatches(corpus);
   if (options.json) return print(JSON.stringify({ corpus: corpus.name, files }, null, 2));
   print(table(files.map((file) => ({ ...file }))));
 }

@@ -86,9 +86,12 @@ export class Trainer {
         const likelihood = candidates.improve();
         report({ stage: "improve", pieces: candidates.alive, likelihood });
       }
-      if (candidates.alive <= wanted) return;
-      prune(candidates, Math.max(wanted, Math.floor(shrinkingFactor * candidates.alive)));
+      const before = candidates.alive;
+      if (before <= wanted) return;
+      prune(candidates, Math.max(wanted, Math.floor(shrinkingFactor * before)));
       report({ stage: "prune", pieces: candidates.alive });
+      // Pieces that nothing can replace all stay; if only such are left, the scores decide.
+      if (candidates.alive === before) return;
     }
   }
 

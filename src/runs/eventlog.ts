@@ -1,0 +1,58 @@
+/** The lines of events.jsonl: one event each, with the time it came; numbers that JSON lacks are stored as strings. */
+import type { EndEvent, EvaluationEvent, StepEvent } from "../train/events.ts";
+
+/** The events that are written down; checkpoints have folders of their own. */
+export type LoggedEvent = StepEvent | EvaluationEvent | EndEvent;
+
+/** An event as stored: `timeMs` is the clock's time, in milliseconds since 1970. */
+export type StoredEvent = LoggedEvent & { readonly timeMs: number };
+
+const TYPES: ReadonlySet<unknown> = new Set<LoggedEvent["type"]>(["step", "evaluation", "end"]);
+const NUMBERS_WITHOUT_JSON = new Map([NaN, Infinity, -Infinity].map((value) => [String(value), value]));
+
+/** JSON in which NaN and the infinities survive, as "NaN", "Infinity" and "-Infinity". */
+export function encodeJson(value: unknown, indent?: number): string {
+  return JSON.stringify(
+    value,
+    (_, inner: unknown) => (typeof inner === "number" && !Number.isFinite(inner) ? String(inner) : inner),
+    indent,
+  );
+}
+
+/** The inverse of `encodeJson`. */
+export function decodeJson(text: string): unknown {
+  return JSON.parse(text, (_, inner: unknown) =>
+    typeof inner === "string" ? (NUMBERS_WITHOUT_JSON.get(inner) ?? inner) : inner,
+  );
+}
+
+/** One line, with its end. */
+export function encodeEvent(event: StoredEvent): string {
+  return `${encodeJson({ ...{ type: event.type, step: event.step }, ...event })}\n`;
+}
+
+/** The events of a file's text. What is no event is passed over: the last line of a killed run may be cut short. */
+export function decodeEvents(text: string): StoredEvent[] {
+  return text.split("\n").flatMap((line) => decodeEvent(line) ?? []);
+}
+
+function decodeEvent(line: string): StoredEvent | undefined {
+  if (line === "") return undefined;
+  try {
+    const value = decodeJson(line);
+    return isEvent(value) ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function isEvent(value: unknown): value is StoredEvent {
+  if (typeof value !== "object" || value === null) return false;
+  const { type, step, timeMs } = value as Record<string, unknown>;
+  return TYPES.has(type) && typeof step === "number" && typeof timeMs === "number";
+}
+
+/** What holds of the events once training goes on from a step: nothing later, and no end. */
+export function eventsUpTo(events: readonly StoredEvent[], step: number): StoredEvent[] {
+  return events.filter((event) => event.step <= step && event.type !== "end");
+}

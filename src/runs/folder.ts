@@ -1,0 +1,303 @@
+/** The run folder: config and environment first, then events, a log in words, TensorBoard files and checkpoints. */
+import { appendFileSync, closeSync, existsSync, fsyncSync, openSync, readdirSync, statSync } from "node:fs";
+import { mkdir, readdir, readFile, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { reject } from "../base/errors.ts";
+import { writeAtomically } from "../files/atomic.ts";
+import { type Lock, lockHolder, takeLock } from "../files/lock.ts";
+import type { TrainState } from "../train/events.ts";
+import {
+  type CheckpointPlace,
+  type LoadedCheckpoint,
+  listCheckpoints,
+  readCheckpoint,
+  readNewest,
+  recover,
+  removeAfter,
+  writeCheckpoint,
+} from "./checkpoints.ts";
+import { decodeEvents, encodeEvent, eventsUpTo, type LoggedEvent, type StoredEvent } from "./eventlog.ts";
+import { writeFault } from "./faults.ts";
+import { RunJournal } from "./journal.ts";
+import { type Shown, TensorBoardLog } from "./tensorboard.ts";
+
+const CONFIG = "config.yaml";
+const ENVIRONMENT = "environment.json";
+const EVENTS = "events.jsonl";
+const LOG = "log.txt";
+const LOCK = "lock";
+const CHECKPOINTS = "checkpoints";
+const TENSORBOARD = "tensorboard";
+const FLUSH_MS = 1000;
+
+/** What a run is made of: the resolved config as YAML text, and the versions and machine it runs on. */
+export interface RunContent {
+  readonly config: string;
+  readonly environment: Readonly<Record<string, unknown>>;
+}
+
+export interface RunOptions {
+  /** Checkpoints to keep, besides the best. */
+  readonly keep?: number;
+}
+
+/** Which checkpoint: the newest, the one with the lowest validation loss, or that of a step. */
+export type CheckpointChoice = "last" | "best" | number;
+
+/** A run on disk. `create` and `open` own it until `close`; `read` only looks. */
+export class RunFolder {
+  readonly path: string;
+  readonly config: string;
+  readonly environment: Readonly<Record<string, unknown>>;
+  readonly #lock: Lock | null;
+  readonly #keep: number;
+  readonly #tensorBoard: TensorBoardLog;
+  readonly #journal = new RunJournal();
+  #events = "";
+  #words = "";
+  #flushedMs = Date.now();
+  #broken = false;
+
+  private constructor(path: string, content: RunContent, lock: Lock | null, { keep = 3 }: RunOptions) {
+    if (!(Number.isInteger(keep) && keep >= 1))
+      reject({ who: path, needed: "at least 1 checkpoint to keep", got: `${keep}` });
+    this.path = path;
+    this.config = content.config;
+    this.environment = content.environment;
+    this.#lock = lock;
+    this.#keep = keep;
+    this.#tensorBoard = new TensorBoardLog(join(path, TENSORBOARD));
+  }
+
+  /** Makes the folder with its config and environment, before anything else, and takes its lock. */
+  static async create(path: string, content: RunContent, options: RunOptions = {}): Promise<RunFolder> {
+    refuseTaken(path);
+    let lock: Lock | undefined;
+    try {
+      await mkdir(path, { recursive: true });
+      lock = takeLock(join(path, LOCK));
+      refuseTaken(path); // another process may have been faster
+      await writeAtomically(join(path, ENVIRONMENT), `${JSON.stringify(content.environment, null, 2)}\n`);
+      await mkdir(join(path, CHECKPOINTS), { recursive: true });
+      await writeAtomically(join(path, CONFIG), content.config); // last: it makes the folder a run
+      return new RunFolder(path, content, lock, options);
+    } catch (error) {
+      lock?.release();
+      throw writeFault(path, "the run folder", error);
+    }
+  }
+
+  /** Takes over a run that nobody writes, and clears away what a killed process left unfinished. */
+  static async open(path: string, options: RunOptions = {}): Promise<RunFolder> {
+    refuseForeign(path);
+    const lock = takeLock(join(path, LOCK));
+    try {
+      await removeTemporary(path);
+      await mkdir(join(path, CHECKPOINTS), { recursive: true });
+      await recover(join(path, CHECKPOINTS));
+      return new RunFolder(path, await readContent(path), lock, options);
+    } catch (error) {
+      lock.release();
+      throw writeFault(path, "the run folder", error);
+    }
+  }
+
+  /** Looks at a run without owning it; also while another process trains. */
+  static async read(path: string): Promise<RunFolder> {
+    refuseForeign(path);
+    return new RunFolder(path, await readContent(path), null, {});
+  }
+
+  /** Writes down a step, an evaluation or the end; to disk once a second, and at once unless it is a step. */
+  append(event: LoggedEvent): void {
+    this.#own();
+    const stored: StoredEvent = { ...event, timeMs: Date.now() };
+    this.#events += encodeEvent(stored);
+    this.#words += this.#journal.linesFor(event);
+    this.#tensorBoard.add(stored);
+    if (event.type !== "step" || stored.timeMs - this.#flushedMs >= FLUSH_MS) this.flush();
+  }
+
+  /** Adds text to the log, at once. */
+  log(text: string): void {
+    this.#words += text.endsWith("\n") ? text : `${text}\n`;
+    this.flush();
+  }
+
+  /** Shows histograms, pictures or further scalars in TensorBoard's run `run` (`train`, `valid`). */
+  show(run: string, step: number, shown: readonly Shown[]): void {
+    this.#own();
+    this.#tensorBoard.show(run, { step, timeMs: Date.now() }, shown);
+  }
+
+  /** Brings everything appended so far to the files. */
+  flush(): void {
+    this.#own();
+    this.#flushedMs = Date.now();
+    this.#guard(EVENTS, () => {
+      this.#stillOurs();
+      appendFileSync(join(this.path, EVENTS), this.#events);
+      this.#events = "";
+    });
+    this.#guard(LOG, () => {
+      appendFileSync(join(this.path, LOG), this.#words);
+      this.#words = "";
+    });
+    this.#guard("TensorBoard files", () => this.#tensorBoard.flush());
+  }
+
+  /** Stores the state as a checkpoint and returns its folder; the events before it are on disk first. */
+  async writeCheckpoint(state: TrainState, { best = false }: { best?: boolean } = {}): Promise<string> {
+    this.flush();
+    this.#guard(EVENTS, () => syncFile(join(this.path, EVENTS)));
+    try {
+      return await writeCheckpoint(join(this.path, CHECKPOINTS), state, { best, keep: this.#keep });
+    } catch (error) {
+      throw writeFault(this.path, `the checkpoint of step ${state.progress.step}`, error);
+    }
+  }
+
+  /** What checkpoints there are, by rising step. */
+  checkpoints(): Promise<CheckpointPlace[]> {
+    return listCheckpoints(join(this.path, CHECKPOINTS));
+  }
+
+  /** Reads and verifies a checkpoint. A damaged newest one is passed over with a warning; one asked for by step or as best is not. */
+  async readCheckpoint(choice: CheckpointChoice): Promise<LoadedCheckpoint> {
+    const places = await this.checkpoints();
+    if (choice === "last") return (await readNewest(places)) ?? this.#missing(choice, places);
+    const place = places.find(({ step, best }) => (choice === "best" ? best : step === choice));
+    if (!place) return this.#missing(choice, places);
+    return { step: place.step, state: await readCheckpoint(place.path), warnings: [] };
+  }
+
+  #missing(choice: CheckpointChoice, places: readonly CheckpointPlace[]): never {
+    const steps = places.map(({ step }) => step).join(", ");
+    return reject({
+      who: this.path,
+      needed: typeof choice === "number" ? `a checkpoint of step ${choice}` : `a ${choice} checkpoint`,
+      got: steps ? `checkpoints of steps ${steps}` : "none yet",
+      ...(steps ? {} : { remedy: `train further with \`layerwise resume ${this.path}\`` }),
+    });
+  }
+
+  /** The events on disk; a last line that was cut short does not count. */
+  async events(): Promise<StoredEvent[]> {
+    const path = join(this.path, EVENTS);
+    return existsSync(path) ? decodeEvents(await readFile(path, "utf8")) : [];
+  }
+
+  /** Makes the folder as it was at `step`, to go on from there: later events and checkpoints are removed, TensorBoard files written anew. */
+  async cutBack(step: number): Promise<void> {
+    this.flush();
+    try {
+      const kept = eventsUpTo(await this.events(), step);
+      await writeAtomically(join(this.path, EVENTS), kept.map(encodeEvent).join(""));
+      await this.#tensorBoard.rewrite(kept);
+      await removeAfter(join(this.path, CHECKPOINTS), step);
+    } catch (error) {
+      throw writeFault(this.path, "the run folder", error);
+    }
+    this.log(`\nresumed after step ${step} on ${new Date().toISOString()}`);
+  }
+
+  /** The process that trains this run now, if any: a lock left by a killed one is `live: false`. */
+  owner(): { pid: number; live: boolean } | undefined {
+    const found = lockHolder(join(this.path, LOCK));
+    return found && { pid: found.holder.pid, live: found.live };
+  }
+
+  /** Writes what waits and gives the folder back. After a failed write only the latter. */
+  close(): void {
+    try {
+      if (this.#lock && !this.#broken) this.flush();
+    } finally {
+      this.#lock?.release();
+    }
+  }
+
+  #own(): void {
+    if (this.#lock === null)
+      reject({ who: this.path, needed: "a run opened for writing", got: "one opened for reading" });
+  }
+
+  /** Whoever deletes a folder deletes its lock; another run may have begun in its place. */
+  #stillOurs(): void {
+    if (!existsSync(this.path) || this.#lock?.isHeld()) return;
+    const got = this.owner() ? `that of process ${this.owner()?.pid}` : "none";
+    reject({ who: this.path, needed: "this process's lock on the folder", got, remedy: "leave running runs alone" });
+  }
+
+  #guard(what: string, write: () => void): void {
+    try {
+      write();
+    } catch (error) {
+      this.#broken = true;
+      throw writeFault(this.path, what, error);
+    }
+  }
+}
+
+function isRun(path: string): boolean {
+  return existsSync(join(path, CONFIG));
+}
+
+function refuseTaken(path: string): void {
+  if (!existsSync(path)) return;
+  if (isRun(path))
+    reject(
+      {
+        who: path,
+        needed: "a folder without a run",
+        got: "one that has a run",
+        remedy: `continue it with \`layerwise resume ${path}\`, or choose another folder`,
+      },
+      2,
+    );
+  const found = statSync(path).isDirectory() ? readdirSync(path).filter((name) => !isBeginning(name)) : ["a file"];
+  if (found.length > 0)
+    reject(
+      { who: path, needed: "an empty or new folder", got: found.slice(0, 3).join(", "), remedy: "choose another" },
+      2,
+    );
+}
+
+/** What a run that was killed before it had its config may have left. */
+function isBeginning(name: string): boolean {
+  return [LOCK, ENVIRONMENT, CHECKPOINTS].includes(name) || /^\..*\.tmp$/.test(name);
+}
+
+function refuseForeign(path: string): void {
+  if (isRun(path)) return;
+  const got = existsSync(path) ? `no ${CONFIG} in it` : "no such folder";
+  reject({ who: path, needed: "a run folder", got, remedy: "list runs with `layerwise runs`" }, 2);
+}
+
+async function readContent(path: string): Promise<RunContent> {
+  const config = await readFile(join(path, CONFIG), "utf8");
+  return { config, environment: await readEnvironment(join(path, ENVIRONMENT)) };
+}
+
+/** It is only a note, so a damaged one does not stop anybody. */
+async function readEnvironment(path: string): Promise<Record<string, unknown>> {
+  try {
+    const value: unknown = JSON.parse(await readFile(path, "utf8"));
+    return typeof value === "object" && value !== null ? { ...value } : {};
+  } catch {
+    return {};
+  }
+}
+
+async function removeTemporary(path: string): Promise<void> {
+  for (const name of await readdir(path))
+    if (/^\..*\.tmp$/.test(name)) await rm(join(path, name), { recursive: true, force: true });
+}
+
+function syncFile(path: string): void {
+  const file = openSync(path, "r+");
+  try {
+    fsyncSync(file);
+  } finally {
+    closeSync(file);
+  }
+}

@@ -135,6 +135,14 @@ export function engineContract(name: string, open: () => Promise<Engine>): void 
       await expect((async () => engine.compile({ outputs: { sum } }))()).rejects.toThrow("both named x");
     });
 
+    it("refuses an output with the name of an input", async () => {
+      const x = g.input("x", [2]);
+      const engine = await open();
+      await expect((async () => engine.compile({ outputs: { x: g.exp(x) } }))()).rejects.toThrow(
+        "program: expected outputs named apart from inputs, got input and output x; rename the output",
+      );
+    });
+
     it("does not run after release", async () => {
       const program = await (await open()).compile({ outputs: { y: g.exp(g.input("x", [1])) } });
       await program.release();

@@ -17,7 +17,19 @@ export function inputPorts(source: ProgramSource): Port[] {
     }
     byName.set(name, tensor);
   }
+  for (const name of Object.keys(source.outputs)) refuseInputName(name, byName.get(name));
   return [...byName].map(([name, { dtype, shape }]) => ({ name, dtype, shape }));
+}
+
+/** Names are one space in a program: an output may not have the name of an input. */
+function refuseInputName(output: string, input: Tensor | undefined): void {
+  if (!input) return;
+  reject({
+    who: "program",
+    needed: "outputs named apart from inputs",
+    got: `${input.op} and output ${output}`,
+    remedy: "rename the output",
+  });
 }
 
 export function outputPorts(source: ProgramSource): Port[] {

@@ -2,6 +2,15 @@
 import type { Command } from "commander";
 import { addCertify } from "./commands/certify.ts";
 import { addData } from "./commands/data.ts";
+import { addEval } from "./commands/eval.ts";
 import { addTokenizer } from "./commands/tokenizer.ts";
+import { addResume, addTrain } from "./commands/train.ts";
 
-export const commands: readonly ((program: Command) => void)[] = [addCertify, addData, addTokenizer];
+export const commands: readonly ((program: Command) => void)[] = [
+  addTrain,
+  addResume,
+  addEval,
+  addCertify,
+  addData,
+  addTokenizer,
+];

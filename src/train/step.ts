@@ -173,6 +173,11 @@ export class TrainingStep {
     return new Map([...this.#slots].map(([parameter, slot]) => [parameter, slot.weight]));
   }
 
+  /** Bytes of the arena: weights, gradients, moments, masks, batches. */
+  get memoryBytes(): number {
+    return this.#arena.capacity;
+  }
+
   /** Gradients of the last run. */
   get gradients(): ReadonlyMap<ParameterTensor, Float32Array> {
     return new Map([...this.#slots].map(([parameter, slot]) => [parameter, slot.gradient]));

@@ -1,0 +1,147 @@
+/** `layerwise train` and `layerwise resume`. */
+import { existsSync } from "node:fs";
+import type { Command } from "commander";
+import {
+  addConfigFlags,
+  type Config,
+  configYaml,
+  flagsOf,
+  parseConfig,
+  presetNamed,
+  presets,
+  readConfig,
+  resolveConfig,
+} from "../config.ts";
+import type { Outcome } from "../training.ts";
+
+const trainExamples = `
+Presets: ${Object.keys(presets).join(", ")}. Order: defaults < preset < --config file < flags.
+
+Examples:
+  layerwise train --preset tiny --out runs/first       a minute on a laptop, embedded books
+  layerwise train --corpus notes.txt --minutes 10      your own text
+  layerwise train --unique 2 --depth 6 --share cycle   six layers deep, two layers of weights
+  layerwise train --preset wikitext --data ~/data --dry-run
+  layerwise train --config run.yaml --rate 0.001 --seed 2`;
+
+const resumeExamples = `
+Examples:
+  layerwise resume runs/first      goes on from the last checkpoint, exactly as if it had never stopped`;
+
+export function addTrain(program: Command): void {
+  const command = program
+    .command("train")
+    .description("train a language model into a run folder")
+    .option("--out <dir>", "run folder (default: runs/ and the next free number)")
+    .option("--preset <name>", `a named set of settings: ${Object.keys(presets).join(", ")}`)
+    .option("--config <file>", "settings from a YAML file")
+    .option("--init <run>", "start from the weights of another run")
+    .option("--dry-run", "print model, plan, parameters, FLOPs, memory and an estimate of time, and stop");
+  addConfigFlags(command).addHelpText("after", trainExamples).action(runTrain);
+}
+
+export function addResume(program: Command): void {
+  program
+    .command("resume")
+    .description("go on with a run from its last checkpoint")
+    .argument("<run>", "run folder")
+    .addHelpText("after", resumeExamples)
+    .action(runResume);
+}
+
+interface TrainFlags extends Record<string, unknown> {
+  out?: string;
+  preset?: string;
+  config?: string;
+  init?: string;
+  dryRun?: boolean;
+}
+
+function configFrom(flags: TrainFlags): Config {
+  return resolveConfig([
+    ...(flags.preset === undefined ? [] : [{ source: `preset ${flags.preset}`, values: presetNamed(flags.preset) }]),
+    ...(flags.config === undefined ? [] : [{ source: flags.config, values: readConfig(flags.config) }]),
+    { source: "flags", values: flagsOf(flags) },
+  ]);
+}
+
+const say = (text: string) => void process.stderr.write(`${text}\n`);
+const print = (text: string) => void process.stdout.write(`${text}\n`);
+
+/** runs/1, runs/2, … */
+function freeFolder(): string {
+  for (let i = 1; ; i++) if (!existsSync(`runs/${i}`)) return `runs/${i}`;
+}
+
+async function runTrain(flags: TrainFlags): Promise<void> {
+  const config = configFrom(flags);
+  const { openEngine, openWorkshop, summary, trainIn } = await import("../training.ts");
+  if (flags.dryRun) {
+    const { dryRun } = await import("../dryrun.ts");
+    return print(await dryRun(await openWorkshop(config, say)));
+  }
+  const { RunFolder } = await import("../../runs/folder.ts");
+  const { environment } = await import("../environment.ts");
+  const engine = await openEngine(config);
+  const path = flags.out ?? freeFolder();
+  const run = await RunFolder.create(
+    path,
+    { config: configYaml(config), environment: await environment(engine) },
+    { keep: config.keep },
+  );
+  try {
+    const init = flags.init === undefined ? {} : { init: await weightsOf(flags.init) };
+    const workshop = await openWorkshop(config, say, path, engine);
+    const text = summary(workshop);
+    run.log(text);
+    say(text);
+    conclude(path, await trainIn(run, workshop, init, process.stderr));
+  } finally {
+    run.close();
+  }
+}
+
+async function weightsOf(path: string) {
+  const { RunFolder } = await import("../../runs/folder.ts");
+  const { state, warnings } = await (await RunFolder.read(path)).readCheckpoint("last");
+  warnings.forEach(say);
+  return state;
+}
+
+async function runResume(path: string): Promise<void> {
+  const { RunFolder } = await import("../../runs/folder.ts");
+  const { openEngine, openWorkshop, trainIn } = await import("../training.ts");
+  const { changes, environment } = await import("../environment.ts");
+  const run = await RunFolder.open(path);
+  try {
+    const config = resolveConfig([
+      { source: `${path}/config.yaml`, values: parseConfig(run.config, `${path}/config.yaml`) },
+    ]);
+    const places = await run.checkpoints();
+    const loaded = places.length > 0 ? await run.readCheckpoint("last") : undefined;
+    loaded?.warnings.forEach(say);
+    if (loaded?.state.progress.finished) {
+      return print(`${path} is finished: ${loaded.step} steps; start a new run with layerwise train --init ${path}`);
+    }
+    const engine = await openEngine(config);
+    for (const change of changes(run.environment, await environment(engine)))
+      say(`not as when the run began: ${change}; results may differ in the last bit`);
+    await run.cutBack(loaded?.step ?? 0);
+    const workshop = await openWorkshop(config, say, path, engine);
+    conclude(path, await trainIn(run, workshop, loaded ? { resume: loaded.state } : {}, process.stderr));
+  } finally {
+    run.close();
+  }
+}
+
+function conclude(path: string, { end, last }: Outcome): void {
+  if (end.reason === "aborted") {
+    print(`stopped at step ${end.step}; go on with: layerwise resume ${path}`);
+    return;
+  }
+  const figures = last
+    ? `, valid perplexity ${last.perplexity.toFixed(2)} (${last.bitsPerByte.toFixed(3)} bits per byte)`
+    : "";
+  print(`${end.reason} after ${end.step} steps in ${(end.elapsedMs / 1000).toFixed(0)} s${figures}`);
+  print(`next: layerwise generate ${path}   layerwise eval ${path} --split test   layerwise runs show ${path}`);
+}

@@ -1,0 +1,140 @@
+/** From a config to the parts of a run: data, tokenizer, model, optimiser groups, engine. */
+import { reject } from "../base/errors.ts";
+import { type Plan, shareModes } from "../depth/plan.ts";
+import type { Engine } from "../engine/engine.ts";
+import { type LanguageModel, languageModel } from "../model/language.ts";
+import { initialise, type Parameter } from "../nn/index.ts";
+import type { Corpus, Split } from "../text/corpus.ts";
+import { linesOf, openCorpus, partOf } from "../text/corpus.ts";
+import type { OpenTokenizer } from "../text/tokenizerfile.ts";
+import { openBatches, tokensOf } from "../text/tokens.ts";
+import { chooseTokenizer } from "../text/trainedtokenizer.ts";
+import type { Batches, TextSize } from "../train/evaluate.ts";
+import type { Group, ParameterTensor } from "../train/memory.ts";
+import { adam, adamw, lamb, type Optimiser, sgd } from "../train/optimiser.ts";
+import type { Config } from "./config.ts";
+
+export interface Data {
+  readonly corpus: Corpus;
+  readonly tokenizer: OpenTokenizer;
+}
+
+const given = <K extends string>(key: K, value: string | null) =>
+  (value === null ? {} : { [key]: value }) as Partial<Record<K, string>>;
+
+export type Say = (message: string) => void;
+
+/** The corpus and the tokenizer; `kept` is the tokenizer file of an existing run. */
+export async function openData(config: Config, say: Say, kept?: string): Promise<Data> {
+  const corpus = await openCorpus(config.corpus, { ...given("data", config.data), say });
+  const tokenizer = await chooseTokenizer(kept ?? config.tokenizer ?? undefined, corpus, {
+    ...given("data", config.data),
+    ...(config.pieces === null ? {} : { pieces: config.pieces }),
+    cased: config.cased,
+    say,
+  });
+  return { corpus, tokenizer };
+}
+
+/** Batches of a split, in the form the training step takes. */
+export async function batchesOf(config: Config, { corpus, tokenizer }: Data, split: Split, say: Say): Promise<Batches> {
+  const { batch, length } = config;
+  const source = await openBatches(corpus, split, tokenizer, { batch, length, warn: say });
+  return {
+    count: source.count,
+    tokens: source.rows * source.length,
+    at: (index) => {
+      const { inputs, targets } = source.at(index);
+      return { ids: inputs, targets };
+    },
+  };
+}
+
+/** Words and bytes behind the pieces of a split; where only pieces are left, the text they decode to. */
+export async function textSizeOf({ corpus, tokenizer }: Data, split: Split): Promise<TextSize> {
+  const part = partOf(corpus, split);
+  const ids =
+    part.kind === "records"
+      ? await piecesOfRecords(corpus, split, tokenizer)
+      : (await tokensOf(corpus, split, tokenizer)).ids;
+  const lines = part.kind === "text" ? linesOf(corpus, split) : [tokenizer.tokenizer.decode(ids)];
+  let [words, bytes] = [0, 0];
+  for (const line of lines) {
+    words += line.match(/\S+/g)?.length ?? 0;
+    bytes += Buffer.byteLength(line);
+  }
+  return { tokens: ids.length, words, bytes };
+}
+
+async function piecesOfRecords(corpus: Corpus, split: Split, tokenizer: OpenTokenizer): Promise<Int32Array> {
+  const part = partOf(corpus, split);
+  if (part.kind !== "records") return new Int32Array();
+  const { openBatchFiles } = await import("../text/records.ts");
+  const source = await openBatchFiles(part.paths, tokenizer.tokenizer.size);
+  return Int32Array.from(Array.from({ length: source.count }, (_, i) => [...source.at(i).targets]).flat());
+}
+
+export function planOf(config: Config): Plan {
+  const { depth, unique, share } = config;
+  return shareModes[share]({ depth, unique: unique ?? depth });
+}
+
+export function modelOf(config: Config, vocabulary: number): LanguageModel {
+  const { width, heads, hidden, length, dropout, activation } = config;
+  const plan = planOf(config);
+  return languageModel({ vocabulary, width, heads, plan, length, dropout, activation, hidden: hidden ?? 4 * width });
+}
+
+/** Matrices decay, biases and norms do not. */
+export async function groupsOf(config: Config, parameters: readonly Parameter[], engine: Engine): Promise<Group[]> {
+  const isMatrix = ({ tensor }: Parameter) => tensor.attributes.shape.length > 1;
+  const pick = (test: (parameter: Parameter) => boolean) => parameters.filter(test).map(({ tensor }) => tensor);
+  const rest = { parameters: pick((each) => !isMatrix(each)), optimiser: optimiserOf(config, false) };
+  if (config.optimiser !== "muon") {
+    return [{ parameters: pick(isMatrix), optimiser: optimiserOf(config, true) }, rest];
+  }
+  const isHidden = (each: Parameter) => isMatrix(each) && each.name.startsWith("blocks.");
+  const { muon } = await import("../train/muon.ts");
+  return [
+    { parameters: pick(isHidden), optimiser: await muon(engine, { weightDecay: config.weightDecay }) },
+    { parameters: pick((each) => isMatrix(each) && !isHidden(each)), optimiser: optimiserOf(config, true) },
+    rest,
+  ];
+}
+
+function optimiserOf(config: Config, matrix: boolean): Optimiser {
+  const weightDecay = matrix ? config.weightDecay : 0;
+  const moments = { beta1: 0.9, beta2: 0.99, weightDecay };
+  switch (config.optimiser) {
+    case "adam":
+      return adam({ ...moments, weightDecay: 0 });
+    case "sgd":
+      return sgd({ momentum: config.momentum, weightDecay });
+    case "lamb":
+      return lamb({ weightDecay, adapt: matrix });
+    default:
+      return adamw(moments);
+  }
+}
+
+/** First weights: drawn from the seed, or taken from another run. */
+export function firstWeights(
+  parameters: readonly Parameter[],
+  seed: number,
+  from?: ReadonlyMap<string, { readonly shape: readonly number[]; readonly data: Float32Array }>,
+): Map<ParameterTensor, Float32Array> {
+  if (!from) return initialise(parameters, seed);
+  return new Map(
+    parameters.map(({ name, tensor }) => {
+      const stored = from.get(name);
+      const needed = `[${tensor.attributes.shape}]`;
+      if (stored && `[${stored.shape}]` === needed) return [tensor, stored.data];
+      return reject({
+        who: `--init / ${name}`,
+        needed,
+        got: stored ? `[${stored.shape}]` : "nothing",
+        remedy: "use a model of the same shape",
+      });
+    }),
+  );
+}

@@ -1,0 +1,175 @@
+/** Carries out a training run: opens what the config names, consumes the loop's events, and answers signals. */
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { formatNumber, table } from "../base/table.ts";
+import type { Engine } from "../engine/engine.ts";
+import { writeAtomically } from "../files/atomic.ts";
+import type { LanguageModel } from "../model/language.ts";
+import { reportOn } from "../model/report.ts";
+import type { RunFolder } from "../runs/folder.ts";
+import { Evaluator, figures } from "../train/evaluate.ts";
+import type { EndEvent, Figures, TrainState } from "../train/events.ts";
+import { type Length, train } from "../train/loop.ts";
+import { schedule } from "../train/schedule.ts";
+import { TrainingStep } from "../train/step.ts";
+import type { Config } from "./config.ts";
+import { batchesOf, type Data, firstWeights, groupsOf, modelOf, openData, type Say, textSizeOf } from "./session.ts";
+import { Watch } from "./watch.ts";
+
+export const TOKENIZER_FILE = "tokenizer.model";
+
+/** The parts of a run, opened. */
+export interface Workshop {
+  readonly config: Config;
+  readonly engine: Engine;
+  readonly data: Data;
+  readonly model: LanguageModel;
+}
+
+export async function openEngine(config: Pick<Config, "threads" | "device">): Promise<Engine> {
+  const { ortEngine } = await import("../engine/ort.ts");
+  return ortEngine({ device: config.device, ...(config.threads === null ? {} : { threads: config.threads }) });
+}
+
+/** Opens data, tokenizer, model and engine; the tokenizer that a run keeps is preferred. */
+export async function openWorkshop(config: Config, say: Say, runPath?: string, engine?: Engine): Promise<Workshop> {
+  const kept = runPath === undefined ? undefined : join(runPath, TOKENIZER_FILE);
+  const data = await openData(config, say, kept !== undefined && existsSync(kept) ? kept : undefined);
+  return {
+    config,
+    data,
+    engine: engine ?? (await openEngine(config)),
+    model: modelOf(config, data.tokenizer.tokenizer.size),
+  };
+}
+
+/** The model in a few rows. */
+export function summary({ config, data, model, engine }: Workshop): string {
+  const report = reportOn(model, { length: config.length });
+  const million = (n: number) => `${formatNumber(n / 1e6, 2)} M`;
+  return table(
+    [
+      {
+        what: "corpus",
+        value: `${data.corpus.name}, ${data.tokenizer.name} (${formatNumber(data.tokenizer.tokenizer.size)} pieces)`,
+      },
+      { what: "plan", value: model.options.plan.join(" ") },
+      { what: "distinct parameters", value: million(report.parameters) },
+      { what: "executed depth", value: `${report.executedDepth} (${report.uniqueBlocks} own weights)` },
+      {
+        what: "FLOPs per token",
+        value: `${million(report.flopsPerToken)}, ${million(report.trainingFlopsPerToken)} in training`,
+      },
+      { what: "threads", value: `${engine.threads} on ${engine.device}` },
+    ],
+    [
+      { key: "what", title: "" },
+      { key: "value", title: "" },
+    ],
+  ).trim();
+}
+
+export async function newStep({ config, engine, model }: Workshop, from?: TrainState): Promise<TrainingStep> {
+  const { batch, length, seed, accumulate, clipNorm, clipValue } = config;
+  return TrainingStep.create({
+    engine,
+    ...model.objective({ batch, length, training: true }),
+    groups: await groupsOf(config, model.parameters, engine),
+    initial: firstWeights(model.parameters, seed, from?.weights),
+    seed,
+    accumulate,
+    ...(clipNorm === null ? {} : { clipNorm }),
+    ...(clipValue === null ? {} : { clipValue }),
+  });
+}
+
+const lengthOf = ({ steps, epochs, minutes }: Config): Length =>
+  steps !== null ? { steps } : epochs !== null ? { epochs } : { minutes: minutes ?? 1 };
+
+/** Evaluation each epoch, at most every 500 updates, unless the config says otherwise. */
+function evaluationInterval(config: Config, perEpoch: number): number {
+  return config.evaluateEvery ?? Math.max(1, Math.min(500, Math.ceil(perEpoch)));
+}
+
+export interface Outcome {
+  readonly end: EndEvent;
+  /** Figures of the last evaluation. */
+  readonly last: Figures | undefined;
+  readonly weights: ReadonlyMap<string, Float32Array>;
+}
+
+/** Trains in a run folder, from the start, from a checkpoint, or from another run's weights. */
+export async function trainIn(
+  run: RunFolder,
+  workshop: Workshop,
+  from: { resume?: TrainState; init?: TrainState },
+  output: NodeJS.WriteStream,
+): Promise<Outcome> {
+  const { config, data, engine, model } = workshop;
+  await writeAtomically(join(run.path, TOKENIZER_FILE), data.tokenizer.bytes);
+  const say: Say = (message) => run.log(message);
+  const [training, valid] = [await batchesOf(config, data, "train", say), await batchesOf(config, data, "valid", say)];
+  const size = await textSizeOf(data, "valid");
+  const step = await newStep(workshop, from.init);
+  const { loss } = model.objective({ batch: config.batch, length: config.length, training: false });
+  const evaluator = await Evaluator.create(engine, loss);
+  const stop = stopOnSignals(output);
+  const length = lengthOf(config);
+  const perEpoch = training.count / config.accumulate;
+  const totalSteps =
+    from.resume?.progress.totalSteps ??
+    ("steps" in length ? length.steps : "epochs" in length ? Math.floor(length.epochs * perEpoch) : null);
+  const watch = new Watch(output, { totalSteps, minutes: config.minutes });
+  const events = train({
+    step,
+    batches: training,
+    seed: config.seed,
+    length,
+    schedule: (total) =>
+      schedule(config.schedule, {
+        rate: config.rate,
+        floor: config.floor,
+        total,
+        warmup: Math.min(config.warmup, total),
+      }),
+    shuffle: true,
+    accumulate: config.accumulate,
+    evaluate: async () => figures(await evaluator.meanLoss(step.weights, valid), valid.count * valid.tokens, size),
+    evaluateEvery: evaluationInterval(config, perEpoch),
+    checkpointEvery: config.checkpointEvery,
+    signal: stop.signal,
+    ...(config.patience === null ? {} : { patience: config.patience }),
+    ...(from.resume ? { resume: from.resume } : {}),
+  });
+  let [end, last]: [EndEvent | undefined, Figures | undefined] = [undefined, undefined];
+  try {
+    for await (const event of events) {
+      watch.see(event);
+      if (event.type === "checkpoint") await run.writeCheckpoint(event.state, { best: event.best });
+      else run.append(event);
+      if (event.type === "evaluation") last = event;
+      if (event.type === "end") end = event;
+    }
+    const weights = new Map([...step.weights].map(([{ attributes }, data]) => [attributes.name, data.slice()]));
+    return { end: end!, last, weights };
+  } finally {
+    watch.wipe();
+    stop.release();
+    await Promise.all([step.release(), evaluator.release()]);
+  }
+}
+
+/** The first Ctrl-C asks training to stop after its step; the second ends the process. */
+function stopOnSignals(output: NodeJS.WriteStream): { signal: AbortSignal; release: () => void } {
+  const controller = new AbortController();
+  const onSignal = () => {
+    if (controller.signal.aborted) process.exit(130);
+    output.write("\nstopping after this step; once more to quit at once\n");
+    controller.abort();
+  };
+  for (const name of ["SIGINT", "SIGTERM"] as const) process.on(name, onSignal);
+  const release = () => {
+    for (const name of ["SIGINT", "SIGTERM"] as const) process.off(name, onSignal);
+  };
+  return { signal: controller.signal, release };
+}

@@ -1,0 +1,67 @@
+/** What a person sees of training: a live line on a terminal, a line an evaluation elsewhere. */
+import { clock } from "../base/progress.ts";
+import { formatNumber } from "../base/table.ts";
+import type { TrainEvent } from "../train/events.ts";
+
+const REDRAW_MS = 250;
+
+/** How long the run is, as far as it is known. */
+export interface Expected {
+  readonly totalSteps: number | null;
+  readonly minutes: number | null;
+}
+
+export class Watch {
+  readonly #output: NodeJS.WriteStream;
+  readonly #expected: Expected;
+  readonly #start = performance.now();
+  #smooth: number | undefined;
+  #firstStep: number | undefined;
+  #due = 0;
+  #shown = false;
+
+  constructor(output: NodeJS.WriteStream, expected: Expected) {
+    this.#output = output;
+    this.#expected = expected;
+  }
+
+  see(event: TrainEvent): void {
+    if (event.type === "step") this.#step(event.step, event.loss, event.tokensPerSecond);
+    if (event.type === "evaluation") {
+      const figures = `loss ${event.loss.toFixed(4)}  perplexity ${formatNumber(event.perplexity, 2)}  bits per byte ${event.bitsPerByte.toFixed(3)}`;
+      this.say(`step ${formatNumber(event.step)}  ${event.split}  ${figures}${event.best ? "  best so far" : ""}`);
+    }
+  }
+
+  /** A line that stays. */
+  say(text: string): void {
+    this.wipe();
+    this.#output.write(`${text}\n`);
+  }
+
+  wipe(): void {
+    if (this.#shown) this.#output.write("\r\x1b[2K");
+    this.#shown = false;
+  }
+
+  #step(step: number, loss: number, tokensPerSecond: number): void {
+    this.#firstStep ??= step;
+    this.#smooth = this.#smooth === undefined ? loss : 0.95 * this.#smooth + 0.05 * loss;
+    const now = performance.now();
+    if (!this.#output.isTTY || now < this.#due) return;
+    this.#due = now + REDRAW_MS;
+    this.#shown = true;
+    const perplexity = formatNumber(Math.exp(this.#smooth), 1);
+    const rate = `${formatNumber(tokensPerSecond, 0)} tokens/s`;
+    const line = `step ${formatNumber(step)}  loss ${this.#smooth.toFixed(3)}  perplexity ${perplexity}  ${rate}${this.#left(step, now)}`;
+    this.#output.write(`\r\x1b[2K${line}`);
+  }
+
+  #left(step: number, now: number): string {
+    const elapsedMs = now - this.#start;
+    const { totalSteps, minutes } = this.#expected;
+    const made = step - this.#firstStep! + 1;
+    const leftMs = totalSteps === null ? minutes! * 60_000 - elapsedMs : (elapsedMs / made) * (totalSteps - step);
+    return `  ${clock(Math.max(0, leftMs) / 1000)} left`;
+  }
+}

@@ -1,0 +1,197 @@
+/** The training loop: one readable generator that yields what happened; terminal, run folder and tests consume it. */
+import { UserError } from "../base/errors.ts";
+import { RandomStream } from "../base/random.ts";
+import type { Batches } from "./evaluate.ts";
+import type { Figures, Progress, TrainEvent, TrainState } from "./events.ts";
+import type { Schedule } from "./schedule.ts";
+import { Divergence, type TrainingStep } from "./step.ts";
+
+/** How long to train: updates, passes over the data, or minutes. */
+export type Length = { steps: number } | { epochs: number } | { minutes: number };
+
+export interface LoopOptions {
+  readonly step: TrainingStep;
+  readonly batches: Batches;
+  readonly seed: number;
+  readonly length: Length;
+  /** Makes the schedule once the number of updates is known. */
+  readonly schedule: (totalSteps: number) => Schedule;
+  /** Take the batches of each epoch in a random order. Off for models with memory. */
+  readonly shuffle: boolean;
+  /** Batches for one update. */
+  readonly accumulate: number;
+  readonly evaluate?: () => Promise<Figures>;
+  /** Evaluate every so many updates; also at the end. */
+  readonly evaluateEvery: number;
+  /** Ask for a checkpoint every so many updates; also at the end. */
+  readonly checkpointEvery: number;
+  /** Stop after so many evaluations without a new best. */
+  readonly patience?: number;
+  readonly signal?: AbortSignal;
+  /** Go on from here. */
+  readonly resume?: TrainState;
+  readonly now?: () => number;
+}
+
+const fresh: Progress = {
+  step: 0,
+  groupUpdates: [],
+  position: 0,
+  streams: {},
+  best: null,
+  evaluationsWithoutBest: 0,
+  elapsedMs: 0,
+  totalSteps: null,
+  finished: false,
+};
+
+/** Updates after which a run measured in minutes knows its speed; the first ones are slow and not counted. */
+const PACE_STEPS = 20;
+const WARM_STEPS = 3;
+
+/** Index of the batch at `position`: the epochs one after another, each in its own order. */
+export function batchIndex(position: number, count: number, seed: number, shuffle: boolean): number {
+  const epoch = Math.floor(position / count);
+  return shuffle ? orderOf(epoch, count, seed)[position % count]! : position % count;
+}
+
+let lastOrder: { key: string; order: number[] } | undefined;
+
+function orderOf(epoch: number, count: number, seed: number): number[] {
+  const key = `${seed} ${epoch} ${count}`;
+  if (lastOrder?.key !== key) {
+    const stream = new RandomStream(seed, `order of epoch ${epoch}`);
+    lastOrder = { key, order: stream.shuffle(Array.from({ length: count }, (_, i) => i)) };
+  }
+  return lastOrder.order;
+}
+
+/** Updates in all, where that is known from the start. */
+function knownTotal(length: Length, perEpoch: number): number | null {
+  if ("steps" in length) return length.steps;
+  return "epochs" in length ? Math.max(1, Math.floor(length.epochs * perEpoch)) : null;
+}
+
+/**
+ * Trains until the length is reached, patience ends or the signal comes. After a checkpoint event the consumer may have stored the
+ * state; the same options with that state give the same events as never stopping.
+ */
+export async function* train(options: LoopOptions): AsyncGenerator<TrainEvent, void, void> {
+  const { step, batches, length, accumulate, signal, now = () => performance.now() } = options;
+  const progress: Progress = structuredClone(options.resume?.progress ?? fresh);
+  if (options.resume) restore(step, options.resume);
+  progress.totalSteps ??= knownTotal(length, batches.count / accumulate);
+  const pace = new Pace(length, progress, now);
+  let rateAt = options.schedule(progress.totalSteps ?? Number.MAX_SAFE_INTEGER);
+  let [evaluatedAt, storedAt] = [-1, progress.step];
+
+  const evaluate = async function* (): AsyncGenerator<TrainEvent, boolean> {
+    if (!options.evaluate || evaluatedAt === progress.step) return false;
+    evaluatedAt = progress.step;
+    const figures = await pace.untimed(options.evaluate);
+    const best = progress.best === null || figures.loss < progress.best.loss;
+    progress.best = best ? { step: progress.step, loss: figures.loss } : progress.best;
+    progress.evaluationsWithoutBest = best ? 0 : progress.evaluationsWithoutBest + 1;
+    yield { type: "evaluation", step: progress.step, split: "valid", best, ...figures };
+    return best;
+  };
+  const checkpoint = (best: boolean): TrainEvent => {
+    storedAt = progress.step;
+    return { type: "checkpoint", step: progress.step, best, state: stateOf(step, progress, pace.elapsedMs) };
+  };
+
+  while (progress.totalSteps === null || progress.step < progress.totalSteps) {
+    if (signal?.aborted) break;
+    const taken = Array.from({ length: accumulate }, (_, i) => {
+      return batches.at(batchIndex(progress.position + i, batches.count, options.seed, options.shuffle));
+    });
+    const learningRate = rateAt(progress.step);
+    const started = now();
+    const { loss, gradientNorm } = await step.run(taken, learningRate).catch((error: unknown) => {
+      throw error instanceof Divergence ? diverged(error, progress.step + 1, learningRate) : error;
+    });
+    progress.step++;
+    progress.position += accumulate;
+    const tokensPerSecond = (1000 * accumulate * batches.tokens) / (now() - started);
+    const epoch = progress.position / batches.count;
+    yield { type: "step", step: progress.step, loss, learningRate, gradientNorm, tokensPerSecond, epoch };
+    if (pace.settle()) rateAt = options.schedule(progress.totalSteps!);
+    const last = progress.step === progress.totalSteps;
+    let best = false;
+    if (progress.step % options.evaluateEvery === 0 || last) best = yield* evaluate();
+    const stop = options.patience !== undefined && progress.evaluationsWithoutBest >= options.patience;
+    if (stop || last) break;
+    if (progress.step % options.checkpointEvery === 0 || best) yield checkpoint(best);
+  }
+
+  const aborted = signal?.aborted === true && progress.step !== progress.totalSteps;
+  const best = progress.best?.step === progress.step;
+  if (!aborted) progress.finished = true;
+  if (!aborted || storedAt !== progress.step) yield checkpoint(best);
+  const reason = aborted ? "aborted" : progress.step === progress.totalSteps ? "finished" : "stopped early";
+  yield { type: "end", step: progress.step, reason, elapsedMs: pace.elapsedMs };
+}
+
+/** The clock of a run: time spent, and how many updates fit into the minutes that were asked for. */
+class Pace {
+  readonly #length: Length;
+  readonly #progress: Progress;
+  readonly #now: () => number;
+  readonly #start: number;
+  /** Updates already made when this session began. */
+  readonly #before: number;
+  #paused = 0;
+  #warmAt = 0;
+
+  constructor(length: Length, progress: Progress, now: () => number) {
+    [this.#length, this.#progress, this.#now] = [length, progress, now];
+    this.#start = now() - progress.elapsedMs;
+    this.#before = progress.step;
+  }
+
+  get elapsedMs(): number {
+    return this.#now() - this.#start;
+  }
+
+  /** Runs something that does not count when the pace of updates is measured. */
+  async untimed<T>(work: () => Promise<T>): Promise<T> {
+    const before = this.#now();
+    const result = await work();
+    this.#paused += this.#now() - before;
+    return result;
+  }
+
+  /** Fixes the number of updates of a run measured in minutes, once its pace is known; true when it was fixed just now. */
+  settle(): boolean {
+    if (!("minutes" in this.#length) || this.#progress.totalSteps !== null) return false;
+    const { step } = this.#progress;
+    const made = step - this.#before;
+    if (made === WARM_STEPS) this.#warmAt = this.elapsedMs - this.#paused;
+    if (made < PACE_STEPS) return false;
+    const each = (this.elapsedMs - this.#paused - this.#warmAt) / (made - WARM_STEPS);
+    const left = this.#length.minutes * 60_000 - this.elapsedMs;
+    this.#progress.totalSteps = Math.max(step + 1, step + Math.floor(left / each));
+    return true;
+  }
+}
+
+function restore(step: TrainingStep, { progress, weights, moments }: TrainState): void {
+  const noise = progress.streams.noise;
+  if (!noise) throw new UserError("checkpoint: expected the state of the noise stream, got none; it is damaged");
+  step.restore({ weights, moments, noise, updates: progress.step, groupUpdates: progress.groupUpdates });
+}
+
+function stateOf(step: TrainingStep, progress: Progress, elapsedMs: number): TrainState {
+  const { weights, moments, noise, groupUpdates } = step.state;
+  return { weights, moments, progress: { ...structuredClone(progress), groupUpdates, streams: { noise }, elapsedMs } };
+}
+
+function diverged({ loss, parameter }: Divergence, step: number, rate: number): UserError {
+  const where =
+    parameter === undefined
+      ? `the loss is ${loss}`
+      : `the loss is ${loss} and the gradient of ${parameter} is not finite`;
+  return new UserError(
+    `training: at step ${step}, ${where}; the last checkpoint is good: resume from it with a lower learning rate (it was ${rate.toPrecision(3)}), a longer warm-up or tighter clipping`,
+  );
+}

@@ -1,0 +1,79 @@
+/** Learning-rate schedules as functions of the update's index; the originals' formulas under their own names. */
+import { reject } from "../base/errors.ts";
+
+/** Learning rate of update `step`, counted from 0. */
+export type Schedule = (step: number) => number;
+
+export const scheduleNames = ["constant", "cosine", "linear", "inverse-sqrt"] as const;
+export type ScheduleName = (typeof scheduleNames)[number];
+
+export interface ScheduleOptions {
+  /** Highest rate, reached at the end of the warm-up. */
+  rate: number;
+  /** Updates of linear warm-up. */
+  warmup: number;
+  /** Updates in all. */
+  total: number;
+  /** What is left of the highest rate at the end, as a part of it (cosine and linear). */
+  floor?: number;
+}
+
+/** How far the decay has come, from 0 at the end of the warm-up to 1 at the end. */
+function decayed(step: number, { warmup, total }: ScheduleOptions): number {
+  return Math.min(1, Math.max(0, (step - warmup) / Math.max(1, total - warmup)));
+}
+
+const shapes: Record<ScheduleName, (step: number, options: ScheduleOptions) => number> = {
+  constant: () => 1,
+  cosine: (step, options) => 0.5 * (1 + Math.cos(Math.PI * decayed(step, options))),
+  linear: (step, options) => 1 - decayed(step, options),
+  "inverse-sqrt": (step, { warmup }) => Math.sqrt(Math.max(1, warmup) / Math.max(step + 1, warmup, 1)),
+};
+
+/** Linear warm-up to `rate`, then the named shape. The first update already has a rate: rate / warmup. */
+export function schedule(name: ScheduleName, options: ScheduleOptions): Schedule {
+  const { rate, warmup, total, floor = 0 } = options;
+  if (!(warmup >= 0 && warmup <= total)) {
+    reject({
+      who: "schedule",
+      needed: `a warm-up of at most ${total} steps`,
+      got: `${warmup}`,
+      remedy: "train longer or warm up less",
+    });
+  }
+  const settles = name === "cosine" || name === "linear";
+  return (step) => {
+    if (step < warmup) return (rate * (step + 1)) / warmup;
+    const part = shapes[name](step, options);
+    return rate * (settles ? floor + (1 - floor) * part : part);
+  };
+}
+
+/**
+ * The PAR Transformer-XL original: min(max·step/warmup, ½·max·(1 + cos(π·max(step − warmup, 0)/(total − warmup)))). Its first update
+ * has rate 0; a total equal to the warm-up would divide by zero and is refused.
+ */
+export function parSchedule({ rate, warmup, total }: ScheduleOptions): Schedule {
+  if (total <= warmup) {
+    reject({
+      who: "schedule",
+      needed: `more than ${warmup} steps, the warm-up`,
+      got: `${total}`,
+      remedy: "train longer",
+    });
+  }
+  return (step) => {
+    const cosine = 0.5 * rate * (1 + Math.cos((Math.PI * Math.max(step - warmup, 0)) / (total - warmup)));
+    return Math.min((rate * step) / warmup, cosine);
+  };
+}
+
+/** d^−½ · min(s^−½, s·w^−1.5), the second schedule of the PAR original; s counts from 1. */
+export function transformerSchedule({ width, warmup }: { width: number; warmup: number }): Schedule {
+  return (step) => width ** -0.5 * Math.min((step + 1) ** -0.5, (step + 1) * warmup ** -1.5);
+}
+
+/** The adaptive-depth original: linear warm-up from 0, then rate·(1 − min(s, S)/S)^power, not shifted by the warm-up. */
+export function polynomialSchedule({ rate, warmup, total, power = 1 }: ScheduleOptions & { power?: number }): Schedule {
+  return (step) => (step < warmup ? (rate * step) / warmup : rate * (1 - Math.min(step, total) / total) ** power);
+}

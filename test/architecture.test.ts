@@ -1,0 +1,165 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { dirname, join, normalize } from "node:path";
+import { fileURLToPath } from "node:url";
+import { describe, expect, it } from "vitest";
+
+/** Which folders a folder of src may import, besides base and itself; `folder/file` means that file only. Types count too. */
+const allowed: Readonly<Record<string, readonly string[]>> = {
+  base: [],
+  format: [],
+  files: [],
+  graph: [],
+  onnx: ["graph", "format"],
+  engine: ["graph", "onnx"],
+  nn: ["graph"],
+  depth: ["graph", "nn"],
+  model: ["graph", "nn", "depth", "engine/engine"],
+  text: ["format", "files"],
+  // Of the engine the interfaces and the arena, never a runtime.
+  train: ["graph", "engine/engine", "engine/arena", "engine/kernels", "engine/updates", "text"],
+  runs: ["format", "files", "train/events"],
+  certify: ["model", "train", "engine", "format"],
+  cli: [
+    "format",
+    "files",
+    "graph",
+    "onnx",
+    "engine",
+    "nn",
+    "depth",
+    "model",
+    "text",
+    "train",
+    "runs",
+    "certify",
+    "studio",
+  ],
+  studio: ["runs"],
+};
+
+/** Files outside files, cli, runs and studio whose job is files or processes. */
+const mayUseNode = new Set([
+  "engine/ort.ts",
+  "text/build.ts",
+  "text/cache.ts",
+  "text/corpus.ts",
+  "text/datasets.ts",
+  "text/pretrainingfiles.ts",
+  "text/records.ts",
+  "text/sentencepiece/files.ts",
+  "text/tokenizerfile.ts",
+  "text/tokens.ts",
+  "text/trainedtokenizer.ts",
+]);
+const nodeFolders = new Set(["files", "cli", "runs", "studio"]);
+
+type Sources = ReadonlyMap<string, string>;
+
+/** What a source imports, statically, dynamically or for its types. */
+function importsOf(source: string): string[] {
+  return [...source.matchAll(/(?:\bfrom|\bimport)\s*\(?\s*"([^"]+)"/g)].map((match) => match[1]!);
+}
+
+/** Path of a relative import from src, `../bench/…` for what lies outside. */
+const resolved = (file: string, target: string) => normalize(join(dirname(file), target)).replaceAll("\\", "/");
+const folderOf = (file: string) => file.split("/")[0]!;
+
+function isAllowed(from: string, to: string): boolean {
+  const [source, target] = [folderOf(from), folderOf(to)];
+  if (!from.includes("/")) return !to.startsWith("..");
+  if (target === source || target === "base") return true;
+  return (allowed[source] ?? []).some((each) => each === target || `${each}.ts` === to);
+}
+
+function complaintsAbout(file: string, target: string): string[] {
+  if (target.startsWith(".")) return isAllowed(file, resolved(file, target)) ? [] : [`${file} imports ${target}`];
+  if (target.startsWith("onnxruntime-")) return file === "engine/ort.ts" ? [] : [`${file} imports ${target}`];
+  const isNode = target.startsWith("node:");
+  return isNode && !nodeFolders.has(folderOf(file)) && !mayUseNode.has(file) ? [`${file} imports ${target}`] : [];
+}
+
+function violations(sources: Sources): string[] {
+  return [...sources].flatMap(([file, source]) => importsOf(source).flatMap((target) => complaintsAbout(file, target)));
+}
+
+/** The first cycle of imports, as a path, or undefined. */
+function cycleIn(sources: Sources): string[] | undefined {
+  const done = new Set<string>();
+  const visit = (file: string, path: readonly string[]): string[] | undefined => {
+    if (path.includes(file)) return [...path.slice(path.indexOf(file)), file];
+    if (done.has(file)) return undefined;
+    const targets = importsOf(sources.get(file) ?? "").filter((target) => target.startsWith("."));
+    for (const target of targets) {
+      const cycle = visit(resolved(file, target), [...path, file]);
+      if (cycle) return cycle;
+    }
+    done.add(file);
+    return undefined;
+  };
+  for (const file of sources.keys()) {
+    const cycle = visit(file, []);
+    if (cycle) return cycle;
+  }
+  return undefined;
+}
+
+function readSources(): Map<string, string> {
+  const root = fileURLToPath(new URL("../src", import.meta.url));
+  const files = readdirSync(root, { recursive: true, encoding: "utf8" }).map((file) => file.replaceAll("\\", "/"));
+  const product = files.filter((file) => file.endsWith(".ts") && !/\.(test|contract)\.ts$/.test(file));
+  return new Map(product.map((file) => [file, readFileSync(join(root, file), "utf8")]));
+}
+
+describe("the architecture", () => {
+  const sources = readSources();
+
+  it("has a line for every folder", () => {
+    const folders = new Set([...sources.keys()].filter((file) => file.includes("/")).map(folderOf));
+    expect([...folders].filter((folder) => !(folder in allowed))).toEqual([]);
+  });
+
+  it("keeps its directions, and confines the runtime and node", () => {
+    expect(violations(sources)).toEqual([]);
+  });
+
+  it("has no cycles", () => {
+    expect(cycleIn(sources)).toBeUndefined();
+  });
+});
+
+describe("the check of the architecture", () => {
+  const check = (file: string, source: string) => violations(new Map([[file, source]]));
+
+  it.each([
+    ["graph/build.ts", 'import { lower } from "../onnx/lower.ts";'],
+    ["graph/build.ts", 'import type { Engine } from "../engine/engine.ts";'],
+    ["train/loop.ts", 'import { languageModel } from "../model/language.ts";'],
+    ["train/loop.ts", 'import { ortEngine } from "../engine/ort.ts";'],
+    ["runs/folder.ts", 'import { TrainingStep } from "../train/step.ts";'],
+    ["engine/reference.ts", 'import ort from "onnxruntime-node";'],
+    ["cli/main.ts", 'const ort = await import("onnxruntime-web");'],
+    ["nn/layers.ts", 'import os from "node:os";'],
+    ["cli/main.ts", 'export { bench } from "../../bench/run.ts";'],
+    ["index.ts", 'import "../test/setup.ts";'],
+  ])("finds that %s holds %s", (file, source) => {
+    expect(check(file, source)).toHaveLength(1);
+  });
+
+  it.each([
+    ["onnx/lower.ts", 'import { is } from "../graph/index.ts";\nimport { reject } from "../base/errors.ts";'],
+    ["engine/ort.ts", 'import os from "node:os";\nimport ort from "onnxruntime-node";'],
+    ["runs/folder.ts", 'import type { Event } from "../train/events.ts";'],
+    ["index.ts", 'export * from "./graph/index.ts";'],
+  ])("lets %s hold %s", (file, source) => {
+    expect(check(file, source)).toEqual([]);
+  });
+
+  it("finds cycles, through types too", () => {
+    const cycle = new Map([
+      ["graph/a.ts", 'import { b } from "./b.ts";'],
+      ["graph/b.ts", 'import { c } from "./c.ts";'],
+      ["graph/c.ts", 'import type { A } from "./a.ts";'],
+    ]);
+    expect(cycleIn(cycle)).toEqual(["graph/a.ts", "graph/b.ts", "graph/c.ts", "graph/a.ts"]);
+  });
+});

@@ -1,0 +1,27 @@
+/** The library: everything a program of its own needs. The command line is built from the same parts. */
+export { UserError } from "./base/errors.ts";
+export { RandomStream, type StreamState } from "./base/random.ts";
+export { cycle, cycleReverse, type Plan, type Sharing, sequence } from "./depth/plan.ts";
+export type { Engine, Feed, Feeds, Program, ProgramSource } from "./engine/engine.ts";
+export { type Device, defaultThreads, type OrtOptions, ortEngine, presentDevices } from "./engine/ort.ts";
+export { referenceEngine } from "./engine/reference.ts";
+export { readSafetensors, writeSafetensors } from "./format/safetensors.ts";
+export * as graph from "./graph/index.ts";
+export { type LanguageModel, type LanguageModelOptions, languageModel } from "./model/language.ts";
+export { type ModelReport, reportOn } from "./model/report.ts";
+export * as nn from "./nn/index.ts";
+export { initialise } from "./nn/index.ts";
+export { lower as toOnnx } from "./onnx/lower.ts";
+export { type Batch as TokenBatch, type BatchSource, contextBatches, streamBatches } from "./text/batches.ts";
+export { type Corpus, openCorpus, type Split } from "./text/corpus.ts";
+export { loadTokenizer, type Tokenizer } from "./text/tokenizer.ts";
+export { type OpenTokenizer, openTokenizer } from "./text/tokenizerfile.ts";
+export { openBatches } from "./text/tokens.ts";
+export { chooseTokenizer } from "./text/trainedtokenizer.ts";
+export { Evaluator, figures } from "./train/evaluate.ts";
+export type { TrainEvent, TrainState } from "./train/events.ts";
+export { type LoopOptions, train } from "./train/loop.ts";
+export type { Group } from "./train/memory.ts";
+export { adam, adamw, lamb, type Optimiser, sgd } from "./train/optimiser.ts";
+export { parSchedule, polynomialSchedule, type Schedule, schedule, transformerSchedule } from "./train/schedule.ts";
+export { TrainingStep } from "./train/step.ts";

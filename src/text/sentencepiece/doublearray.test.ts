@@ -48,6 +48,9 @@ describe("a double-array trie", () => {
     const trie = trieOf(["a", "ab"], () => 0);
     expect(trie.longest(Uint8Array.of(97, 0, 98), 0, 3)).toBe(1);
     expect(trie.longest(Uint8Array.of(0, 97), 0, 2)).toBe(0);
+    const low = trieOf(["\u0001", "\u0002"], () => 0);
+    expect(low.start).not.toBe(0);
+    expect(low.longest(Uint8Array.of(0, 1), 0, 2)).toBe(0);
   });
 
   it("holds many keys", () => {

@@ -80,6 +80,8 @@ class Build {
   run(): Int32Array {
     this.#extend();
     this.#take(0);
+    // With offset 0 the root would be its own child by NUL.
+    this.#offsetUsed[0] = 1;
     const pending: Job[] = this.#entries.length > 0 ? [[0, 0, this.#entries.length, 0]] : [];
     for (let job = pending.pop(); job !== undefined; job = pending.pop()) {
       if (!this.#reuse(job)) for (const child of this.#place(job)) pending.push(child);

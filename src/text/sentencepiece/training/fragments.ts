@@ -87,15 +87,20 @@ function coveredParts(text: string, numbers: ReadonlyMap<string, number>): strin
 }
 
 function flattened(counts: ReadonlyMap<string, number>, numbers: ReadonlyMap<string, number>) {
-  const symbols: number[] = [];
   const starts = new Int32Array(counts.size + 1);
   const frequencies = new Float64Array(counts.size);
   let fragment = 0;
+  let size = 0;
   for (const [text, count] of counts) {
-    for (const character of text) symbols.push(numbers.get(character)!);
-    symbols.push(0);
+    for (const _ of text) size++;
     frequencies[fragment++] = count;
-    starts[fragment] = symbols.length;
+    starts[fragment] = ++size;
   }
-  return { symbols: Int32Array.from(symbols), starts, counts: frequencies };
+  const symbols = new Int32Array(size);
+  let at = 0;
+  for (const text of counts.keys()) {
+    for (const character of text) symbols[at++] = numbers.get(character)!;
+    at++;
+  }
+  return { symbols, starts, counts: frequencies };
 }

@@ -2,7 +2,9 @@
 import type { Command } from "commander";
 import { addCertify } from "./commands/certify.ts";
 import { addData } from "./commands/data.ts";
+import { addDoctor } from "./commands/doctor.ts";
 import { addEval } from "./commands/eval.ts";
+import { addRuns } from "./commands/runs.ts";
 import { addTokenizer } from "./commands/tokenizer.ts";
 import { addResume, addTrain } from "./commands/train.ts";
 
@@ -10,7 +12,9 @@ export const commands: readonly ((program: Command) => void)[] = [
   addTrain,
   addResume,
   addEval,
+  addRuns,
   addCertify,
   addData,
   addTokenizer,
+  addDoctor,
 ];

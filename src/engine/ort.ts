@@ -27,7 +27,7 @@ export function defaultThreads(): number {
 }
 
 /** Distinct sets of sibling threads, where the system tells. */
-function physicalCores(): number | undefined {
+export function physicalCores(): number | undefined {
   try {
     const siblings = os.cpus().map((_, i) => {
       return readFileSync(`/sys/devices/system/cpu/cpu${i}/topology/thread_siblings_list`, "utf8").trim();
@@ -37,6 +37,9 @@ function physicalCores(): number | undefined {
     return undefined;
   }
 }
+
+// What the runtime has to say comes back as errors; its own lines would stand between ours.
+ort.env.logLevel = "fatal";
 
 export const version: string = ort.env.versions.node ?? "unknown";
 

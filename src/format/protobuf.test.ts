@@ -30,6 +30,12 @@ describe("protobuf wire format", () => {
     );
   });
 
+  it("keeps a byte order mark at the start of a string", () => {
+    const reader = new ProtoReader(new ProtoWriter().string(1, "\ufeffa").finish(), "test");
+    reader.tag();
+    expect(reader.string()).toBe("\ufeffa");
+  });
+
   it("answers random bytes with a UserError or an end, never another failure", () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 60 }), (bytes) => {

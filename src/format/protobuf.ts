@@ -7,7 +7,7 @@ export const WIRE_BYTES = 2;
 export const WIRE_FIXED32 = 5;
 
 const encoder = new TextEncoder();
-const decoder = new TextDecoder("utf-8");
+const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
 
 /** Grows a byte buffer field by field; `finish()` gives the message. */
 export class ProtoWriter {

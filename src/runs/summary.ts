@@ -1,0 +1,183 @@
+/** What a run folder tells without loading a model: status, figures, curve; and how runs differ. */
+import { existsSync, statSync } from "node:fs";
+import { readdir, readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { parse } from "yaml";
+import { messageOf, UserError } from "../base/errors.ts";
+import { sha256OfFile } from "../files/checksum.ts";
+import { readSafetensors } from "../format/safetensors.ts";
+import type { EvaluationEvent, Progress, StepEvent } from "../train/events.ts";
+import { type CheckpointPlace, readProgress, WEIGHTS_FILE } from "./checkpoints.ts";
+import type { StoredEvent } from "./eventlog.ts";
+import { RunFolder } from "./folder.ts";
+
+/** `stopped` can be resumed and ended by its own will; `killed` did not. */
+export type RunStatus = "running" | "finished" | "stopped" | "killed";
+
+/** The best evaluation on the validation split. */
+export type BestFigures = Pick<EvaluationEvent, "step" | "loss" | "perplexity" | "bitsPerByte">;
+
+export interface RunSummary {
+  readonly path: string;
+  readonly status: RunStatus;
+  readonly step: number;
+  readonly totalSteps: number | null;
+  readonly lastLoss: number | null;
+  readonly best: BestFigures | null;
+  readonly tokensPerSecond: number | null;
+  /** Time spent training, over all sessions. */
+  readonly elapsedMs: number | null;
+  /** Loss of every step. */
+  readonly losses: readonly number[];
+  readonly checkpoints: readonly CheckpointPlace[];
+  readonly config: Readonly<Record<string, unknown>>;
+  readonly environment: Readonly<Record<string, unknown>>;
+  /** When it last wrote an event, in milliseconds since 1970. */
+  readonly changedMs: number;
+  readonly bytes: number;
+}
+
+/** Reads a run, also while it is being written. */
+export async function summarise(path: string): Promise<RunSummary> {
+  const run = await RunFolder.read(path);
+  const [events, checkpoints] = [await run.events(), await run.checkpoints()];
+  const progress = await newestProgress(checkpoints);
+  const config = parseConfig(run.config, join(path, "config.yaml"));
+  const steps = events.filter((event): event is StoredEvent & StepEvent => event.type === "step");
+  return {
+    path,
+    status: statusOf(run, events, progress),
+    step: events.at(-1)?.step ?? progress?.step ?? 0,
+    totalSteps: progress?.totalSteps ?? (typeof config.steps === "number" ? config.steps : null),
+    lastLoss: steps.at(-1)?.loss ?? null,
+    best: bestOf(events),
+    tokensPerSecond: median(steps.map(({ tokensPerSecond }) => tokensPerSecond)),
+    elapsedMs: elapsedOf(events, progress),
+    losses: steps.map(({ loss }) => loss),
+    checkpoints,
+    config,
+    environment: run.environment,
+    changedMs: events.at(-1)?.timeMs ?? statSync(join(path, "config.yaml")).mtimeMs,
+    bytes: await sizeOf(path),
+  };
+}
+
+function statusOf(run: RunFolder, events: readonly StoredEvent[], progress: Progress | undefined): RunStatus {
+  const owner = run.owner();
+  const last = events.at(-1);
+  if (owner?.live) return "running";
+  if (progress?.finished || (last?.type === "end" && last.reason !== "aborted")) return "finished";
+  return owner && last?.type !== "end" ? "killed" : "stopped";
+}
+
+/** Of the newest checkpoint that can be read. */
+async function newestProgress(places: readonly CheckpointPlace[]): Promise<Progress | undefined> {
+  for (const { path } of places.toReversed()) {
+    const progress = await readProgress(path).catch(() => undefined);
+    if (progress) return progress;
+  }
+  return undefined;
+}
+
+function bestOf(events: readonly StoredEvent[]): BestFigures | null {
+  const valid = events.filter((event) => event.type === "evaluation" && event.split === "valid") as EvaluationEvent[];
+  if (valid.length === 0) return null;
+  const { step, loss, perplexity, bitsPerByte } = valid.reduce((best, each) => (each.loss < best.loss ? each : best));
+  return { step, loss, perplexity, bitsPerByte };
+}
+
+function elapsedOf(events: readonly StoredEvent[], progress: Progress | undefined): number | null {
+  const last = events.at(-1);
+  return last?.type === "end" ? last.elapsedMs : (progress?.elapsedMs ?? null);
+}
+
+function median(values: readonly number[]): number | null {
+  return [...values].sort((a, b) => a - b)[values.length >> 1] ?? null;
+}
+
+function parseConfig(text: string, source: string): Record<string, unknown> {
+  try {
+    const value: unknown = parse(text);
+    if (typeof value === "object" && value !== null) return { ...value };
+    throw new Error(`${text.slice(0, 40).trim()} instead of settings`);
+  } catch (error) {
+    const reason = messageOf(error).split("\n")[0]; // the rest draws the place
+    throw new UserError(`${source}: expected YAML settings, got ${reason}`, 1, { cause: error });
+  }
+}
+
+/** Files may vanish while a run is training. */
+async function sizeOf(path: string): Promise<number> {
+  const entries = await readdir(path, { recursive: true, withFileTypes: true }).catch(() => []);
+  const sizes = entries.map((entry) => statSync(join(entry.parentPath, entry.name), { throwIfNoEntry: false }));
+  return sizes.reduce((sum, stat) => sum + (stat?.isFile() ? stat.size : 0), 0);
+}
+
+/** SHA-256 of the last checkpoint's weights, or null without one. */
+export async function weightsHash({ checkpoints }: Pick<RunSummary, "checkpoints">): Promise<string | null> {
+  const last = checkpoints.at(-1);
+  return last ? await sha256OfFile(join(last.path, WEIGHTS_FILE)) : null;
+}
+
+/** How many numbers the last checkpoint's weights are: each shared one counts once. */
+export async function parameterCount({ checkpoints }: Pick<RunSummary, "checkpoints">): Promise<number | null> {
+  const last = checkpoints.at(-1);
+  if (!last) return null;
+  const path = join(last.path, WEIGHTS_FILE);
+  const { tensors } = readSafetensors(await readFile(path), path);
+  return [...tensors.values()].reduce((sum, { data }) => sum + data.length, 0);
+}
+
+/** The runs in a folder and in the folders below it, by name; numbers in names count as numbers. */
+export async function findRuns(folder: string): Promise<string[]> {
+  if (!existsSync(folder)) return [];
+  if (existsSync(join(folder, "config.yaml"))) return [folder];
+  const entries = await readdir(folder, { withFileTypes: true });
+  const below = entries.filter((entry) => entry.isDirectory() && !entry.name.startsWith("."));
+  const found = await Promise.all(below.map((entry) => findRuns(join(folder, entry.name))));
+  return found.flat().sort((a, b) => a.localeCompare(b, "en", { numeric: true }));
+}
+
+/** The settings in which runs differ: key → value per run (undefined where it has none). */
+export function differences(configs: readonly Readonly<Record<string, unknown>>[]): Map<string, unknown[]> {
+  const flat = configs.map((config) => new Map(leaves(config)));
+  const keys = [...new Set(flat.flatMap((each) => [...each.keys()]))];
+  const rows = keys.map((key): [string, unknown[]] => [key, flat.map((each) => each.get(key))]);
+  return new Map(rows.filter(([, values]) => new Set(values.map((value) => JSON.stringify(value))).size > 1));
+}
+
+/** `{ a: { b: 1 } }` → `a.b`, 1; lists stay whole. */
+function leaves(value: object, prefix = ""): [string, unknown][] {
+  return Object.entries(value).flatMap(([key, inner]): [string, unknown][] =>
+    typeof inner === "object" && inner !== null && !Array.isArray(inner)
+      ? leaves(inner, `${prefix}${key}.`)
+      : [[`${prefix}${key}`, inner]],
+  );
+}
+
+const BARS = "▁▂▃▄▅▆▇█";
+
+/** A curve in one line of text: means over equal parts, on a scale from `low` to `high` (default: the curve's own). */
+export function sparkline(values: readonly number[], width = 32, [low, high] = rangeOf(values, width)): string {
+  return partMeans(values, width)
+    .map((mean) => {
+      if (!Number.isFinite(mean)) return "×";
+      const level = high > low ? (mean - low) / (high - low) : 0;
+      return BARS[Math.max(0, Math.min(BARS.length - 1, Math.floor(level * BARS.length)))];
+    })
+    .join("");
+}
+
+/** The lowest and highest bar of a sparkline, for curves on one scale. */
+export function rangeOf(values: readonly number[], width = 32): [number, number] {
+  const means = partMeans(values, width).filter(Number.isFinite);
+  return [Math.min(...means), Math.max(...means)];
+}
+
+function partMeans(values: readonly number[], width: number): number[] {
+  const parts = Math.min(width, values.length);
+  return Array.from({ length: parts }, (_, i) => {
+    const part = values.slice(Math.floor((i * values.length) / parts), Math.floor(((i + 1) * values.length) / parts));
+    return part.reduce((sum, value) => sum + value, 0) / part.length;
+  });
+}

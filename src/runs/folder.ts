@@ -49,8 +49,9 @@ export class RunFolder {
   readonly path: string;
   readonly config: string;
   readonly environment: Readonly<Record<string, unknown>>;
+  /** Checkpoints to keep, besides the best. */
+  keep: number;
   readonly #lock: Lock | null;
-  readonly #keep: number;
   readonly #tensorBoard: TensorBoardLog;
   readonly #journal = new RunJournal();
   #events = "";
@@ -65,7 +66,7 @@ export class RunFolder {
     this.config = content.config;
     this.environment = content.environment;
     this.#lock = lock;
-    this.#keep = keep;
+    this.keep = keep;
     this.#tensorBoard = new TensorBoardLog(join(path, TENSORBOARD));
   }
 
@@ -136,11 +137,11 @@ export class RunFolder {
     this.#flushedMs = Date.now();
     this.#guard(EVENTS, () => {
       this.#stillOurs();
-      appendFileSync(join(this.path, EVENTS), this.#events);
+      if (this.#events) appendFileSync(join(this.path, EVENTS), this.#events);
       this.#events = "";
     });
     this.#guard(LOG, () => {
-      appendFileSync(join(this.path, LOG), this.#words);
+      if (this.#words) appendFileSync(join(this.path, LOG), this.#words);
       this.#words = "";
     });
     this.#guard("TensorBoard files", () => this.#tensorBoard.flush());
@@ -151,7 +152,7 @@ export class RunFolder {
     this.flush();
     this.#guard(EVENTS, () => syncFile(join(this.path, EVENTS)));
     try {
-      return await writeCheckpoint(join(this.path, CHECKPOINTS), state, { best, keep: this.#keep });
+      return await writeCheckpoint(join(this.path, CHECKPOINTS), state, { best, keep: this.keep });
     } catch (error) {
       throw writeFault(this.path, `the checkpoint of step ${state.progress.step}`, error);
     }
@@ -294,7 +295,7 @@ async function removeTemporary(path: string): Promise<void> {
 }
 
 function syncFile(path: string): void {
-  const file = openSync(path, "r+");
+  const file = openSync(path, "a");
   try {
     fsyncSync(file);
   } finally {

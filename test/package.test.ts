@@ -1,0 +1,104 @@
+import { type ExecFileException, execFile, spawn } from "node:child_process";
+import { existsSync, mkdtempSync, readFileSync, rmSync, statSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+
+const root = fileURLToPath(new URL("..", import.meta.url));
+const main = join(root, "dist", "cli", "main.js");
+const folder = mkdtempSync(join(tmpdir(), "layerwise-package-"));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+interface Ended {
+  code: number;
+  stdout: string;
+  stderr: string;
+}
+
+/** Runs a program to its end; what npm was told about this repository does not reach the other folder. */
+function run(command: string, args: readonly string[], cwd = root): Promise<Ended> {
+  const kept = Object.entries(process.env).filter(([name]) => !/^npm_(config|package|lifecycle)/i.test(name));
+  const env = { ...Object.fromEntries(kept), ONNXRUNTIME_NODE_INSTALL: "skip" };
+  return new Promise((resolve) => {
+    execFile(command, [...args], { cwd, env, timeout: 120_000 }, (error: ExecFileException | null, stdout, stderr) => {
+      resolve({ code: error ? Number(error.code ?? 1) : 0, stdout, stderr });
+    });
+  });
+}
+
+beforeAll(async () => {
+  if (!existsSync(main)) await run("npm", ["run", "build"]);
+}, 120_000);
+
+describe("the packed package", () => {
+  it("installs in an empty folder and runs there", { timeout: 180_000 }, async ({ skip }) => {
+    const packed = await run("npm", ["pack", "--ignore-scripts", "--json", "--pack-destination", folder]);
+    expect(packed.code, packed.stderr).toBe(0);
+    const [{ filename, files }] = JSON.parse(packed.stdout);
+    const paths: string[] = files.map(({ path }: { path: string }) => path);
+    expect(paths).toContain("dist/cli/main.js");
+    expect(paths.filter((path) => /\.(test|contract)\.|^(src|test|bench)\//.test(path))).toEqual([]);
+
+    const install = ["install", join(folder, filename), "--prefer-offline", "--no-audit", "--no-fund"];
+    await run("npm", ["init", "--yes"], folder);
+    const installed = await run("npm", install, folder);
+    if (
+      /ENOTFOUND|ECONNREFUSED|ETIMEDOUT|EAI_AGAIN|ENOTCACHED|E40\d|network/.test(installed.stderr) &&
+      installed.code
+    ) {
+      skip("npm reaches neither a registry nor a cache here");
+    }
+    expect(installed.code, installed.stderr).toBe(0);
+
+    const help = await run("npx", ["layerwise", "--help"], folder);
+    expect(help.stderr).not.toMatch(/\n\s+at /);
+    expect(help.stdout).toMatch(/^Usage: layerwise/);
+    expect(help.code).toBe(0);
+    const bin = join(folder, "node_modules", "layerwise", "dist", "cli", "main.js");
+    expect(statSync(bin).mode & 0o111).not.toBe(0);
+
+    // The runtime loads too: a command that runs programs.
+    const doctor = await run("npx", ["layerwise", "doctor", "--json"], folder);
+    expect(JSON.parse(doctor.stdout).devices).toContain("cpu");
+  });
+});
+
+describe("the command", () => {
+  it("starts with a line that names its interpreter", () => {
+    expect(readFileSync(main, "utf8")).toMatch(/^#!\/usr\/bin\/env node\n/);
+  });
+
+  it("says nothing when nobody reads on", async () => {
+    const command = `"${process.execPath}" "${main}" --help | head -1`;
+    const { stdout, stderr } = await run("bash", ["-o", "pipefail", "-c", command]);
+    expect(stdout.trim()).toMatch(/^Usage: layerwise/);
+    expect(stderr).toBe("");
+  });
+
+  it("writes into a closed pipe without a stack trace", async () => {
+    const child = spawn(process.execPath, [main, "doctor"], { stdio: ["ignore", "pipe", "pipe"] });
+    child.stdout.destroy();
+    const { stderr, code } = await ended(child);
+    expect(stderr).toBe("");
+    expect(code).toBe(0);
+  });
+
+  it("ends quietly on Ctrl-C", async () => {
+    const child = spawn(process.execPath, [main, "doctor"], { stdio: ["ignore", "pipe", "pipe"] });
+    setTimeout(() => child.kill("SIGINT"), 800);
+    const { stderr, code, signal } = await ended(child);
+    expect(stderr).toBe("");
+    expect(signal === "SIGINT" || code === 130).toBe(true);
+  });
+});
+
+function ended(child: ReturnType<typeof spawn>) {
+  let stderr = "";
+  child.stderr?.on("data", (chunk) => {
+    stderr += String(chunk);
+  });
+  return new Promise<{ stderr: string; code: number | null; signal: string | null }>((resolve) => {
+    child.on("close", (code, signal) => resolve({ stderr, code, signal }));
+  });
+}

@@ -43,7 +43,9 @@ export function readModel(bytes: Uint8Array, source: string): Model {
   };
   if (bytes.length === 0) unreadable(source, "an empty file");
   const reader = new ProtoReader(bytes, source);
-  while (!reader.done) readModelField(reader, model, source);
+  const seen = new Set<number>();
+  while (!reader.done) seen.add(readModelField(reader, model, source));
+  checkComplete(seen, source);
   checkModel(model, source);
   return model;
 }
@@ -52,7 +54,14 @@ function unreadable(source: string, got: string): never {
   reject({ who: source, needed: "a SentencePiece model", got, remedy: "give the .model file, not the .vocab" });
 }
 
-function readModelField(reader: ProtoReader, model: Model, source: string): void {
+/** A file cut between two pieces still reads well, but what follows the pieces is missing. */
+function checkComplete(seen: ReadonlySet<number>, source: string): void {
+  const { trainer, normaliser } = fields.MODEL_FIELDS;
+  if (!seen.has(trainer) || !seen.has(normaliser)) unreadable(source, "one without its settings, perhaps cut short");
+}
+
+/** Reads one field and returns its number. */
+function readModelField(reader: ProtoReader, model: Model, source: string): number {
   const { field, wire } = reader.tag();
   if (wire !== WIRE_BYTES) reader.skip(wire);
   else if (field === fields.MODEL_FIELDS.pieces) model.pieces.push(readPiece(reader.message(), source));
@@ -62,6 +71,7 @@ function readModelField(reader: ProtoReader, model: Model, source: string): void
     model.denormaliser ??= defaultNormaliserSpec();
     readNormaliser(reader.message(), model.denormaliser);
   } else reader.skip(wire);
+  return field;
 }
 
 function readPiece(reader: ProtoReader, source: string): Piece {

@@ -35,6 +35,8 @@ beforeAll(async () => {
     }
   };
   trainFrom(1, 4);
+  run.show("train", 2, [{ tag: "attention", picture }]);
+  run.show("train", 3, [{ tag: "attention", picture }]);
   run.close();
   run = await RunFolder.open(path);
   await run.cutBack(2);
@@ -140,7 +142,8 @@ for run in ("train", "valid"):
     if run == "train":
         histogram = board.Histograms("weights")[0].histogram_value
         answer["histogram"] = [histogram.num, histogram.min, histogram.max, sum(histogram.bucket), histogram.sum]
-        image = board.Images("attention")[0]
+        image = board.Images("attention")[-1]
+        answer["imageSteps"] = [each.step for each in board.Images("attention")]
         answer["image"] = [image.width, image.height, list(image.encoded_image_string)]
     page = plugin_event_accumulator.EventAccumulator(f"{folder}/{run}", tensor_size_guidance={"scalars": 0})
     page.Reload()
@@ -165,6 +168,7 @@ describe.runIf(python)("the real TensorBoard", () => {
     expect(answer.tensors).toEqual(expected); // as its web page gets them
     expect(answer.histogram.slice(0, 4)).toEqual([100, 0, Math.fround(9.9), 100]);
     expect(answer.histogram[4]).toBeCloseTo(495, 3);
+    expect(answer.imageSteps).toEqual([2, 4]);
     expect(answer.image).toEqual([3, 2, [...encodePng(picture)]]);
   });
 });

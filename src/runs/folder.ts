@@ -19,7 +19,7 @@ import {
 import { decodeEvents, encodeEvent, eventsUpTo, type LoggedEvent, type StoredEvent } from "./eventlog.ts";
 import { writeFault } from "./faults.ts";
 import { RunJournal } from "./journal.ts";
-import { type Shown, TensorBoardLog } from "./tensorboard.ts";
+import { type Drawing, TensorBoardLog } from "./tensorboard.ts";
 
 const CONFIG = "config.yaml";
 const ENVIRONMENT = "environment.json";
@@ -60,8 +60,6 @@ export class RunFolder {
   #broken = false;
 
   private constructor(path: string, content: RunContent, lock: Lock | null, { keep = 3 }: RunOptions) {
-    if (!(Number.isInteger(keep) && keep >= 1))
-      reject({ who: path, needed: "at least 1 checkpoint to keep", got: `${keep}` });
     this.path = path;
     this.config = content.config;
     this.environment = content.environment;
@@ -72,6 +70,8 @@ export class RunFolder {
 
   /** Makes the folder with its config and environment, before anything else, and takes its lock. */
   static async create(path: string, content: RunContent, options: RunOptions = {}): Promise<RunFolder> {
+    if (options.keep !== undefined && !(Number.isInteger(options.keep) && options.keep > 0))
+      reject({ who: path, needed: "at least 1 checkpoint to keep", got: `${options.keep}` }, 2);
     refuseTaken(path);
     let lock: Lock | undefined;
     try {
@@ -125,10 +125,10 @@ export class RunFolder {
     this.flush();
   }
 
-  /** Shows histograms, pictures or further scalars in TensorBoard's run `run` (`train`, `valid`). */
-  show(run: string, step: number, shown: readonly Shown[]): void {
+  /** Shows histograms or pictures in TensorBoard's run `run` (`train`, `valid`); scalars come with the events. */
+  show(run: string, step: number, drawings: readonly Drawing[]): void {
     this.#own();
-    this.#tensorBoard.show(run, { step, timeMs: Date.now() }, shown);
+    this.#tensorBoard.show(run, { step, timeMs: Date.now() }, drawings);
   }
 
   /** Brings everything appended so far to the files. */
@@ -194,7 +194,7 @@ export class RunFolder {
     try {
       const kept = eventsUpTo(await this.events(), step);
       await writeAtomically(join(this.path, EVENTS), kept.map(encodeEvent).join(""));
-      await this.#tensorBoard.rewrite(kept);
+      await this.#tensorBoard.rewrite(kept, step);
       await removeAfter(join(this.path, CHECKPOINTS), step);
     } catch (error) {
       throw writeFault(this.path, "the run folder", error);

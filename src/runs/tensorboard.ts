@@ -1,10 +1,11 @@
 /** TensorBoard's event files: `Event` messages in TFRecord frames, one folder a split, appended to while training. */
-import { appendFileSync, existsSync, mkdirSync, readdirSync, rmSync } from "node:fs";
+import { appendFileSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { hostname } from "node:os";
-import { join } from "node:path";
+import { basename, dirname, join } from "node:path";
+import { UserError } from "../base/errors.ts";
 import { writeAtomically } from "../files/atomic.ts";
-import { ProtoWriter } from "../format/protobuf.ts";
-import { writeRecords } from "../format/tfrecord.ts";
+import { ProtoReader, ProtoWriter } from "../format/protobuf.ts";
+import { readRecords, writeRecords } from "../format/tfrecord.ts";
 import type { LoggedEvent, StoredEvent } from "./eventlog.ts";
 import { encodePng, type Picture } from "./png.ts";
 
@@ -19,11 +20,13 @@ const HISTOGRAM = { min: 1, max: 2, count: 3, sum: 4, sumOfSquares: 5, limit: 6,
 
 const FILE_VERSION = "brain.Event:2";
 
-/** A named thing to show at a step. */
-export type Shown =
-  | { readonly tag: string; readonly scalar: number }
+/** A named drawing of a step. */
+export type Drawing =
   | { readonly tag: string; readonly histogram: Float32Array }
   | { readonly tag: string; readonly picture: Picture };
+
+/** Anything TensorBoard can show of a step. */
+export type Shown = Drawing | { readonly tag: string; readonly scalar: number };
 
 /** When something is shown. */
 export interface Moment {
@@ -140,9 +143,13 @@ export class TensorBoardLog {
 
   /** Shows scalars, histograms or pictures in the given run (`train`, `valid`). */
   show(run: string, moment: Moment, shown: readonly Shown[]): void {
+    this.#keep(run, [encodeSummary(moment, shown)]);
+  }
+
+  #keep(run: string, records: readonly Uint8Array[]): void {
     const waiting = this.#waiting.get(run) ?? [];
     this.#waiting.set(run, waiting);
-    waiting.push(encodeSummary(moment, shown));
+    waiting.push(...records);
   }
 
   flush(): void {
@@ -163,12 +170,14 @@ export class TensorBoardLog {
     return path;
   }
 
-  /** Replaces all files by new ones that hold exactly `events`, and goes on in them. */
-  async rewrite(events: readonly StoredEvent[]): Promise<void> {
+  /** Replaces all files by new ones that hold exactly `events` and the drawings up to `step`, and goes on in them. */
+  async rewrite(events: readonly StoredEvent[], step: number): Promise<void> {
     this.#waiting.clear();
     const old = eventFiles(this.#folder);
     for (const event of events) this.add(event);
+    for (const path of old) this.#keep(basename(dirname(path)), drawingsIn(path, step));
     for (const [run, records] of this.#waiting) {
+      if (records.length === 0) continue;
       const path = newFile(this.#folder, run);
       const nowMs = Date.now();
       await writeAtomically(path, writeRecords([encodeVersion(nowMs), encodeRestart(nowMs), ...records]));
@@ -177,6 +186,42 @@ export class TensorBoardLog {
     }
     for (const path of old) rmSync(path, { force: true });
   }
+}
+
+/** The records of a file that hold drawings of steps up to `step`: events.jsonl lacks those. A kill may have cut the file short. */
+function drawingsIn(path: string, step: number): Uint8Array[] {
+  const found: Uint8Array[] = [];
+  try {
+    for (const record of readRecords(readFileSync(path), path)) if (isDrawing(record, path, step)) found.push(record);
+  } catch (error) {
+    if (!(error instanceof UserError)) throw error;
+  }
+  return found;
+}
+
+function isDrawing(record: Uint8Array, path: string, upTo: number): boolean {
+  const event = new ProtoReader(record, path);
+  let drawn = false;
+  while (!event.done) {
+    const { field, wire } = event.tag();
+    if (field === EVENT.step && event.integer() > upTo) return false;
+    if (field === EVENT.summary) drawn = holdsDrawing(event.message());
+    else if (field !== EVENT.step) event.skip(wire);
+  }
+  return drawn;
+}
+
+function holdsDrawing(summary: ProtoReader): boolean {
+  while (!summary.done) {
+    summary.tag(); // always a value
+    const value = summary.message();
+    while (!value.done) {
+      const { field, wire } = value.tag();
+      if (field === VALUE.image || field === VALUE.histogram) return true;
+      value.skip(wire);
+    }
+  }
+  return false;
 }
 
 let filesMade = 0;

@@ -117,7 +117,9 @@ describe("creating a run", () => {
   it("gives the folder back when it fails", async () => {
     const path = newPath();
     await expect(RunFolder.create(path, content, { keep: 0 })).rejects.toThrow("at least 1 checkpoint to keep, got 0");
-    (await RunFolder.open(path)).close();
+    const environment = { unwritable: 1n };
+    await expect(RunFolder.create(path, { ...content, environment })).rejects.toThrow("cannot write the run folder");
+    (await RunFolder.create(path, content)).close();
   });
 });
 
@@ -235,6 +237,41 @@ describe("a kill", () => {
       { step: 3, best: false },
     ]);
     again.close();
+  });
+
+  it("at random moments always leaves a valid last checkpoint, and what it claims in events.jsonl", async () => {
+    const path = newPath();
+    (await RunFolder.create(path, content)).close();
+    const script = `import { RunFolder } from ${JSON.stringify(module)};
+      const run = await RunFolder.open(${JSON.stringify(path)}, { keep: 1 });
+      let step = (await run.checkpoints()).at(-1)?.step ?? 0;
+      await run.cutBack(step);
+      const tensors = new Map([["w", { shape: [50_000], data: new Float32Array(50_000) }]]);
+      for (;;) {
+        step++;
+        run.append({ type: "step", step, loss: step, learningRate: 1, gradientNorm: 1, tokensPerSecond: 1, epoch: 0 });
+        await run.writeCheckpoint({ progress: { step }, weights: tensors, moments: tensors }, { best: step % 3 === 0 });
+        console.log(step);
+      }`;
+    let step = 0;
+    for (const delayMs of [0, 7, 19, 41]) {
+      const child = spawn(process.execPath, ["--import", "tsx", "--input-type=module", "-e", script]);
+      let [said] = await once(child.stdout, "data");
+      child.stdout.on("data", (text) => (said = text));
+      await new Promise((resolve) => setTimeout(resolve, delayMs));
+      child.kill("SIGKILL");
+      await once(child, "close");
+      const loaded = await (await RunFolder.read(path)).readCheckpoint("last");
+      expect(loaded.warnings).toEqual([]);
+      expect(loaded.step).toBeGreaterThan(step);
+      step = loaded.step;
+      expect(step).toBeGreaterThanOrEqual(Number(String(said).trim().split("\n").at(-1)));
+      const steps = (await (await RunFolder.read(path)).events()).map((event) => event.step);
+      expect(steps.slice(0, step)).toEqual(Array.from({ length: step }, (_, i) => i + 1));
+    }
+    const run = await RunFolder.open(path);
+    expect((await run.readCheckpoint("best")).step).toBe(step - (step % 3));
+    run.close();
   });
 
   it("while a line is written costs that line only", async () => {

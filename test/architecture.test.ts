@@ -103,6 +103,16 @@ function cycleIn(sources: Sources): string[] | undefined {
   return undefined;
 }
 
+/** Everything that is loaded when `file` is: its static imports but for types, and theirs. */
+function loadedBy(file: string, sources: Sources): Set<string> {
+  const loaded = new Set([file]);
+  for (const each of loaded) {
+    const statics = (sources.get(each) ?? "").matchAll(/^(?:import|export)\s(?!type\b)[^;]*?"(\.[^"]+)";/gm);
+    for (const [, target] of statics) loaded.add(resolved(each, target!));
+  }
+  return loaded;
+}
+
 function readSources(): Map<string, string> {
   const root = fileURLToPath(new URL("../src", import.meta.url));
   const files = readdirSync(root, { recursive: true, encoding: "utf8" }).map((file) => file.replaceAll("\\", "/"));
@@ -124,6 +134,13 @@ describe("the architecture", () => {
 
   it("has no cycles", () => {
     expect(cycleIn(sources)).toBeUndefined();
+  });
+
+  it("starts the command without the runtime", () => {
+    const loaded = loadedBy("cli/main.ts", sources);
+    expect(loaded).toContain("cli/commands/doctor.ts");
+    expect(loaded).not.toContain("engine/ort.ts");
+    expect(loadedBy("cli/devices.ts", sources)).toContain("engine/ort.ts");
   });
 });
 

@@ -101,7 +101,7 @@ describe("the causal mask", () => {
     const named = causalMask("T");
     const ids = input("ids", ["T"]);
     const feeds = { ids: { data: new Float32Array(3), shape: [3] } };
-    const found = await runOnce(referenceEngine(), { known, named, ids }, feeds);
+    const found = await runOnce(referenceEngine(), { known, named, same: ids }, feeds);
     expect([...found.known!.data].map((value) => value < -1e8)).toEqual(
       [...found.named!.data].map((value) => value < -1e8),
     );

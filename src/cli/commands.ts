@@ -4,6 +4,8 @@ import { addCertify } from "./commands/certify.ts";
 import { addData } from "./commands/data.ts";
 import { addDoctor } from "./commands/doctor.ts";
 import { addEval } from "./commands/eval.ts";
+import { addExport } from "./commands/export.ts";
+import { addGenerate } from "./commands/generate.ts";
 import { addRuns } from "./commands/runs.ts";
 import { addTokenizer } from "./commands/tokenizer.ts";
 import { addResume, addTrain } from "./commands/train.ts";
@@ -12,6 +14,8 @@ export const commands: readonly ((program: Command) => void)[] = [
   addTrain,
   addResume,
   addEval,
+  addGenerate,
+  addExport,
   addRuns,
   addCertify,
   addData,

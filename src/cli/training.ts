@@ -10,6 +10,7 @@ import type { RunFolder } from "../runs/folder.ts";
 import { Evaluator, figures } from "../train/evaluate.ts";
 import type { EndEvent, Figures, TrainState } from "../train/events.ts";
 import { type Length, train } from "../train/loop.ts";
+import type { ParameterTensor } from "../train/memory.ts";
 import { schedule } from "../train/schedule.ts";
 import { TrainingStep } from "../train/step.ts";
 import type { Config } from "./config.ts";
@@ -95,7 +96,8 @@ export interface Outcome {
   readonly end: EndEvent;
   /** Figures of the last evaluation. */
   readonly last: Figures | undefined;
-  readonly weights: ReadonlyMap<string, Float32Array>;
+  /** Copies of the last weights. */
+  readonly weights: ReadonlyMap<ParameterTensor, Float32Array>;
 }
 
 /** Trains in a run folder, from the start, from a checkpoint, or from another run's weights. */
@@ -150,7 +152,7 @@ export async function trainIn(
       if (event.type === "evaluation") last = event;
       if (event.type === "end") end = event;
     }
-    const weights = new Map([...step.weights].map(([{ attributes }, data]) => [attributes.name, data.slice()]));
+    const weights = new Map([...step.weights].map(([parameter, data]) => [parameter, data.slice()]));
     return { end: end!, last, weights };
   } finally {
     watch.wipe();

@@ -12,7 +12,7 @@ import {
   readConfig,
   resolveConfig,
 } from "../config.ts";
-import type { Outcome } from "../training.ts";
+import type { Outcome, Workshop } from "../training.ts";
 
 const trainExamples = `
 Presets: ${Object.keys(presets).join(", ")}. Order: defaults < preset < --config file < flags.
@@ -95,7 +95,7 @@ async function runTrain(flags: TrainFlags): Promise<void> {
     const text = summary(workshop);
     run.log(text);
     say(text);
-    conclude(path, await trainIn(run, workshop, init, process.stderr));
+    await conclude(path, workshop, await trainIn(run, workshop, init, process.stderr));
   } finally {
     run.close();
   }
@@ -128,13 +128,14 @@ async function runResume(path: string): Promise<void> {
       say(`not as when the run began: ${change}; results may differ in the last bit`);
     await run.cutBack(loaded?.step ?? 0);
     const workshop = await openWorkshop(config, say, path, engine);
-    conclude(path, await trainIn(run, workshop, loaded ? { resume: loaded.state } : {}, process.stderr));
+    const from = loaded ? { resume: loaded.state } : {};
+    await conclude(path, workshop, await trainIn(run, workshop, from, process.stderr));
   } finally {
     run.close();
   }
 }
 
-function conclude(path: string, { end, last }: Outcome): void {
+async function conclude(path: string, workshop: Workshop, { end, last, weights }: Outcome): Promise<void> {
   if (end.reason === "aborted") {
     print(`stopped at step ${end.step}; go on with: layerwise resume ${path}`);
     return;
@@ -143,5 +144,19 @@ function conclude(path: string, { end, last }: Outcome): void {
     ? `, valid perplexity ${last.perplexity.toFixed(2)} (${last.bitsPerByte.toFixed(3)} bits per byte)`
     : "";
   print(`${end.reason} after ${end.step} steps in ${(end.elapsedMs / 1000).toFixed(0)} s${figures}`);
-  print(`next: layerwise generate ${path}   layerwise eval ${path} --split test   layerwise runs show ${path}`);
+  print(`sample: ${await sample(workshop, weights)}`);
+  print(
+    `next:\n  layerwise generate ${path} --prompt "it was"\n  layerwise eval ${path} --split test\n  layerwise runs show ${path}`,
+  );
+}
+
+const PROMPT = "it was";
+
+/** A few words, so that one sees what was learnt. */
+async function sample(workshop: Workshop, weights: Outcome["weights"]): Promise<string> {
+  const { continueText } = await import("../sampling.ts");
+  const options = { prompt: PROMPT, maxTokens: 40, temperature: 0.7, seed: 1 };
+  let text = PROMPT;
+  for await (const part of continueText(workshop, weights, options)) text += part;
+  return text;
 }

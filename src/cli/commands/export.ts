@@ -1,0 +1,48 @@
+/** `layerwise export`: a run's weights as ONNX and safetensors, with the config that makes them a model again. */
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import type { Command } from "commander";
+import { formatNumber, table } from "../../base/table.ts";
+import type { CheckpointChoice } from "../../runs/folder.ts";
+import { addCheckpointFlag } from "../finished.ts";
+
+const examples = `
+Examples:
+  layerwise export runs/1                         runs/1/export/{model.onnx, model.safetensors, config.json, tokenizer.model}
+  layerwise export runs/1 --out model --checkpoint best`;
+
+export function addExport(program: Command): void {
+  const command = program
+    .command("export")
+    .description("write an inference ONNX (shared weights once) and safetensors with their config")
+    .argument("<run>", "run folder")
+    .option("--out <dir>", "folder to write (default: export, in the run folder)")
+    .option("--force", "replace the folder if it exists");
+  addCheckpointFlag(command).addHelpText("after", examples).action(run);
+}
+
+async function run(
+  path: string,
+  flags: { out?: string; force?: boolean; checkpoint?: CheckpointChoice },
+): Promise<void> {
+  const { openRun } = await import("../finished.ts");
+  const { exportConfig, exportOnnx, exportSafetensors } = await import("../../model/export.ts");
+  const { writeFolderAtomically } = await import("../../files/atomic.ts");
+  const { model, weights, data, step } = await openRun(path, flags.checkpoint);
+  const files = {
+    "model.onnx": exportOnnx(model, weights),
+    "model.safetensors": exportSafetensors(model, weights, { step: String(step) }),
+    "config.json": new TextEncoder().encode(`${JSON.stringify(exportConfig(model), null, 2)}\n`),
+    "tokenizer.model": data.tokenizer.bytes,
+  };
+  const out = flags.out ?? join(path, "export");
+  const fill = async (folder: string) => {
+    for (const [name, bytes] of Object.entries(files)) await writeFile(join(folder, name), bytes);
+  };
+  await writeFolderAtomically(out, fill, { force: flags.force ?? false });
+  const rows = Object.entries(files).map(([file, bytes]) => ({
+    file: join(out, file),
+    size: `${formatNumber(bytes.length / 1e6, 2)} MB`,
+  }));
+  process.stdout.write(`${table(rows)}\n`);
+}

@@ -1,0 +1,72 @@
+/** `layerwise generate`: text from a run. */
+import { type Command, InvalidArgumentError } from "commander";
+import type { CheckpointChoice } from "../../runs/folder.ts";
+import { addCheckpointFlag } from "../finished.ts";
+
+const examples = `
+Examples:
+  layerwise generate runs/1 --prompt "it was a"
+  layerwise generate runs/1 --temperature 0 --tokens 40        the likeliest piece each time
+  layerwise generate runs/1 --top-p 0.9 --seed 7 --stop "."`;
+
+function numberFrom(least: number, most = Number.POSITIVE_INFINITY): (text: string) => number {
+  return (text) => {
+    const value = Number(text);
+    if (text.trim() !== "" && value >= least && value <= most) return value;
+    throw new InvalidArgumentError(`It must be a number from ${least}${most === Infinity ? "" : ` to ${most}`}.`);
+  };
+}
+
+interface GenerateFlags {
+  prompt: string;
+  tokens: number;
+  temperature: number;
+  topK?: number;
+  topP?: number;
+  seed: number;
+  stop?: string;
+  json?: boolean;
+  checkpoint?: CheckpointChoice;
+}
+
+export function addGenerate(program: Command): void {
+  const command = program
+    .command("generate")
+    .description("continue a text with a trained model")
+    .argument("<run>", "run folder")
+    .option("--prompt <text>", "text to continue", "The")
+    .option("--tokens <n>", "pieces to generate at most", numberFrom(1), 120)
+    .option("--temperature <t>", "0 takes the likeliest piece, 1 follows the model", numberFrom(0), 0.8)
+    .option("--top-k <k>", "only the k likeliest pieces", numberFrom(1))
+    .option("--top-p <p>", "only the likeliest pieces that have this probability together", numberFrom(0, 1))
+    .option("--seed <n>", "seed of the choices", numberFrom(0), 1)
+    .option("--stop <text>", "end before this text")
+    .option("--json", "print {prompt, text, tokensPerSecond}");
+  addCheckpointFlag(command).addHelpText("after", examples).action(run);
+}
+
+async function run(path: string, flags: GenerateFlags): Promise<void> {
+  const { openRun } = await import("../finished.ts");
+  const { continueText } = await import("../sampling.ts");
+  const opened = await openRun(path, flags.checkpoint);
+  const write = (text: string) => void (flags.json || process.stdout.write(text));
+  const { prompt, tokens, temperature, topK, topP, seed, stop } = flags;
+  write(prompt);
+  const start = performance.now();
+  let [text, pieces] = ["", 0];
+  for await (const part of continueText(opened, opened.weights, {
+    prompt,
+    maxTokens: tokens,
+    temperature,
+    seed,
+    ...(topK === undefined ? {} : { topK }),
+    ...(topP === undefined ? {} : { topP }),
+    ...(stop === undefined ? {} : { stop }),
+  })) {
+    text += part;
+    pieces++;
+    write(part);
+  }
+  const tokensPerSecond = (1000 * pieces) / (performance.now() - start);
+  process.stdout.write(flags.json ? `${JSON.stringify({ prompt, text, tokensPerSecond })}\n` : "\n");
+}

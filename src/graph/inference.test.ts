@@ -98,6 +98,11 @@ const mistakes: [string, () => Tensor | Tensor[], string][] = [
   ["a sum along no axis", () => g.cumulativeSum(x, 5), "cumulativeSum: expected an axis from 0 to 1, got 5 of [2,3]"],
   ["a reshape that loses elements", () => g.reshape(x, [4]), "reshape: expected 4 elements, got [2,3] = 6 for [4]"],
   [
+    "a reshape to negative sizes",
+    () => g.reshape(x, [-2, -3]),
+    "reshape: expected a whole size from 0, or a named one, got -2",
+  ],
+  [
     "a reshape to another name",
     () => g.reshape(rest, ["M", 4]),
     "reshape: expected 4*M elements, got [T,4] = 4*T for [M,4]",

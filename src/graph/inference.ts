@@ -143,6 +143,7 @@ function layerNorm(who: string, inputs: readonly Tensor[]): Inferred {
 
 function reshape(who: string, inputs: readonly Tensor[], { shape }: { shape: Shape }): Inferred {
   operands(who, inputs, "any");
+  for (const dim of shape) sizeFrom(who, dim);
   const input = inputs[0]!;
   if (sizeOf(shape) !== sizeOf(input.shape)) {
     const got = `${printShape(input.shape)} = ${sizeOf(input.shape)} for ${printShape(shape)}`;

@@ -16,10 +16,17 @@ export class Emitter {
   readonly #shared = new Map<string, string>();
   /** Where a named dimension can be read: an input and an axis of it. */
   readonly #sources = new Map<string, { input: string; axis: number }>();
+  readonly #taken: ReadonlySet<string>;
   #count = 0;
 
+  /** `taken` are the names of inputs and outputs: what is emitted gets others. */
+  constructor(taken: Iterable<string>) {
+    this.#taken = new Set(taken);
+  }
+
   fresh(hint: string): string {
-    return `${hint}_${this.#count++}`;
+    const name = `${hint}_${this.#count++}`;
+    return this.#taken.has(name) ? this.fresh(hint) : name;
   }
 
   emit(op: string, inputs: readonly string[], options: EmitOptions = {}): string {

@@ -132,3 +132,9 @@ it("one tensor may leave under two names, and an input may leave as it came", ()
   expect(nodes.map(({ op }) => op)).toEqual(["Exp", "Identity", "Identity", "Identity"]);
   expect(outputs.map(({ name }) => name)).toEqual(["a", "b", "same"]);
 });
+
+it("what is emitted never takes the name of an input or an output", () => {
+  const y = g.tanh(g.exp(g.input("Exp_0", [2])));
+  const { nodes } = lowerGraph({ outputs: { Tanh_2: y } });
+  expect(nodes.map(({ outputs }) => outputs[0])).toEqual(["Exp_1", "Tanh_3", "Tanh_2"]);
+});

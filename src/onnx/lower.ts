@@ -13,8 +13,8 @@ class Lowering extends Emitter {
   /** Normalisations whose deviation is wanted, and where it is once they are lowered. */
   readonly deviations = new Map<string, string | undefined>();
 
-  constructor(outputs: readonly Tensor[]) {
-    super();
+  constructor(outputs: readonly Tensor[], taken: Iterable<string>) {
+    super(taken);
     this.uses = useCounts(outputs);
   }
 
@@ -244,8 +244,9 @@ export interface LowerSource {
 /** The ONNX graph of the named outputs. Inputs and parameters without a value keep their names. */
 export function lowerGraph({ outputs, weights }: LowerSource): OnnxGraph {
   const wanted = Object.values(outputs);
-  const to = new Lowering(wanted);
   const order = topological(wanted);
+  const leaves = order.filter((node) => is(node, "input") || is(node, "parameter"));
+  const to = new Lowering(wanted, [...Object.keys(outputs), ...leaves.map(({ attributes }) => attributes.name)]);
   const inputs = bindLeaves(order, weights, to);
   for (const node of order) {
     if (is(node, "inverseDeviation")) to.deviations.set(normKey(node.inputs[0]!, node.attributes.epsilon), undefined);

@@ -5,7 +5,7 @@ export { cycle, cycleReverse, type Plan, type Sharing, sequence } from "./depth/
 export type { Engine, Feed, Feeds, Program, ProgramSource } from "./engine/engine.ts";
 export { type Device, defaultThreads, type OrtOptions, ortEngine, presentDevices } from "./engine/ort.ts";
 export { referenceEngine } from "./engine/reference.ts";
-export { readSafetensors, writeSafetensors } from "./format/safetensors.ts";
+export { int32Of, readSafetensors, type StoredTensor, writeSafetensors } from "./format/safetensors.ts";
 export * as graph from "./graph/index.ts";
 export { type LanguageModel, type LanguageModelOptions, languageModel } from "./model/language.ts";
 export { type ModelReport, reportOn } from "./model/report.ts";
@@ -20,6 +20,7 @@ export { openBatches } from "./text/tokens.ts";
 export { chooseTokenizer } from "./text/trainedtokenizer.ts";
 export { Evaluator, figures } from "./train/evaluate.ts";
 export type { TrainEvent, TrainState } from "./train/events.ts";
+export { LoneTensor } from "./train/lone.ts";
 export { type LoopOptions, train } from "./train/loop.ts";
 export type { Group } from "./train/memory.ts";
 export { adam, adamw, lamb, type Optimiser, sgd } from "./train/optimiser.ts";

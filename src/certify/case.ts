@@ -1,6 +1,6 @@
 /** A golden case: what its JSON says, the numbers it holds, and how a port's numbers are held to them. */
 import { reject } from "../base/errors.ts";
-import { int32Of, type StoredTensor } from "../format/safetensors.ts";
+import { int32Of, type StoredTensor } from "../index.ts";
 
 export interface GoldenCase {
   /** Where it was found. */

@@ -1,6 +1,6 @@
 /** Golden cases → verdicts: finds the system of a case, runs it, and reports the worst error. */
 import { messageOf } from "../base/errors.ts";
-import type { Engine } from "../engine/engine.ts";
+import type { Engine } from "../index.ts";
 import type { Finding, GoldenCase } from "./case.ts";
 import * as languageModel from "./language-model.ts";
 import * as optimisers from "./optimisers.ts";

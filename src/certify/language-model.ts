@@ -1,9 +1,5 @@
 /** Certifies our own language model against PyTorch: logits, loss, every gradient, and the losses of ten AdamW steps. */
-import type { Engine } from "../engine/engine.ts";
-import { input, type Tensor } from "../graph/index.ts";
-import { type LanguageModelOptions, languageModel } from "../model/language.ts";
-import { adamw } from "../train/optimiser.ts";
-import { TrainingStep } from "../train/step.ts";
+import { adamw, type Engine, graph, type LanguageModelOptions, languageModel, TrainingStep } from "../index.ts";
 import { compare, compareZero, type Finding, floats, type GoldenCase, integers } from "./case.ts";
 
 interface Config extends LanguageModelOptions {
@@ -24,8 +20,8 @@ export async function certify(golden: GoldenCase, engine: Engine): Promise<Findi
   const weights = new Map(parameters.map((tensor) => [tensor, floats(golden, `weight.${tensor.attributes.name}`)]));
   const batch = { ids: integers(golden, "input.ids"), targets: integers(golden, "input.targets") };
 
-  const ids = input("ids", ["B", "T"], "int");
-  const bound = new Map<Tensor, Float32Array>(weights);
+  const ids = graph.input("ids", ["B", "T"], "int");
+  const bound = new Map<graph.Tensor, Float32Array>(weights);
   const program = await engine.compile({ outputs: { logits: model.logits(ids) }, weights: bound });
   const { logits } = await program.run({ ids: { data: batch.ids, shape: [config.batch, config.length] } });
   const findings = [compare("output.logits", logits!.data, floats(golden, "output.logits"))];

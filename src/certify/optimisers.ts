@@ -1,8 +1,5 @@
 /** Certifies the optimisers: ten steps on given gradients, every value after every step. */
-import { Arena } from "../engine/arena.ts";
-import { parameter } from "../graph/index.ts";
-import { allocateGroup, memoryBytes } from "../train/memory.ts";
-import { adam, adamw, lamb, type Optimiser, type Slot, sgd } from "../train/optimiser.ts";
+import { adam, adamw, LoneTensor, lamb, type Optimiser, sgd } from "../index.ts";
 import { compare, type Finding, floats, type GoldenCase, namesUnder } from "./case.ts";
 
 /** Ten steps leave no room for more. */
@@ -49,48 +46,32 @@ export function covers(golden: GoldenCase): boolean {
   return configOf(golden).optimiser in builders;
 }
 
-/** The state's name in the file: torch calls SGD's velocity `momentum`. */
-const stateOf = (golden: GoldenCase, moment: string, name: string) =>
-  golden.tensors.has(`output.final_${moment}.${name}`);
-
-function certifyTensor(golden: GoldenCase, name: string): Finding[] {
+async function certifyTensor(golden: GoldenCase, name: string): Promise<Finding[]> {
   const config = configOf(golden);
   const excluded = config.exclude?.some((part) => name.includes(part)) ?? false;
   const optimiser = builders[config.optimiser]!(config, excluded);
   const start = floats(golden, `weight.${name}`);
-  const slot = slotFor(optimiser, start);
+  const tensor = new LoneTensor(start, golden.tensors.get(`weight.${name}`)!.shape, optimiser);
   const given = floats(golden, `input.grad.${name}`);
   const values = new Float32Array(given.length);
   const ratios = new Float32Array(config.steps);
   for (let i = 0; i < config.steps; i++) {
-    slot.slot.gradient.set(given.subarray(i * start.length, (i + 1) * start.length));
     const rate = typeof config.lr === "number" ? config.lr : config.lr[i]!;
-    optimiser.update(slot.arena.kernels, slot.slot, { rate, step: i + 1, gradientScale: 1 });
-    values.set(slot.slot.weight, i * start.length);
-    ratios[i] = optimiser.lastRatio?.(slot.slot) ?? 1;
+    await tensor.update(given.subarray(i * start.length, (i + 1) * start.length), rate);
+    values.set(tensor.value, i * start.length);
+    ratios[i] = tensor.lastRatio;
   }
-  const findings = [compare(`value.${name}`, values, floats(golden, `output.value.${name}`), VALUE_TOLERANCE)];
-  optimiser.moments.forEach((moment, i) => {
-    if (!stateOf(golden, moment, name)) return;
-    findings.push(
-      compare(`final_${moment}.${name}`, slot.slot.moments[i]!, floats(golden, `output.final_${moment}.${name}`)),
-    );
-  });
-  if (golden.tensors.has(`output.ratio.${name}`)) {
-    findings.push(compare(`ratio.${name}`, ratios, floats(golden, `output.ratio.${name}`)));
-  }
-  return findings;
-}
-
-function slotFor(optimiser: Optimiser, start: Float32Array): { arena: Arena; slot: Slot } {
-  const tensor = parameter("weight", [start.length]);
-  const group = { parameters: [tensor], optimiser };
-  const arena = new Arena(memoryBytes([group], []));
-  const slot = allocateGroup(arena, group).slots.get(tensor)!;
-  slot.weight.set(start);
-  return { arena, slot };
+  const found: [string, Float32Array, number?][] = [
+    [`value.${name}`, values, VALUE_TOLERANCE],
+    ...optimiser.moments.map((moment, i): [string, Float32Array] => [`final_${moment}.${name}`, tensor.moments[i]!]),
+    [`ratio.${name}`, ratios],
+  ];
+  return found
+    .filter(([output]) => golden.tensors.has(`output.${output}`))
+    .map(([output, actual, tolerance]) => compare(output, actual, floats(golden, `output.${output}`), tolerance));
 }
 
 export async function certify(golden: GoldenCase): Promise<Finding[]> {
-  return namesUnder(golden, "weight.").flatMap((name) => certifyTensor(golden, name));
+  const findings = await Promise.all(namesUnder(golden, "weight.").map((name) => certifyTensor(golden, name)));
+  return findings.flat();
 }

@@ -117,6 +117,7 @@ async function runResume(path: string): Promise<void> {
     const config = resolveConfig([
       { source: `${path}/config.yaml`, values: parseConfig(run.config, `${path}/config.yaml`) },
     ]);
+    run.keep = config.keep;
     const places = await run.checkpoints();
     const loaded = places.length > 0 ? await run.readCheckpoint("last") : undefined;
     loaded?.warnings.forEach(say);

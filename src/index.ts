@@ -1,12 +1,14 @@
 /** The library: everything a program of its own needs. The command line is built from the same parts. */
 export { UserError } from "./base/errors.ts";
 export { RandomStream, type StreamState } from "./base/random.ts";
+export { exportConfig, exportOnnx, exportSafetensors } from "./cli/export.ts";
 export { cycle, cycleReverse, type Plan, type Sharing, sequence } from "./depth/plan.ts";
 export type { Engine, Feed, Feeds, Program, ProgramSource } from "./engine/engine.ts";
 export { type Device, defaultThreads, type OrtOptions, ortEngine, presentDevices } from "./engine/ort.ts";
 export { referenceEngine } from "./engine/reference.ts";
 export { int32Of, readSafetensors, type StoredTensor, writeSafetensors } from "./format/safetensors.ts";
 export * as graph from "./graph/index.ts";
+export { type GenerationOptions, generate } from "./model/generation.ts";
 export { type LanguageModel, type LanguageModelOptions, languageModel } from "./model/language.ts";
 export { type ModelReport, reportOn } from "./model/report.ts";
 export * as nn from "./nn/index.ts";
@@ -23,6 +25,7 @@ export type { TrainEvent, TrainState } from "./train/events.ts";
 export { LoneTensor } from "./train/lone.ts";
 export { type LoopOptions, train } from "./train/loop.ts";
 export type { Group } from "./train/memory.ts";
+export { muon } from "./train/muon.ts";
 export { adam, adamw, lamb, type Optimiser, sgd } from "./train/optimiser.ts";
 export { parSchedule, polynomialSchedule, type Schedule, schedule, transformerSchedule } from "./train/schedule.ts";
 export { TrainingStep } from "./train/step.ts";

@@ -26,7 +26,7 @@ async function run(
   flags: { out?: string; force?: boolean; checkpoint?: CheckpointChoice },
 ): Promise<void> {
   const { openRun } = await import("../finished.ts");
-  const { exportConfig, exportOnnx, exportSafetensors } = await import("../../model/export.ts");
+  const { exportConfig, exportOnnx, exportSafetensors } = await import("../export.ts");
   const { writeFolderAtomically } = await import("../../files/atomic.ts");
   const { model, weights, data, step } = await openRun(path, flags.checkpoint);
   const files = {

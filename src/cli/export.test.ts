@@ -3,9 +3,9 @@ import { describe, expect, it } from "vitest";
 import { referenceEngine } from "../engine/reference.ts";
 import { readSafetensors } from "../format/safetensors.ts";
 import { input } from "../graph/index.ts";
+import { type LanguageModel, languageModel } from "../model/language.ts";
 import { initialise } from "../nn/index.ts";
 import { exportConfig, exportOnnx, exportSafetensors } from "./export.ts";
-import { type LanguageModel, languageModel } from "./language.ts";
 
 const options = { vocabulary: 31, width: 32, heads: 4, plan: [0, 1, 0, 1], length: 10 };
 

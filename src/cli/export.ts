@@ -1,8 +1,8 @@
 /** A trained model as bytes for others: an ONNX file for any runtime, safetensors, and the configuration beside it. */
 import { type TensorRecord, writeSafetensors } from "../format/safetensors.ts";
 import { input, simplify } from "../graph/index.ts";
+import { boundWeights, type LanguageModel, type LanguageModelOptions, type Weights } from "../model/language.ts";
 import { lower } from "../onnx/lower.ts";
-import { boundWeights, type LanguageModel, type LanguageModelOptions, type Weights } from "./language.ts";
 
 /**
  * An inference ONNX: `ids` int32 [B, T] → `logits` [B, T, V], any batch and any length up to the model's. A weight stands in it once,

@@ -49,5 +49,88 @@ export function cycleReverse(sharing: Sharing): Plan {
   });
 }
 
-export const shareModes = { sequence, cycle, cycle_rev: cycleReverse } as const;
+/** First and last block unshared, the M − 2 others over the N − 2 depths between them. */
+function middle(name: string, inner: (sharing: Sharing) => Plan): (sharing: Sharing) => Plan {
+  return (sharing) => {
+    check(sharing);
+    const { unique, depth } = sharing;
+    if (unique === depth) return depths(depth);
+    if (unique < 3) {
+      const got = `unique ${unique}, depth ${depth}`;
+      const needed = "a first, a last and at least one shared block";
+      reject({ who: `plan ${name}`, needed, got, remedy: "raise unique to 3 or use cycle" }, 2);
+    }
+    return [0, ...inner({ unique: unique - 2, depth: depth - 2 }).map((i) => i + 1), unique - 1];
+  };
+}
+
+export const middleCycle = middle("middle-cycle", cycle);
+export const middleSequence = middle("middle-sequence", sequence);
+
+export const shareModes = {
+  sequence,
+  cycle,
+  cycle_rev: cycleReverse,
+  "middle-cycle": middleCycle,
+  "middle-sequence": middleSequence,
+} as const;
 export type ShareMode = keyof typeof shareModes;
+
+/** The number M of blocks that a plan names; each of 0 … M − 1 must stand in it. */
+export function uniqueOf(plan: Plan, who = "plan"): number {
+  const whole = plan.every((i) => Number.isInteger(i) && i >= 0);
+  const unique = new Set(plan).size;
+  if (whole && plan.length > 0 && Math.max(...plan) === unique - 1) return unique;
+  const missing = whole ? depths(Math.max(0, ...plan)).find((i) => !plan.includes(i)) : undefined;
+  return reject(
+    {
+      who,
+      needed: "block numbers 0, 1, … with none left out",
+      got: plan.length === 0 ? "none" : `[${plan}]${missing === undefined ? "" : ` without ${missing}`}`,
+      remedy: "number the blocks from 0 without gaps",
+    },
+    2,
+  );
+}
+
+/** Text of a flag → plan: `0,1,2,2,1,0`, with commas or spaces. */
+export function parsePlan(text: string): Plan {
+  const words = text.split(/[\s,]+/).filter(Boolean);
+  const bad = words.find((word) => !/^\d+$/.test(word));
+  if (bad !== undefined || words.length === 0) {
+    const remedy = `write 0,1,2,2,1,0, or one of ${Object.keys(shareModes).join(", ")}`;
+    reject({ who: "plan", needed: "block numbers with commas between", got: JSON.stringify(text), remedy }, 2);
+  }
+  const plan = words.map(Number);
+  uniqueOf(plan);
+  return plan;
+}
+
+/** Plan → text of a flag. */
+export const printPlan = (plan: Plan): string => plan.join(",");
+
+/** What runs at one depth, part by part: numbers of an attention, a feed-forward layer and a set of norms. */
+export interface Parts {
+  readonly attention: number;
+  readonly feedForward: number;
+  readonly norm: number;
+}
+
+export const sharedParts = ["layers", "attention", "feed-forward"] as const;
+
+export interface PartSharing {
+  /** What the plan shares; the other part of a layer is then owned by each depth. Default: whole layers. */
+  share?: (typeof sharedParts)[number];
+  /** Whether norms follow the plan, or each depth has its own. Default: shared. */
+  norms?: "shared" | "per-depth";
+}
+
+/** Which parts run at each depth. */
+export function partsOf(plan: Plan, { share = "layers", norms = "shared" }: PartSharing = {}): Parts[] {
+  uniqueOf(plan);
+  return plan.map((block, depth) => ({
+    attention: share === "feed-forward" ? depth : block,
+    feedForward: share === "attention" ? depth : block,
+    norm: norms === "per-depth" ? depth : block,
+  }));
+}

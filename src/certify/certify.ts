@@ -4,6 +4,7 @@ import type { Engine } from "../index.ts";
 import type { Finding, GoldenCase } from "./case.ts";
 import * as languageModel from "./language-model.ts";
 import * as optimisers from "./optimisers.ts";
+import * as parameterSharing from "./parameter-sharing.ts";
 
 /** One file a system. */
 interface System {
@@ -15,6 +16,7 @@ interface System {
 const systems: Readonly<Record<string, System>> = {
   optimisers,
   "language-model": languageModel,
+  "parameter-sharing": parameterSharing,
 };
 
 export interface Verdict {

@@ -1,6 +1,8 @@
 /** `npx tsx bench/soak.ts [--steps N]`: trains a small model for long and watches that resident memory stays flat. */
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 import { RandomStream } from "../src/base/random.ts";
 import { type Row, table } from "../src/base/table.ts";
 import { ortEngine } from "../src/engine/ort.ts";
@@ -60,9 +62,12 @@ function batchFrom(random: RandomStream): { ids: Int32Array; targets: Int32Array
 
 const megabytes = (bytes: number) => bytes / 2 ** 20;
 
-/** A sample after a collection where the process allows one (`--expose-gc`), so that garbage does not count. */
+setFlagsFromString("--expose-gc");
+const collectGarbage = runInNewContext("gc") as () => void;
+
+/** A sample after a collection, so that garbage does not count. */
 function sample(step: number, loss: number): Sample {
-  globalThis.gc?.();
+  collectGarbage();
   const { rss, heapUsed } = process.memoryUsage();
   return { step, residentMb: megabytes(rss), heapMb: megabytes(heapUsed), loss };
 }

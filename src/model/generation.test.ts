@@ -9,7 +9,7 @@ import { Decoder, type GenerationOptions, generate, generateWith } from "./gener
 import { type LanguageModel, languageModel } from "./language.ts";
 import { likeliest } from "./sampling.ts";
 
-const base = { vocabulary: 23, width: 16, heads: 4, length: 48 };
+const base = { vocabulary: 23, width: 16, heads: 4, length: 70 };
 
 /** First weights, made so large that attention is far from uniform and ties are out of the question. */
 function weightsOf(model: LanguageModel): Map<Tensor<"parameter">, Float32Array> {
@@ -62,8 +62,8 @@ describe.each(cases)("cached generation with $kind on $engine", ({ open, plan })
   });
   afterAll(() => decoder.release());
 
-  // 3 tokens are read one by one, 20 at once.
-  it.each([1, 3, 20])("has the logits of the whole text after a prompt of %i", async (count) => {
+  // 3 tokens are read one by one, 40 at once.
+  it.each([1, 3, 40])("has the logits of the whole text after a prompt of %i", async (count) => {
     decoder.clear();
     const text = tokens(count);
     let logits = await decoder.read(text);
@@ -76,7 +76,7 @@ describe.each(cases)("cached generation with $kind on $engine", ({ open, plan })
   });
 
   it("gives the tokens of greedy recomputation, beyond the model's length too", async () => {
-    const prompt = tokens(40);
+    const prompt = tokens(60);
     const text = [...prompt];
     let window = [...prompt];
     for (let i = 0; i < 30; i++) {
@@ -86,7 +86,7 @@ describe.each(cases)("cached generation with $kind on $engine", ({ open, plan })
       if (window.length > base.length) window = text.slice(-base.length / 2);
     }
     const generated = await collect(generateWith(decoder, { prompt, maxTokens: 30, temperature: 0 }));
-    expect(generated).toEqual(text.slice(40));
+    expect(generated).toEqual(text.slice(60));
   });
 });
 

@@ -1,7 +1,10 @@
 /** Layers, blocks and initial distributions. */
+export * from "./adaptive-softmax.ts";
 export { type AttentionOptions, causalMask, type Rows, SelfAttention } from "./attention.ts";
 export { type Block, type Context, TransformerBlock, type TransformerBlockOptions } from "./block.ts";
 export { type Activation, activations, FeedForward } from "./feedforward.ts";
+export * from "./gumbel.ts";
 export { Embedding, LayerNorm, Linear } from "./layers.ts";
-export { inference, type Mode, Training } from "./mode.ts";
+export { inference, type Mode, Sampling, Training } from "./mode.ts";
 export * from "./parameter.ts";
+export * from "./relative.ts";

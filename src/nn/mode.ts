@@ -1,12 +1,14 @@
 /** How a model is being built: for training (dropout drawn as graph inputs) or for use (no dropout). */
-import { multiply, Noise, type NoiseInput, type Tensor } from "../graph/index.ts";
+import { type Draw, multiply, Noise, type NoiseInput, type Shape, type Tensor } from "../graph/index.ts";
 
 export interface Mode {
   /** x with some elements zeroed and the others scaled up, where this mode trains. */
   dropout(x: Tensor, rate: number): Tensor;
+  /** Random numbers that a model is made to draw (Gumbel noise); undefined where it is to do without. */
+  draw(draw: Draw, shape: Shape): Tensor | undefined;
 }
 
-export const inference: Mode = { dropout: (x) => x };
+export const inference: Mode = { dropout: (x) => x, draw: () => undefined };
 
 export class Training implements Mode {
   readonly #noise = new Noise();
@@ -19,5 +21,16 @@ export class Training implements Mode {
   dropout(x: Tensor, rate: number): Tensor {
     if (rate === 0) return x;
     return multiply(x, this.#noise.draw({ kind: "mask", keep: 1 - rate }, x.shape));
+  }
+
+  draw(draw: Draw, shape: Shape): Tensor {
+    return this.#noise.draw(draw, shape);
+  }
+}
+
+/** Draws what the model itself asks for, but drops nothing out: a noisy evaluation. */
+export class Sampling extends Training {
+  override dropout(x: Tensor): Tensor {
+    return x;
   }
 }

@@ -1,0 +1,259 @@
+/** Word distributions: adaptive softmax (a head of frequent words, tails of rarer ones), plain softmax, adaptive input embedding. */
+import { reject } from "../base/errors.ts";
+import {
+  add,
+  and,
+  cast,
+  concat,
+  crossEntropy,
+  expandDims,
+  gather,
+  greater,
+  input,
+  less,
+  logSoftmax,
+  matmul,
+  maximum,
+  minimum,
+  multiply,
+  scatterAdd,
+  select,
+  slice,
+  subtract,
+  sum,
+  type Tensor,
+  within,
+} from "../graph/index.ts";
+import { Embedding, Linear } from "./layers.ts";
+import { type Initial, newParameter, normal, type Parameter, xavierUniform } from "./parameter.ts";
+
+/** What turns hidden rows into probabilities of words, and into a loss. */
+export interface WordDistribution {
+  readonly parameters: readonly Parameter[];
+  /** Inputs that say which rows have a target in which cluster; `rowsOf` makes them from targets. */
+  readonly rowInputs: readonly Tensor<"input">[];
+  /** Values of the row inputs, by name. Targets equal to `padding` stand in no cluster. */
+  rowsOf(targets: ArrayLike<number>, padding?: number): Record<string, Int32Array>;
+  /** −log p(target) in parts whose sum, over all parts and rows, is the loss; `rows` says where a part's rows stand. */
+  losses(hidden: Tensor, targets: Tensor): readonly LossPart[];
+  /** log p of all words: [N, C] → [N, V] */
+  logProbabilities(hidden: Tensor): Tensor;
+}
+
+export interface LossPart {
+  /** One value a row. */
+  readonly values: Tensor;
+  /** Ids of these rows among all; all of them in order where absent. */
+  readonly rows?: Tensor;
+}
+
+/** The parts' values added up where they belong: [N]. */
+export function tokenLosses([first, ...others]: readonly LossPart[]): Tensor {
+  const count = first!.values.shape[0]!;
+  return others.reduce<Tensor>((all, { values, rows }) => add(all, scatterAdd(rows!, values, count)), first!.values);
+}
+
+/** The sum of all parts; rows of the first part may be weighed, say by 0 where the target is padding. */
+export function totalLoss([first, ...others]: readonly LossPart[], weights?: Tensor): Tensor {
+  const start: Tensor = sum(weights ? multiply(first!.values, weights) : first!.values);
+  return others.reduce<Tensor>((total, { values }) => add(total, sum(values)), start);
+}
+
+export interface PlainSoftmaxOptions {
+  width: number;
+  vocabulary: number;
+  weight?: Initial;
+}
+
+export class PlainSoftmax implements WordDistribution {
+  readonly #linear: Linear;
+  readonly rowInputs = [];
+
+  constructor(name: string, { width, vocabulary, weight = xavierUniform }: PlainSoftmaxOptions) {
+    this.#linear = new Linear(name, { in: width, out: vocabulary, weight });
+  }
+
+  get parameters(): Parameter[] {
+    return this.#linear.parameters;
+  }
+
+  rowsOf(): Record<string, Int32Array> {
+    return {};
+  }
+
+  logits(hidden: Tensor): Tensor {
+    return this.#linear.apply(hidden);
+  }
+
+  losses(hidden: Tensor, targets: Tensor): LossPart[] {
+    return [{ values: crossEntropy(this.logits(hidden), targets) }];
+  }
+
+  logProbabilities(hidden: Tensor): Tensor {
+    return logSoftmax(this.logits(hidden));
+  }
+}
+
+export interface ClusterOptions {
+  width: number;
+  vocabulary: number;
+  /** Ends of all clusters but the last, rising. */
+  cutoffs: readonly number[];
+  /** Tail k projects to ⌊width / factor^(k+1)⌋, at least 1. Default: 4. */
+  factor?: number | undefined;
+  /** Projection sizes, one a tail, instead of the factor's. */
+  sizes?: readonly number[] | undefined;
+  weight?: Initial;
+}
+
+export interface AdaptiveSoftmaxOptions extends ClusterOptions {
+  /** Default: true. */
+  headBias?: boolean;
+  /** Default: true. */
+  tailBias?: boolean;
+}
+
+/** A tail: words start … end − 1, through a projection of the given size. */
+export interface Tail {
+  readonly start: number;
+  readonly end: number;
+  readonly size: number;
+}
+
+/** Checks cutoffs and projection sizes and lays the tails out. */
+export function tailsOf(who: string, { width, vocabulary, cutoffs, factor = 4, sizes }: ClusterOptions): Tail[] {
+  const rising = cutoffs.every((cutoff, i) => Number.isInteger(cutoff) && cutoff > (cutoffs[i - 1] ?? 0));
+  if (cutoffs.length === 0 || !rising || cutoffs.at(-1)! >= vocabulary) {
+    reject({
+      who: `${who} / cutoffs`,
+      needed: `rising whole numbers from 1 to ${vocabulary - 1}, one below the vocabulary`,
+      got: `[${cutoffs}]`,
+      remedy: "sort them, leave repeats and the vocabulary size out, or find them with `layerwise cutoffs`",
+    });
+  }
+  if (sizes && (sizes.length !== cutoffs.length || sizes.some((size) => !Number.isInteger(size) || size < 1))) {
+    reject({
+      who: `${who} / projection sizes`,
+      needed: `${cutoffs.length} whole numbers from 1, one a tail`,
+      got: `[${sizes}]`,
+      remedy: "give one a cutoff, or none and a projection factor",
+    });
+  }
+  if (!(factor >= 1)) reject({ who: `${who} / projection factor`, needed: "a number from 1", got: `${factor}` });
+  return cutoffs.map((start, k) => {
+    const size = sizes?.[k] ?? Math.max(1, Math.floor(width / factor ** (k + 1)));
+    return { start, end: cutoffs[k + 1] ?? vocabulary, size };
+  });
+}
+
+/** The head knows the frequent words and one slot a tail; only rows whose target is in a tail go through that tail. */
+export class AdaptiveSoftmax implements WordDistribution {
+  readonly tails: readonly Tail[];
+  readonly rowInputs: readonly Tensor<"input">[];
+  readonly #name: string;
+  readonly #head: Linear;
+  readonly #layers: readonly { readonly projection: Linear; readonly output: Linear }[];
+
+  constructor(name: string, options: AdaptiveSoftmaxOptions) {
+    const { width, weight = xavierUniform, headBias = true, tailBias = true } = options;
+    this.#name = name;
+    this.tails = tailsOf(name, options);
+    const words = this.tails[0]!.start;
+    this.#head = new Linear(`${name}.head`, { in: width, out: words + this.tails.length, bias: headBias, weight });
+    this.#layers = this.tails.map(({ start, end, size }, k) => ({
+      projection: new Linear(`${name}.tails.${k}.projection`, { in: width, out: size, bias: tailBias, weight }),
+      output: new Linear(`${name}.tails.${k}.output`, { in: size, out: end - start, bias: tailBias, weight }),
+    }));
+    this.rowInputs = this.tails.map((_, k) => input(`${name}.tails.${k}.rows`, [`${name}_tail${k}`], "int"));
+  }
+
+  get parameters(): Parameter[] {
+    const tails = this.#layers.flatMap(({ projection, output }) => [...projection.parameters, ...output.parameters]);
+    return [...this.#head.parameters, ...tails];
+  }
+
+  rowsOf(targets: ArrayLike<number>, padding?: number): Record<string, Int32Array> {
+    const rows = Array.from(targets, (_, i) => i);
+    return Object.fromEntries(
+      this.tails.map(({ start, end }, k) => {
+        const inside = rows.filter((i) => targets[i]! >= start && targets[i]! < end && targets[i] !== padding);
+        return [this.rowInputs[k]!.attributes.name, Int32Array.from(inside)];
+      }),
+    );
+  }
+
+  losses(hidden: Tensor, targets: Tensor): LossPart[] {
+    return within(this.#name, () => {
+      const head = { values: crossEntropy(this.#head.apply(hidden), this.#headTargets(targets)) };
+      const tails = this.tails.map(({ start }, k) => {
+        const rows = this.rowInputs[k]!;
+        const logits = this.#tailLogits(gather(hidden, rows), k);
+        return { values: crossEntropy(logits, subtract(gather(targets, rows), start)), rows };
+      });
+      return [head, ...tails];
+    });
+  }
+
+  logProbabilities(hidden: Tensor): Tensor {
+    return within(this.#name, () => {
+      const words = this.tails[0]!.start;
+      const head = logSoftmax(this.#head.apply(hidden));
+      const tails = this.tails.map((_, k) => {
+        return add(logSoftmax(this.#tailLogits(hidden, k)), slice(head, 1, words + k, words + k + 1));
+      });
+      return concat([slice(head, 1, 0, words), ...tails], 1);
+    });
+  }
+
+  #tailLogits(hidden: Tensor, k: number): Tensor {
+    const { projection, output } = this.#layers[k]!;
+    return output.apply(projection.apply(hidden));
+  }
+
+  /** Targets in a tail become the tail's slot. */
+  #headTargets(targets: Tensor): Tensor {
+    const words = this.tails[0]!.start;
+    return this.tails.reduce<Tensor>((ids, { start }, k) => {
+      return select(greater(targets, start - 1), words + k, ids);
+    }, targets);
+  }
+}
+
+/** Words of each cluster have vectors of its projection size, brought to the model's width by one matrix a tail. */
+export class AdaptiveEmbedding {
+  readonly #tails: readonly Tail[];
+  readonly #head: Embedding;
+  readonly #layers: readonly { readonly words: Embedding; readonly projection: Parameter }[];
+
+  constructor(name: string, options: ClusterOptions) {
+    const { width, weight = normal(0.02) } = options;
+    this.#tails = tailsOf(name, options);
+    this.#head = new Embedding(`${name}.head`, { count: this.#tails[0]!.start, width, weight });
+    this.#layers = this.#tails.map(({ start, end, size }, k) => ({
+      words: new Embedding(`${name}.tails.${k}`, { count: end - start, width: size, weight }),
+      projection: newParameter(`${name}.tails.${k}.projection`, [width, size], normal(size ** -0.5)),
+    }));
+  }
+
+  get parameters(): Parameter[] {
+    const tails = this.#layers.flatMap(({ words, projection }) => [...words.parameters, projection]);
+    return [...this.#head.parameters, ...tails];
+  }
+
+  /** ids [N] → [N, C]. Every row goes through every tail, weighed 0 where it does not belong: the tails are narrow. */
+  apply(ids: Tensor): Tensor {
+    const first = this.#tails[0]!.start;
+    const head = ownRows(this.#head, ids, 0, first);
+    return this.#tails.reduce<Tensor>((total, { start, end }, k) => {
+      const { words, projection } = this.#layers[k]!;
+      return add(total, matmul(ownRows(words, ids, start, end), projection.tensor, { transposeB: true }));
+    }, head);
+  }
+}
+
+/** Vectors of ids in start … end − 1, and zeros for all others. */
+function ownRows(table: Embedding, ids: Tensor, start: number, end: number): Tensor {
+  const inside = and(greater(ids, start - 1), less(ids, end));
+  const local = minimum(maximum(subtract(ids, start), 0), end - start - 1);
+  return multiply(table.apply(local), expandDims(cast(inside, "float"), -1));
+}

@@ -1,0 +1,102 @@
+/** Optimal cutoffs: where to cut a vocabulary, sorted by falling frequency, so that an adaptive softmax costs least. */
+import { reject } from "../base/errors.ts";
+
+export interface Cutoffs {
+  /** The inner cutoffs: the exclusive end of each cluster but the last. */
+  readonly cutoffs: readonly number[];
+  /** Words in all. */
+  readonly vocabulary: number;
+  /** Σ over clusters of size × mass, in the unit of the weights. */
+  readonly cost: number;
+}
+
+/** Falling weights, and the mass of the first i of them at i. */
+function prefixMasses(weights: ArrayLike<number>): Float64Array {
+  const sorted = Float64Array.from(weights).sort().reverse();
+  const masses = new Float64Array(sorted.length + 1);
+  for (let i = 0; i < sorted.length; i++) masses[i + 1] = masses[i]! + sorted[i]!;
+  return masses;
+}
+
+/** One more cluster: best[j] = min over i < j of before[i] + (j − i)·mass(i … j), and the i that gives it. */
+class Layer {
+  readonly best: Float64Array;
+  readonly from: Int32Array;
+  readonly #before: Float64Array;
+  readonly #masses: Float64Array;
+
+  constructor(before: Float64Array, masses: Float64Array, clusters: number) {
+    this.#before = before;
+    this.#masses = masses;
+    this.best = new Float64Array(masses.length).fill(Number.POSITIVE_INFINITY);
+    this.from = new Int32Array(masses.length);
+    this.#solve(clusters, masses.length - 1, clusters - 1, masses.length - 2);
+  }
+
+  /**
+   * size × mass satisfies the quadrangle inequality, so the best start of the last cluster never falls as its end moves right:
+   * solve the middle end, then each half within the starts that are left. Of equal costs the last start wins.
+   */
+  #solve(low: number, high: number, first: number, last: number): void {
+    if (low > high) return;
+    const end = (low + high) >> 1;
+    let [cost, start] = [Number.POSITIVE_INFINITY, first];
+    for (let i = first; i <= Math.min(last, end - 1); i++) {
+      const candidate = this.#before[i]! + (end - i) * (this.#masses[end]! - this.#masses[i]!);
+      if (candidate <= cost) [cost, start] = [candidate, i];
+    }
+    this.best[end] = cost;
+    this.from[end] = start;
+    this.#solve(low, end - 1, first, start);
+    this.#solve(end + 1, high, start, last);
+  }
+}
+
+/** The cheapest way to cut words of the given counts or probabilities (any order) into clusters; exact, O(clusters · N log N). */
+export function optimalCutoffs(weights: ArrayLike<number>, clusters: number): Cutoffs {
+  const vocabulary = weights.length;
+  check(weights, clusters);
+  const masses = prefixMasses(weights);
+  const layers: Layer[] = [];
+  let before: Float64Array = masses.map((mass, end) => end * mass); // one cluster
+  for (let k = 2; k <= clusters; k++) {
+    const layer = new Layer(before, masses, k);
+    layers.push(layer);
+    before = layer.best;
+  }
+  const cutoffs: number[] = [];
+  for (const layer of layers.toReversed()) cutoffs.unshift(layer.from[cutoffs[0] ?? vocabulary]!);
+  return { cutoffs, vocabulary, cost: before[vocabulary]! };
+}
+
+function check(weights: ArrayLike<number>, clusters: number): void {
+  const bad = Array.from(weights).findIndex((weight) => !(weight >= 0 && weight < Number.POSITIVE_INFINITY));
+  if (bad >= 0) reject({ who: `counts, line ${bad + 1}`, needed: "a number from 0", got: `${weights[bad]}` }, 2);
+  if (Number.isInteger(clusters) && clusters >= 1 && clusters <= weights.length) return;
+  const needed = weights.length === 0 ? "at least one count" : `from 1 to ${weights.length}, the number of words`;
+  reject({ who: "clusters", needed, got: weights.length === 0 ? "none" : `${clusters}` }, 2);
+}
+
+/** Numbers, one a line; empty lines count for nothing. */
+export function parseCounts(text: string, source: string): Float64Array {
+  const counts: number[] = [];
+  text.split("\n").forEach((line, i) => {
+    const word = line.trim();
+    if (word === "") return;
+    const value = Number(word);
+    if (!(value >= 0 && value < Number.POSITIVE_INFINITY)) {
+      const remedy = "write one count or probability a line";
+      reject({ who: `${source}, line ${i + 1}`, needed: "a number from 0", got: JSON.stringify(word), remedy }, 2);
+    }
+    counts.push(value);
+  });
+  if (counts.length === 0) reject({ who: source, needed: "one count or probability a line", got: "none" }, 2);
+  return Float64Array.from(counts);
+}
+
+/** How often each id occurs among tokens. */
+export function countTokens(tokens: ArrayLike<number>, vocabulary: number): Float64Array {
+  const counts = new Float64Array(vocabulary);
+  for (let i = 0; i < tokens.length; i++) counts[tokens[i]!]!++;
+  return counts;
+}

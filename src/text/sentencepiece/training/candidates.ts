@@ -13,7 +13,9 @@ export class Candidates {
   readonly seeds: Seeds;
   /** Log probabilities; -Infinity for the dead. */
   readonly scores: Float64Array;
-  readonly #lattice: Lattice;
+  #lattice: Lattice;
+  /** How many candidates the lattice looks up, some of them dead. */
+  #lookedUp = 0;
   alive: number;
   /** The least score of the living. */
   least = 0;
@@ -21,16 +23,20 @@ export class Candidates {
   constructor(fragments: Fragments, seeds: Seeds) {
     this.fragments = fragments;
     this.seeds = seeds;
-    const trie = new SymbolTrie();
-    for (let id = 0; id < seeds.begins.length; id++) {
-      const begin = seeds.begins[id]!;
-      trie.add(fragments.symbols, begin, begin + seeds.lengths[id]!, id);
-    }
-    this.#lattice = new Lattice(trie);
     const total = Math.log(seeds.weights.reduce((sum, weight) => sum + weight, 0));
     this.scores = seeds.weights.map((weight) => Math.log(weight) - total);
     this.alive = this.scores.length;
+    this.#lattice = this.#latticeOfLiving();
     this.#settle();
+  }
+
+  #latticeOfLiving(): Lattice {
+    const { symbols } = this.fragments;
+    const { begins, lengths } = this.seeds;
+    const trie = new SymbolTrie();
+    for (const id of this.living()) trie.add(symbols, begins[id]!, begins[id]! + lengths[id]!, id);
+    this.#lookedUp = this.alive;
+    return new Lattice(trie);
   }
 
   textOf(id: number): string {
@@ -115,6 +121,7 @@ export class Candidates {
       if (score < this.least) this.least = score;
     }
     if (this.alive === 0) this.least = 0;
+    if (this.alive < this.#lookedUp / 2) this.#lattice = this.#latticeOfLiving();
   }
 }
 

@@ -70,18 +70,22 @@ export class PythonPeer {
   readonly #child: ChildProcess;
   readonly #lines: AsyncIterator<string>;
   readonly #reader: Interface;
+  #complaints = "";
 
   constructor(python: string, script: string, args: readonly string[]) {
     const path = fileURLToPath(new URL(`peers/${script}`, import.meta.url));
     this.#child = spawn(python, [path, ...args], { stdio: ["pipe", "pipe", "pipe"] });
     this.#reader = createInterface({ input: this.#child.stdout! });
     this.#lines = this.#reader[Symbol.asyncIterator]();
+    this.#child.stderr!.on("data", (text) => {
+      this.#complaints = (this.#complaints + text).slice(-2000);
+    });
   }
 
   /** The next line; fails when the peer has ended. */
   async line(): Promise<string> {
     const { value, done } = await this.#lines.next();
-    if (done) throw new Error("the peer ended early");
+    if (done) throw new Error(`the peer ended early: ${this.#complaints.trim().split("\n").at(-1)}`);
     return value;
   }
 

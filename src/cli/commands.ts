@@ -6,6 +6,7 @@ import { addDoctor } from "./commands/doctor.ts";
 import { addEval } from "./commands/eval.ts";
 import { addExport } from "./commands/export.ts";
 import { addGenerate } from "./commands/generate.ts";
+import { addPlan } from "./commands/plan.ts";
 import { addRuns } from "./commands/runs.ts";
 import { addTokenizer } from "./commands/tokenizer.ts";
 import { addResume, addTrain } from "./commands/train.ts";
@@ -17,6 +18,7 @@ export const commands: readonly ((program: Command) => void)[] = [
   addGenerate,
   addExport,
   addRuns,
+  addPlan,
   addCertify,
   addData,
   addTokenizer,

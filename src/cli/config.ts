@@ -29,9 +29,9 @@ const real = (value: number, help: string, least = 0, below = Infinity): Field<n
 const text = (value: string, help: string): Field<string> => ({ value, help, check: isText });
 const flag = (help: string): Field<boolean> => ({ value: false, help, check: isFlag });
 
-/** A setting that may be left open (null). */
-function open<T>(field: Field<T>): Field<T | null> {
-  return { ...field, value: null, check: (value) => (value === null ? undefined : field.check(value)) };
+/** A setting that may be left open (null), and is unless a value is given. */
+function open<T>(field: Field<T>, value: T | null = null): Field<T | null> {
+  return { ...field, value, check: (each) => (each === null ? undefined : field.check(each)) };
 }
 
 function choice<T extends string>(choices: readonly T[], value: T, help: string): Field<T> {
@@ -77,7 +77,7 @@ export const fields = {
   floor: real(0.1, "part of the highest rate that is left at the end (cosine, linear)", 0, 1.000001),
   weightDecay: real(0.05, "decay of matrices; biases and norms have none"),
   momentum: real(0.9, "momentum of sgd", 0, 1),
-  clipNorm: open(real(1, "longest gradient; longer ones are scaled down; null: no limit")),
+  clipNorm: open(real(1, "longest gradient; longer ones are scaled down; none: no limit"), 1),
   clipValue: open(real(1, "largest number in a gradient; open: no limit")),
   seed: whole(1, "seed of weights, data order and dropout", 0),
 

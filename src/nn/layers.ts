@@ -80,6 +80,7 @@ export class LayerNorm {
 
 /** Width of one head. */
 export function headWidth(who: string, width: number, heads: number): number {
+  if (!Number.isInteger(heads) || heads < 1) reject({ who, needed: "a whole number of heads from 1", got: `${heads}` });
   if (width % heads === 0) return width / heads;
   return reject({
     who,

@@ -19,6 +19,7 @@ export class Training implements Mode {
   }
 
   dropout(x: Tensor, rate: number): Tensor {
+    if (!(rate >= 0 && rate < 1)) reject({ who: "dropout", needed: "a rate from 0 to below 1", got: `${rate}` });
     if (rate === 0) return x;
     return multiply(x, this.#noise.draw({ kind: "mask", keep: 1 - rate }, x.shape));
   }

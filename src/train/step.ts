@@ -218,7 +218,7 @@ export class TrainingStep {
 
   /** Loss and gradients of a batch, without an update. */
   async differentiate(batch: Batch): Promise<number> {
-    for (const name of Object.keys(this.#options.inputs)) this.#feeds[name]!.set(batch[name]!);
+    for (const name of Object.keys(this.#options.inputs)) this.#fill(name, batch[name]);
     this.#drawNoise();
     const { kernels } = this.#arena;
     for (const [parameter, slot] of this.#slots) {
@@ -229,6 +229,18 @@ export class TrainingStep {
     if (clipValue !== undefined) for (const { whole } of this.#groups) kernels.clipByValue(whole.gradient, clipValue);
     for (const output of this.#plan.rowOutputs) this.#addRows(output);
     return results.loss!.data[0]!;
+  }
+
+  #fill(name: string, values: ArrayLike<number> | undefined): void {
+    const target = this.#feeds[name]!;
+    if (values?.length !== target.length) {
+      reject({
+        who: `batch / ${name}`,
+        needed: `${target.length} numbers`,
+        got: values ? `${values.length}` : "nothing",
+      });
+    }
+    target.set(values);
   }
 
   #addRows({ parameter, ids, rows, sign }: RowOutput): void {

@@ -1,0 +1,38 @@
+import { execFileSync, spawnSync } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, describe, expect, it } from "vitest";
+
+const folder = mkdtempSync(join(tmpdir(), "layerwise-plan-"));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+const node = ["--import", "tsx", "src/cli/main.ts", "plan"];
+const plan = (...args: string[]) => execFileSync(process.execPath, [...node, ...args], { encoding: "utf8" });
+
+describe("layerwise plan", () => {
+  it("prints the picture, the array, the parameters and the FLOPs", () => {
+    const text = plan("--unique", "3", "--depth", "6", "--share", "cycle");
+    expect(text).toContain("layer 2   · · ■ · · ■\n");
+    expect(text).toMatch(/plan +0,1,2,0,1,2\n/);
+    expect(text).toMatch(/parameters +9.46 M \(unshared: 18.91 M\)/);
+  });
+
+  it("gives JSON, a plan by hand, and an SVG", () => {
+    const file = join(folder, "plan.svg");
+    const found = JSON.parse(plan("--plan", "0,1,1", "--width", "16", "--heads", "2", "--json", "--svg", file));
+    expect(Object.keys(found)).toEqual(["plan", "unique", "depth", "parameters", "flopsPerToken"]);
+    expect(found).toMatchObject({ plan: [0, 1, 1], unique: 2, depth: 3, parameters: 2 * 3280 });
+    // Products alone: 3 layers of 24·C² and 4·T·C for the scores.
+    expect(found.flopsPerToken).toBeGreaterThan(3 * (24 * 256 + 4 * 100 * 16));
+    expect(readFileSync(file, "utf8")).toContain("<svg");
+  });
+
+  it("answers mistakes with exit code 2 and a way out", () => {
+    const { status, stderr } = spawnSync(process.execPath, [...node, "--unique", "4", "--depth", "3"]);
+    expect([status, String(stderr)]).toEqual([
+      2,
+      "layerwise: plan: expected 1 ≤ unique ≤ depth, both whole, got unique 4, depth 3; lower unique or raise depth\n",
+    ]);
+  });
+});

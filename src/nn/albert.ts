@@ -1,0 +1,206 @@
+/** ALBERT's parts: factorised embeddings and the post-norm layer, which can also run for some of the rows only. */
+import {
+  add,
+  concat,
+  type Dim,
+  flattenRows,
+  gather,
+  matmul,
+  reshape,
+  slice,
+  softmax,
+  split,
+  type Tensor,
+  transpose,
+  within,
+} from "../graph/index.ts";
+import type { Block, Context } from "./block.ts";
+import { type Activation, activations } from "./feedforward.ts";
+import { Embedding, headWidth, LayerNorm, Linear } from "./layers.ts";
+import type { Mode } from "./mode.ts";
+import { normal, type Parameter } from "./parameter.ts";
+
+/** BERT's deviation for all matrices. */
+export const ALBERT_DEVIATION = 0.02;
+
+export interface AlbertEmbeddingOptions {
+  vocabulary: number;
+  /** Width E of the tables; a linear map widens it to the hidden state. */
+  embedding: number;
+  width: number;
+  /** Longest text. */
+  length: number;
+  types: number;
+  epsilon: number;
+  dropout: number;
+}
+
+/** word + type + position at width E, norm, then one linear map to width C. */
+export class AlbertEmbeddings {
+  readonly words: Embedding;
+  readonly #positions: Embedding;
+  readonly #types: Embedding;
+  readonly #norm: LayerNorm;
+  readonly #mapping: Linear;
+  readonly #dropout: number;
+
+  constructor(options: AlbertEmbeddingOptions) {
+    const { vocabulary, embedding, width, length, types, epsilon, dropout } = options;
+    const weight = normal(ALBERT_DEVIATION);
+    this.words = new Embedding("embeddings.word_embeddings", { count: vocabulary, width: embedding });
+    this.#positions = new Embedding("embeddings.position_embeddings", { count: length, width: embedding });
+    this.#types = new Embedding("embeddings.token_type_embeddings", { count: types, width: embedding });
+    this.#norm = new LayerNorm("embeddings.LayerNorm", { width: embedding, epsilon });
+    this.#mapping = new Linear("encoder.embedding_hidden_mapping_in", { in: embedding, out: width, weight });
+    this.#dropout = dropout;
+  }
+
+  get parameters(): Parameter[] {
+    const layers = [this.words, this.#positions, this.#types, this.#norm, this.#mapping];
+    return layers.flatMap((layer) => layer.parameters);
+  }
+
+  /** ids and types [B, T] → rows [B·T, C] */
+  apply(ids: Tensor, types: Tensor, mode: Mode): Tensor {
+    return within("embeddings", () => {
+      const positions = slice(this.#positions.weight.tensor, 0, 0, ids.shape[1]!);
+      const embedded = add(add(this.words.apply(ids), this.#types.apply(types)), positions);
+      return this.#mapping.apply(mode.dropout(this.#norm.apply(flattenRows(embedded)), this.#dropout));
+    });
+  }
+}
+
+export interface AlbertLayerOptions {
+  width: number;
+  heads: number;
+  hidden: number;
+  activation: Activation;
+  epsilon: number;
+  dropout: number;
+  attentionDropout: number;
+}
+
+/** A block that can run for some rows of a batch, looking at keys and values of all of them. */
+export interface RowwiseBlock extends Block {
+  /** x [K, C] → keys and values [K, 2·C] */
+  keyValues(x: Tensor): Tensor;
+  /** x [R, C] → [R, C]; `mix` turns queries [R, C] into mixed values [R, C]. */
+  applyRows(x: Tensor, mix: (queries: Tensor) => Tensor, mode: Mode): Tensor;
+}
+
+/** a = norm(x + attention x), then norm(a + feed-forward a). */
+export class AlbertLayer implements RowwiseBlock {
+  readonly #name: string;
+  readonly #options: AlbertLayerOptions;
+  readonly #headWidth: number;
+  readonly #projections: readonly [Linear, Linear, Linear];
+  /** Query, key and value maps as one, so that a depth makes one product of them: [3·C, C] and [3·C]. */
+  readonly #joined: { readonly weight: Tensor; readonly bias: Tensor };
+  readonly #dense: Linear;
+  readonly #norm1: LayerNorm;
+  readonly #up: Linear;
+  readonly #down: Linear;
+  readonly #norm2: LayerNorm;
+
+  constructor(name: string, options: AlbertLayerOptions) {
+    const { width, heads, hidden, epsilon } = options;
+    const linear = (part: string, from: number, to: number) =>
+      new Linear(`${name}.${part}`, { in: from, out: to, weight: normal(ALBERT_DEVIATION) });
+    this.#name = name;
+    this.#options = options;
+    this.#headWidth = headWidth(name, width, heads);
+    this.#projections = [
+      linear("attention.query", width, width),
+      linear("attention.key", width, width),
+      linear("attention.value", width, width),
+    ];
+    this.#joined = joined(this.#projections);
+    this.#dense = linear("attention.dense", width, width);
+    this.#norm1 = new LayerNorm(`${name}.attention.LayerNorm`, { width, epsilon });
+    this.#up = linear("ffn", width, hidden);
+    this.#down = linear("ffn_output", hidden, width);
+    this.#norm2 = new LayerNorm(`${name}.full_layer_layer_norm`, { width, epsilon });
+  }
+
+  get parameters(): Parameter[] {
+    const layers = [...this.#projections, this.#dense, this.#norm1, this.#up, this.#down, this.#norm2];
+    return layers.flatMap((layer) => layer.parameters);
+  }
+
+  apply(x: Tensor, { rows, mode, mask }: Context): Tensor {
+    const { width } = this.#options;
+    const { batch, length } = rows;
+    return within(this.#name, () => {
+      const all = add(matmul(x, this.#joined.weight, { transposeB: true }), this.#joined.bias); // [N, 3·C]
+      const fold = (each: Tensor) => reshape(each, [batch, length, width]);
+      const [q, k, v] = split(all, 1, [width, width, width]).map(fold) as [Tensor, Tensor, Tensor];
+      const mixed = this.#attend(q, k, v, mode, mask);
+      return this.#finish(x, reshape(mixed, [x.shape[0]!, width]), mode);
+    });
+  }
+
+  keyValues(x: Tensor): Tensor {
+    const { width } = this.#options;
+    const weight = slice(this.#joined.weight, 0, width, 3 * width);
+    return add(matmul(x, weight, { transposeB: true }), slice(this.#joined.bias, 0, width, 3 * width));
+  }
+
+  applyRows(x: Tensor, mix: (queries: Tensor) => Tensor, mode: Mode): Tensor {
+    return within(this.#name, () => this.#finish(x, mix(this.#projections[0].apply(x)), mode));
+  }
+
+  /** Queries [B, R, C] over keys and values [B, T, C] → [B, R, C]; `mask` is added to the scores [B, H, R, T]. */
+  #attend(q: Tensor, k: Tensor, v: Tensor, mode: Mode, mask?: Tensor): Tensor {
+    const { heads } = this.#options;
+    const scores = headScores(byHeads(q, heads), byHeads(k, heads), this.#headWidth, mask);
+    const weights = mode.dropout(softmax(scores), this.#options.attentionDropout);
+    return fromHeads(matmul(weights, byHeads(v, heads)));
+  }
+
+  #finish(x: Tensor, mixed: Tensor, mode: Mode): Tensor {
+    const { activation, dropout } = this.#options;
+    const a = this.#norm1.apply(add(mode.dropout(this.#dense.apply(mixed), dropout), x));
+    const fed = this.#down.apply(activations[activation](this.#up.apply(a)));
+    return this.#norm2.apply(add(mode.dropout(fed, dropout), a));
+  }
+}
+
+function joined(layers: readonly Linear[]): { weight: Tensor; bias: Tensor } {
+  return {
+    weight: concat(
+      layers.map(({ weight }) => weight.tensor),
+      0,
+    ),
+    bias: concat(
+      layers.map(({ bias }) => bias!.tensor),
+      0,
+    ),
+  };
+}
+
+/** [B, S, C] → [B, H, S, D] */
+export function byHeads(x: Tensor, heads: number): Tensor {
+  const [batch, length, width] = x.shape as [Dim, Dim, number];
+  return transpose(reshape(x, [batch, length, heads, width / heads]), [0, 2, 1, 3]);
+}
+
+/** [B, H, S, D] → [B, S, C] */
+export function fromHeads(x: Tensor): Tensor {
+  const [batch, heads, length, width] = x.shape as [Dim, number, Dim, number];
+  return reshape(transpose(x, [0, 2, 1, 3]), [batch, length, heads * width]);
+}
+
+/** q · kᵀ / √D + mask: [B, H, R, T] */
+export function headScores(q: Tensor, k: Tensor, headWidth: number, mask?: Tensor): Tensor {
+  const scores = matmul(q, k, { transposeB: true, scale: headWidth ** -0.5 });
+  return mask ? add(scores, mask) : scores;
+}
+
+/** The first token's row of every text: rows [B·T, C] → [B, C]. */
+export function firstRows(rows: Tensor, batch: Dim, length: Dim): Tensor {
+  const width = rows.shape[1]!;
+  return reshape(slice(reshape(rows, [batch, length, width]), 1, 0, 1), [batch, width]);
+}
+
+/** Rows of the flattened batch, by index: [N, C], [I…] → [I…, C]. */
+export const rowsAt = (rows: Tensor, ids: Tensor) => gather(rows, ids);

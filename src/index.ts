@@ -2,12 +2,28 @@
 export { UserError } from "./base/errors.ts";
 export { RandomStream, type StreamState } from "./base/random.ts";
 export { exportConfig, exportOnnx, exportSafetensors } from "./cli/export.ts";
+export { compat as haltingCompat, type HaltingOptions, type HaltingPolicy, halting } from "./depth/halting.ts";
 export { cycle, cycleReverse, type Plan, type Sharing, sequence } from "./depth/plan.ts";
 export type { Engine, Feed, Feeds, Program, ProgramSource } from "./engine/engine.ts";
 export { type Device, defaultThreads, type OrtOptions, ortEngine, presentDevices } from "./engine/ort.ts";
 export { referenceEngine } from "./engine/reference.ts";
 export { int32Of, readSafetensors, type StoredTensor, writeSafetensors } from "./format/safetensors.ts";
 export * as graph from "./graph/index.ts";
+export { type Albert, type AlbertInputs, type AlbertOptions, albert, type Encoded } from "./model/albert.ts";
+export {
+  type AlbertObjective,
+  albertObjective,
+  classificationHead,
+  type Head,
+  maskedLanguageHead,
+  multipleChoiceHead,
+  questionAnsweringHead,
+  sentenceOrderHead,
+  type Tensors,
+  textInputs,
+  tokenClassificationHead,
+} from "./model/albert-heads.ts";
+export { albertOptionsFrom, huggingFaceConfig, loadAlbert, ownName, saveAlbert } from "./model/albert-weights.ts";
 export { type GenerationOptions, generate } from "./model/generation.ts";
 export { type LanguageModel, type LanguageModelOptions, languageModel } from "./model/language.ts";
 export { type ModelReport, reportOn } from "./model/report.ts";
@@ -16,6 +32,7 @@ export { initialise } from "./nn/index.ts";
 export { lower as toOnnx } from "./onnx/lower.ts";
 export { type Batch as TokenBatch, type BatchSource, contextBatches, streamBatches } from "./text/batches.ts";
 export { type Corpus, openCorpus, type Split } from "./text/corpus.ts";
+export { type Cutoffs, countTokens, optimalCutoffs, parseCounts } from "./text/cutoffs.ts";
 export { loadTokenizer, type Tokenizer } from "./text/tokenizer.ts";
 export { type OpenTokenizer, openTokenizer } from "./text/tokenizerfile.ts";
 export { openBatches } from "./text/tokens.ts";

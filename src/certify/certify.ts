@@ -1,6 +1,8 @@
 /** Golden cases → verdicts: finds the system of a case, runs it, and reports the worst error. */
 import { messageOf } from "../base/errors.ts";
 import type { Engine } from "../index.ts";
+import * as adaptiveDepth from "./adaptive-depth.ts";
+import * as adaptiveSoftmax from "./adaptive-softmax.ts";
 import type { Finding, GoldenCase } from "./case.ts";
 import * as languageModel from "./language-model.ts";
 import * as optimisers from "./optimisers.ts";
@@ -15,6 +17,8 @@ interface System {
 
 const systems: Readonly<Record<string, System>> = {
   optimisers,
+  "adaptive-softmax": adaptiveSoftmax,
+  "adaptive-depth": adaptiveDepth,
   "language-model": languageModel,
   "parameter-sharing": parameterSharing,
 };

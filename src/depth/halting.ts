@@ -1,0 +1,255 @@
+/** Halting: every token passes through the plan until its halting probabilities add up, then stays as it is. */
+import { reject } from "../base/errors.ts";
+import {
+  add,
+  and,
+  cast,
+  divide,
+  exp,
+  full,
+  greater,
+  less,
+  matmul,
+  mean,
+  multiply,
+  negate,
+  not,
+  reshape,
+  select,
+  slice,
+  subtract,
+  sum,
+  type Tensor,
+  within,
+} from "../graph/index.ts";
+import { type Block, type Context, Embedding, newParameter, normal, type Parameter } from "../nn/index.ts";
+import { checkPlan } from "./fixed.ts";
+import type { Plan } from "./plan.ts";
+import type { Deepened, DepthPolicy } from "./policy.ts";
+
+export interface HaltingOptions {
+  /** Width C of the hidden state. */
+  width: number;
+  /** A token halts when its probabilities exceed 1 − epsilon. */
+  epsilon?: number;
+  /** `blend`: the state moves towards each block output by its probability. `weightedSum`: Graves' mean of the block outputs. */
+  accumulate?: "blend" | "weightedSum";
+  /** With `weightedSum`: a halted token's state stays (`frozen`), or goes on being transformed for the others to look at (`running`). */
+  halted?: "frozen" | "running";
+  /** A token that still runs at the last depth halts there with what is left of its probability. Off: that is lost. */
+  haltAtCap?: boolean;
+  /** First bias of the halting unit: 0 starts at probability ½, −3 at 0.05. */
+  biasInitial?: number;
+  /** Adds a learned vector to the state before each depth. */
+  stepEmbedding?: boolean;
+  /** Factor τ of the penalty on depths plus remainders; 0 for none. */
+  ponder?: number;
+  /** The penalty's mean over real tokens, or their sum a text (averaged over texts), which grows with the length. */
+  ponderReduce?: "mean" | "sum";
+  /** Whether padding runs: it never helps, but the original's torch port does so. */
+  pads?: "skip" | "run";
+  /** Prefix of the names of the policy's own parameters. */
+  name?: string;
+}
+
+/** What the original did where the defaults differ: spread over a model's options. */
+export const compat = { haltAtCap: false, biasInitial: 0, ponderReduce: "sum" } as const;
+
+const defaults = {
+  epsilon: 0.01,
+  accumulate: "blend",
+  halted: "frozen",
+  haltAtCap: true,
+  biasInitial: 0,
+  stepEmbedding: false,
+  ponder: 0,
+  ponderReduce: "mean",
+  pads: "skip",
+  name: "halting",
+} as const;
+
+/** A context that may tell padding apart: `real` is bool [B·T], true for tokens that count. */
+export interface HaltingContext extends Context {
+  readonly real?: Tensor | undefined;
+}
+
+/** The counters of every token, [N, 1] each. */
+export interface Counters {
+  /** Probability so far; exactly 1 once halted. */
+  readonly halting: Tensor;
+  /** What was left at the halting step. */
+  readonly remainders: Tensor;
+  /** Depths the token ran through. */
+  readonly updates: Tensor;
+}
+
+/** One depth for every token: how much of the block output it takes, and its counters afterwards. */
+export interface Turn extends Counters {
+  readonly probability: Tensor;
+  /** Weight of the block output: probability, remainder at the halting step, 0 once halted. */
+  readonly weight: Tensor;
+  readonly running: Tensor;
+}
+
+/** State and sum of the outputs, [N, C] each; with `blend` only the state counts. */
+export interface Accumulated {
+  readonly state: Tensor;
+  readonly total: Tensor;
+}
+
+/** The halting policy, with its parts open to programs that run depth by depth. */
+export interface HaltingPolicy extends DepthPolicy {
+  readonly blocks: readonly Block[];
+  readonly plan: Plan;
+  readonly options: Required<HaltingOptions>;
+  /** What the block at a depth reads: the state, plus the step's vector where there is one. */
+  entering(state: Tensor, depth: number): Tensor;
+  /** The decision after a block output y [N, C]; `forced` halts whoever still runs. */
+  turn(y: Tensor, before: Counters, forced: boolean | Tensor): Turn;
+  /** State and sum after a block output. */
+  accumulate(y: Tensor, before: Accumulated, turn: Turn): Accumulated;
+  apply(x: Tensor, context: HaltingContext): Deepened;
+}
+
+export function halting(blocks: readonly Block[], plan: Plan, given: HaltingOptions): HaltingPolicy {
+  checkPlan(plan, blocks.length);
+  const options = { ...defaults, ...given };
+  if (!(options.epsilon > 0 && options.epsilon < 1)) {
+    reject({ who: "halting", needed: "an epsilon between 0 and 1", got: `${options.epsilon}` });
+  }
+  return new Halting(blocks, plan, options);
+}
+
+class Halting implements HaltingPolicy {
+  readonly blocks: readonly Block[];
+  readonly plan: Plan;
+  readonly options: Required<HaltingOptions>;
+  readonly #unit: HaltingUnit;
+  readonly #steps: Embedding | undefined;
+
+  constructor(blocks: readonly Block[], plan: Plan, options: Required<HaltingOptions>) {
+    const { name, width, biasInitial, stepEmbedding } = options;
+    this.blocks = blocks;
+    this.plan = plan;
+    this.options = options;
+    this.#unit = new HaltingUnit(name, width, biasInitial);
+    this.#steps = stepEmbedding ? new Embedding(`${name}.steps`, { count: plan.length, width }) : undefined;
+  }
+
+  get parameters(): Parameter[] {
+    const layers = [...this.blocks, this.#unit, ...(this.#steps ? [this.#steps] : [])];
+    return layers.flatMap((layer) => [...layer.parameters]);
+  }
+
+  get depth(): number {
+    return this.plan.length;
+  }
+
+  entering(state: Tensor, depth: number): Tensor {
+    return this.#steps ? add(state, slice(this.#steps.weight.tensor, 0, depth, depth + 1)) : state;
+  }
+
+  turn(y: Tensor, { halting, remainders, updates }: Counters, forced: boolean | Tensor): Turn {
+    const probability = this.#unit.apply(y);
+    const running = less(halting, 1);
+    const stays = not(greater(add(halting, probability), 1 - this.options.epsilon));
+    const continues = stopping(and(running, stays), forced);
+    const halts = continues ? and(running, not(continues)) : running;
+    const left = subtract(1, halting);
+    const step = continues ? select(continues, probability, 0) : full(0, halting.shape);
+    return {
+      probability,
+      running,
+      weight: select(halts, left, step),
+      // A constant 1, not the sum: what was added up must not come out as 0.99999994.
+      halting: select(halts, 1, add(halting, step)),
+      remainders: select(halts, left, remainders),
+      updates: add(updates, cast(running, "float")),
+    };
+  }
+
+  accumulate(y: Tensor, { state, total }: Accumulated, { weight, running }: Turn): Accumulated {
+    const { accumulate, halted } = this.options;
+    const share = multiply(weight, y);
+    if (accumulate === "blend") return { state: add(share, multiply(subtract(1, weight), state)), total };
+    return { state: halted === "frozen" ? select(running, y, state) : y, total: add(total, share) };
+  }
+
+  apply(x: Tensor, context: HaltingContext): Deepened {
+    const { haltAtCap, pads, accumulate } = this.options;
+    const real = context.real && reshape(context.real, [x.shape[0]!, 1]);
+    const zero = full(0, [x.shape[0]!, 1]);
+    const start = real && pads === "skip" ? cast(not(real), "float") : zero;
+    let counters: Counters = { halting: start, remainders: zero, updates: zero };
+    let sums: Accumulated = { state: x, total: full(0, x.shape) };
+    const probes: Record<string, Tensor> = {};
+    this.plan.forEach((i, depth) => {
+      within(`depth ${depth}`, () => {
+        const y = this.blocks[i]!.apply(this.entering(sums.state, depth), context);
+        const turn = this.turn(y, counters, haltAtCap && depth === this.depth - 1);
+        sums = this.accumulate(y, sums, turn);
+        counters = turn;
+        record(probes, `step${depth + 1}`, { ...tokens(turn), block: y, state: sums.state });
+      });
+    });
+    record(probes, "", masked(counters, real));
+    const hidden = accumulate === "blend" ? sums.state : sums.total;
+    return { hidden, penalty: this.#penalty(counters, real, context), probes };
+  }
+
+  /** τ · the mean over real tokens of N + R, or · the mean over texts of its sum. N is a count and has no gradient. */
+  #penalty(counters: Counters, real: Tensor | undefined, { rows }: Context): Tensor {
+    const { ponder, ponderReduce } = this.options;
+    const each = add(counters.updates, counters.remainders);
+    if (ponderReduce === "mean" && !real) return multiply(mean(each), ponder);
+    const all = sum(real ? multiply(each, cast(real, "float")) : each);
+    if (ponderReduce === "mean") return multiply(divide(all, sum(cast(real!, "float"))), ponder);
+    if (typeof rows.batch === "number") return multiply(all, ponder / rows.batch);
+    return reject({ who: "halting", needed: "a known batch for a penalty by sum", got: rows.batch });
+  }
+}
+
+/** C → 1, with a bias that starts where it is told. */
+class HaltingUnit {
+  readonly parameters: readonly [weight: Parameter, bias: Parameter];
+
+  constructor(name: string, width: number, bias: number) {
+    const weight = newParameter(`${name}.unit.weight`, [1, width], normal(0.02));
+    this.parameters = [weight, newParameter(`${name}.unit.bias`, [1], () => Float32Array.of(bias))];
+  }
+
+  /** y [N, C] → probabilities [N, 1] */
+  apply(y: Tensor): Tensor {
+    const [weight, bias] = this.parameters;
+    const logit = add(matmul(y, weight.tensor, { transposeB: true }), bias.tensor);
+    // 1 / (1 + e^−x): the runtime's sigmoid is off by up to 1e-7, which the gradient of this one bias adds up.
+    return divide(1, add(exp(negate(logit)), 1));
+  }
+}
+
+/** Who goes on, when those in `forced` may not; undefined when nobody may. */
+function stopping(continues: Tensor, forced: boolean | Tensor): Tensor | undefined {
+  if (forced === true) return undefined;
+  return forced === false ? continues : and(continues, not(forced));
+}
+
+function masked({ halting, remainders, updates }: Counters, real: Tensor | undefined): Record<string, Tensor> {
+  const only = (x: Tensor) => (real ? multiply(x, cast(real, "float")) : x);
+  return {
+    halting: flat(halting),
+    remainders: flat(only(remainders)),
+    updates: flat(only(updates)),
+    ran: flat(updates),
+  };
+}
+
+function tokens({ probability, weight, halting, remainders, updates }: Turn): Record<string, Tensor> {
+  const columns = { p: probability, u: weight, halting, remainders, updates };
+  return Object.fromEntries(Object.entries(columns).map(([name, x]) => [name, flat(x)]));
+}
+
+const flat = (x: Tensor) => reshape(x, [x.shape[0]!]);
+
+function record(probes: Record<string, Tensor>, prefix: string, found: Readonly<Record<string, Tensor>>): void {
+  for (const [name, tensor] of Object.entries(found)) probes[prefix ? `${prefix}.${name}` : name] = tensor;
+}

@@ -1,0 +1,101 @@
+/** What every depth policy must do, as one suite: own its parameters, keep shapes, use all it owns, and keep texts apart. */
+import { describe, expect, it } from "vitest";
+import { runOnce } from "../engine/engine.contract.ts";
+import { referenceEngine } from "../engine/reference.ts";
+import { add, gradients, input, is, mean, multiply, type Tensor, topological } from "../graph/index.ts";
+import { inference, initialise, Training } from "../nn/index.ts";
+import type { Deepened, DepthPolicy } from "./policy.ts";
+
+const [BATCH, LENGTH] = [2, 3];
+
+/** A policy over blocks of the given width. */
+export type OpenPolicy = (width: number) => DepthPolicy;
+
+/** The state squared, in the mean, and the penalty: something that all parameters should move. */
+function lossOf({ hidden, penalty }: Deepened): Tensor {
+  const loss = mean(multiply(hidden, hidden));
+  return penalty ? add(loss, penalty) : loss;
+}
+
+const states = (width: number) => input("x", [BATCH * LENGTH, width]);
+const rows = { batch: BATCH, length: LENGTH };
+const numbers = (count: number, seed = 1) => Float32Array.from({ length: count }, (_, i) => Math.sin(seed + 1.7 * i));
+
+/** Runs outputs of a policy on x with its first weights; noise, where a policy insists on it, is 1. */
+async function evaluate(policy: DepthPolicy, outputs: Record<string, Tensor>, x: Float32Array) {
+  const weights = [...initialise(policy.parameters, 3)].map(([{ attributes }, data]) => [attributes.name, data]);
+  const leaves = topological(Object.values(outputs));
+  const needed = new Set(
+    leaves.flatMap((leaf) => (is(leaf, "parameter") || is(leaf, "input") ? leaf.attributes.name : [])),
+  );
+  const feeds = Object.fromEntries([...weights, ["x", x]].filter(([name]) => needed.has(name as string)));
+  return runOnce(referenceEngine({ precision: "double" }), outputs, feeds);
+}
+
+export function depthContract(name: string, open: OpenPolicy, width = 8): void {
+  describe(`${name} keeps the depth policy's contract`, () => {
+    it("owns distinct parameters, by node and by name", () => {
+      const { parameters } = open(width);
+      expect(new Set(parameters.map(({ tensor }) => tensor)).size).toBe(parameters.length);
+      expect(new Set(parameters.map(({ name }) => name)).size).toBe(parameters.length);
+    });
+
+    it("says how many blocks run at most", () => {
+      const { depth } = open(width);
+      expect(Number.isInteger(depth)).toBe(true);
+      expect(depth).toBeGreaterThanOrEqual(1);
+    });
+
+    it.each([
+      ["known", { batch: BATCH, length: LENGTH }, BATCH * LENGTH],
+      ["named", { batch: "B", length: "T" }, "B*T"],
+    ])("keeps the shape of its rows, at %s sizes", (_, sizes, count) => {
+      const { hidden, penalty } = open(width).apply(input("x", [count, width]), { rows: sizes, mode: inference });
+      expect([hidden.shape, hidden.dtype]).toEqual([[count, width], "float"]);
+      if (penalty) expect([penalty.shape, penalty.dtype]).toEqual([[], "float"]);
+    });
+
+    it("takes no random numbers but from its mode", () => {
+      const { hidden, probes } = open(width).apply(states(width), { rows, mode: inference });
+      const inputs = topological([hidden, ...Object.values(probes)]).filter((node) => is(node, "input"));
+      expect(inputs.map(({ attributes }) => attributes)).toEqual([expect.objectContaining({ name: "x" })]);
+    });
+
+    it("uses every parameter it owns, and no other", () => {
+      const policy = open(width);
+      const used = topological([lossOf(policy.apply(states(width), { rows, mode: new Training() }))]);
+      const found = new Set(used.filter((node) => is(node, "parameter")));
+      expect(found).toEqual(new Set(policy.parameters.map(({ tensor }) => tensor)));
+    });
+
+    it("is the same weights when it is applied again", async () => {
+      const policy = open(width);
+      const [a, b] = [0, 1].map(() => policy.apply(states(width), { rows, mode: inference }).hidden);
+      const found = await evaluate(policy, { a: a! }, numbers(BATCH * LENGTH * width));
+      const again = await evaluate(policy, { b: b! }, numbers(BATCH * LENGTH * width));
+      expect(again.b!.data).toEqual(found.a!.data);
+    });
+
+    it("gives finite states and slopes", async () => {
+      const policy = open(width);
+      const loss = lossOf(policy.apply(states(width), { rows, mode: inference }));
+      const wanted = policy.parameters.map(({ tensor }) => tensor);
+      const outputs = Object.fromEntries(gradients(loss, wanted).map((slope, i) => [`slope ${i}`, slope]));
+      const found = await evaluate(policy, outputs, numbers(BATCH * LENGTH * width));
+      for (const { data } of Object.values(found)) expect(data.every(Number.isFinite)).toBe(true);
+      const moved = Object.values(found).filter(({ data }) => data.some((value) => value !== 0));
+      expect(moved.length).toBeGreaterThan(0);
+    });
+
+    it("keeps the texts of a batch apart", async () => {
+      const policy = open(width);
+      const { hidden } = policy.apply(states(width), { rows, mode: inference });
+      const text = LENGTH * width;
+      const x = numbers(BATCH * text);
+      const other = Float32Array.from(x, (value, i) => (i < text ? value : -2 * value));
+      const [a, b] = [await evaluate(policy, { hidden }, x), await evaluate(policy, { hidden }, other)];
+      expect(b.hidden!.data.slice(0, text)).toEqual(a.hidden!.data.slice(0, text));
+      expect(b.hidden!.data.slice(text)).not.toEqual(a.hidden!.data.slice(text));
+    });
+  });
+}

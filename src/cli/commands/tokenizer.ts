@@ -104,7 +104,12 @@ function addEncode(tokenizer: Command): void {
     .description("Print one line of ids for each line of text.")
     .argument("[files...]", "text files (default: standard input)")
     .option("--pieces", "print pieces instead of ids")
-    .addOption(new Option("--release <version>", "whose way with ties to follow").choices(["0.2.2", "0.2.0"]))
+    .addOption(
+      new Option("--release <version>", "SentencePiece release to follow in ties (default: 0.2.2)").choices([
+        "0.2.2",
+        "0.2.0",
+      ]),
+    )
     .addHelpText("after", examples(ENCODE_EXAMPLES))
     .action(encode);
 }

@@ -2,6 +2,7 @@
 export * from "./adaptive-softmax.ts";
 export { type AttentionOptions, causalMask, type Rows, SelfAttention } from "./attention.ts";
 export { type Block, type Context, TransformerBlock, type TransformerBlockOptions } from "./block.ts";
+export * from "./candidates.ts";
 export { type Activation, activations, FeedForward } from "./feedforward.ts";
 export * from "./gumbel.ts";
 export { Embedding, LayerNorm, Linear } from "./layers.ts";

@@ -1,0 +1,207 @@
+/** Searched depth: every block mixes candidates by a learned distribution π, which annealed Gumbel draws harden into a choice. */
+import { reject } from "../base/errors.ts";
+import {
+  add,
+  argMax,
+  divide,
+  exp,
+  input,
+  maximum,
+  multiply,
+  oneHot,
+  slice,
+  softmax,
+  sum,
+  type Tensor,
+  within,
+} from "../graph/index.ts";
+import {
+  type Candidate,
+  clippedLog,
+  gumbelSoftmax,
+  type Initial,
+  newParameter,
+  type Parameter,
+  type SegmentContext,
+  straightThrough,
+  zeros,
+} from "../nn/index.ts";
+import { type BlockKind, printPattern } from "./pattern.ts";
+import type { Deepened, DepthPolicy } from "./policy.ts";
+
+export interface SearchedOptions {
+  /** Forward the one candidate that was drawn, with the gradient of the soft draw. Default: false. */
+  straightThrough?: boolean | undefined;
+  /** `annealed`: τ comes as the input `temperature`; `trained`: one a block, kept positive. Default: annealed. */
+  temperature?: "annealed" | "trained" | undefined;
+  /** First value of a trained temperature. Default: 1. */
+  initialTemperature?: number | undefined;
+  /** π are weights clipped at 0 instead of logits; a trained temperature is the variable itself. */
+  compat?: "original" | undefined;
+}
+
+/** Without noise a block mixes by π itself, or takes the candidate of the largest. */
+export type Evaluation = "mean" | "arg-max";
+
+/** What the policy may be told beyond what a block is. */
+export interface SearchContext extends SegmentContext {
+  /** Memory of each depth. */
+  readonly memories?: readonly (Tensor | undefined)[] | undefined;
+  /** Default: mean. */
+  readonly evaluation?: Evaluation | undefined;
+  /** Is shown each depth's input: what its memory will be made of. */
+  remember?(depth: number, x: Tensor): void;
+}
+
+/** π of a block, where it has a choice. */
+interface Choice {
+  readonly weights: Parameter;
+  readonly temperature: Parameter | undefined;
+}
+
+/** As many equal parts; of three, those of the original. */
+const evenParts: Initial = ([count]) =>
+  count === 3 ? Float32Array.of(0.33, 0.33, 0.34) : new Float32Array(count!).fill(1 / count!);
+
+/** Blocks of candidates. A block with one candidate is that candidate: so the network that was found is this policy too. */
+export class Searched implements DepthPolicy {
+  readonly blocks: readonly (readonly Candidate[])[];
+  /** The input that carries an annealed temperature. */
+  readonly temperature: Tensor<"input"> | undefined;
+  readonly #choices: readonly (Choice | undefined)[];
+  readonly #options: SearchedOptions;
+
+  constructor(name: string, blocks: readonly (readonly Candidate[])[], options: SearchedOptions = {}) {
+    const empty = blocks.findIndex((candidates) => candidates.length === 0);
+    if (blocks.length === 0 || empty >= 0) {
+      const got = blocks.length === 0 ? "no blocks" : `none in block ${empty}`;
+      reject({ who: name, needed: "at least one candidate a block", got });
+    }
+    this.blocks = blocks;
+    this.#options = options;
+    this.#choices = blocks.map(({ length }, i) =>
+      length > 1 ? newChoice(`${name}.${i}`, length, options) : undefined,
+    );
+    const anneals = options.temperature !== "trained" && this.#choices.some(Boolean);
+    this.temperature = anneals ? input("temperature", []) : undefined;
+  }
+
+  get depth(): number {
+    return this.blocks.length;
+  }
+
+  get parameters(): Parameter[] {
+    return this.blocks.flatMap((candidates, i) => {
+      const own = candidates.flatMap(({ parameters }) => [...parameters]);
+      const { weights, temperature } = this.#choices[i] ?? {};
+      return [...own, ...(weights ? [weights] : []), ...(temperature ? [temperature] : [])];
+    });
+  }
+
+  /** The parameters that are the architecture: π and trained temperatures. */
+  get architecture(): Parameter[] {
+    return this.#choices.flatMap((choice) => {
+      return choice ? [choice.weights, ...(choice.temperature ? [choice.temperature] : [])] : [];
+    });
+  }
+
+  apply(x: Tensor, context: SearchContext): Deepened {
+    const probes: Record<string, Tensor> = {};
+    const hidden = this.blocks.reduce((state, candidates, depth) => {
+      context.remember?.(depth, state);
+      const local = { ...context, memory: context.memories?.[depth] ?? context.memory };
+      const choice = this.#choices[depth];
+      return within(`depth ${depth}`, () => {
+        if (!choice) return candidates[0]!.apply(state, local);
+        const mixture = this.#mixture(choice, candidates.length, context);
+        probes[`pi.${depth}`] = this.#probabilities(choice);
+        probes[`mixture.${depth}`] = mixture;
+        return mix(state, candidates, mixture, local);
+      });
+    }, x);
+    return { hidden, probes };
+  }
+
+  /** The weights of a block's candidates: drawn where the mode draws, otherwise π or its largest. */
+  #mixture(choice: Choice, count: number, { mode, evaluation }: SearchContext): Tensor {
+    const noise = mode.draw({ kind: "gumbel" }, [count]);
+    if (!noise) {
+      const mean = this.#probabilities(choice);
+      return evaluation === "arg-max" ? oneHot(argMax(mean), count) : mean;
+    }
+    const soft = gumbelSoftmax(this.#logits(choice), noise, this.#temperatureOf(choice));
+    return this.#options.straightThrough ? straightThrough(soft) : soft;
+  }
+
+  #logits({ weights }: Choice): Tensor {
+    return this.#options.compat === "original" ? clippedLog(weights.tensor) : weights.tensor;
+  }
+
+  #probabilities({ weights: { tensor } }: Choice): Tensor {
+    if (this.#options.compat === undefined) return softmax(tensor);
+    const clipped = add(maximum(tensor, 0), 1e-5);
+    return divide(clipped, sum(clipped, { keepDims: true }));
+  }
+
+  #temperatureOf({ temperature }: Choice): Tensor {
+    if (!temperature) return this.temperature!;
+    return this.#options.compat === "original" ? temperature.tensor : exp(temperature.tensor);
+  }
+
+  /** π of each block under given weights; 1 where there is no choice. */
+  probabilities(values: ReadonlyMap<Tensor<"parameter">, ArrayLike<number>>): number[][] {
+    return this.#choices.map((choice) => {
+      if (!choice) return [1];
+      const raw = Array.from(values.get(choice.weights.tensor)!);
+      const shares = raw.map((value) =>
+        this.#options.compat === "original" ? Math.max(value, 0) + 1e-5 : Math.exp(value - Math.max(...raw)),
+      );
+      const total = shares.reduce((a, b) => a + b, 0);
+      return shares.map((share) => share / total);
+    });
+  }
+
+  /** Index of the most probable candidate of each block: the architecture that was found. */
+  chosen(values: ReadonlyMap<Tensor<"parameter">, ArrayLike<number>>): number[] {
+    return this.probabilities(values).map((shares) => shares.indexOf(Math.max(...shares)));
+  }
+
+  /** The found architecture as a pattern: `(sff)x2i`. */
+  pattern(values: ReadonlyMap<Tensor<"parameter">, ArrayLike<number>>): string {
+    const kinds: BlockKind[] = this.chosen(values).map((index, i) => this.blocks[i]![index]!.kind);
+    return printPattern(kinds);
+  }
+}
+
+/** A policy that mixes candidates block by block. */
+export function searched(
+  name: string,
+  blocks: readonly (readonly Candidate[])[],
+  options: SearchedOptions = {},
+): Searched {
+  return new Searched(name, blocks, options);
+}
+
+function newChoice(name: string, count: number, options: SearchedOptions): Choice {
+  const original = options.compat === "original";
+  const start = options.initialTemperature ?? 1;
+  if (!(start > 0)) reject({ who: `${name}.tau`, needed: "a temperature above 0", got: `${start}` });
+  const first: Initial = () => Float32Array.of(original ? start : Math.log(start));
+  return {
+    weights: newParameter(`${name}.pi`, [count], original ? evenParts : zeros),
+    temperature: options.temperature === "trained" ? newParameter(`${name}.tau`, [], first) : undefined,
+  };
+}
+
+/** Σ wᵢ·candidateᵢ(x); where all are residual, x + Σ wᵢ·residualᵢ(x), which is the same since the weights sum to 1. */
+function mix(x: Tensor, candidates: readonly Candidate[], mixture: Tensor, context: SegmentContext): Tensor {
+  const weigh = (y: Tensor, i: number) => multiply(y, slice(mixture, 0, i, i + 1));
+  if (!candidates.every((candidate) => candidate.residual)) {
+    const weighed: Tensor[] = candidates.map((candidate, i) => weigh(candidate.apply(x, context), i));
+    return weighed.reduce((a, b) => add(a, b));
+  }
+  return candidates.reduce((total, candidate, i) => {
+    const change = candidate.residual!(x, context);
+    return change ? add(total, weigh(change, i)) : total;
+  }, x);
+}

@@ -1,0 +1,290 @@
+/** The PAR Transformer-XL: a language model over segments with memory, whose blocks are searched for or already found. */
+import { reject } from "../base/errors.ts";
+import { parsePattern } from "../depth/pattern.ts";
+import { type Evaluation, Searched, type SearchedOptions } from "../depth/searched.ts";
+import {
+  cast,
+  divide,
+  equal,
+  input,
+  maximum,
+  multiply,
+  not,
+  reshape,
+  sum,
+  type Tensor,
+  within,
+} from "../graph/index.ts";
+import {
+  type Activation,
+  AdaptiveEmbedding,
+  AdaptiveSoftmax,
+  attentionCandidate,
+  type Candidate,
+  type CandidateKind,
+  Embedding,
+  feedForwardCandidate,
+  identity,
+  inference,
+  LayerNorm,
+  type LossPart,
+  type Mode,
+  normal,
+  type Parameter,
+  PlainSoftmax,
+  remembered,
+  Sampling,
+  segmentMask,
+  segmentPositions,
+  Training,
+  tokenLosses,
+  totalLoss,
+  uniform,
+  type WordDistribution,
+} from "../nn/index.ts";
+import type { Objective } from "./language.ts";
+
+/** One thing a block may be; sizes default to the model's. */
+export interface CandidateChoice {
+  kind: CandidateKind;
+  heads?: number;
+  hidden?: number;
+}
+
+export interface ParOptions extends SearchedOptions {
+  vocabulary: number;
+  width: number;
+  heads: number;
+  /** Width of the feed-forward layers. Default: four times the width. */
+  hidden?: number | undefined;
+  /** A number of blocks to search, a pattern of found ones (`(sff)x2 i`), or the candidates of each block. */
+  blocks: number | string | readonly (readonly CandidateChoice[])[];
+  /** What a searched block may be. Default: attention, feed-forward, identity. */
+  candidates?: readonly CandidateChoice[] | undefined;
+  /** Steps of memory in training; evaluation may take another number. */
+  memory: number;
+  dropout?: number | undefined;
+  activation?: Activation | undefined;
+  /** Ends of the clusters of an adaptive softmax, but the last; none: an ordinary softmax. */
+  cutoffs?: readonly number[] | undefined;
+  projectionFactor?: number | undefined;
+  projectionSizes?: readonly number[] | undefined;
+  /** Give rare words shorter vectors on the way in, too; needs cutoffs. */
+  adaptiveInput?: boolean | undefined;
+  clampLength?: number | undefined;
+  sameLength?: boolean | undefined;
+  /** A target that does not count. */
+  padding?: number | undefined;
+}
+
+/** Sizes and purpose of a program. */
+export interface SegmentShape {
+  batch: number;
+  /** Tokens of a segment. */
+  length: number;
+  /** Steps of memory. Default: the model's. */
+  memory?: number | undefined;
+}
+
+export interface ParRun extends SegmentShape {
+  training: boolean;
+  /** Draw Gumbel noise though nothing is trained, as the original does. */
+  noisy?: boolean | undefined;
+  /** How blocks are mixed without noise. Default: mean. */
+  evaluation?: Evaluation | undefined;
+}
+
+/** State that goes from one run to the next: what the output gives, the input takes. */
+export interface Carried {
+  readonly input: Tensor<"input">;
+  readonly output: Tensor;
+}
+
+export interface Segment {
+  /** After the last block (and norm): [B·T, C]. */
+  readonly hidden: Tensor;
+  /** One a block; none without memory. */
+  readonly carried: readonly Carried[];
+  /** π and mixture of each block. */
+  readonly probes: Readonly<Record<string, Tensor>>;
+  readonly inputs: Readonly<Record<string, Tensor>>;
+}
+
+export interface ParObjective extends Objective {
+  readonly carried: readonly Carried[];
+  readonly probes: Readonly<Record<string, Tensor>>;
+  /** Largest values of the named dimensions. */
+  readonly sizes: Readonly<Record<string, number>>;
+  /** After the last block: [B·T, C]. */
+  readonly hidden: Tensor;
+  /** Of each token, 0 where it does not count: [B·T]. */
+  readonly tokenLosses: Tensor;
+}
+
+const everything: readonly CandidateChoice[] = [{ kind: "attention" }, { kind: "feed-forward" }, { kind: "identity" }];
+
+export class ParModel {
+  readonly options: ParOptions;
+  readonly policy: Searched;
+  readonly words: WordDistribution;
+  readonly #embedding: Embedding | AdaptiveEmbedding;
+  readonly #norm: LayerNorm | undefined;
+
+  constructor(options: ParOptions) {
+    checkOptions(options);
+    this.options = options;
+    const { width, vocabulary, compat } = options;
+    this.#embedding = embeddingOf(options);
+    this.policy = new Searched("blocks", blocksOf(options), options);
+    // Sums of residuals need a norm at their end; the original's candidates end in norms of their own.
+    this.#norm = compat === "original" ? undefined : new LayerNorm("norm", { width });
+    this.words = options.cutoffs?.length
+      ? new AdaptiveSoftmax("softmax", {
+          width,
+          vocabulary,
+          cutoffs: options.cutoffs,
+          factor: options.projectionFactor,
+          sizes: options.projectionSizes,
+        })
+      : new PlainSoftmax("softmax", { width, vocabulary });
+  }
+
+  get parameters(): Parameter[] {
+    const layers = [this.#embedding, this.policy, ...(this.#norm ? [this.#norm] : []), this.words];
+    return layers.flatMap((layer) => [...layer.parameters]);
+  }
+
+  /** ids [B, T] → hidden rows, and what each block remembers. */
+  segment(ids: Tensor, shape: SegmentShape, mode: Mode = inference, evaluation?: Evaluation): Segment {
+    const { batch, length } = shape;
+    const { width, dropout = 0, clampLength, sameLength, compat } = this.options;
+    const memory = shape.memory ?? this.options.memory;
+    const missing = memory > 0 ? input("missing", [], "int") : undefined;
+    const where = { width, length, memory, missing, clampLength, sameLength, compat };
+    const memories = this.#memoryInputs(batch, memory);
+    const carried: Carried[] = [];
+    const context = {
+      rows: { batch, length },
+      mode,
+      mask: segmentMask(where),
+      positions: segmentPositions(where),
+      memories,
+      evaluation,
+      remember: (depth: number, x: Tensor) => {
+        const before = memories[depth];
+        if (before) carried.push({ input: before, output: remembered(before, reshape(x, [batch, length, width])) });
+      },
+    };
+    const embedded = within("embedding", () => this.#embed(reshape(ids, [batch * length])));
+    const { hidden, probes } = this.policy.apply(mode.dropout(embedded, dropout), context);
+    const { temperature } = this.policy;
+    const inputs = {
+      ...(missing ? { missing } : {}),
+      ...(temperature && mode instanceof Training ? { temperature } : {}),
+    };
+    return { hidden: this.#norm ? this.#norm.apply(hidden) : hidden, carried, probes, inputs };
+  }
+
+  #memoryInputs(batch: number, memory: number): Tensor<"input">[] {
+    if (memory === 0) return [];
+    return this.policy.blocks.map((_, i) => input(`memory.${i}`, [batch, memory, this.options.width]));
+  }
+
+  #embed(ids: Tensor): Tensor {
+    return multiply(this.#embedding.apply(ids), Math.sqrt(this.options.width));
+  }
+
+  /** Loss of `targets` after `ids`, both [batch, length], given the memory of the segments before. */
+  objective(run: ParRun): ParObjective {
+    const { batch, length, training, noisy, evaluation } = run;
+    const ids = input("ids", [batch, length], "int");
+    const targets = input("targets", [batch, length], "int");
+    const mode = training ? new Training() : noisy ? new Sampling() : inference;
+    const segment = this.segment(ids, run, mode, evaluation);
+    const flat = reshape(targets, [batch * length]);
+    const parts = this.words.losses(segment.hidden, flat);
+    const rows = Object.fromEntries(this.words.rowInputs.map((tensor) => [tensor.attributes.name, tensor]));
+    const sizes = this.words.rowInputs.map(({ shape }) => [String(shape[0]), batch * length] as const);
+    return {
+      ...this.#loss(parts, flat, batch * length),
+      ...segment,
+      inputs: { ids, targets, ...rows, ...segment.inputs },
+      noise: mode instanceof Training ? mode.noise : [],
+      sizes: Object.fromEntries(sizes),
+    };
+  }
+
+  /** The mean over counted tokens; the original's adaptive softmax leaves label 0 out but divides by all of them. */
+  #loss(parts: readonly LossPart[], targets: Tensor, count: number): { loss: Tensor; tokenLosses: Tensor } {
+    const { compat, cutoffs, padding } = this.options;
+    const skipped = compat === "original" ? (cutoffs?.length ? 0 : undefined) : padding;
+    if (skipped === undefined) return { loss: multiply(totalLoss(parts), 1 / count), tokenLosses: tokenLosses(parts) };
+    const counts = cast(not(equal(targets, skipped)), "float");
+    const total = totalLoss(parts, counts);
+    const loss = compat === "original" ? multiply(total, 1 / count) : divide(total, maximum(sum(counts), 1));
+    return { loss, tokenLosses: multiply(tokenLosses(parts), counts) };
+  }
+
+  /** What a batch must bring besides ids and targets: which rows belong to which cluster. */
+  rowsOf(targets: ArrayLike<number>): Record<string, Int32Array> {
+    const { compat, padding } = this.options;
+    return this.words.rowsOf(targets, compat === "original" ? 0 : padding);
+  }
+
+  /** Steps of memory that are still empty after `segments` segments of `length`. */
+  missingAfter(segments: number, length: number, memory = this.options.memory): number {
+    return Math.max(0, memory - segments * length);
+  }
+}
+
+function checkOptions({ memory, compat, dropout = 0, cutoffs, adaptiveInput, clampLength }: ParOptions): void {
+  const whole = (value: number, least: number) => Number.isInteger(value) && value >= least;
+  if (!whole(memory, 0)) reject({ who: "memory", needed: "a whole number of steps from 0", got: `${memory}` });
+  if (!(dropout >= 0 && dropout < 1)) reject({ who: "dropout", needed: "a rate from 0 to below 1", got: `${dropout}` });
+  if (clampLength !== undefined && !whole(clampLength, 1)) {
+    reject({ who: "clampLength", needed: "a whole number from 1", got: `${clampLength}` });
+  }
+  if (adaptiveInput && (!cutoffs?.length || compat === "original")) {
+    const got = compat === "original" ? "compat" : "none";
+    reject({ who: "adaptiveInput", needed: "cutoffs, and no compat", got, remedy: "give cutoffs or leave it off" });
+  }
+}
+
+function embeddingOf(options: ParOptions): Embedding | AdaptiveEmbedding {
+  const { width, vocabulary, cutoffs, projectionFactor, projectionSizes, adaptiveInput, compat } = options;
+  if (adaptiveInput && cutoffs) {
+    const shape = { width, vocabulary, cutoffs, factor: projectionFactor, sizes: projectionSizes };
+    return new AdaptiveEmbedding("embedding", shape);
+  }
+  const weight = compat === "original" ? uniform(0.05) : normal(0.02);
+  return new Embedding("embedding", { count: vocabulary, width, weight });
+}
+
+function choicesOf({ blocks, candidates = everything }: ParOptions): readonly (readonly CandidateChoice[])[] {
+  if (typeof blocks === "string") return parsePattern(blocks).map((kind) => [{ kind }]);
+  if (typeof blocks !== "number") return blocks;
+  if (!Number.isInteger(blocks) || blocks < 1) {
+    reject({ who: "blocks", needed: "a whole number from 1, or a pattern", got: `${blocks}` });
+  }
+  return Array.from({ length: blocks }, () => candidates);
+}
+
+const builders = { attention: attentionCandidate, "feed-forward": feedForwardCandidate, identity: () => identity };
+const partNames = { attention: "attention", "feed-forward": "dense", identity: "identity" };
+
+function blocksOf(options: ParOptions): Candidate[][] {
+  const { width, hidden = 4 * width, heads, dropout = 0, compat, activation = "relu" } = options;
+  const shared = { width, hidden, heads, dropout, compat, activation };
+  return choicesOf(options).map((choices, i) =>
+    choices.map(({ kind, ...sizes }, k) => {
+      const twin = choices.slice(0, k).filter((other) => other.kind === kind).length;
+      const name = `blocks.${i}.${partNames[kind]}${twin === 0 ? "" : twin + 1}`;
+      return builders[kind](name, { ...shared, ...sizes });
+    }),
+  );
+}
+
+/** A PAR Transformer-XL with the given options. */
+export function parModel(options: ParOptions): ParModel {
+  return new ParModel(options);
+}

@@ -1,0 +1,88 @@
+/** Candidates for a searched block: attention, feed-forward, identity, each with its own norm and residual. */
+import { add, type Tensor, within } from "../graph/index.ts";
+import type { Block } from "./block.ts";
+import { type Activation, FeedForward } from "./feedforward.ts";
+import { LayerNorm } from "./layers.ts";
+import { type Initial, type Parameter, xavierUniform } from "./parameter.ts";
+import { RelativeAttention, type SegmentContext } from "./relative.ts";
+
+export type CandidateKind = "attention" | "feed-forward" | "identity";
+
+/** A block that may be chosen. */
+export interface Candidate extends Block {
+  readonly kind: CandidateKind;
+  /** What it adds to its input: null where that is nothing, absent where it is no such block. */
+  residual?(x: Tensor, context: SegmentContext): Tensor | null;
+}
+
+export interface CandidateOptions {
+  width: number;
+  heads: number;
+  /** Width of the feed-forward layer. */
+  hidden: number;
+  dropout: number;
+  activation: Activation;
+  /** norm(x + F(x)) with the original's epsilon, where the default is x + F(norm x). */
+  compat?: "original" | undefined;
+  weight?: Initial;
+}
+
+/** What a candidate does between norm and residual. */
+interface Layer {
+  readonly parameters: readonly Parameter[];
+  apply(x: Tensor, context: SegmentContext): Tensor;
+}
+
+class Sublayer implements Candidate {
+  readonly kind: CandidateKind;
+  readonly #name: string;
+  readonly #layer: Layer;
+  readonly #norm: LayerNorm;
+  readonly #options: CandidateOptions;
+
+  constructor(name: string, kind: CandidateKind, layer: Layer, options: CandidateOptions) {
+    this.kind = kind;
+    this.#name = name;
+    this.#layer = layer;
+    this.#options = options;
+    this.#norm = new LayerNorm(`${name}.norm`, {
+      width: options.width,
+      epsilon: options.compat === "original" ? 1e-3 : 1e-5,
+    });
+    if (options.compat === undefined) this.residual = (x, context) => this.#residual(x, context);
+  }
+
+  residual?: (x: Tensor, context: SegmentContext) => Tensor;
+
+  get parameters(): Parameter[] {
+    return [...this.#layer.parameters, ...this.#norm.parameters];
+  }
+
+  apply(x: Tensor, context: SegmentContext): Tensor {
+    if (this.residual) return add(x, this.residual(x, context));
+    return within(this.#name, () => {
+      const changed = context.mode.dropout(this.#layer.apply(x, context), this.#options.dropout);
+      return this.#norm.apply(add(x, changed));
+    });
+  }
+
+  #residual(x: Tensor, context: SegmentContext): Tensor {
+    return within(this.#name, () => {
+      const memory = context.memory && this.#norm.apply(context.memory);
+      const changed = this.#layer.apply(this.#norm.apply(x), { ...context, memory });
+      return context.mode.dropout(changed, this.#options.dropout);
+    });
+  }
+}
+
+export const identity: Candidate = { kind: "identity", parameters: [], apply: (x) => x, residual: () => null };
+
+/** Relative attention over the segment and its memory. */
+export function attentionCandidate(name: string, options: CandidateOptions): Candidate {
+  return new Sublayer(name, "attention", new RelativeAttention(name, options), options);
+}
+
+/** The position-wise feed-forward layer. */
+export function feedForwardCandidate(name: string, options: CandidateOptions): Candidate {
+  return new Sublayer(name, "feed-forward", new FeedForward(name, { weight: xavierUniform, ...options }), options);
+}

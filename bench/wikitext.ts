@@ -94,7 +94,12 @@ const events = train({
   seed: 1,
   length: { minutes },
   schedule: (total) =>
-    schedule(config.schedule, { rate: config.rate, floor: config.floor, warmup: config.warmup, total }),
+    schedule(config.schedule, {
+      rate: config.rate,
+      floor: config.floor,
+      warmup: Math.min(config.warmup, total),
+      total,
+    }),
   shuffle: true,
   accumulate: 1,
   evaluateEvery: Number.MAX_SAFE_INTEGER,

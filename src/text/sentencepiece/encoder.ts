@@ -89,8 +89,8 @@ export class Encoder {
       } while (unit !== SPACE);
       let entry = cache.find(text, from, at, hash);
       if (entry < 0 && at - from <= LONGEST_CACHED_WORD) {
-        if (!this.#learn(text, from, at, hash)) return false;
-        entry = cache.find(text, from, at, hash);
+        entry = this.#learn(text, from, at, hash);
+        if (entry < 0) return false;
       }
       if (entry >= 0 && cost < cache.limits[entry]!) {
         cost += cache.costs[entry]!;
@@ -121,20 +121,19 @@ export class Encoder {
     this.#sinceExact.push(entry);
   }
 
-  /** Puts a word into the cache; false if it holds a space mark. */
-  #learn(text: string, from: number, to: number, hash: number): boolean {
-    if (text.slice(from, to).includes(SPACE_MARK)) return false;
+  /** Puts a word into the cache and returns its entry; -1 if it holds a space mark. */
+  #learn(text: string, from: number, to: number, hash: number): number {
+    const inputLength = this.#load(text, from, to);
+    if (inputLength > to - from && text.slice(from, to).includes(SPACE_MARK)) return -1;
     if (this.#cache.isFull) this.#synchronise();
     const { normaliser, segmenter, unknownId, byteIds } = this.#parts;
-    const inputLength = this.#load(text, from, to);
     const length = normaliser.run(this.#input, inputLength);
     const count = segmenter.segment(normaliser.output, length, 0);
     const ids = segmenter.ids.subarray(0, count);
     const cost = count === 0 ? 0 : Math.abs(segmenter.endScore);
     const inBytes = byteIds !== undefined && ids.includes(unknownId);
     const limit = inBytes ? -1 : safeCost(count === 0 ? Infinity : segmenter.lead, length, cost);
-    this.#cache.add(text, from, to, hash, ids, cost, limit);
-    return true;
+    return this.#cache.add(text, from, to, hash, ids, cost, limit);
   }
 
   /** Brings the exact sum up to the end of the output. */
@@ -174,10 +173,18 @@ export class Encoder {
       this.#output[this.#count++] = unknownId;
   }
 
+  /** Puts text[from, to) into the input as UTF-8; most words are ASCII and need no encoder. */
   #load(text: string, from: number, to: number): number {
     this.#reserveInput((to - from) * 3);
-    const whole = from === 0 && to === text.length;
-    return utf8.encodeInto(whole ? text : text.slice(from, to), this.#input).written;
+    const input = this.#input;
+    let at = from;
+    for (; at < to; at++) {
+      const unit = text.charCodeAt(at);
+      if (unit >= 0x80) break;
+      input[at - from] = unit;
+    }
+    if (at === to) return to - from;
+    return at - from + utf8.encodeInto(text.slice(at, to), input.subarray(at - from)).written;
   }
 
   #loadBytes(bytes: Uint8Array): number {

@@ -114,12 +114,13 @@ export class UnigramSegmenter implements Segmenter {
     let count = 0;
     let lead = Number.POSITIVE_INFINITY;
     for (let end = length; end > 0; end = this.#starts[end]!) {
-      this.ids[count] = this.#last[end]!;
-      this.ends[count++] = end;
+      count++;
       lead = Math.min(lead, this.#best[end]! - this.#second[end]!);
     }
-    this.ids.subarray(0, count).reverse();
-    this.ends.subarray(0, count).reverse();
+    for (let end = length, i = count - 1; end > 0; end = this.#starts[end]!, i--) {
+      this.ids[i] = this.#last[end]!;
+      this.ends[i] = end;
+    }
     this.lead = lead;
     return count;
   }

@@ -52,8 +52,8 @@ export class WordCache {
     }
   }
 
-  /** Adds a word that `find` did not find; a full table starts over. */
-  add(text: string, from: number, to: number, hash: number, ids: Int32Array, cost: number, limit: number): void {
+  /** Adds a word that `find` did not find and returns its entry; a full table starts over. */
+  add(text: string, from: number, to: number, hash: number, ids: Int32Array, cost: number, limit: number): number {
     if (this.isFull) this.#clear();
     const entry = this.#count++;
     this.#addKey(entry, text, from, to);
@@ -63,6 +63,7 @@ export class WordCache {
     let slot = slotOf(hash);
     while (this.#slots[slot] !== 0) slot = (slot + 1) & (SLOTS - 1);
     this.#slots[slot] = entry + 1;
+    return entry;
   }
 
   #addKey(entry: number, text: string, from: number, to: number): void {

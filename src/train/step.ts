@@ -2,9 +2,18 @@
 import { reject } from "../base/errors.ts";
 import { RandomStream, type StreamState } from "../base/random.ts";
 import { Arena } from "../engine/arena.ts";
-import type { Engine, Program } from "../engine/engine.ts";
+import type { Engine, Feed, Program } from "../engine/engine.ts";
 import { maskWords, normalWords } from "../engine/kernels.ts";
-import { gradients, type NoiseInput, type Rows, simplify, splitRows, type Tensor } from "../graph/index.ts";
+import {
+  evaluateShape,
+  gradients,
+  type NoiseInput,
+  type Rows,
+  simplify,
+  splitRows,
+  type Tensor,
+} from "../graph/index.ts";
+import { type Buffer, fill, newBuffer, viewOf } from "./buffers.ts";
 import type { StateTensor } from "./events.ts";
 import {
   allocateGroup,
@@ -23,6 +32,12 @@ export interface StepOptions {
   /** Data inputs of the loss, by the names under which batches come. */
   readonly inputs: Readonly<Record<string, Tensor>>;
   readonly noise: readonly NoiseInput[];
+  /** Largest values of the named dimensions among inputs and row gradients: what room to keep. */
+  readonly sizes?: Readonly<Record<string, number>>;
+  /** State that goes from one run to the next, such as memories: zeros at first, then what the output gave. */
+  readonly carried?: readonly { readonly input: Tensor<"input">; readonly output: Tensor }[];
+  /** Other values to look at after a run. */
+  readonly probes?: Readonly<Record<string, Tensor>>;
   /** Every parameter stands in one group. */
   readonly groups: readonly Group[];
   /** First values of all parameters. */
@@ -70,10 +85,26 @@ export interface StepGraph {
 
 const gradientName = (parameter: ParameterTensor) => `gradient ${parameter.attributes.name}`;
 
-/** Loss and gradients of the parameters, simplified; look-up tables give rows instead of a dense gradient. */
-export function stepGraph(loss: Tensor, parameters: readonly ParameterTensor[]): StepGraph {
-  const [value, ...found] = simplify([loss, ...gradients(loss, parameters)]);
-  const wanted: [string, Tensor][] = [["loss", value!]];
+const carriedName = (tensor: Tensor<"input">) => `carried ${tensor.attributes.name}`;
+const probeName = (name: string) => `probe ${name}`;
+
+/** What leaves the program besides loss and gradients. */
+function extrasOf({ carried = [], probes = {} }: StepOptions): Record<string, Tensor> {
+  const state = carried.map(({ input, output }) => [carriedName(input), output] as const);
+  const seen = Object.entries(probes).map(([name, tensor]) => [probeName(name), tensor] as const);
+  return Object.fromEntries([...state, ...seen]);
+}
+
+/** Loss, gradients of the parameters and extras, simplified; look-up tables give rows instead of a dense gradient. */
+export function stepGraph(
+  loss: Tensor,
+  parameters: readonly ParameterTensor[],
+  extras: Readonly<Record<string, Tensor>> = {},
+): StepGraph {
+  const names = Object.keys(extras);
+  const [value, ...rest] = simplify([loss, ...Object.values(extras), ...gradients(loss, parameters)]);
+  const found = rest.slice(names.length);
+  const wanted: [string, Tensor][] = [["loss", value!], ...names.map((name, i): [string, Tensor] => [name, rest[i]!])];
   const dense = new Set<ParameterTensor>();
   const rowOutputs: RowOutput[] = [];
   parameters.forEach((parameter, i) => {
@@ -114,8 +145,17 @@ export class TrainingStep {
   readonly #arena: Arena;
   readonly #groups: readonly GroupMemory[];
   readonly #plan: StepGraph;
-  readonly #feeds: Record<string, Float32Array | Int32Array> = {};
-  readonly #into: Record<string, Float32Array | Int32Array> = {};
+  readonly #feeds: Record<string, Float32Array | Int32Array | Feed> = {};
+  readonly #into: Record<string, Float32Array | Int32Array | Feed> = {};
+  /** Room for inputs and row gradients, by name. */
+  readonly #buffers = new Map<string, Buffer>();
+  /** Pairs of arrays: the program must not write what it reads. The first of a pair is what the next run takes. */
+  readonly #carried: { name: string; into: string; shape: readonly number[]; pair: [Float32Array, Float32Array] }[] =
+    [];
+  readonly #capacities: ReadonlyMap<string, number>;
+  /** Named dimensions of the last run. */
+  readonly #sizes = new Map<string, number>();
+  #probes: Readonly<Record<string, Feed>> = {};
   readonly #noise: readonly { array: Float32Array; draw: NoiseInput["draw"] }[];
   readonly #slots: ReadonlyMap<ParameterTensor, Slot>;
   readonly #options: StepOptions;
@@ -125,15 +165,17 @@ export class TrainingStep {
   static async create(options: StepOptions): Promise<TrainingStep> {
     checkGroups(options.groups, options.initial);
     const parameters = options.groups.flatMap((group) => group.parameters);
-    const plan = stepGraph(options.loss, parameters);
+    const plan = stepGraph(options.loss, parameters, extrasOf(options));
     const program = await options.engine.compile({ outputs: plan.outputs });
     return new TrainingStep(options, plan, program);
   }
 
   private constructor(options: StepOptions, plan: StepGraph, program: Program) {
+    this.#capacities = new Map(Object.entries(options.sizes ?? {}));
     const others = [...Object.values(options.inputs), ...options.noise.map(({ tensor }) => tensor)];
+    const state = (options.carried ?? []).map(({ input }) => input);
     const outputs = Object.values(plan.outputs);
-    const lengths = [...others, ...outputs].map((tensor) => sizeOf(tensor.shape as number[]));
+    const lengths = [...others, ...state, ...outputs].map((tensor) => sizeOf(this.#largest(tensor)));
     this.#options = options;
     this.#plan = plan;
     this.#program = program;
@@ -148,8 +190,17 @@ export class TrainingStep {
 
   /** Arrays for everything that goes in and out of the program. */
   #bind(): void {
-    const { inputs, noise, initial } = this.#options;
-    for (const [name, tensor] of Object.entries(inputs)) this.#feeds[name] = this.#allocate(tensor);
+    const { inputs, noise, initial, carried = [] } = this.#options;
+    for (const [name, tensor] of Object.entries(inputs)) this.#feeds[name] = this.#reserve(name, tensor);
+    for (const { input } of carried) {
+      const pair = [this.#allocate(input), this.#allocate(input)] as [Float32Array, Float32Array];
+      this.#carried.push({
+        name: input.attributes.name,
+        into: carriedName(input),
+        shape: this.#largest(input),
+        pair,
+      });
+    }
     noise.forEach(({ tensor }, i) => {
       this.#feeds[tensor.attributes.name] = this.#noise[i]!.array;
     });
@@ -159,12 +210,22 @@ export class TrainingStep {
       if (this.#plan.dense.has(parameter)) this.#into[gradientName(parameter)] = slot.gradient;
     }
     for (const { ids, rows } of this.#plan.rowOutputs) {
-      for (const name of [ids, rows]) this.#into[name] = this.#allocate(this.#plan.outputs[name]!);
+      for (const name of [ids, rows]) this.#into[name] = this.#reserve(name, this.#plan.outputs[name]!);
     }
   }
 
+  #largest(tensor: Tensor): number[] {
+    return evaluateShape(tensor.shape, this.#capacities);
+  }
+
+  #reserve(name: string, tensor: Tensor): Float32Array | Int32Array {
+    const buffer = newBuffer(this.#allocate(tensor), tensor.shape);
+    this.#buffers.set(name, buffer);
+    return buffer.array;
+  }
+
   #allocate(tensor: Tensor): Float32Array | Int32Array {
-    const length = sizeOf(tensor.shape as number[]);
+    const length = sizeOf(this.#largest(tensor));
     return tensor.dtype === "int" ? this.#arena.int32(length) : this.#arena.float32(length);
   }
 
@@ -183,9 +244,19 @@ export class TrainingStep {
     return new Map([...this.#slots].map(([parameter, slot]) => [parameter, slot.gradient]));
   }
 
+  /** Values of the probes in the last run. */
+  get probes(): Readonly<Record<string, Feed>> {
+    return this.#probes;
+  }
+
+  /** What the next run takes over from the last one, by the name of the input. */
+  get carried(): ReadonlyMap<string, StateTensor> {
+    return new Map(this.#carried.map(({ name, shape, pair: [data] }) => [name, { shape, data }]));
+  }
+
   /** All that exact resumption needs of a step. The tensors are views. */
   get state(): StepState {
-    const moments = new Map<string, StateTensor>();
+    const moments = new Map<string, StateTensor>([...this.carried].map(([name, value]) => [`carried ${name}`, value]));
     for (const { group, slots } of this.#groups) {
       for (const [parameter, slot] of slots) {
         group.optimiser.moments.forEach((name, i) => {
@@ -218,35 +289,49 @@ export class TrainingStep {
 
   /** Loss and gradients of a batch, without an update. */
   async differentiate(batch: Batch): Promise<number> {
-    for (const name of Object.keys(this.#options.inputs)) this.#fill(name, batch[name]);
+    for (const name of Object.keys(this.#options.inputs)) {
+      this.#feeds[name] = fill(name, this.#buffers.get(name)!, batch[name], this.#sizes);
+    }
     this.#drawNoise();
     const { kernels } = this.#arena;
     for (const [parameter, slot] of this.#slots) {
       if (!this.#plan.dense.has(parameter)) kernels.fill(slot.gradient, 0);
     }
-    const results = await this.#program.run(this.#feeds, this.#into);
-    const { clipValue } = this.#options;
-    if (clipValue !== undefined) for (const { whole } of this.#groups) kernels.clipByValue(whole.gradient, clipValue);
-    for (const output of this.#plan.rowOutputs) this.#addRows(output);
+    const results = await this.#exchange();
+    this.#collectRows();
     return results.loss!.data[0]!;
   }
 
-  #fill(name: string, values: ArrayLike<number> | undefined): void {
-    const target = this.#feeds[name]!;
-    if (values?.length !== target.length) {
-      reject({
-        who: `batch / ${name}`,
-        needed: `${target.length} numbers`,
-        got: values ? `${values.length}` : "nothing",
-      });
+  /** Runs the program on what was fed; what it carries changes places. */
+  async #exchange(): Promise<Readonly<Record<string, Feed>>> {
+    for (const { ids, rows } of this.#plan.rowOutputs) {
+      for (const name of [ids, rows]) this.#into[name] = viewOf(this.#buffers.get(name)!, this.#sizes);
     }
-    target.set(values);
+    for (const { name, into, pair } of this.#carried) [this.#feeds[name], this.#into[into]] = pair;
+    const results = await this.#program.run(this.#feeds, this.#into);
+    for (const { pair } of this.#carried) pair.reverse();
+    const names = Object.keys(this.#options.probes ?? {});
+    this.#probes = Object.fromEntries(names.map((name) => [name, results[probeName(name)]!]));
+    return results;
   }
 
-  #addRows({ parameter, ids, rows, sign }: RowOutput): void {
+  /** Adds row gradients, and clips by value: a table that is only looked up occurrence by occurrence, all others as a whole. */
+  #collectRows(): void {
+    const { clipValue } = this.#options;
+    const { dense, rowOutputs } = this.#plan;
+    for (const output of rowOutputs) if (dense.has(output.parameter)) this.#addRows(output);
+    if (clipValue !== undefined) {
+      for (const { whole } of this.#groups) this.#arena.kernels.clipByValue(whole.gradient, clipValue);
+    }
+    for (const output of rowOutputs) if (!dense.has(output.parameter)) this.#addRows(output, clipValue);
+  }
+
+  #addRows({ parameter, ids, rows, sign }: RowOutput, clip?: number): void {
     const columns = sizeOf(parameter.attributes.shape.slice(1));
     const target = this.#slots.get(parameter)!.gradient;
-    this.#arena.kernels.addRows(target, this.#into[ids] as Int32Array, this.#into[rows] as Float32Array, columns, sign);
+    const [at, values] = [ids, rows].map((name) => viewOf(this.#buffers.get(name)!, this.#sizes).data);
+    if (at!.length === 0) return;
+    this.#arena.kernels.addRows(target, at as Int32Array, values as Float32Array, columns, sign, clip);
   }
 
   #drawNoise(): void {

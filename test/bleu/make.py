@@ -1,4 +1,4 @@
-"""Writes cases.json: corpora made up here, scored by SacreBLEU. Run: python test/bleu/make.py (needs sacrebleu)."""
+"""Writes cases.json: corpora made up here, scored by SacreBLEU. Run: python test/bleu/make.py (needs sacrebleu), then npm run format."""
 import json
 import pathlib
 import random

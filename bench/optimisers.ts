@@ -20,7 +20,8 @@ const [PIECES, BATCH, WARM_UP, DECAY] = [2000, 16, 20, 0.1];
 const MOMENTS = { beta1: 0.9, beta2: 0.99 };
 /** Valid losses between the first step and the last. */
 const EVALUATIONS = 8;
-const RATES = [1e-3, 2e-3, 4e-3, 8e-3];
+/** Learning rates around the best one of each. */
+const RATES = { adamw: [5e-4, 1e-3, 2e-3, 4e-3], muon: [2e-3, 4e-3, 8e-3, 1.6e-2] };
 
 interface Result {
   optimiser: string;
@@ -147,22 +148,24 @@ async function main(): Promise<void> {
   const engine = await ortEngine({ threads: Number(values.threads ?? defaultThreads()) });
   const tokens = await openTokens();
   // State lies in the training step, so that one optimiser serves all runs.
-  const forMatrices = [adamw({ ...MOMENTS, weightDecay: DECAY }), muon(engine, { weightDecay: DECAY })];
+  const contenders: [Optimiser, number[]][] = [
+    [adamw({ ...MOMENTS, weightDecay: DECAY }), RATES.adamw],
+    [muon(engine, { weightDecay: DECAY }), RATES.muon],
+  ];
   const results: Result[] = [];
-  for (const rate of RATES) {
-    for (const optimiser of forMatrices) {
+  for (const [optimiser, rates] of contenders) {
+    for (const rate of rates) {
       const result = await train(engine, tokens, Number(values.steps), optimiser, rate);
       process.stderr.write(`${optimiser.name} ${rate}: ${result.curve.map(({ loss }) => loss.toFixed(3)).join(" ")}\n`);
       results.push(result);
     }
   }
   const goal = Math.min(...results.filter(({ optimiser }) => optimiser === "adamw").map(finalLoss));
-  const sorted = forMatrices.flatMap(({ name }) => results.filter(({ optimiser }) => optimiser === name));
   const columns = ["optimiser", ...["rate", "valid loss", "ms a step", "steps to AdamW's best", "seconds to it"]];
   const aligned = columns.map((key) => (key === "optimiser" ? key : ({ key, align: "right" } as const)));
   process.stdout.write(
     `${table(
-      sorted.map((each) => rowOf(each, goal)),
+      results.map((each) => rowOf(each, goal)),
       aligned,
     )}\n`,
   );

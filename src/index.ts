@@ -3,7 +3,9 @@ export { UserError } from "./base/errors.ts";
 export { RandomStream, type StreamState } from "./base/random.ts";
 export { exportConfig, exportOnnx, exportSafetensors } from "./cli/export.ts";
 export { compat as haltingCompat, type HaltingOptions, type HaltingPolicy, halting } from "./depth/halting.ts";
+export { parsePattern, printPattern } from "./depth/pattern.ts";
 export { cycle, cycleReverse, type Plan, type Sharing, sequence } from "./depth/plan.ts";
+export { annealedTemperature, type SearchedOptions, searched } from "./depth/searched.ts";
 export type { Engine, Feed, Feeds, Program, ProgramSource } from "./engine/engine.ts";
 export { type Device, defaultThreads, type OrtOptions, ortEngine, presentDevices } from "./engine/ort.ts";
 export { referenceEngine } from "./engine/reference.ts";
@@ -26,11 +28,26 @@ export {
 export { albertOptionsFrom, huggingFaceConfig, loadAlbert, ownName, saveAlbert } from "./model/albert-weights.ts";
 export { type GenerationOptions, generate } from "./model/generation.ts";
 export { type LanguageModel, type LanguageModelOptions, languageModel } from "./model/language.ts";
+export {
+  type CandidateChoice,
+  type Carried,
+  type ParModel,
+  type ParObjective,
+  type ParOptions,
+  parModel,
+} from "./model/par.ts";
 export { type ModelReport, reportOn } from "./model/report.ts";
 export * as nn from "./nn/index.ts";
 export { initialise } from "./nn/index.ts";
 export { lower as toOnnx } from "./onnx/lower.ts";
-export { type Batch as TokenBatch, type BatchSource, contextBatches, streamBatches } from "./text/batches.ts";
+export {
+  type Batch as TokenBatch,
+  type BatchSource,
+  contextBatches,
+  planContext,
+  shardLines,
+  streamBatches,
+} from "./text/batches.ts";
 export { type Corpus, openCorpus, type Split } from "./text/corpus.ts";
 export { type Cutoffs, countTokens, optimalCutoffs, parseCounts } from "./text/cutoffs.ts";
 export { loadTokenizer, type Tokenizer } from "./text/tokenizer.ts";

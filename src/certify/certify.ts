@@ -6,6 +6,7 @@ import * as adaptiveSoftmax from "./adaptive-softmax.ts";
 import type { Finding, GoldenCase } from "./case.ts";
 import * as languageModel from "./language-model.ts";
 import * as optimisers from "./optimisers.ts";
+import * as parTransformerXl from "./par-transformer-xl.ts";
 import * as parameterSharing from "./parameter-sharing.ts";
 
 /** One file a system. */
@@ -21,6 +22,7 @@ const systems: Readonly<Record<string, System>> = {
   "adaptive-depth": adaptiveDepth,
   "language-model": languageModel,
   "parameter-sharing": parameterSharing,
+  "par-transformer-xl": parTransformerXl,
 };
 
 export interface Verdict {

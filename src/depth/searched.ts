@@ -205,3 +205,21 @@ function mix(x: Tensor, candidates: readonly Candidate[], mixture: Tensor, conte
     return change ? add(total, weigh(change, i)) : total;
   }, x);
 }
+
+export interface TemperatureOptions {
+  start: number;
+  end: number;
+  /** Updates in all. */
+  total: number;
+  /** The original's formula, which ends at start · end. */
+  compat?: "original" | undefined;
+}
+
+/** τ of update s, counted from 0: start · (end / start)^(s / total). */
+export function annealedTemperature({ start, end, total, compat }: TemperatureOptions): (step: number) => number {
+  if (!(start > 0 && end > 0)) {
+    reject({ who: "temperature", needed: "a start and an end above 0", got: `${start} and ${end}` });
+  }
+  const base = compat === "original" ? end : end / start;
+  return (step) => start * base ** (step / total);
+}

@@ -1,5 +1,5 @@
 /** How a model is being built: for training (dropout drawn as graph inputs) or for use (no dropout). */
-import { reject, reject } from "../base/errors.ts";
+import { reject } from "../base/errors.ts";
 import { type Draw, multiply, Noise, type NoiseInput, type Shape, type Tensor } from "../graph/index.ts";
 
 export interface Mode {

@@ -54,13 +54,8 @@ export function schedule(name: ScheduleName, options: ScheduleOptions): Schedule
  * has rate 0; a total equal to the warm-up would divide by zero and is refused.
  */
 export function parSchedule({ rate, warmup, total }: ScheduleOptions): Schedule {
-  if (total <= warmup) {
-    reject({
-      who: "schedule",
-      needed: `more than ${warmup} steps, the warm-up`,
-      got: `${total}`,
-      remedy: "train longer",
-    });
+  if (total === warmup) {
+    reject({ who: "schedule", needed: `another length than the warm-up's`, got: `${total} steps for both` });
   }
   return (step) => {
     const cosine = 0.5 * rate * (1 + Math.cos((Math.PI * Math.max(step - warmup, 0)) / (total - warmup)));

@@ -45,6 +45,7 @@ const mayUseNode = new Set([
   "text/cache.ts",
   "text/corpus.ts",
   "text/datasets.ts",
+  "text/pairs-corpus.ts",
   "text/pretrainingfiles.ts",
   "text/records.ts",
   "text/sentencepiece/files.ts",

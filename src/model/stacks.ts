@@ -4,7 +4,7 @@ import { fixed } from "../depth/fixed.ts";
 import { type PartSharing, type Parts, type Plan, partsOf } from "../depth/plan.ts";
 import type { Tensor } from "../graph/index.ts";
 import type { Cache, KeyValues } from "../nn/attention.ts";
-import { type Block, type Context, LayerNorm, type Parameter } from "../nn/index.ts";
+import { type Block, type Context, LayerNorm, type Parameter, type Rows } from "../nn/index.ts";
 import {
   DecoderLayer,
   EncoderLayer,
@@ -133,7 +133,12 @@ export class DecoderStack {
     this.parameters = distinct([...this.#layers, ...(this.#norm ? [this.#norm] : [])]);
   }
 
-  /** Layers that own a cross-attention; each remembers a memory once, however many depths run it. */
+  /** How many pairs of keys and values `remember` gives. */
+  get memories(): number {
+    return this.#distinct.length;
+  }
+
+  /** Each layer remembers a memory once, however many depths run it. */
   get #distinct(): DecoderLayer[] {
     return [...new Set(this.#layers)];
   }
@@ -146,7 +151,9 @@ export class DecoderStack {
   /** x [B·T, C] → [B·T, C], over what `remember` gave; `memoryMask` is added to the scores of cross-attention. */
   apply(x: Tensor, context: Context, memory: readonly KeyValues[], hooks: DecoderHooks = {}): Tensor {
     const known = new Map(this.#distinct.map((layer, i) => [layer, memory[i]!]));
-    const blocks = this.#layers.map((layer) => layer.over({ ...known.get(layer)!, mask: hooks.memoryMask }));
+    const blocks = this.#layers.map((layer) =>
+      layer.over({ ...known.get(layer)!, mask: hooks.memoryMask, rows: hooks.memoryRows }),
+    );
     const last = run(blocks, this.#plan, x, context, hooks);
     return this.#norm ? this.#norm.apply(last) : last;
   }
@@ -154,4 +161,6 @@ export class DecoderStack {
 
 export interface DecoderHooks extends DepthHooks {
   readonly memoryMask?: Tensor | undefined;
+  /** How rows fold for cross-attention, where that differs. */
+  readonly memoryRows?: Rows | undefined;
 }

@@ -191,6 +191,8 @@ export interface DecoderParts extends EncoderParts {
 export interface Memory extends KeyValues {
   /** Added to the scores [B, H, T, S]. */
   readonly mask?: Tensor | undefined;
+  /** How rows fold over the memory, where that is not as in self-attention: the beams of a sentence are so many queries. */
+  readonly rows?: Rows | undefined;
 }
 
 /** nn.TransformerDecoderLayer; bound to a memory it is a block like any other. */
@@ -225,7 +227,7 @@ export class DecoderLayer {
       });
       const informed = within("cross-attention", () => {
         return residual(attended, norms[1]!, this.#options, mode, (y) =>
-          cross.attendTo(y, memory, rows, mode, memory.mask),
+          cross.attendTo(y, memory, memory.rows ?? rows, mode, memory.mask),
         );
       });
       return within("feed-forward", () => {

@@ -4,7 +4,20 @@ export { RandomStream, type StreamState } from "./base/random.ts";
 export { exportConfig, exportOnnx, exportSafetensors } from "./cli/export.ts";
 export { compat as haltingCompat, type HaltingOptions, type HaltingPolicy, halting } from "./depth/halting.ts";
 export { parsePattern, printPattern } from "./depth/pattern.ts";
-export { cycle, cycleReverse, type Plan, type Sharing, sequence } from "./depth/plan.ts";
+export {
+  cycle,
+  cycleReverse,
+  middleCycle,
+  middleSequence,
+  type Plan,
+  parsePlan,
+  partsOf,
+  printPlan,
+  type Sharing,
+  sequence,
+  shareModes,
+} from "./depth/plan.ts";
+export { drawPlan, planSvg } from "./depth/planpicture.ts";
 export { annealedTemperature, type SearchedOptions, searched } from "./depth/searched.ts";
 export type { Engine, Feed, Feeds, Program, ProgramSource } from "./engine/engine.ts";
 export { type Device, defaultThreads, type OrtOptions, ortEngine, presentDevices } from "./engine/ort.ts";
@@ -26,6 +39,9 @@ export {
   tokenClassificationHead,
 } from "./model/albert-heads.ts";
 export { albertOptionsFrom, huggingFaceConfig, loadAlbert, ownName, saveAlbert } from "./model/albert-weights.ts";
+export { averageCheckpoints } from "./model/averaging.ts";
+export { Beam, type BeamOptions, Translator } from "./model/beam.ts";
+export { EncoderDecoder, type EncoderDecoderOptions } from "./model/encoder-decoder.ts";
 export { type GenerationOptions, generate } from "./model/generation.ts";
 export { type LanguageModel, type LanguageModelOptions, languageModel } from "./model/language.ts";
 export {
@@ -37,6 +53,14 @@ export {
   parModel,
 } from "./model/par.ts";
 export { type ModelReport, reportOn } from "./model/report.ts";
+export {
+  EncoderProgram,
+  type ForwardOptions,
+  ParameterSharedTransformerEncoder,
+  type SharedEncoderOptions,
+} from "./model/shared-encoder.ts";
+export { loadStateDict, type NamedTensor, stateDict } from "./model/statedict.ts";
+export { TranslationModel, type TranslationOptions } from "./model/translation.ts";
 export * as nn from "./nn/index.ts";
 export { initialise } from "./nn/index.ts";
 export { lower as toOnnx } from "./onnx/lower.ts";
@@ -48,8 +72,11 @@ export {
   shardLines,
   streamBatches,
 } from "./text/batches.ts";
+export { type Bleu, bleu, tokenise13a } from "./text/bleu.ts";
 export { type Corpus, openCorpus, type Split } from "./text/corpus.ts";
 export { type Cutoffs, countTokens, optimalCutoffs, parseCounts } from "./text/cutoffs.ts";
+export { encodePairs, type PackedBatch, packBatches } from "./text/packing.ts";
+export { jointTokenizer, openPairs, type PairsCorpus, pairsOf } from "./text/pairs-corpus.ts";
 export { loadTokenizer, type Tokenizer } from "./text/tokenizer.ts";
 export { type OpenTokenizer, openTokenizer } from "./text/tokenizerfile.ts";
 export { openBatches } from "./text/tokens.ts";

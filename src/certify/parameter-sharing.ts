@@ -1,17 +1,24 @@
 /** Certifies parameter sharing against PyTorch: outputs, every depth where it is recorded, loss, and all gradients. */
-import type { Engine, Feed } from "../engine/engine.ts";
-import { type DType, gradients, input, multiply, simplify, sum, type Tensor } from "../graph/index.ts";
-import { EncoderDecoder } from "../model/encoder-decoder.ts";
-import { ParameterSharedTransformerEncoder } from "../model/shared-encoder.ts";
-import { loadStateDict, type NamedTensor } from "../model/statedict.ts";
-import { type Activation, inference, type Parameter } from "../nn/index.ts";
+import {
+  EncoderDecoder,
+  type Engine,
+  type Feed,
+  graph,
+  loadStateDict,
+  type NamedTensor,
+  nn,
+  ParameterSharedTransformerEncoder,
+} from "../index.ts";
 import { compare, compareZero, type Finding, floats, type GoldenCase, namesUnder } from "./case.ts";
+
+const { gradients, input, multiply, simplify, sum } = graph;
+type Tensor = graph.Tensor;
 
 interface Config {
   readonly d_model: number;
   readonly nhead: number;
   readonly dim_feedforward: number;
-  readonly activation: Activation;
+  readonly activation: nn.Activation;
   readonly norm: boolean;
   readonly norm_first?: boolean;
   readonly batch_first?: boolean;
@@ -22,7 +29,7 @@ type Schedule = readonly number[] | { readonly encoder: readonly number[]; reado
 
 /** A model on a case's inputs: what it computes, under the names of the case. */
 interface Built {
-  readonly parameters: readonly Parameter[];
+  readonly parameters: readonly nn.Parameter[];
   readonly outputs: ReadonlyMap<string, Tensor>;
 }
 
@@ -69,7 +76,7 @@ function inputsOf(golden: GoldenCase): Inputs {
   return new Map(
     namesUnder(golden, "input.").map((name) => {
       const { data, shape } = golden.tensors.get(`input.${name}`)!;
-      const dtype: DType = data instanceof Float32Array ? "float" : "bool";
+      const dtype: graph.DType = data instanceof Float32Array ? "float" : "bool";
       return [name, input(name, [...shape], dtype)];
     }),
   );
@@ -110,7 +117,7 @@ function buildEncoder(golden: GoldenCase, inputs: Inputs, plan: readonly number[
   const y = encoder.apply(inputs.get("x")!, {
     mask: inputs.get("mask"),
     padding: inputs.get("src_key_padding_mask"),
-    mode: inference,
+    mode: nn.inference,
     trace: (_, depth, state) => outputs.set(`depth${depth}`, state),
   });
   return { parameters: encoder.parameters, outputs: outputs.set("y", y) };

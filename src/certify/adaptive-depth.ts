@@ -245,6 +245,8 @@ function outputFinding(
 /** Figures that follow from the counters: the ponder cost a text, and how many depths ran at all. */
 function derived(golden: GoldenCase, name: string, found: Record<string, number[]>): number[] | undefined {
   const { "output.updates": updates, "output.remainders": remainders, "output.ran": ran } = found;
+  // Without a factor there is no penalty.
+  if (name === "time_loss") return [0];
   if (name === "iterations" && ran) return [Math.max(...ran)];
   if (name !== "ponder" || !updates || !remainders) return undefined;
   const batch = floats(golden, "output.ponder").length;

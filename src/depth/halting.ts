@@ -7,10 +7,10 @@ import {
   divide,
   exp,
   full,
+  gather,
   greater,
   less,
   matmul,
-  mean,
   multiply,
   negate,
   not,
@@ -102,8 +102,8 @@ export interface HaltingPolicy extends DepthPolicy {
   readonly blocks: readonly Block[];
   readonly plan: Plan;
   readonly options: Required<HaltingOptions>;
-  /** What the block at a depth reads: the state, plus the step's vector where there is one. */
-  entering(state: Tensor, depth: number): Tensor;
+  /** What the block at a depth (a number, or int [1]) reads: the state, plus the step's vector where there is one. */
+  entering(state: Tensor, depth: number | Tensor): Tensor;
   /** The decision after a block output y [N, C]; `forced` halts whoever still runs. */
   turn(y: Tensor, before: Counters, forced: boolean | Tensor): Turn;
   /** State and sum after a block output. */
@@ -145,8 +145,10 @@ class Halting implements HaltingPolicy {
     return this.plan.length;
   }
 
-  entering(state: Tensor, depth: number): Tensor {
-    return this.#steps ? add(state, slice(this.#steps.weight.tensor, 0, depth, depth + 1)) : state;
+  entering(state: Tensor, depth: number | Tensor): Tensor {
+    if (!this.#steps) return state;
+    const table = this.#steps.weight.tensor;
+    return add(state, typeof depth === "number" ? slice(table, 0, depth, depth + 1) : gather(table, depth));
   }
 
   turn(y: Tensor, { halting, remainders, updates }: Counters, forced: boolean | Tensor): Turn {
@@ -194,6 +196,7 @@ class Halting implements HaltingPolicy {
     });
     record(probes, "", masked(counters, real));
     const hidden = accumulate === "blend" ? sums.state : sums.total;
+    if (this.options.ponder === 0) return { hidden, probes };
     return { hidden, penalty: this.#penalty(counters, real, context), probes };
   }
 
@@ -201,11 +204,10 @@ class Halting implements HaltingPolicy {
   #penalty(counters: Counters, real: Tensor | undefined, { rows }: Context): Tensor {
     const { ponder, ponderReduce } = this.options;
     const each = add(counters.updates, counters.remainders);
-    if (ponderReduce === "mean" && !real) return multiply(mean(each), ponder);
     const all = sum(real ? multiply(each, cast(real, "float")) : each);
-    if (ponderReduce === "mean") return multiply(divide(all, sum(cast(real!, "float"))), ponder);
-    if (typeof rows.batch === "number") return multiply(all, ponder / rows.batch);
-    return reject({ who: "halting", needed: "a known batch for a penalty by sum", got: rows.batch });
+    const tokens = real ? cast(real, "float") : full(1, each.shape);
+    const count = sum(ponderReduce === "mean" ? tokens : full(1, [rows.batch]));
+    return multiply(divide(all, count), ponder);
   }
 }
 

@@ -1,6 +1,7 @@
 /** Certifies the PAR Transformer-XL against the TensorFlow original: one check a kind of case. */
 import type { Engine } from "../index.ts";
 import type { Finding, GoldenCase } from "./case.ts";
+import { certifyDefault } from "./par-default.ts";
 import { certifyAdaptive, certifyAttention, certifyBlock, certifyGumbel, certifyPositions } from "./par-layers.ts";
 import { certifyModel, certifyTraining } from "./par-models.ts";
 import { certifyContextBatches, certifyCutoffs, certifySchedules } from "./par-tables.ts";
@@ -14,6 +15,7 @@ const checks: Readonly<Record<string, Check>> = {
   "adaptive-softmax": certifyAdaptive,
   positions: certifyPositions,
   model: certifyModel,
+  "default-model": certifyDefault,
   training: certifyTraining,
   schedules: certifySchedules,
   cutoffs: certifyCutoffs,

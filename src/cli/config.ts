@@ -4,6 +4,7 @@ import { type Command, InvalidArgumentError, Option } from "commander";
 import { parse, stringify } from "yaml";
 import { messageOf, reject, UserError } from "../base/errors.ts";
 import { nearest } from "../base/nearest.ts";
+import { type ShareMode, shareModes } from "../depth/plan.ts";
 
 /** A setting: its default, a word on it, and the test a value must pass (a sentence says what is wrong). */
 interface Field<T> {
@@ -41,6 +42,8 @@ function choice<T extends string>(choices: readonly T[], value: T, help: string)
 
 /** The defaults. */
 export const fields = {
+  task: choice(["language", "translate"], "language", "what is learnt: the next piece of a text, or translation"),
+
   // Data
   corpus: text("books", "books (embedded), wikitext-2, a text file, or a folder with train, valid and test"),
   tokenizer: open(text("", "a SentencePiece model by name or file; open: the data's own, or one trained on the text")),
@@ -48,12 +51,17 @@ export const fields = {
   cased: flag("keep upper case in a trained tokenizer"),
   data: open(text("", "folder of datasets and tokenizers; open: LAYERWISE_DATA, or one in the cache")),
 
+  source: text("en", "language to translate from"),
+  target: text("de", "language to translate to"),
+
   // Model
   width: whole(192, "width of the hidden state"),
   heads: whole(6, "attention heads; they divide the width"),
   depth: whole(4, "blocks that run"),
   unique: open(whole(4, "blocks that own weights; open: as many as run")),
-  share: choice(["sequence", "cycle", "cycle_rev"], "cycle", "order in which shared blocks run"),
+  share: choice(Object.keys(shareModes) as ShareMode[], "cycle", "order in which shared blocks run"),
+  plan: open(text("", "the order by hand, such as 0,1,2,2,1,0, instead of depth, unique and share")),
+  decoderPlan: open(text("", "the order of the decoder's blocks in translation; open: as the encoder's")),
   hidden: open(whole(768, "width of the feed-forward layer; open: four times the width")),
   activation: choice(["gelu", "gelu_new", "relu", "silu"], "gelu", "activation of the feed-forward layer"),
   length: whole(128, "pieces in a row of a batch, and the longest context"),
@@ -79,6 +87,7 @@ export const fields = {
   momentum: real(0.9, "momentum of sgd", 0, 1),
   clipNorm: open(real(1, "longest gradient; longer ones are scaled down; none: no limit"), 1),
   clipValue: open(real(1, "largest number in a gradient; open: no limit")),
+  smoothing: real(0.1, "label smoothing in translation", 0, 1),
   seed: whole(1, "seed of weights, data order and dropout", 0),
 
   // Length and habits
@@ -98,6 +107,27 @@ type Key = keyof Fields;
 export type Config = { -readonly [K in Key]: Fields[K] extends Field<infer T> ? T : never };
 
 const keys = Object.keys(fields) as Key[];
+
+/** What a task starts from instead of the defaults. */
+const taskDefaults: Readonly<Record<Config["task"], Partial<Config>>> = {
+  language: {},
+  /** Multi30k in less than an hour of two cores. */
+  translate: {
+    corpus: "multi30k",
+    pieces: 8000,
+    width: 256,
+    heads: 4,
+    depth: 3,
+    activation: "relu",
+    length: 64,
+    batch: 32,
+    dropout: 0.2,
+    rate: 0.001,
+    warmup: 300,
+    floor: 0.02,
+    epochs: 20,
+  },
+};
 
 export const presets: Readonly<Record<string, Partial<Config>>> = {
   /** What `npm start` runs: a minute or two on two cores. */
@@ -129,6 +159,8 @@ export const presets: Readonly<Record<string, Partial<Config>>> = {
     rate: 0.0015,
     warmup: 100,
   },
+  /** English to German on Multi30k. */
+  translate: { task: "translate" },
 };
 
 export const defaults = Object.fromEntries(keys.map((key) => [key, fields[key].value])) as Config;
@@ -196,9 +228,10 @@ export function readConfig(path: string): Partial<Config> {
 
 const lengths = ["steps", "epochs", "minutes"] as const;
 
-/** defaults < preset < file < flags. A length given later replaces another given earlier; two in one place are an error. */
+/** defaults < task < preset < file < flags. A length given later replaces another given earlier; two in one place are an error. */
 export function resolveConfig(layers: readonly { source: string; values: Partial<Config> }[]): Config {
-  let config: Config = { ...defaults };
+  const task = layers.findLast(({ values }) => values.task !== undefined)?.values.task ?? defaults.task;
+  let config: Config = { ...defaults, ...taskDefaults[task] };
   for (const { source, values } of layers) {
     checked(values, source);
     const given = lengths.filter((key) => values[key] !== undefined && values[key] !== null);

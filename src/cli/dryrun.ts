@@ -3,8 +3,7 @@
 import { clock } from "../base/progress.ts";
 import { formatNumber, table } from "../base/table.ts";
 import type { Config } from "./config.ts";
-import { batchesOf } from "./session.ts";
-import { newStep, summary, type Workshop } from "./training.ts";
+import { type Job, newStep, summary } from "./training.ts";
 
 const MEASURED = 5;
 
@@ -18,10 +17,10 @@ function updatesIn({ steps, epochs, minutes, accumulate }: Config, perEpoch: num
   return Math.floor(((minutes ?? 1) * 60_000) / stepMs);
 }
 
-export async function dryRun(workshop: Workshop): Promise<string> {
-  const { config } = workshop;
-  const batches = await batchesOf(config, workshop.data, "train", () => {});
-  const step = await newStep(workshop);
+export async function dryRun(job: Job): Promise<string> {
+  const { config } = job;
+  const batches = await job.task.batches("train", () => {});
+  const step = await newStep(job);
   const times: number[] = [];
   for (let i = 0; i < MEASURED + 2; i++) {
     const start = performance.now();
@@ -50,5 +49,5 @@ export async function dryRun(workshop: Workshop): Promise<string> {
     { key: "what", title: "" },
     { key: "value", title: "" },
   ];
-  return `${summary(workshop)}\n${table(rows, columns).trim()}`;
+  return `${summary(job)}\n${table(rows, columns).trim()}`;
 }

@@ -1,14 +1,16 @@
 /** Text from a run, piece by piece as it comes. */
 import { reject } from "../base/errors.ts";
+import type { Engine } from "../engine/engine.ts";
 import type { GenerationOptions } from "../model/generation.ts";
+import type { LanguageModel } from "../model/language.ts";
 import type { ParameterTensor } from "../train/memory.ts";
-import type { Workshop } from "./training.ts";
+import type { Data } from "./session.ts";
 
 export type TextOptions = Omit<GenerationOptions, "prompt" | "stop"> & { prompt: string; stop?: string };
 
 /** Continues the prompt; yields what is new in the text. A stop text ends it and is not given out. */
 export async function* continueText(
-  { engine, model, data }: Pick<Workshop, "engine" | "model" | "data">,
+  { engine, model, data }: { engine: Engine; model: LanguageModel; data: Data },
   weights: ReadonlyMap<ParameterTensor, Float32Array>,
   { prompt, stop, ...options }: TextOptions,
 ): AsyncGenerator<string> {

@@ -1,6 +1,6 @@
 /** From a config to the parts of a run: data, tokenizer, model, optimiser groups, engine. */
 import { reject } from "../base/errors.ts";
-import { type Plan, shareModes } from "../depth/plan.ts";
+import { type Plan, parsePlan, shareModes } from "../depth/plan.ts";
 import type { Engine } from "../engine/engine.ts";
 import { type LanguageModel, languageModel } from "../model/language.ts";
 import { initialise, type Parameter } from "../nn/index.ts";
@@ -13,6 +13,9 @@ import type { Batches, TextSize } from "../train/evaluate.ts";
 import type { Group, ParameterTensor } from "../train/memory.ts";
 import { adam, adamw, lamb, type Optimiser, sgd } from "../train/optimiser.ts";
 import type { Config } from "./config.ts";
+import type { Say } from "./tasks/task.ts";
+
+export type { Say } from "./tasks/task.ts";
 
 export interface Data {
   readonly corpus: Corpus;
@@ -21,8 +24,6 @@ export interface Data {
 
 const given = <K extends string>(key: K, value: string | null) =>
   (value === null ? {} : { [key]: value }) as Partial<Record<K, string>>;
-
-export type Say = (message: string) => void;
 
 /** The corpus and the tokenizer; `kept` is the tokenizer file of an existing run. */
 export async function openData(config: Config, say: Say, kept?: string): Promise<Data> {
@@ -75,7 +76,8 @@ async function piecesOfRecords(corpus: Corpus, split: Split, tokenizer: OpenToke
 }
 
 export function planOf(config: Config): Plan {
-  const { depth, unique, share } = config;
+  const { depth, unique, share, plan } = config;
+  if (plan !== null) return parsePlan(plan);
   return shareModes[share]({ depth, unique: unique ?? depth });
 }
 

@@ -1,11 +1,11 @@
 /** Carries out a training run: opens what the config names, consumes the loop's events, and answers signals. */
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { formatNumber, table } from "../base/table.ts";
+import { reject } from "../base/errors.ts";
+import { table } from "../base/table.ts";
 import type { Engine } from "../engine/engine.ts";
 import { writeAtomically } from "../files/atomic.ts";
 import type { LanguageModel } from "../model/language.ts";
-import { reportOn } from "../model/report.ts";
 import type { RunFolder } from "../runs/folder.ts";
 import { Evaluator, figures } from "../train/evaluate.ts";
 import type { EndEvent, Figures, TrainState } from "../train/events.ts";
@@ -14,15 +14,23 @@ import type { ParameterTensor } from "../train/memory.ts";
 import { schedule } from "../train/schedule.ts";
 import { TrainingStep } from "../train/step.ts";
 import type { Config } from "./config.ts";
-import { batchesOf, type Data, firstWeights, groupsOf, modelOf, openData, type Say, textSizeOf } from "./session.ts";
+import { type Data, firstWeights, groupsOf } from "./session.ts";
+import { openLanguage } from "./tasks/language.ts";
+import type { Say, Task } from "./tasks/task.ts";
+import { tasks } from "./tasks/tasks.ts";
 import { Watch } from "./watch.ts";
 
 export const TOKENIZER_FILE = "tokenizer.model";
 
 /** The parts of a run, opened. */
-export interface Workshop {
+export interface Job {
   readonly config: Config;
   readonly engine: Engine;
+  readonly task: Task;
+}
+
+/** The parts of a language model's run. */
+export interface Workshop extends Job {
   readonly data: Data;
   readonly model: LanguageModel;
 }
@@ -32,37 +40,32 @@ export async function openEngine(config: Pick<Config, "threads" | "device">): Pr
   return ortEngine({ device: config.device, ...(config.threads === null ? {} : { threads: config.threads }) });
 }
 
-/** Opens data, tokenizer, model and engine; the tokenizer that a run keeps is preferred. */
-export async function openWorkshop(config: Config, say: Say, runPath?: string, engine?: Engine): Promise<Workshop> {
+/** The tokenizer file that a run keeps, if it does. */
+function keptTokenizer(runPath?: string): string | undefined {
   const kept = runPath === undefined ? undefined : join(runPath, TOKENIZER_FILE);
-  const data = await openData(config, say, kept !== undefined && existsSync(kept) ? kept : undefined);
-  return {
-    config,
-    data,
-    engine: engine ?? (await openEngine(config)),
-    model: modelOf(config, data.tokenizer.tokenizer.size),
-  };
+  return kept !== undefined && existsSync(kept) ? kept : undefined;
 }
 
-/** The model in a few rows. */
-export function summary({ config, data, model, engine }: Workshop): string {
-  const report = reportOn(model, { length: config.length });
-  const million = (n: number) => `${formatNumber(n / 1e6, 2)} M`;
+/** Opens data, tokenizer, model and engine; the tokenizer that a run keeps is preferred. */
+export async function openJob(config: Config, say: Say, runPath?: string, engine?: Engine): Promise<Job> {
+  const task = await tasks[config.task](config, say, keptTokenizer(runPath));
+  return { config, task, engine: engine ?? (await openEngine(config)) };
+}
+
+/** The same, for what only a language model can do. */
+export async function openWorkshop(config: Config, say: Say, runPath?: string, engine?: Engine): Promise<Workshop> {
+  if (config.task !== "language") {
+    const remedy = `see layerwise ${config.task} --help`;
+    reject({ who: runPath ?? "config", needed: "a language model", got: `task ${config.task}`, remedy }, 2);
+  }
+  const task = await openLanguage(config, say, keptTokenizer(runPath));
+  return { config, task, data: task.data, model: task.model, engine: engine ?? (await openEngine(config)) };
+}
+
+/** The job in a few rows. */
+export function summary({ task, engine }: Job): string {
   return table(
-    [
-      {
-        what: "corpus",
-        value: `${data.corpus.name}, ${data.tokenizer.name} (${formatNumber(data.tokenizer.tokenizer.size)} pieces)`,
-      },
-      { what: "plan", value: model.options.plan.join(" ") },
-      { what: "distinct parameters", value: million(report.parameters) },
-      { what: "executed depth", value: `${report.executedDepth} (${report.uniqueBlocks} own weights)` },
-      {
-        what: "FLOPs per token",
-        value: `${million(report.flopsPerToken)}, ${million(report.trainingFlopsPerToken)} in training`,
-      },
-      { what: "threads", value: `${engine.threads} on ${engine.device}` },
-    ],
+    [...task.describe(), { what: "threads", value: `${engine.threads} on ${engine.device}` }],
     [
       { key: "what", title: "" },
       { key: "value", title: "" },
@@ -70,13 +73,13 @@ export function summary({ config, data, model, engine }: Workshop): string {
   ).trim();
 }
 
-export async function newStep({ config, engine, model }: Workshop, from?: TrainState): Promise<TrainingStep> {
+export async function newStep({ config, engine, task }: Job, from?: TrainState): Promise<TrainingStep> {
   const { batch, length, seed, accumulate, clipNorm, clipValue } = config;
   return TrainingStep.create({
     engine,
-    ...model.objective({ batch, length, training: true }),
-    groups: await groupsOf(config, model.parameters, engine),
-    initial: firstWeights(model.parameters, seed, from?.weights),
+    ...task.objective({ batch, length, training: true }),
+    groups: await groupsOf(config, task.parameters, engine),
+    initial: firstWeights(task.parameters, seed, from?.weights),
     seed,
     accumulate,
     ...(clipNorm === null ? {} : { clipNorm }),
@@ -103,17 +106,17 @@ export interface Outcome {
 /** Trains in a run folder, from the start, from a checkpoint, or from another run's weights. */
 export async function trainIn(
   run: RunFolder,
-  workshop: Workshop,
+  job: Job,
   from: { resume?: TrainState; init?: TrainState },
   output: NodeJS.WriteStream,
 ): Promise<Outcome> {
-  const { config, data, engine, model } = workshop;
-  await writeAtomically(join(run.path, TOKENIZER_FILE), data.tokenizer.bytes);
+  const { config, engine, task } = job;
+  await writeAtomically(join(run.path, TOKENIZER_FILE), task.tokenizer.bytes);
   const say: Say = (message) => run.log(message);
-  const [training, valid] = [await batchesOf(config, data, "train", say), await batchesOf(config, data, "valid", say)];
-  const size = await textSizeOf(data, "valid");
-  const step = await newStep(workshop, from.init);
-  const { loss } = model.objective({ batch: config.batch, length: config.length, training: false });
+  const [training, valid] = [await task.batches("train", say), await task.batches("valid", say)];
+  const size = await task.textSize("valid");
+  const step = await newStep(job, from.init);
+  const { loss } = task.objective({ batch: config.batch, length: config.length, training: false });
   const evaluator = await Evaluator.create(engine, loss);
   const stop = stopOnSignals(output);
   const length = lengthOf(config);

@@ -12,15 +12,16 @@ import {
   readConfig,
   resolveConfig,
 } from "../config.ts";
-import type { Outcome, Workshop } from "../training.ts";
+import type { Job, Outcome } from "../training.ts";
 
 const trainExamples = `
-Presets: ${Object.keys(presets).join(", ")}. Order: defaults < preset < --config file < flags.
+Presets: ${Object.keys(presets).join(", ")}. Order: defaults < task < preset < --config file < flags.
 
 Examples:
   layerwise train --preset tiny --out runs/first       a minute on a laptop, embedded books
   layerwise train --corpus notes.txt --minutes 10      your own text
   layerwise train --unique 2 --depth 6 --share cycle   six layers deep, two layers of weights
+  layerwise train --task translate --data ~/data --unique 3 --depth 6 --share cycle_rev
   layerwise train --preset wikitext --data ~/data --dry-run
   layerwise train --config run.yaml --rate 0.001 --seed 2`;
 
@@ -31,7 +32,7 @@ Examples:
 export function addTrain(program: Command): void {
   const command = program
     .command("train")
-    .description("train a language model into a run folder")
+    .description("train a model into a run folder")
     .option("--out <dir>", "run folder (default: runs/ and the next free number)")
     .option("--preset <name>", `a named set of settings: ${Object.keys(presets).join(", ")}`)
     .option("--config <file>", "settings from a YAML file")
@@ -75,10 +76,10 @@ function freeFolder(): string {
 
 async function runTrain(flags: TrainFlags): Promise<void> {
   const config = configFrom(flags);
-  const { openEngine, openWorkshop, summary, trainIn } = await import("../training.ts");
+  const { openEngine, openJob, summary, trainIn } = await import("../training.ts");
   if (flags.dryRun) {
     const { dryRun } = await import("../dryrun.ts");
-    return print(await dryRun(await openWorkshop(config, say)));
+    return print(await dryRun(await openJob(config, say)));
   }
   const { RunFolder } = await import("../../runs/folder.ts");
   const { environment } = await import("../environment.ts");
@@ -91,11 +92,11 @@ async function runTrain(flags: TrainFlags): Promise<void> {
   );
   try {
     const init = flags.init === undefined ? {} : { init: await weightsOf(flags.init) };
-    const workshop = await openWorkshop(config, say, path, engine);
-    const text = summary(workshop);
+    const job = await openJob(config, say, path, engine);
+    const text = summary(job);
     run.log(text);
     say(text);
-    await conclude(path, workshop, await trainIn(run, workshop, init, process.stderr));
+    await conclude(path, job, await trainIn(run, job, init, process.stderr));
   } finally {
     run.close();
   }
@@ -110,7 +111,7 @@ async function weightsOf(path: string) {
 
 async function runResume(path: string): Promise<void> {
   const { RunFolder } = await import("../../runs/folder.ts");
-  const { openEngine, openWorkshop, trainIn } = await import("../training.ts");
+  const { openEngine, openJob, trainIn } = await import("../training.ts");
   const { changes, environment } = await import("../environment.ts");
   const run = await RunFolder.open(path);
   try {
@@ -128,15 +129,15 @@ async function runResume(path: string): Promise<void> {
     for (const change of changes(run.environment, await environment(engine)))
       say(`not as when the run began: ${change}; results may differ in the last bit`);
     await run.cutBack(loaded?.step ?? 0);
-    const workshop = await openWorkshop(config, say, path, engine);
+    const job = await openJob(config, say, path, engine);
     const from = loaded ? { resume: loaded.state } : {};
-    await conclude(path, workshop, await trainIn(run, workshop, from, process.stderr));
+    await conclude(path, job, await trainIn(run, job, from, process.stderr));
   } finally {
     run.close();
   }
 }
 
-async function conclude(path: string, workshop: Workshop, { end, last, weights }: Outcome): Promise<void> {
+async function conclude(path: string, { task, engine }: Job, { end, last, weights }: Outcome): Promise<void> {
   if (end.reason === "aborted") {
     print(`stopped at step ${end.step}; go on with: layerwise resume ${path}`);
     return;
@@ -145,19 +146,5 @@ async function conclude(path: string, workshop: Workshop, { end, last, weights }
     ? `, valid perplexity ${last.perplexity.toFixed(2)} (${last.bitsPerByte.toFixed(3)} bits per byte)`
     : "";
   print(`${end.reason} after ${end.step} steps in ${(end.elapsedMs / 1000).toFixed(0)} s${figures}`);
-  print(`sample: ${await sample(workshop, weights)}`);
-  print(
-    `next:\n  layerwise generate ${path} --prompt "it was"\n  layerwise eval ${path} --split test\n  layerwise runs show ${path}`,
-  );
-}
-
-const PROMPT = "it was";
-
-/** A few words, so that one sees what was learnt. */
-async function sample(workshop: Workshop, weights: Outcome["weights"]): Promise<string> {
-  const { continueText } = await import("../sampling.ts");
-  const options = { prompt: PROMPT, maxTokens: 40, temperature: 0.7, seed: 1 };
-  let text = PROMPT;
-  for await (const part of continueText(workshop, weights, options)) text += part;
-  return text;
+  print(await task.afterword(path, engine, weights));
 }

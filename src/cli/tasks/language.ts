@@ -1,0 +1,65 @@
+/** The language-model task: predict the next piece of a text. */
+import { formatNumber } from "../../base/table.ts";
+import type { Engine } from "../../engine/engine.ts";
+import type { LanguageModel } from "../../model/language.ts";
+import { reportOn } from "../../model/report.ts";
+import type { ParameterTensor } from "../../train/memory.ts";
+import type { Config } from "../config.ts";
+import { batchesOf, type Data, modelOf, openData, textSizeOf } from "../session.ts";
+import type { Say, Task } from "./task.ts";
+
+export interface LanguageTask extends Task {
+  readonly data: Data;
+  readonly model: LanguageModel;
+}
+
+export async function openLanguage(config: Config, say: Say, kept?: string): Promise<LanguageTask> {
+  const data = await openData(config, say, kept);
+  const model = modelOf(config, data.tokenizer.tokenizer.size);
+  return {
+    data,
+    model,
+    parameters: model.parameters,
+    tokenizer: data.tokenizer,
+    objective: (size) => model.objective(size),
+    batches: (split, warn) => batchesOf(config, data, split, warn),
+    textSize: (split) => textSizeOf(data, split),
+    describe: () => describe(config, data, model),
+    afterword: (path, engine, weights) => afterword(path, { engine, data, model }, weights),
+  };
+}
+
+const million = (n: number) => `${formatNumber(n / 1e6, 2)} M`;
+
+function describe(config: Config, { corpus, tokenizer }: Data, model: LanguageModel) {
+  const report = reportOn(model, { length: config.length });
+  const training = million(report.trainingFlopsPerToken);
+  return [
+    { what: "corpus", value: `${corpus.name}, ${tokenizer.name} (${formatNumber(tokenizer.tokenizer.size)} pieces)` },
+    { what: "plan", value: model.options.plan.join(" ") },
+    { what: "distinct parameters", value: million(report.parameters) },
+    { what: "executed depth", value: `${report.executedDepth} (${report.uniqueBlocks} own weights)` },
+    { what: "FLOPs per token", value: `${million(report.flopsPerToken)}, ${training} in training` },
+  ];
+}
+
+const PROMPT = "it was";
+
+/** A few words, so that one sees what was learnt. */
+async function afterword(
+  path: string,
+  parts: { engine: Engine; data: Data; model: LanguageModel },
+  weights: ReadonlyMap<ParameterTensor, Float32Array>,
+): Promise<string> {
+  const { continueText } = await import("../sampling.ts");
+  let text = PROMPT;
+  for await (const part of continueText(parts, weights, { prompt: PROMPT, maxTokens: 40, temperature: 0.7, seed: 1 }))
+    text += part;
+  return [
+    `sample: ${text}`,
+    "next:",
+    `  layerwise generate ${path} --prompt "it was"`,
+    `  layerwise eval ${path} --split test`,
+    `  layerwise runs show ${path}`,
+  ].join("\n");
+}

@@ -1,0 +1,120 @@
+/** The translation task: sentence pairs, a joint tokenizer, an encoder–decoder with a plan on each side. */
+import { formatNumber } from "../../base/table.ts";
+import { parsePlan } from "../../depth/plan.ts";
+import { cost, gradients, simplify } from "../../graph/index.ts";
+import { countParameters } from "../../model/report.ts";
+import { TranslationModel } from "../../model/translation.ts";
+import type { Split } from "../../text/corpus.ts";
+import { encodePairs, packBatches, predictedPieces } from "../../text/packing.ts";
+import { jointTokenizer, openPairs, type PairsCorpus, pairsOf } from "../../text/pairs-corpus.ts";
+import { type OpenTokenizer, openTokenizer } from "../../text/tokenizerfile.ts";
+import type { Batches, TextSize } from "../../train/evaluate.ts";
+import type { Config } from "../config.ts";
+import { planOf } from "../session.ts";
+import type { Say, Task } from "./task.ts";
+
+export interface TranslateTask extends Task {
+  readonly corpus: PairsCorpus;
+  readonly model: TranslationModel;
+}
+
+const PIECES = 8000;
+
+export async function openTranslate(config: Config, say: Say, kept?: string): Promise<TranslateTask> {
+  const { corpus: name, data, source, target } = config;
+  const place = data === null ? {} : { data };
+  const corpus = await openPairs(name, { ...place, source, target, say });
+  const file = kept ?? config.tokenizer;
+  const tokenizer =
+    file === null
+      ? await jointTokenizer(corpus, { pieces: config.pieces ?? PIECES, say })
+      : await openTokenizer(file, place);
+  const model = translationModelOf(config, tokenizer.tokenizer.size);
+  return {
+    corpus,
+    model,
+    tokenizer,
+    parameters: model.parameters,
+    objective: (size) => model.objective(size),
+    batches: async (split, warn) => batchesOf(config, corpus, tokenizer, split, warn),
+    textSize: async (split) => textSizeOf(corpus, tokenizer, split),
+    describe: () => describe(config, corpus, tokenizer, model),
+    afterword: async (path) =>
+      [
+        "next:",
+        `  echo "A dog runs on the beach." | layerwise translate ${path}`,
+        `  layerwise translate ${path} --score test`,
+        `  layerwise runs show ${path}`,
+      ].join("\n"),
+  };
+}
+
+/** Pre-norm with a norm after each side: it trains without long warm-ups. */
+export function translationModelOf(config: Config, vocabulary: number): TranslationModel {
+  const { width, heads, hidden, length, dropout, activation, smoothing, decoderPlan } = config;
+  const plan = planOf(config);
+  return new TranslationModel({
+    ...{ vocabulary, width, heads, length, dropout, activation, smoothing },
+    hidden: hidden ?? 4 * width,
+    encoderPlan: plan,
+    decoderPlan: decoderPlan === null ? plan : parsePlan(decoderPlan),
+    normFirst: true,
+    norm: true,
+  });
+}
+
+function batchesOf(
+  { batch, length, seed }: Config,
+  corpus: PairsCorpus,
+  { tokenizer }: OpenTokenizer,
+  split: Split,
+  warn: Say,
+): Batches {
+  const pairs = encodePairs(tokenizer, pairsOf(corpus, split));
+  const batches = packBatches(pairs, tokenizer, { rows: batch, length, seed, warn });
+  return {
+    count: batches.length,
+    tokens: Math.round(predictedPieces(batches) / batches.length),
+    at: (index) => ({ ...batches[index % batches.length]! }),
+  };
+}
+
+/** Of the target side. */
+function textSizeOf(corpus: PairsCorpus, { tokenizer }: OpenTokenizer, split: Split): TextSize {
+  const { target } = pairsOf(corpus, split);
+  const count = (of: (line: string) => number) => target.reduce((total, line) => total + of(line), 0);
+  return {
+    tokens: count((line) => tokenizer.encode(line).length + 1),
+    words: count((line) => line.match(/\S+/g)?.length ?? 0),
+    bytes: count((line) => Buffer.byteLength(line) + 1),
+  };
+}
+
+const million = (n: number) => `${formatNumber(n / 1e6, 2)} M`;
+
+/** FLOPs of a forward pass and of a training step, for each place of a row on either side. */
+export function translationCosts(model: TranslationModel, length: number) {
+  const { loss } = model.objective({ batch: 1, length, training: true });
+  const slopes = gradients(
+    loss,
+    model.parameters.map(({ tensor }) => tensor),
+  );
+  return {
+    flopsPerToken: cost(simplify([loss])).flops / length,
+    trainingFlopsPerToken: cost(simplify([loss, ...slopes])).flops / length,
+  };
+}
+
+function describe(config: Config, corpus: PairsCorpus, { name, tokenizer }: OpenTokenizer, model: TranslationModel) {
+  const { encoderPlan, decoderPlan } = model.options;
+  const { flopsPerToken, trainingFlopsPerToken } = translationCosts(model, config.length);
+  const depth = (plan: readonly number[]) => `${plan.length} (${new Set(plan).size} own weights)`;
+  return [
+    { what: "pairs", value: `${corpus.name}, ${name} (${formatNumber(tokenizer.size)} pieces)` },
+    { what: "encoder plan", value: encoderPlan.join(" ") },
+    { what: "decoder plan", value: decoderPlan.join(" ") },
+    { what: "distinct parameters", value: million(countParameters(model.parameters)) },
+    { what: "executed depth", value: `${depth(encoderPlan)} + ${depth(decoderPlan)}` },
+    { what: "FLOPs per token", value: `${million(flopsPerToken)}, ${million(trainingFlopsPerToken)} in training` },
+  ];
+}

@@ -1,0 +1,148 @@
+import { describe, expect, it } from "vitest";
+import { difference, runOnce } from "../engine/engine.contract.ts";
+import { referenceEngine } from "../engine/reference.ts";
+import { add, input, multiply, type Tensor } from "../graph/index.ts";
+import {
+  attentionCandidate,
+  type Candidate,
+  feedForwardCandidate,
+  identity,
+  inference,
+  initialise,
+  type SegmentContext,
+  Training,
+  TransformerBlock,
+} from "../nn/index.ts";
+import { depthContract } from "./depth.contract.ts";
+import { annealedTemperature, searched } from "./searched.ts";
+
+const options = { heads: 2, hidden: 12, dropout: 0, activation: "relu" } as const;
+
+/** Candidates that know no segment, so that lengths may be named. */
+function plainBlocks(width: number): Candidate[][] {
+  return [0, 1].map((i) => {
+    const whole = new TransformerBlock(`blocks.${i}.whole`, { ...options, width });
+    const block = { kind: "attention", parameters: whole.parameters, apply: whole.apply.bind(whole) } as const;
+    return [block, feedForwardCandidate(`blocks.${i}.dense`, { ...options, width }), identity];
+  });
+}
+
+depthContract("searched", (width) => searched("blocks", plainBlocks(width)));
+depthContract("searched with a trained temperature, straight through", (width) =>
+  searched("blocks", plainBlocks(width), { temperature: "trained", straightThrough: true }),
+);
+depthContract("searched as the original does", (width) =>
+  searched("blocks", plainBlocks(width), { compat: "original" }),
+);
+depthContract("what was found", (width) =>
+  searched("blocks", [[feedForwardCandidate("blocks.0.dense", { ...options, width })], [identity]]),
+);
+
+const oracle = referenceEngine({ precision: "double" });
+const factor = (by: number): Candidate => ({ kind: "feed-forward", parameters: [], apply: (x) => multiply(x, by) });
+const gain = (by: number): Candidate => ({ ...factor(by), residual: (x) => multiply(x, by - 1) });
+const x = input("x", [1, 2]);
+const rows = { batch: 1, length: 1 };
+
+describe("a searched block", () => {
+  const weightsOf = (policy: ReturnType<typeof searched>, values: number[]) =>
+    Object.fromEntries(policy.parameters.map(({ name }) => [name, Float64Array.from(values)]));
+  const run = async (hidden: Tensor, feeds: Record<string, Float64Array>) => [
+    ...(await runOnce(oracle, { hidden }, { x: Float64Array.of(1, 2), ...feeds })).hidden!.data,
+  ];
+
+  it("mixes by the mean of π where nothing is drawn, or takes the most probable", async () => {
+    const policy = searched("blocks", [[factor(10), factor(20)]]);
+    const logits = weightsOf(policy, [Math.log(1), Math.log(3)]);
+    const mean = policy.apply(x, { rows, mode: inference }).hidden;
+    expect(difference(await run(mean, logits), [17.5, 35])).toBeLessThan(1e-12);
+    const best = policy.apply(x, { rows, mode: inference, evaluation: "arg-max" }).hidden;
+    expect(await run(best, logits)).toEqual([20, 40]);
+  });
+
+  it("mixes residuals to the same as whole outputs", async () => {
+    const logits = [0.3, -0.2, 0.7];
+    const found = [];
+    for (const candidates of [
+      [factor(10), factor(20), identity],
+      [gain(10), gain(20), { ...identity, residual: () => null }],
+    ]) {
+      const policy = searched("blocks", [candidates.map((each) => ({ ...each }))]);
+      found.push(await run(policy.apply(x, { rows, mode: inference }).hidden, weightsOf(policy, logits)));
+    }
+    expect(difference(found[0]!, found[1]!)).toBeLessThan(1e-12);
+  });
+
+  it("draws by noise and temperature in training", async () => {
+    const policy = searched("blocks", [[factor(10), factor(20)]]);
+    const mode = new Training();
+    const { hidden, probes } = policy.apply(x, { rows, mode });
+    expect(mode.noise.map(({ draw, tensor }) => [draw.kind, tensor.shape])).toEqual([["gumbel", [2]]]);
+    const feeds = { ...weightsOf(policy, [0, 0]), "noise.0": Float64Array.of(0, 1), temperature: Float64Array.of(0.5) };
+    const share = 1 / (1 + Math.exp(-2));
+    expect(difference(await run(hidden, feeds), [10 + 10 * share, 20 + 20 * share])).toBeLessThan(1e-12);
+    expect(Object.keys(probes)).toEqual(["pi.0", "mixture.0"]);
+  });
+
+  it("shows each depth its input and hands it its memory", () => {
+    const seen: number[] = [];
+    const memory = input("memory", [1, 2]);
+    const first: Candidate = { ...factor(1), apply: (state, { memory }: SegmentContext) => add(state, memory!) };
+    const policy = searched("blocks", [[first], [first]]);
+    policy.apply(x, { rows, mode: inference, memories: [memory, memory], remember: (depth) => seen.push(depth) });
+    expect(seen).toEqual([0, 1]);
+  });
+});
+
+describe("the architecture that was found", () => {
+  const width = 8;
+  const kinds = (i: number) => [
+    attentionCandidate(`blocks.${i}.attention`, { ...options, width }),
+    feedForwardCandidate(`blocks.${i}.dense`, { ...options, width }),
+    identity,
+  ];
+  const policy = searched("blocks", [0, 1, 2, 3].map(kinds));
+
+  it("is the most probable candidate of each block, as a pattern", () => {
+    const values = initialise(policy.parameters, 1);
+    const choices = [0, 1, 0, 1];
+    policy.architecture.forEach(({ tensor }, i) => {
+      values.get(tensor)![choices[i]!] = 2;
+    });
+    expect(policy.chosen(values)).toEqual(choices);
+    expect(policy.pattern(values)).toBe("(sf)x2");
+    const [first] = policy.probabilities(values);
+    expect(first!.reduce((a, b) => a + b)).toBeCloseTo(1, 12);
+  });
+
+  it("starts undecided", () => {
+    const values = initialise(policy.parameters, 1);
+    expect(policy.probabilities(values)[0]!.map((share) => share.toFixed(3))).toEqual(["0.333", "0.333", "0.333"]);
+  });
+});
+
+describe("mistakes in a search", () => {
+  it("blocks without candidates are named", () => {
+    expect(() => searched("blocks", [[identity], []])).toThrow(
+      "blocks: expected at least one candidate a block, got none in block 1",
+    );
+    expect(() => searched("blocks", [])).toThrow("got no blocks");
+  });
+
+  it("temperatures are above 0", () => {
+    const trained = { temperature: "trained", initialTemperature: 0 } as const;
+    expect(() => searched("blocks", [[identity, identity]], trained)).toThrow("a temperature above 0, got 0");
+    expect(() => annealedTemperature({ start: 1, end: 0, total: 10 })).toThrow(
+      "a start and an end above 0, got 1 and 0",
+    );
+  });
+});
+
+describe("the annealed temperature", () => {
+  it("goes from start to end; the original's to start · end", () => {
+    const ours = annealedTemperature({ start: 2, end: 0.5, total: 100 });
+    const theirs = annealedTemperature({ start: 2, end: 0.5, total: 100, compat: "original" });
+    expect([ours(0), ours(50), ours(100)]).toEqual([2, 1, 0.5]);
+    expect([theirs(0), theirs(100)]).toEqual([2, 1]);
+  });
+});

@@ -268,10 +268,14 @@ export function addConfigFlags(command: Command): Command {
   return command;
 }
 
+/** How a flag says that a setting is left open; commander has no place for null. */
+const NONE = "none";
+
 /** The value of a flag: a number where the text is one and the setting takes it. */
 function flagValue(field: Field<unknown>, given: string): unknown {
+  if (given === NONE && field.check(null) === undefined) return NONE;
   if (field.check(given) === undefined) return given;
-  const value = given === "null" || given === "none" ? null : given.trim() === "" ? given : Number(given);
+  const value = given.trim() === "" ? given : Number(given);
   const needed = field.check(value);
   if (needed) throw new InvalidArgumentError(`It must be ${needed}.`);
   return value;
@@ -279,5 +283,6 @@ function flagValue(field: Field<unknown>, given: string): unknown {
 
 /** The settings among a command's options. */
 export function flagsOf(options: Readonly<Record<string, unknown>>): Partial<Config> {
-  return Object.fromEntries(keys.filter((key) => options[key] !== undefined).map((key) => [key, options[key]]));
+  const given = keys.filter((key) => options[key] !== undefined);
+  return Object.fromEntries(given.map((key) => [key, options[key] === NONE ? null : options[key]]));
 }

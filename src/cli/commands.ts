@@ -1,6 +1,8 @@
 /** The list of commands. Each file in commands/ adds one to the program and loads what it needs only when it runs. */
 import type { Command } from "commander";
+import { addBench } from "./commands/bench.ts";
 import { addCertify } from "./commands/certify.ts";
+import { addCutoffs } from "./commands/cutoffs.ts";
 import { addData } from "./commands/data.ts";
 import { addDoctor } from "./commands/doctor.ts";
 import { addEval } from "./commands/eval.ts";
@@ -10,6 +12,7 @@ import { addPlan } from "./commands/plan.ts";
 import { addRuns } from "./commands/runs.ts";
 import { addTokenizer } from "./commands/tokenizer.ts";
 import { addResume, addTrain } from "./commands/train.ts";
+import { addTranslate } from "./commands/translate.ts";
 
 export const commands: readonly ((program: Command) => void)[] = [
   addTrain,
@@ -18,8 +21,11 @@ export const commands: readonly ((program: Command) => void)[] = [
   addGenerate,
   addExport,
   addRuns,
+  addTranslate,
   addPlan,
+  addBench,
   addCertify,
+  addCutoffs,
   addData,
   addTokenizer,
   addDoctor,

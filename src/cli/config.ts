@@ -114,9 +114,10 @@ const taskDefaults: Readonly<Record<Config["task"], Partial<Config>>> = {
   /** Multi30k in less than an hour of two cores. */
   translate: {
     corpus: "multi30k",
-    pieces: 8000,
+    pieces: 6000,
     width: 256,
     heads: 4,
+    hidden: 512,
     depth: 3,
     activation: "relu",
     length: 64,
@@ -125,7 +126,7 @@ const taskDefaults: Readonly<Record<Config["task"], Partial<Config>>> = {
     rate: 0.001,
     warmup: 300,
     floor: 0.02,
-    epochs: 20,
+    epochs: 16,
   },
 };
 

@@ -20,15 +20,21 @@ export interface TranslateTask extends Task {
 
 const PIECES = 8000;
 
+const placeOf = ({ data }: Config) => (data === null ? {} : { data });
+
+/** The pairs a config names. */
+export function pairsCorpusOf(config: Config, say: Say): Promise<PairsCorpus> {
+  const { corpus, source, target } = config;
+  return openPairs(corpus, { ...placeOf(config), source, target, say });
+}
+
 export async function openTranslate(config: Config, say: Say, kept?: string): Promise<TranslateTask> {
-  const { corpus: name, data, source, target } = config;
-  const place = data === null ? {} : { data };
-  const corpus = await openPairs(name, { ...place, source, target, say });
+  const corpus = await pairsCorpusOf(config, say);
   const file = kept ?? config.tokenizer;
   const tokenizer =
     file === null
       ? await jointTokenizer(corpus, { pieces: config.pieces ?? PIECES, say })
-      : await openTokenizer(file, place);
+      : await openTokenizer(file, placeOf(config));
   const model = translationModelOf(config, tokenizer.tokenizer.size);
   return {
     corpus,

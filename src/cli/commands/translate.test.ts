@@ -1,0 +1,68 @@
+import { spawnSync } from "node:child_process";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+
+const folder = mkdtempSync(join(tmpdir(), "layerwise-translate-"));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+const run = join(folder, "run");
+const nouns = { dog: "Hund", cat: "Kater", bird: "Vogel", horse: "Hengst", man: "Mann", boy: "Junge" };
+const verbs = { runs: "rennt", sleeps: "schläft", sings: "singt", waits: "wartet" };
+const pairs = Object.entries(nouns).flatMap(([noun, Nomen]) =>
+  Object.entries(verbs).map(([verb, Verb]) => [`The ${noun} ${verb}.`, `Der ${Nomen} ${Verb}.`] as const),
+);
+
+function layerwise(args: string[], input = "") {
+  const { status, stdout, stderr } = spawnSync(process.execPath, ["--import", "tsx", "src/cli/main.ts", ...args], {
+    input,
+    env: { ...process.env, XDG_CACHE_HOME: folder },
+  });
+  return { status, stdout: String(stdout), stderr: String(stderr) };
+}
+
+beforeAll(() => {
+  for (const part of ["train", "valid", "test"]) {
+    const times = part === "train" ? 4 : 1;
+    ["en", "de"].forEach((language, side) => {
+      const lines = Array.from({ length: times }, () => pairs.map((pair) => pair[side])).flat();
+      writeFileSync(join(folder, `${part}.${language}`), `${lines.join("\n")}\n`);
+    });
+  }
+  const size = ["--width", "32", "--heads", "2", "--hidden", "64", "--depth", "2", "--unique", "1", "--dropout", "0"];
+  const length = ["--length", "32", "--batch", "8", "--steps", "120", "--warmup", "10", "--rate", "0.005"];
+  const habits = ["--checkpoint-every", "20", "--evaluate-every", "60", "--threads", "1", "--pieces", "54"];
+  const { status, stderr } = layerwise([
+    ...["train", "--task", "translate", "--corpus", folder, "--out", run],
+    ...size,
+    ...length,
+    ...habits,
+  ]);
+  expect([status, stderr]).toEqual([0, expect.stringContaining("encoder plan         0 0")]);
+}, 120_000);
+
+describe("layerwise translate", () => {
+  it("translates the lines of standard input; empty lines stay", () => {
+    const { status, stdout, stderr } = layerwise(["translate", run], "The dog sings.\n\nThe boy waits.\n");
+    expect([status, stdout, stderr]).toEqual([0, "Der Hund singt.\n\nDer Junge wartet.\n", ""]);
+  });
+
+  it("scores a part of the corpus, also with averaged checkpoints", () => {
+    const { stdout } = layerwise(["translate", run, "--score", "test", "--json"]);
+    const found = JSON.parse(stdout);
+    expect(found).toMatchObject({ split: "test", sentences: 24, brevityPenalty: 1 });
+    expect(found.bleu).toBeGreaterThan(95);
+    const averaged = JSON.parse(
+      layerwise(["translate", run, "--score", "test", "--average", "2", "--beam", "1", "--json"]).stdout,
+    );
+    expect(averaged.bleu).toBeGreaterThan(90);
+  });
+
+  it("names what is wrong", () => {
+    expect(layerwise(["translate", run, "--average", "9"])).toMatchObject({ status: 1 });
+    expect(layerwise(["translate", run, join(folder, "absent")]).stderr).toContain("translate: cannot read");
+    const { status, stderr } = layerwise(["generate", run]);
+    expect([status, stderr]).toEqual([2, expect.stringContaining("expected a language model, got task translate")]);
+  });
+});

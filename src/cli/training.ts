@@ -2,7 +2,7 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { reject } from "../base/errors.ts";
-import { table } from "../base/table.ts";
+import { formatNumber, table } from "../base/table.ts";
 import type { Engine } from "../engine/engine.ts";
 import { writeAtomically } from "../files/atomic.ts";
 import type { LanguageModel } from "../model/language.ts";
@@ -64,8 +64,17 @@ export async function openWorkshop(config: Config, say: Say, runPath?: string, e
 
 /** The job in a few rows. */
 export function summary({ task, engine }: Job): string {
+  const report = task.report();
+  const million = (n: number) => `${formatNumber(n / 1e6, 2)} M`;
+  const training = million(report.trainingFlopsPerToken);
   return table(
-    [...task.describe(), { what: "threads", value: `${engine.threads} on ${engine.device}` }],
+    [
+      ...task.describe(),
+      { what: "distinct parameters", value: million(report.parameters) },
+      { what: "executed depth", value: `${report.executedDepth} (${report.uniqueBlocks} own weights)` },
+      { what: "FLOPs per token", value: `${million(report.flopsPerToken)}, ${training} in training` },
+      { what: "threads", value: `${engine.threads} on ${engine.device}` },
+    ],
     [
       { key: "what", title: "" },
       { key: "value", title: "" },

@@ -24,22 +24,16 @@ export async function openLanguage(config: Config, say: Say, kept?: string): Pro
     objective: (size) => model.objective(size),
     batches: (split, warn) => batchesOf(config, data, split, warn),
     textSize: (split) => textSizeOf(data, split),
-    describe: () => describe(config, data, model),
+    report: () => reportOn(model, { length: config.length }),
+    describe: () => describe(data, model),
     afterword: (path, engine, weights) => afterword(path, { engine, data, model }, weights),
   };
 }
 
-const million = (n: number) => `${formatNumber(n / 1e6, 2)} M`;
-
-function describe(config: Config, { corpus, tokenizer }: Data, model: LanguageModel) {
-  const report = reportOn(model, { length: config.length });
-  const training = million(report.trainingFlopsPerToken);
+function describe({ corpus, tokenizer }: Data, model: LanguageModel) {
   return [
     { what: "corpus", value: `${corpus.name}, ${tokenizer.name} (${formatNumber(tokenizer.tokenizer.size)} pieces)` },
     { what: "plan", value: model.options.plan.join(" ") },
-    { what: "distinct parameters", value: million(report.parameters) },
-    { what: "executed depth", value: `${report.executedDepth} (${report.uniqueBlocks} own weights)` },
-    { what: "FLOPs per token", value: `${million(report.flopsPerToken)}, ${training} in training` },
   ];
 }
 

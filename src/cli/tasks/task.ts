@@ -1,6 +1,7 @@
 /** What training asks of a task. Language models and translation are siblings; shared code never asks which it has. */
 import type { Engine } from "../../engine/engine.ts";
 import type { Objective } from "../../model/language.ts";
+import type { ModelReport } from "../../model/report.ts";
 import type { Parameter } from "../../nn/index.ts";
 import type { Split } from "../../text/corpus.ts";
 import type { OpenTokenizer } from "../../text/tokenizerfile.ts";
@@ -18,7 +19,8 @@ export interface Task {
   batches(split: Split, say: Say): Promise<Batches>;
   /** How much text the predicted pieces of a split stand for. */
   textSize(split: Split): Promise<TextSize>;
-  /** The task in a few rows: data, plan, parameters, FLOPs. */
+  report(): ModelReport;
+  /** Data and plan, in a few rows. */
   describe(): { what: string; value: string }[];
   /** What to print after training: a sample, and what one may do next. */
   afterword(path: string, engine: Engine, weights: ReadonlyMap<ParameterTensor, Float32Array>): Promise<string>;

@@ -1,8 +1,8 @@
 /** The translation task: sentence pairs, a joint tokenizer, an encoder–decoder with a plan on each side. */
 import { formatNumber } from "../../base/table.ts";
-import { parsePlan } from "../../depth/plan.ts";
+import { type Plan, parsePlan } from "../../depth/plan.ts";
 import { cost, gradients, simplify } from "../../graph/index.ts";
-import { countParameters } from "../../model/report.ts";
+import { countParameters, type ModelReport } from "../../model/report.ts";
 import { TranslationModel } from "../../model/translation.ts";
 import type { Split } from "../../text/corpus.ts";
 import { encodePairs, packBatches, predictedPieces } from "../../text/packing.ts";
@@ -44,7 +44,8 @@ export async function openTranslate(config: Config, say: Say, kept?: string): Pr
     objective: (size) => model.objective(size),
     batches: async (split, warn) => batchesOf(config, corpus, tokenizer, split, warn),
     textSize: async (split) => textSizeOf(corpus, tokenizer, split),
-    describe: () => describe(config, corpus, tokenizer, model),
+    report: () => reportOn(model, config.length),
+    describe: () => describe(corpus, tokenizer, model),
     afterword: async (path) =>
       [
         "next:",
@@ -96,31 +97,25 @@ function textSizeOf(corpus: PairsCorpus, { tokenizer }: OpenTokenizer, split: Sp
   };
 }
 
-const million = (n: number) => `${formatNumber(n / 1e6, 2)} M`;
-
 /** FLOPs of a forward pass and of a training step, for each place of a row on either side. */
-export function translationCosts(model: TranslationModel, length: number) {
+function reportOn(model: TranslationModel, length: number): ModelReport {
   const { loss } = model.objective({ batch: 1, length, training: true });
-  const slopes = gradients(
-    loss,
-    model.parameters.map(({ tensor }) => tensor),
-  );
+  const parameters = model.parameters.map(({ tensor }) => tensor);
+  const plans = [model.options.encoderPlan, model.options.decoderPlan];
+  const total = (of: (plan: Plan) => number) => plans.reduce((sum, plan) => sum + of(plan), 0);
   return {
+    parameters: countParameters(model.parameters),
+    uniqueBlocks: total((plan) => new Set(plan).size),
+    executedDepth: total((plan) => plan.length),
     flopsPerToken: cost(simplify([loss])).flops / length,
-    trainingFlopsPerToken: cost(simplify([loss, ...slopes])).flops / length,
+    trainingFlopsPerToken: cost(simplify([loss, ...gradients(loss, parameters)])).flops / length,
   };
 }
 
-function describe(config: Config, corpus: PairsCorpus, { name, tokenizer }: OpenTokenizer, model: TranslationModel) {
-  const { encoderPlan, decoderPlan } = model.options;
-  const { flopsPerToken, trainingFlopsPerToken } = translationCosts(model, config.length);
-  const depth = (plan: readonly number[]) => `${plan.length} (${new Set(plan).size} own weights)`;
+function describe(corpus: PairsCorpus, { name, tokenizer }: OpenTokenizer, model: TranslationModel) {
   return [
     { what: "pairs", value: `${corpus.name}, ${name} (${formatNumber(tokenizer.size)} pieces)` },
-    { what: "encoder plan", value: encoderPlan.join(" ") },
-    { what: "decoder plan", value: decoderPlan.join(" ") },
-    { what: "distinct parameters", value: million(countParameters(model.parameters)) },
-    { what: "executed depth", value: `${depth(encoderPlan)} + ${depth(decoderPlan)}` },
-    { what: "FLOPs per token", value: `${million(flopsPerToken)}, ${million(trainingFlopsPerToken)} in training` },
+    { what: "encoder plan", value: model.options.encoderPlan.join(" ") },
+    { what: "decoder plan", value: model.options.decoderPlan.join(" ") },
   ];
 }

@@ -74,7 +74,7 @@ export interface HaltingContext extends Context {
 }
 
 /** The counters of every token, [N, 1] each. */
-export interface Counters {
+interface Counters {
   /** Probability so far; exactly 1 once halted. */
   readonly halting: Tensor;
   /** What was left at the halting step. */
@@ -84,7 +84,7 @@ export interface Counters {
 }
 
 /** One depth for every token: how much of the block output it takes, and its counters afterwards. */
-export interface Turn extends Counters {
+interface Turn extends Counters {
   readonly probability: Tensor;
   /** Weight of the block output: probability, remainder at the halting step, 0 once halted. */
   readonly weight: Tensor;
@@ -92,7 +92,7 @@ export interface Turn extends Counters {
 }
 
 /** State and sum of the outputs, [N, C] each; with `blend` only the state counts. */
-export interface Accumulated {
+interface Accumulated {
   readonly state: Tensor;
   readonly total: Tensor;
 }
@@ -104,10 +104,8 @@ export interface HaltingPolicy extends DepthPolicy {
   readonly options: Required<HaltingOptions>;
   /** What the block at a depth (a number, or int [1]) reads: the state, plus the step's vector where there is one. */
   entering(state: Tensor, depth: number | Tensor): Tensor;
-  /** The decision after a block output y [N, C]; `forced` halts whoever still runs. */
-  turn(y: Tensor, before: Counters, forced: boolean | Tensor): Turn;
-  /** State and sum after a block output. */
-  accumulate(y: Tensor, before: Accumulated, turn: Turn): Accumulated;
+  /** What the halting unit makes of a block output: y [N, C] → [N, 1] */
+  probability(y: Tensor): Tensor;
   apply(x: Tensor, context: HaltingContext): Deepened;
 }
 
@@ -151,14 +149,16 @@ class Halting implements HaltingPolicy {
     return add(state, typeof depth === "number" ? slice(table, 0, depth, depth + 1) : gather(table, depth));
   }
 
-  turn(y: Tensor, { halting, remainders, updates }: Counters, forced: boolean | Tensor): Turn {
-    const probability = this.#unit.apply(y);
+  probability(y: Tensor): Tensor {
+    return this.#unit.apply(y);
+  }
+
+  #turn(y: Tensor, { halting, remainders, updates }: Counters, forced: boolean): Turn {
+    const probability = this.probability(y);
     const running = less(halting, 1);
     const stays = not(greater(add(halting, probability), 1 - this.options.epsilon));
-    const continues = stopping(and(running, stays), forced);
-    const halts = continues ? and(running, not(continues)) : running;
+    const [halts, step] = forced ? [running, full(0, halting.shape)] : split(running, stays, probability);
     const left = subtract(1, halting);
-    const step = continues ? select(continues, probability, 0) : full(0, halting.shape);
     return {
       probability,
       running,
@@ -170,7 +170,7 @@ class Halting implements HaltingPolicy {
     };
   }
 
-  accumulate(y: Tensor, { state, total }: Accumulated, { weight, running }: Turn): Accumulated {
+  #accumulate(y: Tensor, { state, total }: Accumulated, { weight, running }: Turn): Accumulated {
     const { accumulate, halted } = this.options;
     const share = multiply(weight, y);
     if (accumulate === "blend") return { state: add(share, multiply(subtract(1, weight), state)), total };
@@ -188,8 +188,8 @@ class Halting implements HaltingPolicy {
     this.plan.forEach((i, depth) => {
       within(`depth ${depth}`, () => {
         const y = this.blocks[i]!.apply(this.entering(sums.state, depth), context);
-        const turn = this.turn(y, counters, haltAtCap && depth === this.depth - 1);
-        sums = this.accumulate(y, sums, turn);
+        const turn = this.#turn(y, counters, haltAtCap && depth === this.depth - 1);
+        sums = this.#accumulate(y, sums, turn);
         counters = turn;
         record(probes, `step${depth + 1}`, { ...tokens(turn), block: y, state: sums.state });
       });
@@ -229,10 +229,9 @@ class HaltingUnit {
   }
 }
 
-/** Who goes on, when those in `forced` may not; undefined when nobody may. */
-function stopping(continues: Tensor, forced: boolean | Tensor): Tensor | undefined {
-  if (forced === true) return undefined;
-  return forced === false ? continues : and(continues, not(forced));
+/** Who halts now, and the probability of those who go on. */
+function split(running: Tensor, stays: Tensor, probability: Tensor): [Tensor, Tensor] {
+  return [and(running, not(stays)), select(and(running, stays), probability, 0)];
 }
 
 function masked({ halting, remainders, updates }: Counters, real: Tensor | undefined): Record<string, Tensor> {

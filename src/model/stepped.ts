@@ -3,7 +3,7 @@
  * anew when its state has changed, so once more after it halts, and never again.
  */
 import { reject } from "../base/errors.ts";
-import type { Accumulated, Counters, HaltingPolicy } from "../depth/halting.ts";
+import type { HaltingPolicy } from "../depth/halting.ts";
 import type { Engine, Feed, Program } from "../engine/engine.ts";
 import { gather, input, matmul, reshape, simplify, softmax, type Tensor } from "../graph/index.ts";
 import { byHeads, fromHeads, headScores, type RowwiseBlock } from "../nn/albert.ts";
@@ -43,7 +43,7 @@ interface BlockPrograms {
 type Weights = ReadonlyMap<Tensor, Float32Array>;
 
 function haltingPolicy(model: Albert): HaltingPolicy {
-  if ("turn" in model.policy) return model.policy as HaltingPolicy;
+  if ("probability" in model.policy) return model.policy as HaltingPolicy;
   return reject({
     who: "stepped program",
     needed: "a model whose tokens halt",
@@ -72,7 +72,7 @@ function keyValueOutputs(policy: HaltingPolicy, block: RowwiseBlock): Record<str
  * back by `rows` [R] of places), because each text has its own keys: only attention pays for texts that differ.
  */
 function stepOutputs(policy: HaltingPolicy, block: RowwiseBlock, heads: number): Record<string, Tensor> {
-  const { width, accumulate } = policy.options;
+  const { width } = policy.options;
   const state = gather(input("states", ["S", width]), input("running", ["R"], "int")); // [R, C]
   const keys = byHeads(input("keys", ["B", "T", width]), heads);
   const values = byHeads(input("values", ["B", "T", width]), heads);
@@ -84,19 +84,8 @@ function stepOutputs(policy: HaltingPolicy, block: RowwiseBlock, heads: number):
     const mixed = fromHeads(matmul(softmax(headScores(q, keys, width / heads, mask)), values)); // [B, Q, C]
     return gather(reshape(mixed, ["B*Q", width]), rows); // [R, C]
   };
-  const column = (name: string) => input(name, ["R", 1]);
-  const before = { halting: column("halting"), remainders: column("remainders"), updates: column("updates") };
   const y = block.applyRows(policy.entering(state, input("depth", [1], "int")), mix, inference);
-  const turn = policy.turn(y, before, input("forced", ["R", 1], "bool"));
-  const total = accumulate === "blend" ? state : input("total", ["R", width]);
-  const after = policy.accumulate(y, { state, total }, turn);
-  return named(turn, after, accumulate === "weightedSum");
-}
-
-function named(counters: Counters, { state, total }: Accumulated, withTotal: boolean): Record<string, Tensor> {
-  const { halting, remainders, updates } = counters;
-  const outputs = { newState: state, newHalting: halting, newRemainders: remainders, newUpdates: updates };
-  return withTotal ? { ...outputs, newTotal: total } : outputs;
+  return { y, p: policy.probability(y) };
 }
 
 /** An ALBERT whose tokens halt, as programs that run depth by depth. */
@@ -157,7 +146,8 @@ export class SteppedAlbert {
       const { fresh } = await keyValues.run(pickFeeds(keyValues, run.keyValueFeeds(stale, depth)));
       run.storeKeyValues(block, stale, fresh!.data as Float32Array);
     }
-    run.storeStep(await step.run(pickFeeds(step, run.stepFeeds(block, depth))));
+    const { y, p } = await step.run(pickFeeds(step, run.stepFeeds(block, depth)));
+    run.storeStep(depth, y!.data as Float32Array, p!.data as Float32Array);
   }
 
   async #pool(run: Run, pooler: Program): Promise<Float32Array> {
@@ -224,6 +214,7 @@ class Run {
   readonly #halting: Float32Array;
   readonly #remainders: Float32Array;
   readonly #updates: Float32Array;
+  readonly #threshold: number;
   /** Rows of the next depth. */
   running: Int32Array;
   #iterations = 0;
@@ -235,6 +226,7 @@ class Run {
     this.texts = texts;
     this.#policy = policy;
     this.#states = states;
+    this.#threshold = Math.fround(1 - policy.options.epsilon);
     this.#total = accumulate === "weightedSum" ? new Float32Array(states.length) : undefined;
     const memory = scratch.take(2 * policy.blocks.length, states.length);
     this.#keys = memory.slice(0, policy.blocks.length);
@@ -288,51 +280,60 @@ class Run {
 
   stepFeeds(block: number, depth: number): Record<string, Feed> {
     const { batch, length } = this.texts;
-    const { width } = this.#policy.options;
-    const { running } = this;
-    const column = (from: Float32Array) => ({ data: picked(from, running), shape: [running.length, 1] });
-    const all = [batch, length, width];
+    const all = [batch, length, this.#policy.options.width];
     return {
       states: this.#allStates,
-      running: vector(running),
+      running: vector(this.running),
       depth: vector(Int32Array.of(depth)),
       keys: { data: this.#keys[block]!, shape: all },
       values: { data: this.#values[block]!, shape: all },
       mask: { data: this.#mask, shape: [batch, 1, 1, length] },
-      ...placesOf(running, this.texts),
-      halting: column(this.#halting),
-      remainders: column(this.#remainders),
-      updates: column(this.#updates),
-      forced: { data: this.#forced(depth), shape: [running.length, 1] },
-      ...(this.#total
-        ? { total: { data: pickedRows(this.#total, running, width), shape: [running.length, width] } }
-        : {}),
+      ...placesOf(this.running, this.texts),
     };
   }
 
-  /** 1 for rows that may not go deeper. */
-  #forced(depth: number): Uint8Array {
-    const { haltAtCap } = this.#policy.options;
-    const cap = haltAtCap ? this.#policy.depth : Number.POSITIVE_INFINITY;
-    return Uint8Array.from(this.running, (row) => (depth + 1 >= Math.min(cap, this.texts.caps?.[row] ?? cap) ? 1 : 0));
-  }
-
-  storeStep({ newState, newHalting, newRemainders, newUpdates, newTotal }: Readonly<Record<string, Feed>>): void {
-    const { running } = this;
+  /** Block outputs and halting probabilities of the rows that ran. */
+  storeStep(depth: number, y: Float32Array, p: Float32Array): void {
     const { width } = this.#policy.options;
-    const rows = newState!.data as Float32Array;
-    const totals = newTotal?.data as Float32Array | undefined;
-    running.forEach((row, i) => {
-      this.#states.set(rows.subarray(i * width, (i + 1) * width), row * width);
-      if (totals) this.#total!.set(totals.subarray(i * width, (i + 1) * width), row * width);
-      this.#halting[row] = newHalting!.data[i]!;
-      this.#remainders[row] = newRemainders!.data[i]!;
-      this.#updates[row] = newUpdates!.data[i]!;
+    this.running.forEach((row, i) => {
+      const running = this.#halting[row]! < 1;
+      this.#accumulate(row, y.subarray(i * width, (i + 1) * width), this.#weigh(row, p[i]!, depth), running);
       if (this.#real[row]) for (const stale of this.#stale) stale[row] = 1;
     });
     this.#iterations++;
-    this.#rowsRun += running.length;
+    this.#rowsRun += this.running.length;
     this.running = this.#whoRuns();
+  }
+
+  /** The dense loop's decision for one token, in its precision: the weight of the block output; counters go on. */
+  #weigh(row: number, p: number, depth: number): number {
+    const before = this.#halting[row]!;
+    if (before >= 1) return 0;
+    this.#updates[row]!++;
+    const after = Math.fround(before + p);
+    if (after <= this.#threshold && !this.#isForced(row, depth)) {
+      this.#halting[row] = after;
+      return p;
+    }
+    const left = Math.fround(1 - before);
+    this.#halting[row] = 1;
+    this.#remainders[row] = left;
+    return left;
+  }
+
+  #isForced(row: number, depth: number): boolean {
+    const cap = this.#policy.options.haltAtCap ? this.#policy.depth : Number.POSITIVE_INFINITY;
+    return depth + 1 >= Math.min(cap, this.texts.caps?.[row] ?? cap);
+  }
+
+  #accumulate(row: number, y: Float32Array, weight: number, running: boolean): void {
+    const { accumulate, halted } = this.#policy.options;
+    const at = row * y.length;
+    if (accumulate === "blend") blend(this.#states, at, y, weight);
+    else {
+      for (let c = 0; c < y.length; c++) this.#total![at + c]! += weight * y[c]!;
+      if (running || halted === "running") this.#states.set(y, at);
+    }
   }
 
   result(): SteppedResult {
@@ -372,12 +373,8 @@ function indices(values: ArrayLike<number>, wanted: (value: number) => boolean):
   return Int32Array.from(found);
 }
 
-const picked = (from: Float32Array, rows: Int32Array) => Float32Array.from(rows, (row) => from[row]!);
-
-function pickedRows(from: Float32Array, rows: Int32Array, width: number): Float32Array {
-  const out = new Float32Array(rows.length * width);
-  rows.forEach((row, i) => {
-    out.set(from.subarray(row * width, (row + 1) * width), i * width);
-  });
-  return out;
+/** state ← u·y + (1 − u)·state */
+function blend(states: Float32Array, at: number, y: Float32Array, weight: number): void {
+  const rest = Math.fround(1 - weight);
+  for (let c = 0; c < y.length; c++) states[at + c] = weight * y[c]! + rest * states[at + c]!;
 }

@@ -4,11 +4,13 @@ import { defaultThreads } from "../src/engine/ort.ts";
 import { bench as generation } from "./generation.ts";
 import { bench as languageModel } from "./language-model.ts";
 import type { Bench, Measurement } from "./measure.ts";
+import { bench as supernet } from "./supernet.ts";
 import { bench as tokenizer } from "./tokenizer.ts";
 
 const benches: Readonly<Record<string, Bench>> = {
   "language-model": languageModel,
   generation,
+  supernet,
   tokenizer,
 };
 

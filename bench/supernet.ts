@@ -1,0 +1,155 @@
+/** The training step of the PAR supernet in its base size: against PyTorch, and against its own matrix products timed alone. */
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { RandomStream } from "../src/base/random.ts";
+import type { Engine } from "../src/engine/engine.ts";
+import { ortEngine } from "../src/engine/ort.ts";
+import { type TensorRecord, writeSafetensors } from "../src/format/safetensors.ts";
+import {
+  concat,
+  evaluateShape,
+  input,
+  is,
+  matmul,
+  reshape,
+  type Sizes,
+  slice,
+  type Tensor,
+  topological,
+} from "../src/graph/index.ts";
+import { type ParModel, parModel } from "../src/model/par.ts";
+import { initialise } from "../src/nn/index.ts";
+import { adam } from "../src/train/optimiser.ts";
+import { stepGraph, TrainingStep } from "../src/train/step.ts";
+import {
+  type Bench,
+  type Contender,
+  compare,
+  findPython,
+  interleave,
+  type Measurement,
+  PythonPeer,
+  timed,
+} from "./measure.ts";
+
+const config = {
+  ...{ vocabulary: 12_000, width: 128, heads: 4, hidden: 512, blocks: 6, memory: 16, dropout: 0.1 },
+  ...{ cutoffs: [250, 2500], projectionFactor: 4, batch: 32, length: 32 },
+};
+const NAME = "supernet, training step";
+const RATE = 1e-4;
+
+/** Ids as skewed as words are: the chance of being below n grows with log n. */
+function batchOf(): { ids: Int32Array; targets: Int32Array } {
+  const random = new RandomStream(1, "bench batch");
+  const word = () => Math.floor((config.vocabulary + 1) ** random.uniform()) - 1;
+  const draw = () => Int32Array.from({ length: config.batch * config.length }, word);
+  return { ids: draw(), targets: draw() };
+}
+
+/** One program with every product of the step, each on inputs of its own; of each result one number leaves, so nothing is copied. */
+async function productsAlone(engine: Engine, outputs: readonly Tensor[], sizes: Sizes): Promise<() => Promise<number>> {
+  const feeds: Record<string, Float32Array> = {};
+  const random = new RandomStream(2, "products");
+  const operand = (tensor: Tensor, name: string) => {
+    const shape = evaluateShape(tensor.shape, sizes);
+    feeds[name] = Float32Array.from({ length: shape.reduce((a, b) => a * b, 1) }, () => random.uniform() - 0.5);
+    return input(name, shape);
+  };
+  const corners = topological(outputs)
+    .filter((node) => is(node, "matmul"))
+    .map((node, i) => {
+      const [a, b] = node.inputs.map((tensor, k) => operand(tensor, `x${i}.${k}`)) as [Tensor, Tensor];
+      const product = matmul(a, b, node.attributes);
+      const corner = product.shape.reduce<Tensor>((x, _, axis) => slice(x, axis, 0, 1), product);
+      return reshape(corner, [1]);
+    });
+  const program = await engine.compile({ outputs: { corners: concat(corners, 0) } });
+  return () => timed(() => program.run(feeds));
+}
+
+/** The loss without memory, dropout and noise: what the peer must find too. */
+async function plainLoss(
+  engine: Engine,
+  model: ParModel,
+  initial: ReadonlyMap<Tensor, Float32Array>,
+  batch: ReturnType<typeof batchOf>,
+) {
+  const { loss } = model.objective({ batch: config.batch, length: config.length, memory: 0, training: false });
+  const program = await engine.compile({ outputs: { loss }, weights: initial });
+  const rows = Object.entries(model.rowsOf(batch.targets)).map(([name, data]) => [
+    name,
+    { data, shape: [data.length] },
+  ]);
+  const { loss: found } = await program.run({ ...batch, ...Object.fromEntries(rows) });
+  await program.release();
+  return found!.data[0]!;
+}
+
+export const bench: Bench = async ({ say, rounds, threads }) => {
+  const engine = await ortEngine({ threads });
+  const model = parModel(config);
+  const initial = initialise(model.parameters, 1);
+  const parameters = model.parameters.map(({ tensor }) => tensor);
+  const objective = model.objective({ batch: config.batch, length: config.length, training: true });
+  const groups = [{ parameters, optimiser: adam() }];
+  const step = await TrainingStep.create({ engine, ...objective, groups, initial, seed: 1 });
+  const batch = batchOf();
+  const rows = model.rowsOf(batch.targets);
+  const sizes = new Map(
+    model.words.rowInputs.map(({ shape, attributes }) => [String(shape[0]), rows[attributes.name]!.length]),
+  );
+  const products = await productsAlone(engine, Object.values(stepGraph(objective.loss, parameters).outputs), sizes);
+  const feeds = { ...batch, ...rows, missing: [0], temperature: [1] };
+  const tensors = new Map<string, TensorRecord>(
+    [...initial].map(([{ attributes }, data]) => [attributes.name, { dtype: "F32", shape: attributes.shape, data }]),
+  );
+  for (const [name, data] of Object.entries(batch)) {
+    tensors.set(`input.${name}`, { dtype: "I32", shape: [config.batch, config.length], data });
+  }
+  const contenders: Record<string, Contender> = { ours: () => timed(() => step.run(feeds, RATE)), products };
+  const folder = mkdtempSync(join(tmpdir(), "layerwise-bench-"));
+  const ourLoss = await plainLoss(engine, model, new Map<Tensor, Float32Array>(initial), batch);
+  const peer = await openPeer(folder, writeSafetensors(tensors), threads, ourLoss, say);
+  if (peer) contenders.peer = () => peer.ask<number[]>("step 1");
+  await interleave(contenders, 3); // warm-up
+  const times = await interleave(contenders, rounds);
+  peer?.end();
+  rmSync(folder, { recursive: true });
+  const ours = times.get("ours")!;
+  const results: Measurement[] = peer ? [compare(NAME, 0.7, ours, "PyTorch eager", times.get("peer")!)] : [];
+  return [...results, compare(NAME, 1.6, ours, "its own matrix products, timed alone", times.get("products")!)];
+};
+
+/** PyTorch eager, where it is there and computes the same loss from the same weights. */
+async function openPeer(
+  folder: string,
+  weights: Uint8Array,
+  threads: number,
+  ourLoss: number,
+  say: (text: string) => void,
+) {
+  const python = findPython(["torch", "safetensors"]);
+  if (!python) {
+    say(
+      "PyTorch is absent: pip install torch==2.13.0 numpy safetensors, and set LAYERWISE_PYTHON if it is not python3's",
+    );
+    return undefined;
+  }
+  const path = join(folder, "weights.safetensors");
+  writeFileSync(path, weights);
+  const args = ["--config", JSON.stringify(config), "--weights", path, "--threads", String(threads)];
+  const peer = new PythonPeer(python, "torch_supernet.py", args);
+  try {
+    say("starting PyTorch");
+    await peer.line();
+    const theirs = await peer.ask<number>("loss");
+    if (Math.abs(theirs - ourLoss) > 1e-4) throw new Error(`its loss is ${theirs}, ours ${ourLoss}`);
+    return peer;
+  } catch (error) {
+    say(`PyTorch is left out: ${(error as Error).message}`);
+    peer.end();
+    return undefined;
+  }
+}

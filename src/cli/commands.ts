@@ -2,6 +2,7 @@
 import type { Command } from "commander";
 import { addBench } from "./commands/bench.ts";
 import { addCertify } from "./commands/certify.ts";
+import { addCompare } from "./commands/compare.ts";
 import { addCutoffs } from "./commands/cutoffs.ts";
 import { addData } from "./commands/data.ts";
 import { addDoctor } from "./commands/doctor.ts";
@@ -23,6 +24,7 @@ export const commands: readonly ((program: Command) => void)[] = [
   addRuns,
   addTranslate,
   addPlan,
+  addCompare,
   addBench,
   addCertify,
   addCutoffs,

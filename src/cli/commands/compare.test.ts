@@ -1,0 +1,57 @@
+import { spawnSync } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync, statSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, describe, expect, it } from "vitest";
+import { contestants, spreadOf } from "../comparison.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "layerwise-compare-"));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+function compare(...args: string[]) {
+  const command = ["--import", "tsx", "src/cli/main.ts", "compare", "--preset", "tiny", "--threads", "1"];
+  const { status, stdout, stderr } = spawnSync(process.execPath, [...command, "--out", folder, ...args]);
+  return { status, stdout: String(stdout), stderr: String(stderr) };
+}
+
+describe("layerwise compare", () => {
+  it("has the paper's rows", () => {
+    expect(contestants.map(({ name }) => name)).toEqual([
+      ...["vanilla 6/6", "vanilla 3/3", "universal 1/6"],
+      ...["sequence 3/6", "cycle 3/6", "cycle_rev 3/6", "sequence 3/9", "cycle 3/9", "cycle_rev 3/9"],
+    ]);
+  });
+
+  it("trains one run a model and seed, and none of them twice", () => {
+    const args = ["--steps", "6", "--evaluate-every", "3", "--seeds", "2", "--only", "vanilla 3/3,cycle 3/6", "--json"];
+    const first = compare(...args);
+    expect(first.status).toBe(0);
+    const { rows } = JSON.parse(first.stdout);
+    expect(rows.map((row: { name: string }) => row.name)).toEqual(["vanilla 3/3", "cycle 3/6"]);
+    expect(rows[0].parameters).toBe(rows[1].parameters);
+    expect(rows[1].executedDepth).toBe(2 * rows[0].executedDepth);
+    expect(rows[1].flopsPerToken).toBeGreaterThan(rows[0].flopsPerToken);
+    for (const { perplexity } of rows) {
+      expect(perplexity.values).toHaveLength(2);
+      expect(perplexity.deviation).toBeGreaterThan(0);
+    }
+    expect(readFileSync(join(folder, "comparison.svg"), "utf8")).toContain("cycle 3/6");
+    const events = join(folder, "cycle-3-6", "seed-2", "events.jsonl");
+    const before = statSync(events).mtimeMs;
+    expect(JSON.parse(compare(...args).stdout).rows).toEqual(rows);
+    expect(statSync(events).mtimeMs).toBe(before);
+  }, 120_000);
+
+  it("refuses settings that are not those of the runs, or that it decides itself", () => {
+    const other = compare("--steps", "7", "--seeds", "1", "--only", "vanilla 3/3");
+    expect([other.status, other.stderr]).toEqual([2, expect.stringContaining("expected runs with the same settings")]);
+    expect(compare("--depth", "4").stderr).toContain("got --depth; choose models with --only");
+    expect(compare("--only", "vanilla").stderr).toContain("--only: expected some of vanilla 6/6");
+  });
+
+  it("the spread of one seed has no deviation", () => {
+    expect(spreadOf([3])).toEqual({ mean: 3, deviation: null, values: [3] });
+    expect(spreadOf([2, 4])!.deviation).toBeCloseTo(Math.SQRT2, 12);
+    expect(spreadOf([])).toBeNull();
+  });
+});

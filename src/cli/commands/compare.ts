@@ -1,0 +1,125 @@
+/** `layerwise compare`: the paper's table of sharing schedules at laptop scale. */
+import { type Command, InvalidArgumentError } from "commander";
+import { reject } from "../../base/errors.ts";
+import { formatNumber, table } from "../../base/table.ts";
+import type { Contestant, Result, Spread } from "../comparison.ts";
+import { addConfigFlags, type Config, flagsOf, presetNamed, presets, readConfig, resolveConfig } from "../config.ts";
+
+const examples = `
+Models: vanilla 6/6 and 3/3, universal 1/6, sequence, cycle and cycle_rev at 3/6 and 3/9 (layers that own weights / layers that run).
+One run a model and seed; runs that are finished are not trained again, others go on where they stopped.
+
+Examples:
+  layerwise compare --steps 300 --seeds 2
+  layerwise compare --minutes 5 --seeds 3 --out runs/night       a night: 9 models, 3 seeds, 5 minutes each
+  layerwise compare --task translate --data ~/data --minutes 20 --only "vanilla 6/6,cycle_rev 3/6"
+  layerwise compare --preset tiny --steps 20 --seeds 1 --json
+
+JSON: {task, seeds, rows: [{name, unique, depth, share, parameters, executedDepth, flopsPerToken, trainingFlopsPerToken,
+tokensPerSecond, perplexity: {mean, deviation, values}, seconds}]}`;
+
+interface CompareFlags extends Record<string, unknown> {
+  out: string;
+  seeds: number;
+  only?: string;
+  preset?: string;
+  config?: string;
+  svg?: string;
+  json?: boolean;
+}
+
+function whole(text: string): number {
+  const value = Number(text);
+  if (!Number.isSafeInteger(value) || value < 1) throw new InvalidArgumentError("It must be a whole number from 1.");
+  return value;
+}
+
+export function addCompare(program: Command): void {
+  const command = program
+    .command("compare")
+    .description("train shared and unshared models side by side: parameters, depth, FLOPs, speed, quality")
+    .option("--out <dir>", "folder of the runs", "runs/compare")
+    .option("--seeds <n>", "runs of each model, seeds 1 to n", whole, 3)
+    .option("--only <names>", "some of the models, with commas between")
+    .option("--preset <name>", `a named set of settings: ${Object.keys(presets).join(", ")}`)
+    .option("--config <file>", "settings from a YAML file")
+    .option("--svg <file>", "where the picture goes (default: comparison.svg in the folder)")
+    .option("--json", "print only JSON");
+  addConfigFlags(command).addHelpText("after", examples).action(run);
+}
+
+/** What the comparison itself decides. */
+const OWN = ["unique", "depth", "share", "plan", "decoderPlan", "seed"] as const;
+
+function configFrom(flags: CompareFlags): Config {
+  const values = flagsOf(flags);
+  const taken = OWN.find((key) => values[key] !== undefined);
+  if (taken) {
+    const remedy = "choose models with --only and the number of seeds with --seeds";
+    reject({ who: "compare", needed: "settings that hold for all models", got: `--${taken}`, remedy }, 2);
+  }
+  return resolveConfig([
+    { source: "compare", values: { keep: 1 } },
+    ...(flags.preset === undefined ? [] : [{ source: `preset ${flags.preset}`, values: presetNamed(flags.preset) }]),
+    ...(flags.config === undefined ? [] : [{ source: flags.config, values: readConfig(flags.config) }]),
+    { source: "flags", values },
+  ]);
+}
+
+function chosen(all: readonly Contestant[], only: string | undefined): readonly Contestant[] {
+  if (only === undefined) return all;
+  const names = only.split(",").map((name) => name.trim());
+  const unknown = names.find((name) => !all.some((each) => each.name === name));
+  if (unknown !== undefined) {
+    reject({ who: "--only", needed: `some of ${all.map(({ name }) => name).join(", ")}`, got: unknown }, 2);
+  }
+  return all.filter(({ name }) => names.includes(name));
+}
+
+const say = (text: string) => void process.stderr.write(`${text}\n`);
+
+async function run(flags: CompareFlags): Promise<void> {
+  const config = configFrom(flags);
+  const { configFor, contestants, finishRun, resultOf, runPath } = await import("../comparison.ts");
+  const { openEngine } = await import("../training.ts");
+  const rows = chosen(contestants, flags.only);
+  const engine = await openEngine(config);
+  // Seed by seed, so that a table of fewer seeds is whole early.
+  for (let seed = 1; seed <= flags.seeds; seed++) {
+    for (const row of rows) {
+      say(`${row.name}, seed ${seed} of ${flags.seeds}`);
+      if (await finishRun(runPath(flags.out, row, seed), configFor(config, row, seed), engine)) continue;
+      return say("stopped; the same command goes on");
+    }
+  }
+  const results: Result[] = [];
+  for (const row of rows) results.push(await resultOf(flags.out, row, config, flags.seeds));
+  await writePicture(flags, results);
+  const json = { task: config.task, seeds: flags.seeds, rows: results };
+  process.stdout.write(`${flags.json ? JSON.stringify(json) : table(results.map(tableRow))}\n`);
+}
+
+async function writePicture({ svg, out, json }: CompareFlags, results: readonly Result[]): Promise<void> {
+  const { join } = await import("node:path");
+  const { comparisonSvg } = await import("../comparisonsvg.ts");
+  const { writeAtomically } = await import("../../files/atomic.ts");
+  const path = svg ?? join(out, "comparison.svg");
+  await writeAtomically(path, new TextEncoder().encode(comparisonSvg(results)));
+  if (!json) say(`picture: ${path}`);
+}
+
+const million = (n: number) => `${formatNumber(n / 1e6, 2)} M`;
+const spread = ({ mean, deviation }: Spread) =>
+  deviation === null ? formatNumber(mean, 2) : `${formatNumber(mean, 2)} ± ${formatNumber(deviation, 2)}`;
+
+function tableRow({ name, parameters, executedDepth, ...rest }: Result) {
+  return {
+    model: name,
+    "distinct parameters": million(parameters),
+    "executed depth": executedDepth,
+    "FLOPs/token": million(rest.flopsPerToken),
+    "tokens/s": rest.tokensPerSecond === null ? null : formatNumber(rest.tokensPerSecond, 0),
+    seconds: rest.seconds === null ? null : formatNumber(rest.seconds, 1),
+    "valid perplexity": rest.perplexity && spread(rest.perplexity),
+  };
+}

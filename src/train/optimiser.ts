@@ -29,6 +29,8 @@ export interface Optimiser {
   update(kernels: Kernels, slot: Slot, settings: UpdateSettings): void | Promise<void>;
   /** The factor by which the last update of this slot was stretched, where the optimiser has one. */
   lastRatio?(slot: Slot): number | undefined;
+  /** Gives back what the optimiser compiled. */
+  release?(): Promise<void>;
 }
 
 export interface AdamOptions {

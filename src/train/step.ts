@@ -392,6 +392,7 @@ export class TrainingStep {
   }
 
   async release(): Promise<void> {
+    for (const { optimiser } of this.#options.groups) await optimiser.release?.();
     await this.#program.release();
   }
 }

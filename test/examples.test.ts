@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { example as gradients } from "../examples/gradients.ts";
+import { example as sharing } from "../examples/sharing.ts";
 import { example as train } from "../examples/train.ts";
 
 describe("examples", () => {
@@ -7,6 +8,17 @@ describe("examples", () => {
     const { printed, slope } = await gradients();
     expect(printed).toContain("softmax");
     for (const each of slope) expect(Math.abs(each)).toBeLessThan(1e-5);
+  });
+
+  it("sharing.ts runs three layers six times, stores them once, and saves no arithmetic", async () => {
+    const { trace, shape, bytes, savedFlops } = await sharing();
+    expect([trace, shape]).toEqual([
+      [0, 1, 2, 2, 1, 0],
+      [8, 100, 64],
+    ]);
+    // 3 × (4·64² + 2·64·256 + biases and norms) numbers of four bytes, and a header.
+    expect(bytes).toBeLessThan(4 * 3 * 52_000);
+    expect(savedFlops).toBe(0);
   });
 
   it("train.ts learns", async () => {

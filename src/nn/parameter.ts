@@ -26,10 +26,23 @@ function fill(shape: readonly number[], next: () => number): Float32Array {
 
 export const zeros: Initial = (shape) => new Float32Array(sizeOf(shape));
 export const ones: Initial = (shape) => new Float32Array(sizeOf(shape)).fill(1);
+/** Both numbers of each Box–Muller pair are used: millions are drawn before the first step. */
 export const normal =
   (deviation: number): Initial =>
-  (shape, random) =>
-    fill(shape, () => deviation * random.normal());
+  (shape, random) => {
+    let spare: number | undefined;
+    return fill(shape, () => {
+      if (spare !== undefined) {
+        const value = spare;
+        spare = undefined;
+        return value;
+      }
+      const radius = deviation * Math.sqrt(-2 * Math.log(1 - random.uniform()));
+      const angle = 2 * Math.PI * random.uniform();
+      spare = radius * Math.sin(angle);
+      return radius * Math.cos(angle);
+    });
+  };
 export const uniform =
   (bound: number): Initial =>
   (shape, random) =>

@@ -83,6 +83,7 @@ export { openBatches } from "./text/tokens.ts";
 export { chooseTokenizer } from "./text/trainedtokenizer.ts";
 export { Evaluator, figures } from "./train/evaluate.ts";
 export type { TrainEvent, TrainState } from "./train/events.ts";
+export { type FitOptions, fit, type Trainable } from "./train/fit.ts";
 export { LoneTensor } from "./train/lone.ts";
 export { type LoopOptions, train } from "./train/loop.ts";
 export type { Group } from "./train/memory.ts";

@@ -32,7 +32,7 @@ export interface PieceBatches {
   at(index: number): { readonly inputs: Int32Array; readonly targets: Int32Array };
 }
 
-export type FitOptions = Length & {
+export type TrainModelOptions = Length & {
   readonly engine: Engine;
   readonly batches: PieceBatches;
   /** Evaluated every `evaluateEvery` updates and at the end. */
@@ -86,7 +86,10 @@ function firstWeights({ parameters }: Trainable, seed: number): Map<ParameterTen
 }
 
 /** Trains a model and yields what happens; programs are released when it ends, also by `return` or an error. */
-export async function* fit(model: Trainable, options: FitOptions): AsyncGenerator<TrainEvent, void, void> {
+export async function* trainModel(
+  model: Trainable,
+  options: TrainModelOptions,
+): AsyncGenerator<TrainEvent, void, void> {
   const { engine, batches, valid, seed, rate, warmup, accumulate, ...set } = { ...defaults, ...options };
   const size = { batch: batches.rows, length: batches.length };
   const optimiser = options.optimiser ?? ((matrix) => adamw({ weightDecay: matrix ? 0.05 : 0 }));

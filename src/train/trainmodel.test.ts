@@ -3,7 +3,7 @@ import { RandomStream } from "../base/random.ts";
 import { ortEngine } from "../engine/ort.ts";
 import { languageModel } from "../model/language.ts";
 import type { StepEvent, TrainEvent, TrainState } from "./events.ts";
-import { type FitOptions, fit } from "./fit.ts";
+import { type TrainModelOptions, trainModel } from "./trainmodel.ts";
 
 const vocabulary = 11;
 const source = (name: string) => {
@@ -21,11 +21,18 @@ const source = (name: string) => {
 };
 const newModel = () => languageModel({ vocabulary, width: 8, heads: 2, plan: [0, 1, 0], length: 5, dropout: 0.2 });
 
-async function eventsOf(options: Partial<FitOptions> = {}): Promise<TrainEvent[]> {
+async function eventsOf(options: Partial<TrainModelOptions> = {}): Promise<TrainEvent[]> {
   const events: TrainEvent[] = [];
   const engine = await ortEngine({ threads: 1 });
-  const settings = { engine, batches: source("train"), steps: 20, rate: 0.01, warmup: 2, ...options } as FitOptions;
-  for await (const event of fit(newModel(), settings)) {
+  const settings = {
+    engine,
+    batches: source("train"),
+    steps: 20,
+    rate: 0.01,
+    warmup: 2,
+    ...options,
+  } as TrainModelOptions;
+  for await (const event of trainModel(newModel(), settings)) {
     events.push(event.type === "checkpoint" ? { ...event, state: copied(event.state) } : event);
   }
   return events;
@@ -40,7 +47,7 @@ function copied({ progress, weights, moments }: TrainState): TrainState {
 const losses = (events: readonly TrainEvent[]) =>
   events.filter((event): event is StepEvent => event.type === "step").map(({ loss }) => loss);
 
-describe("fit", () => {
+describe("trainModel", () => {
   it("yields steps, evaluations, checkpoints and an end", async () => {
     const events = await eventsOf({ valid: source("valid"), evaluateEvery: 10, checkpointEvery: 8 });
     const kinds = (type: string) => events.filter((event) => event.type === type).length;
@@ -61,7 +68,7 @@ describe("fit", () => {
     const controller = new AbortController();
     const seen: TrainEvent[] = [];
     const engine = await ortEngine({ threads: 1 });
-    for await (const event of fit(newModel(), {
+    for await (const event of trainModel(newModel(), {
       engine,
       batches: source("train"),
       steps: 50,
@@ -84,7 +91,7 @@ describe("fit", () => {
     const plain = languageModel({ vocabulary, width: 8, heads: 2, plan: [0], length: 5 });
     const run = async (accumulate: number) => {
       const events: TrainEvent[] = [];
-      for await (const event of fit(plain, { engine: await ortEngine({ threads: 1 }), ...settings, accumulate }))
+      for await (const event of trainModel(plain, { engine: await ortEngine({ threads: 1 }), ...settings, accumulate }))
         events.push(event);
       return losses(events);
     };

@@ -9,8 +9,10 @@ import { addDoctor } from "./commands/doctor.ts";
 import { addEval } from "./commands/eval.ts";
 import { addExport } from "./commands/export.ts";
 import { addGenerate } from "./commands/generate.ts";
+import { addImport } from "./commands/import.ts";
 import { addPlan } from "./commands/plan.ts";
 import { addRuns } from "./commands/runs.ts";
+import { addSearch } from "./commands/search.ts";
 import { addTokenizer } from "./commands/tokenizer.ts";
 import { addResume, addTrain } from "./commands/train.ts";
 import { addTranslate } from "./commands/translate.ts";
@@ -21,12 +23,14 @@ export const commands: readonly ((program: Command) => void)[] = [
   addEval,
   addGenerate,
   addExport,
+  addImport,
   addRuns,
   addTranslate,
   addPlan,
   addCompare,
   addBench,
   addCertify,
+  addSearch,
   addCutoffs,
   addData,
   addTokenizer,

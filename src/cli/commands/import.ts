@@ -1,0 +1,167 @@
+/** `layerwise import`: weights of Hugging Face's ALBERT, ALBERT-ACT or TensorFlow's .npy files, checked and stored as one folder. */
+import { existsSync, statSync } from "node:fs";
+import { readdir, readFile, writeFile } from "node:fs/promises";
+import { basename, dirname, extname, join, relative } from "node:path";
+import type { Command } from "commander";
+import { messageOf, reject } from "../../base/errors.ts";
+import { table } from "../../base/table.ts";
+import type { TensorData } from "../../format/safetensors.ts";
+import type { NamedTensor } from "../../model/albert-weights.ts";
+
+const HELP = `
+Examples:
+  layerwise import pytorch_model.bin --out models/albert         config.json is looked for beside the file
+  layerwise import model.safetensors --config config.json --out models/albert
+  layerwise import weights-npy --config albert_config.json --out models/albert
+  layerwise import albert-base-v2 --halt --out models/adaptive   a stock ALBERT with a halting unit to be trained
+
+Writes model.safetensors and config.json, which Hugging Face's classes load too. No code in a .bin file is ever run.`;
+
+interface Flags {
+  out: string;
+  config?: string;
+  halt?: boolean;
+  transposePooler?: boolean;
+  activation?: string;
+  force?: boolean;
+  json?: boolean;
+}
+
+export function addImport(program: Command): void {
+  program
+    .command("import")
+    .description("take over ALBERT or ALBERT-ACT weights: .safetensors, PyTorch .bin, or a folder of .npy files")
+    .argument("<file>", "a weight file, a folder that holds one, or a folder of .npy files")
+    .requiredOption("--out <dir>", "folder to write")
+    .option("--config <file>", "the model's config.json (default: beside the weights)")
+    .option("--halt", "add a halting unit to a stock ALBERT")
+    .option("--transpose-pooler", "turn the pooler's weight, as the published ALBERT-ACT PyTorch files need")
+    .option("--activation <name>", "instead of the config's hidden_act")
+    .option("--force", "replace the folder if it exists")
+    .option("--json", "print only JSON")
+    .addHelpText("after", HELP)
+    .action(run);
+}
+
+async function run(file: string, flags: Flags): Promise<void> {
+  const { importAlbert } = await import("../../model/albert-import.ts");
+  const { huggingFaceConfig, saveAlbert } = await import("../../model/albert-weights.ts");
+  const { writeSafetensors } = await import("../../format/safetensors.ts");
+  const { writeFolderAtomically } = await import("../../files/atomic.ts");
+  const { countParameters } = await import("../../model/report.ts");
+  const { tensors, source } = await readTensors(file);
+  const config = await readConfig(source, flags.config);
+  const imported = importAlbert(tensors, config, source, flags);
+  const { model, parameters, weights, heads, warnings } = imported;
+  const records = [...saveAlbert(model, parameters, weights)].map(([name, { shape, data }]) => {
+    return [name, { dtype: "F32" as const, shape, data }] as const;
+  });
+  const bytes = writeSafetensors(new Map(records), { format: "pt" });
+  await writeFolderAtomically(
+    flags.out,
+    async (folder) => {
+      await writeFile(join(folder, "model.safetensors"), bytes);
+      await writeFile(join(folder, "config.json"), `${JSON.stringify(huggingFaceConfig(model.options), null, 2)}\n`);
+    },
+    { force: flags.force ?? false },
+  );
+  for (const warning of warnings) process.stderr.write(`layerwise: warning: ${warning}\n`);
+  const { width, depth, halting } = model.options;
+  const report = {
+    out: flags.out,
+    tensors: parameters.length,
+    parameters: countParameters(parameters),
+    width,
+    depth,
+    adaptive: halting !== undefined,
+    heads: heads.join(", ") || "none",
+  };
+  process.stdout.write(`${flags.json ? JSON.stringify({ ...report, heads, warnings }) : table([report])}\n`);
+}
+
+interface Read {
+  readonly tensors: Map<string, NamedTensor>;
+  /** The file, or the folder of .npy files. */
+  readonly source: string;
+}
+
+const known = ["model.safetensors", "pytorch_model.bin"];
+
+async function readTensors(path: string): Promise<Read> {
+  if (!existsSync(path))
+    reject({ who: "import", needed: "a file or folder of weights", got: `${path}, which is not there` }, 2);
+  if (!statSync(path).isDirectory()) return { tensors: await readFileTensors(path), source: path };
+  const inside = known.map((name) => join(path, name)).find((each) => existsSync(each));
+  if (inside) return { tensors: await readFileTensors(inside), source: inside };
+  return { tensors: await readNpyFolder(path), source: path };
+}
+
+async function readFileTensors(file: string): Promise<Map<string, NamedTensor>> {
+  const bytes = await readFile(file);
+  if (extname(file) === ".safetensors") {
+    const { readSafetensors } = await import("../../format/safetensors.ts");
+    return floatTensors(readSafetensors(bytes, file).tensors);
+  }
+  const { readTorch } = await import("../../format/torch.ts");
+  return floatTensors(readTorch(bytes, file));
+}
+
+/** Integers are no weights: a state dict's buffers of positions. */
+function floatTensors(
+  tensors: ReadonlyMap<string, { shape: readonly number[]; data: TensorData }>,
+): Map<string, NamedTensor> {
+  const found = new Map<string, NamedTensor>();
+  for (const [name, { shape, data }] of tensors) {
+    if (data instanceof Float32Array) found.set(name, { shape, data });
+    else if (data instanceof Float64Array) found.set(name, { shape, data: Float32Array.from(data) });
+  }
+  return found;
+}
+
+/** The file's path below the folder is the variable's name; `__`, `%2F` and, in TensorFlow's names, dots stand for slashes. */
+async function readNpyFolder(folder: string): Promise<Map<string, NamedTensor>> {
+  const { readNpy } = await import("../../format/npy.ts");
+  const entries = await readdir(folder, { recursive: true });
+  const files = entries.filter((name) => name.endsWith(".npy")).sort();
+  if (files.length === 0) {
+    reject(
+      { who: folder, needed: `.npy files, ${known.join(" or ")}`, got: entries.slice(0, 5).join(", ") || "nothing" },
+      2,
+    );
+  }
+  const arrays = await Promise.all(
+    files.map(async (name) => {
+      const file = join(folder, name);
+      return [variableName(relative(folder, file)), readNpy(await readFile(file), file)] as const;
+    }),
+  );
+  return floatTensors(new Map(arrays));
+}
+
+function variableName(path: string): string {
+  const name = path
+    .replaceAll("\\", "/")
+    .replace(/\.npy$/, "")
+    .replaceAll("__", "/")
+    .replaceAll("%2F", "/");
+  return /^(bert|cls)\./.test(name) ? name.replaceAll(".", "/") : name;
+}
+
+async function readConfig(source: string, given: string | undefined): Promise<Record<string, unknown>> {
+  const folder = statSync(source).isDirectory() ? source : dirname(source);
+  const file =
+    given ?? ["config.json", "albert_config.json"].map((name) => join(folder, name)).find((each) => existsSync(each));
+  if (file === undefined) {
+    reject(
+      { who: basename(source), needed: "a config.json beside it", got: "none", remedy: "name one with --config" },
+      2,
+    );
+  }
+  try {
+    const config: unknown = JSON.parse(await readFile(file, "utf8"));
+    if (typeof config === "object" && config !== null) return config as Record<string, unknown>;
+  } catch (error) {
+    reject({ who: file, needed: "a JSON config", got: messageOf(error) }, 2);
+  }
+  return reject({ who: file, needed: "a JSON object", got: "something else" }, 2);
+}

@@ -16,6 +16,8 @@ export interface LoopOptions {
   readonly length: Length;
   /** Makes the schedule once the number of updates is known. */
   readonly schedule: (totalSteps: number) => Schedule;
+  /** Scalar inputs that follow the step, such as a temperature: made once the number of updates is known. */
+  readonly scalars?: (totalSteps: number) => (step: number) => Readonly<Record<string, number>>;
   /** Take the batches of each epoch in a random order. Off for models with memory. */
   readonly shuffle: boolean;
   /** Batches for one update. */
@@ -83,6 +85,7 @@ export async function* train(options: LoopOptions): AsyncGenerator<TrainEvent, v
   progress.totalSteps ??= knownTotal(length, batches.count / accumulate);
   const pace = new Pace(length, progress, now);
   let rateAt = options.schedule(progress.totalSteps ?? Number.MAX_SAFE_INTEGER);
+  let scalarsAt = options.scalars?.(progress.totalSteps ?? Number.MAX_SAFE_INTEGER);
   let [evaluatedAt, storedAt] = [-1, progress.step];
 
   const evaluate = async function* (): AsyncGenerator<TrainEvent, boolean> {
@@ -102,8 +105,10 @@ export async function* train(options: LoopOptions): AsyncGenerator<TrainEvent, v
 
   while (progress.totalSteps === null || progress.step < progress.totalSteps) {
     if (signal?.aborted) break;
+    const scalars = scalarsAt?.(progress.step);
     const taken = Array.from({ length: accumulate }, (_, i) => {
-      return batches.at(batchIndex(progress.position + i, batches.count, options.seed, options.shuffle));
+      const index = batchIndex(progress.position + i, batches.count, options.seed, options.shuffle);
+      return scalars ? { ...batches.at(index), ...fed(scalars) } : batches.at(index);
     });
     const learningRate = rateAt(progress.step);
     const started = now();
@@ -114,8 +119,12 @@ export async function* train(options: LoopOptions): AsyncGenerator<TrainEvent, v
     progress.position += accumulate;
     const tokensPerSecond = (1000 * accumulate * batches.tokens) / (now() - started);
     const epoch = progress.position / batches.count;
-    yield { type: "step", step: progress.step, loss, learningRate, gradientNorm, tokensPerSecond, epoch };
-    if (pace.settle()) rateAt = options.schedule(progress.totalSteps!);
+    const seen = { step: progress.step, loss, learningRate, gradientNorm, tokensPerSecond, epoch };
+    yield { type: "step", ...seen, ...(scalars ? { scalars } : {}) };
+    if (pace.settle()) {
+      rateAt = options.schedule(progress.totalSteps!);
+      scalarsAt = options.scalars?.(progress.totalSteps!);
+    }
     const last = progress.step === progress.totalSteps;
     let best = false;
     if (progress.step % options.evaluateEvery === 0 || last) best = yield* evaluate();
@@ -131,6 +140,9 @@ export async function* train(options: LoopOptions): AsyncGenerator<TrainEvent, v
   const reason = aborted ? "aborted" : progress.step === progress.totalSteps ? "finished" : "stopped early";
   yield { type: "end", step: progress.step, reason, elapsedMs: pace.elapsedMs };
 }
+
+const fed = (scalars: Readonly<Record<string, number>>) =>
+  Object.fromEntries(Object.entries(scalars).map(([name, value]) => [name, [value]]));
 
 /** The clock of a run: time spent, and how many updates fit into the minutes that were asked for. */
 class Pace {

@@ -1,0 +1,66 @@
+/** Evaluation of models with memory: batches in order, what one leaves handed to the next. */
+import type { Engine, Feed, Numbers, Program } from "../engine/engine.ts";
+import { simplify, type Tensor } from "../graph/index.ts";
+import type { Batches } from "./evaluate.ts";
+import { type ParameterTensor, sizeOf } from "./memory.ts";
+
+export interface RecurrentSource {
+  readonly loss: Tensor;
+  readonly inputs: Readonly<Record<string, Tensor>>;
+  readonly carried: readonly { readonly input: Tensor<"input">; readonly output: Tensor }[];
+}
+
+const newName = (name: string) => `new ${name}`;
+
+export class RecurrentEvaluator {
+  readonly #program: Program;
+  readonly #source: RecurrentSource;
+
+  static async create(engine: Engine, source: RecurrentSource): Promise<RecurrentEvaluator> {
+    const names = source.carried.map(({ input }) => newName(input.attributes.name));
+    const [loss, ...state] = simplify([source.loss, ...source.carried.map(({ output }) => output)]);
+    const outputs = { loss: loss!, ...Object.fromEntries(names.map((name, i) => [name, state[i]!])) };
+    return new RecurrentEvaluator(await engine.compile({ outputs }), source);
+  }
+
+  private constructor(program: Program, source: RecurrentSource) {
+    this.#program = program;
+    this.#source = source;
+  }
+
+  /** The loss of each batch, in order, from an empty memory on. `scalars` go with every batch. */
+  async losses(
+    weights: ReadonlyMap<ParameterTensor, Float32Array>,
+    batches: Batches,
+    scalars: Readonly<Record<string, ArrayLike<number>>> = {},
+  ): Promise<number[]> {
+    const { inputs, carried } = this.#source;
+    const taken = new Set(this.#program.inputs.map(({ name }) => name));
+    const fixed = Object.fromEntries(
+      [...weights].flatMap(([{ attributes }, data]) => (taken.has(attributes.name) ? [[attributes.name, data]] : [])),
+    );
+    let memory: Record<string, Numbers> = Object.fromEntries(
+      carried.map(({ input }) => [input.attributes.name, new Float32Array(sizeOf(input.shape as number[]))]),
+    );
+    const losses: number[] = [];
+    for (let i = 0; i < batches.count; i++) {
+      const batch = { ...batches.at(i), ...scalars };
+      const data = Object.entries(inputs).map(([name, tensor]) => [name, feedOf(tensor, batch[name] ?? [])] as const);
+      const feeds = { ...fixed, ...memory, ...Object.fromEntries(data.filter(([name]) => taken.has(name))) };
+      const results = await this.#program.run(feeds);
+      memory = Object.fromEntries(Object.keys(memory).map((name) => [name, results[newName(name)]!.data]));
+      losses.push(results.loss!.data[0]!);
+    }
+    return losses;
+  }
+
+  async release(): Promise<void> {
+    await this.#program.release();
+  }
+}
+
+/** Values with their shape; a named first dimension is as long as they are. */
+function feedOf({ shape, dtype }: Tensor, values: ArrayLike<number>): Feed {
+  const data = dtype === "int" ? Int32Array.from(values) : Float32Array.from(values);
+  return { data, shape: shape.map((dim) => (typeof dim === "number" ? dim : values.length)) };
+}

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { RandomStream } from "../base/random.ts";
-import { countTokens, optimalCutoffs, parseCounts } from "./cutoffs.ts";
+import { countTokens, frequencyRanks, optimalCutoffs, parseCounts } from "./cutoffs.ts";
 
 /** Size × mass of all clusters. */
 function costOf(sorted: readonly number[], ends: readonly number[]): number {
@@ -84,5 +84,9 @@ describe("counts", () => {
 
   it("of tokens are those of their ids", () => {
     expect([...countTokens([1, 3, 1], 5)]).toEqual([0, 2, 0, 1, 0]);
+  });
+
+  it("rank ids by falling count, equals in their order", () => {
+    expect([...frequencyRanks([1, 5, 1, 9])]).toEqual([2, 1, 3, 0]);
   });
 });

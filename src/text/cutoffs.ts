@@ -100,3 +100,13 @@ export function countTokens(tokens: ArrayLike<number>, vocabulary: number): Floa
   for (let i = 0; i < tokens.length; i++) counts[tokens[i]!]!++;
   return counts;
 }
+
+/** The place of each id among all, by falling count: adaptive softmaxes want frequent words first. Equal counts keep their order. */
+export function frequencyRanks(counts: ArrayLike<number>): Int32Array {
+  const order = Array.from(counts, (_, id) => id).sort((a, b) => counts[b]! - counts[a]! || a - b);
+  const ranks = new Int32Array(order.length);
+  order.forEach((id, rank) => {
+    ranks[id] = rank;
+  });
+  return ranks;
+}

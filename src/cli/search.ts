@@ -1,0 +1,272 @@
+/** A search over the blocks of a PAR Transformer-XL: opens data and model, trains weights and architecture together, reports. */
+import { join } from "node:path";
+import { stringify } from "yaml";
+import { reject } from "../base/errors.ts";
+import { formatNumber } from "../base/table.ts";
+import { annealedTemperature } from "../depth/searched.ts";
+import type { Engine } from "../engine/engine.ts";
+import { writeAtomically } from "../files/atomic.ts";
+import { type ParModel, type ParOptions, parModel } from "../model/par.ts";
+import { initialise } from "../nn/index.ts";
+import type { RunFolder } from "../runs/folder.ts";
+import type { BatchSource } from "../text/batches.ts";
+import { openCorpus, type Split } from "../text/corpus.ts";
+import { countTokens, frequencyRanks } from "../text/cutoffs.ts";
+import type { OpenTokenizer } from "../text/tokenizerfile.ts";
+import { openBatches, tokensOf } from "../text/tokens.ts";
+import { chooseTokenizer } from "../text/trainedtokenizer.ts";
+import { type Batches, figures, type TextSize } from "../train/evaluate.ts";
+import type { TrainEvent } from "../train/events.ts";
+import { type Length, train } from "../train/loop.ts";
+import type { Group, ParameterTensor } from "../train/memory.ts";
+import { adam, adamw } from "../train/optimiser.ts";
+import { RecurrentEvaluator } from "../train/recurrent.ts";
+import { schedule } from "../train/schedule.ts";
+import { TrainingStep } from "../train/step.ts";
+import { heatMap } from "./heatmap.ts";
+
+/** Everything a search is told; plain data, kept in its folder. */
+export interface SearchConfig {
+  corpus: string;
+  /** None: the data's own, or one trained on the text. */
+  tokenizer: string | null;
+  /** Vocabulary size of a trained tokenizer. */
+  pieces: number | null;
+  data: string | null;
+  blocks: number | string;
+  width: number;
+  heads: number;
+  hidden: number;
+  memory: number;
+  /** Memory in evaluation. */
+  evaluationMemory: number | null;
+  dropout: number;
+  batch: number;
+  length: number;
+  cutoffs: number[];
+  factor: number;
+  straightThrough: boolean;
+  temperatureStart: number;
+  temperatureEnd: number;
+  rate: number;
+  warmup: number;
+  weightDecay: number;
+  clipNorm: number;
+  steps: number | null;
+  epochs: number | null;
+  evaluateEvery: number;
+  checkpointEvery: number;
+  seed: number;
+  compat: boolean;
+}
+
+export interface SearchSession {
+  readonly config: SearchConfig;
+  readonly engine: Engine;
+  readonly model: ParModel;
+  readonly tokenizer: OpenTokenizer;
+  /** Place of each piece by falling frequency. */
+  readonly ranks: Int32Array;
+  batches(split: Split, memory: number): Promise<Batches>;
+  readonly validSize: TextSize;
+}
+
+function optionsOf(config: SearchConfig, vocabulary: number): ParOptions {
+  const { width, heads, hidden, blocks, memory, dropout, cutoffs, factor, straightThrough, compat } = config;
+  return {
+    ...{ vocabulary, width, heads, hidden, blocks, memory, dropout, cutoffs, straightThrough },
+    projectionFactor: factor,
+    compat: compat ? "original" : undefined,
+  };
+}
+
+export async function openSearch(config: SearchConfig, engine: Engine): Promise<SearchSession> {
+  lengthOf(config);
+  temperatureOf(config, 1);
+  const where = config.data === null ? {} : { data: config.data };
+  const corpus = await openCorpus(config.corpus, where);
+  const tokenizer = await chooseTokenizer(config.tokenizer ?? undefined, corpus, {
+    ...where,
+    ...(config.pieces === null ? {} : { pieces: config.pieces }),
+  });
+  const vocabulary = tokenizer.tokenizer.size;
+  const model = parModel(optionsOf(config, vocabulary)); // before the tokens: mistakes show at once
+  const { ids } = await tokensOf(corpus, "train", tokenizer);
+  const ranks = config.compat
+    ? Int32Array.from({ length: vocabulary }, (_, id) => id)
+    : frequencyRanks(countTokens(ids, vocabulary));
+  const { batch, length } = config;
+  const compat = config.compat ? { compat: "original" as const } : {};
+  return {
+    ...{ config, engine, model, tokenizer, ranks },
+    batches: async (split, memory) => {
+      return segmentsOf(
+        await openBatches(corpus, split, tokenizer, { batch, length, ...compat }),
+        model,
+        ranks,
+        memory,
+      );
+    },
+    validSize: await sizeOf(corpus, tokenizer),
+  };
+}
+
+async function sizeOf(corpus: Awaited<ReturnType<typeof openCorpus>>, tokenizer: OpenTokenizer): Promise<TextSize> {
+  const { ids } = await tokensOf(corpus, "valid", tokenizer);
+  const text = tokenizer.tokenizer.decode(ids);
+  return { tokens: ids.length, words: text.match(/\S+/g)?.length ?? 0, bytes: Buffer.byteLength(text) };
+}
+
+/** Batches as the model takes them: ids by rank, rows of each cluster, and how much memory is still empty. */
+function segmentsOf(source: BatchSource, model: ParModel, ranks: Int32Array, memory: number): Batches {
+  const { count, rows, length } = source;
+  let start = 0;
+  const before = Int32Array.from({ length: count }, (_, i) => {
+    if (source.at(i).first) start = i;
+    return i - start;
+  });
+  return {
+    count,
+    tokens: rows * length,
+    at: (index) => {
+      const { inputs, targets } = source.at(index);
+      const ids = inputs.map((id) => ranks[id]!);
+      const ranked = targets.map((id) => ranks[id]!);
+      const missing = [model.missingAfter(before[index % count]!, length, memory)];
+      return { ids, targets: ranked, missing, ...model.rowsOf(ranked) };
+    },
+  };
+}
+
+/** Matrices decay; biases, norms and the architecture do not. */
+function groupsOf(model: ParModel, { weightDecay }: SearchConfig): Group[] {
+  const architecture = new Set(model.policy.architecture.map(({ tensor }) => tensor));
+  const moments = { beta1: 0.9, beta2: 0.98 };
+  const weights = model.parameters.map(({ tensor }) => tensor).filter((tensor) => !architecture.has(tensor));
+  const isMatrix = (tensor: ParameterTensor) => tensor.attributes.shape.length > 1;
+  return [
+    { parameters: weights.filter(isMatrix), optimiser: adamw({ ...moments, weightDecay }) },
+    { parameters: weights.filter((tensor) => !isMatrix(tensor)), optimiser: adamw({ ...moments, weightDecay: 0 }) },
+    { parameters: [...architecture], optimiser: adam(moments) },
+  ].filter(({ parameters }) => parameters.length > 0);
+}
+
+/** What a search ends with. */
+export interface Found {
+  readonly pattern: string;
+  readonly probabilities: readonly (readonly number[])[];
+  readonly steps: number;
+  readonly elapsedMs: number;
+  /** exp(mean loss) per piece. */
+  readonly perplexity: number;
+  /** The original's figure: the mean of exp(batch loss). */
+  readonly meanBatchPerplexity: number;
+}
+
+/** Perplexities over the valid batches, without noise. */
+export async function evaluateOn(
+  evaluator: RecurrentEvaluator,
+  weights: ReadonlyMap<ParameterTensor, Float32Array>,
+  valid: Batches,
+): Promise<{ loss: number; meanBatchPerplexity: number }> {
+  const losses = await evaluator.losses(weights, valid);
+  const mean = (values: readonly number[]) => values.reduce((a, b) => a + b, 0) / values.length;
+  return { loss: mean(losses), meanBatchPerplexity: mean(losses.map(Math.exp)) };
+}
+
+export type Tell = (text: string) => void;
+
+/** Trains weights and architecture together (the original's procedure) and yields the loop's events on the way. */
+export async function* searchJointly(session: SearchSession, tell: Tell): AsyncGenerator<TrainEvent, Found, void> {
+  const { config, engine, model, validSize } = session;
+  const { batch, length, memory, seed, clipNorm } = config;
+  const evaluationMemory = config.evaluationMemory ?? memory;
+  const [training, valid] = [await session.batches("train", memory), await session.batches("valid", evaluationMemory)];
+  const step = await TrainingStep.create({
+    engine,
+    ...model.objective({ batch, length, training: true }),
+    probes: {},
+    groups: groupsOf(model, config),
+    initial: initialise(model.parameters, seed),
+    ...{ seed, clipNorm },
+  });
+  const plain = model.objective({ batch, length, memory: evaluationMemory, training: false });
+  const evaluator = await RecurrentEvaluator.create(engine, plain);
+  let last = { loss: Number.NaN, meanBatchPerplexity: Number.NaN };
+  const events = train({
+    ...{ step, batches: training, seed },
+    length: lengthOf(config),
+    schedule: (total) => schedule("cosine", { rate: config.rate, total, warmup: Math.min(config.warmup, total) }),
+    scalars: (total) => {
+      const temperatureAt = temperatureOf(config, total);
+      return (at) => ({ temperature: temperatureAt(at) });
+    },
+    shuffle: false,
+    accumulate: 1,
+    evaluate: async () => {
+      last = await evaluateOn(evaluator, step.weights, valid);
+      return figures(last.loss, valid.count * valid.tokens, validSize);
+    },
+    evaluateEvery: config.evaluateEvery,
+    checkpointEvery: config.checkpointEvery,
+  });
+  let [steps, elapsedMs] = [0, 0];
+  try {
+    for await (const event of events) {
+      yield event;
+      if (event.type === "evaluation") tell(picture(model, step.weights, event.step, last));
+      if (event.type === "end") [steps, elapsedMs] = [event.step, event.elapsedMs];
+    }
+    const probabilities = model.policy.probabilities(step.weights);
+    const { meanBatchPerplexity } = last;
+    const pattern = model.policy.pattern(step.weights);
+    return { pattern, probabilities, steps, elapsedMs, perplexity: Math.exp(last.loss), meanBatchPerplexity };
+  } finally {
+    await Promise.all([step.release(), evaluator.release()]);
+  }
+}
+
+function temperatureOf({ temperatureStart, temperatureEnd, compat }: SearchConfig, total: number) {
+  const formula = compat ? ("original" as const) : undefined;
+  return annealedTemperature({ start: temperatureStart, end: temperatureEnd, total, compat: formula });
+}
+
+function lengthOf({ steps, epochs }: SearchConfig): Length {
+  if (steps !== null && epochs !== null) {
+    reject({ who: "search", needed: "--steps or --epochs", got: "both", remedy: "give one" }, 2);
+  }
+  return steps === null ? { epochs: epochs ?? 1 } : { steps };
+}
+
+/** π as a heat map, with the figures of the moment. */
+function picture(
+  model: ParModel,
+  weights: ReadonlyMap<ParameterTensor, Float32Array>,
+  step: number,
+  { loss, meanBatchPerplexity }: { loss: number; meanBatchPerplexity: number },
+): string {
+  const names = model.policy.blocks.reduce((a, b) => (b.length > a.length ? b : a)).map(({ kind }) => kind);
+  const figures = `perplexity ${formatNumber(Math.exp(loss), 2)} (mean of batches ${formatNumber(meanBatchPerplexity, 2)})`;
+  const title = `step ${formatNumber(step)}  ${figures}  ${model.policy.pattern(weights)}`;
+  return `${title}\n${heatMap(model.policy.probabilities(weights), names)}`;
+}
+
+/** Carries a search out in a run folder: events, checkpoints, tokenizer, and architecture.json at the end. */
+export async function searchIn(run: RunFolder, session: SearchSession, tell: Tell): Promise<Found> {
+  await writeAtomically(join(run.path, "tokenizer.model"), session.tokenizer.bytes);
+  const events = searchJointly(session, (text) => {
+    run.log(text);
+    tell(text);
+  });
+  for (;;) {
+    const { value, done } = await events.next();
+    if (done) {
+      await writeAtomically(join(run.path, "architecture.json"), `${JSON.stringify(value, null, 2)}\n`);
+      return value;
+    }
+    if (value.type === "checkpoint") await run.writeCheckpoint(value.state, { best: value.best });
+    else run.append(value);
+  }
+}
+
+export const searchYaml = (config: SearchConfig): string => stringify({ task: "search", ...config });

@@ -1,0 +1,71 @@
+import { spawnSync } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, describe, expect, it } from "vitest";
+
+const folder = mkdtempSync(join(tmpdir(), "layerwise-search-"));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+const tiny =
+  "--pieces 300 --width 16 --heads 2 --hidden 32 --blocks 2 --memory 4 --batch 4 --length 8 --cutoffs 40,120".split(
+    " ",
+  );
+
+function search(...args: string[]) {
+  const command = ["--import", "tsx", "src/cli/main.ts", "search", ...tiny, "--threads", "1", ...args];
+  const { status, stdout, stderr } = spawnSync(process.execPath, command);
+  return { status, stdout: String(stdout), stderr: String(stderr) };
+}
+
+const run = (name: string) => join(folder, name);
+const short = ["--steps", "6", "--warmup", "2", "--evaluate-every", "3", "--json"];
+/** Losses of all steps of a run. */
+const lossesOf = (name: string) =>
+  readFileSync(join(run(name), "events.jsonl"), "utf8")
+    .trim()
+    .split("\n")
+    .map((line) => JSON.parse(line))
+    .filter(({ type }) => type === "step")
+    .map(({ loss, scalars }) => [loss, scalars.temperature]);
+
+describe("layerwise search", () => {
+  it("trains, shows π at evaluations, and leaves the architecture that it found", () => {
+    const { status, stdout, stderr } = search(...short, "--out", run("first"));
+    expect([status, stderr.match(/feed-forward \|/g)?.length]).toEqual([0, 2]);
+    const found = JSON.parse(stdout);
+    expect(found.pattern).toMatch(/^[sfi()x\d]+$/);
+    expect(found.probabilities.map((shares: number[]) => shares.reduce((a, b) => a + b).toFixed(6))).toEqual([
+      "1.000000",
+      "1.000000",
+    ]);
+    expect(JSON.parse(readFileSync(join(run("first"), "architecture.json"), "utf8")).pattern).toBe(found.pattern);
+  }, 60_000);
+
+  it("gives the same losses from the same seed, the temperature annealed on the way", () => {
+    search(...short, "--out", run("again"));
+    expect(lossesOf("again")).toEqual(lossesOf("first"));
+    const temperatures = lossesOf("first").map(([, temperature]) => temperature);
+    expect(temperatures[0]).toBe(1);
+    expect(temperatures.every((each, i) => i === 0 || each < temperatures[i - 1])).toBe(true);
+  }, 60_000);
+
+  it("trains a pattern as an ordinary network", () => {
+    const { status, stdout } = search(...short, "--pattern", "(sf)x2", "--out", run("pattern"));
+    expect([status, JSON.parse(stdout).pattern]).toEqual([0, "(sf)x2"]);
+  }, 60_000);
+
+  it.each([
+    [["--cutoffs", "120,40"], "softmax / cutoffs: expected rising whole numbers"],
+    [["--cutoffs", "40,400"], "softmax / cutoffs"],
+    [["--heads", "3"], "expected a width divisible by heads"],
+    [["--pattern", "sq"], "pattern: expected letters"],
+    [["--steps", "2", "--epochs", "1"], "expected --steps or --epochs, got both"],
+    [["--temperature-end", "0"], "temperature: expected a start and an end above 0"],
+  ])("refuses %j before it trains", (args, message) => {
+    const { status, stderr } = search("--out", run("refused"), ...args);
+    expect(status).not.toBe(0);
+    expect(stderr).toContain(message);
+    rmSync(run("refused"), { recursive: true, force: true });
+  });
+});

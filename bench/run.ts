@@ -1,6 +1,7 @@
 /** `npm run bench`: every claim of speed, measured beside its peers in one run. */
 import { parseArgs } from "node:util";
 import { defaultThreads } from "../src/engine/ort.ts";
+import { bench as depth } from "./depth.ts";
 import { bench as generation } from "./generation.ts";
 import { bench as languageModel } from "./language-model.ts";
 import type { Bench, Measurement } from "./measure.ts";
@@ -10,6 +11,7 @@ import { bench as tokenizer } from "./tokenizer.ts";
 const benches: Readonly<Record<string, Bench>> = {
   "language-model": languageModel,
   generation,
+  depth,
   supernet,
   tokenizer,
 };

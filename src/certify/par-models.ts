@@ -27,6 +27,7 @@ interface ModelConfig {
   readonly projectionFactor: number;
   readonly projectionSizes: readonly number[];
   readonly straightThrough: boolean;
+  readonly trainedTemperature?: boolean;
 }
 
 interface TrainingConfig extends ModelConfig {
@@ -49,9 +50,14 @@ function optionsOf(config: ModelConfig): ParOptions {
     hidden: config.feedForward,
     projectionFactor: config.projectionFactor,
     projectionSizes: projectionSizes.length > 0 ? projectionSizes : undefined,
+    temperature: config.trainedTemperature ? "trained" : "annealed",
     compat: "original",
   };
 }
+
+/** Temperatures, where the model is fed any. */
+const temperaturesOf = (golden: GoldenCase, count = 1) =>
+  golden.tensors.has("input.tau") ? floats(golden, "input.tau") : new Float32Array(count).fill(1);
 
 /** A training step of the model on recorded noise: the draws come with the batch. */
 async function openStep(golden: GoldenCase, engine: Engine, model: ParModel, config: ModelConfig, rest = {}) {
@@ -123,7 +129,7 @@ export async function certifyModel(golden: GoldenCase, engine: Engine): Promise<
         ids: integers(golden, `${from}tokens`),
         targets: integers(golden, `${from}labels`),
         gumbel: floats(golden, `${from}gumbel`),
-        temperature: floats(golden, "input.tau"),
+        temperature: temperaturesOf(golden),
         before: i,
       }),
     );
@@ -183,7 +189,7 @@ export async function certifyTraining(golden: GoldenCase, engine: Engine): Promi
     return values.subarray(i * each, (i + 1) * each) as T;
   };
   const [ids, targets] = [integers(golden, "input.tokens"), integers(golden, "input.labels")];
-  const [gumbel, temperature] = [floats(golden, "input.gumbel"), floats(golden, "input.tau")];
+  const [gumbel, temperature] = [floats(golden, "input.gumbel"), temperaturesOf(golden, config.steps)];
   const losses: number[] = [];
   const rates: number[] = [];
   for (let i = 0; i < config.steps; i++) {

@@ -67,8 +67,9 @@ export function compareGradient(golden: GoldenCase, name: string, actual: Values
 export function compareParameterGradient(golden: GoldenCase, parameter: nn.Parameter, actual: Values): Finding[] {
   const name = originalName(parameter.name);
   const expected = stored(golden, "grad.", parameter);
-  const { zeroGradients = [] } = golden.about as Exceptions;
-  if (!name.endsWith("qvk.bias") || zeroGradients.includes(`grad.${name}`)) {
+  const { zeroGradients = [], roundingOnlyGradients = [] } = golden.about as Exceptions;
+  const special = [...zeroGradients, ...roundingOnlyGradients].includes(`grad.${name}`);
+  if (!name.endsWith("qvk.bias") || special) {
     return [compareGradient(golden, name, actual, expected)];
   }
   const split = (expected.length * 2) / 3;

@@ -6,8 +6,7 @@ import { initialise } from "../nn/index.ts";
 import { type IdPair, packBatches } from "../text/packing.ts";
 import { adam } from "../train/optimiser.ts";
 import { TrainingStep } from "../train/step.ts";
-import { averageCheckpoints } from "./averaging.ts";
-import { Beam, Translator } from "./beam.ts";
+import { Translator } from "./beam.ts";
 import { TranslationModel } from "./translation.ts";
 
 const specials = { padId: 0, bosId: 1, eosId: 2 };
@@ -130,53 +129,3 @@ function oneRow(source: Int32Array, labels: readonly number[]) {
     ...{ targetSegments: ones(labels.length), labels: row(labels) },
   };
 }
-
-describe("a beam", () => {
-  const logs = (...rows: number[][]) => Float32Array.from(rows.flat(), Math.log);
-
-  it("finds what greedy search misses", () => {
-    // Pieces: 0, 1, end. Greedy takes 0 (0.5), then nothing good follows; 1 (0.4) is followed by a sure end.
-    const search = (size: number) => {
-      const beam = new Beam(size, 0, 2, 3);
-      beam.advance(logs([0.5, 0.4, 0.1], [0, 0, 0]), 3);
-      if (size === 1) beam.advance(logs([0.3, 0.3, 0.4]), 3);
-      else beam.advance(logs([0.3, 0.3, 0.4], [0.01, 0.01, 0.98]), 3);
-      return beam.best;
-    };
-    expect(search(1)).toEqual([0]);
-    expect(search(2)).toEqual([1]);
-  });
-
-  it("weighs length: without a penalty the shorter wins, with one the longer", () => {
-    const search = (alpha: number) => {
-      const beam = new Beam(2, alpha, 2, 4);
-      beam.advance(logs([0.6, 0, 0.4], [0, 0, 0]), 3);
-      beam.advance(logs([0.3, 0.1, 0.6], [0, 0, 0]), 3);
-      return beam.best;
-    };
-    expect(search(0)).toEqual([]);
-    expect(search(1)).toEqual([0]);
-  });
-
-  it("ends at the longest length with what it has", () => {
-    const beam = new Beam(1, 0.6, 2, 2);
-    beam.advance(logs([0.9, 0.05, 0.05]), 3);
-    beam.advance(logs([0.9, 0.05, 0.05]), 3);
-    expect([beam.done, beam.best]).toEqual([true, [0, 0]]);
-  });
-});
-
-describe("checkpoint averaging", () => {
-  const checkpoint = (...data: number[]) => new Map([["w", { shape: [2], data: Float32Array.from(data) }]]);
-
-  it("is the mean of each weight", () => {
-    expect(averageCheckpoints([checkpoint(1, 2), checkpoint(3, 6)]).get("w")!.data).toEqual(Float32Array.of(2, 4));
-  });
-
-  it("refuses checkpoints of other models", () => {
-    expect(() => averageCheckpoints([checkpoint(1, 2), checkpoint(1)])).toThrow(
-      "averaging / w: expected 2 values in every checkpoint, got 1",
-    );
-    expect(() => averageCheckpoints([])).toThrow("averaging: expected a checkpoint, got none");
-  });
-});

@@ -22,6 +22,7 @@ import {
   type Tensor,
   within,
 } from "../graph/index.ts";
+import type { Cache } from "../nn/attention.ts";
 import { type Block, type Context, Embedding, newParameter, normal, type Parameter } from "../nn/index.ts";
 import { checkPlan } from "./fixed.ts";
 import type { Plan } from "./plan.ts";
@@ -68,9 +69,12 @@ const defaults = {
   name: "halting",
 } as const;
 
-/** A context that may tell padding apart: `real` is bool [B·T], true for tokens that count. */
+/** A context that may tell padding apart, and remember keys and values depth by depth. */
 export interface HaltingContext extends Context {
+  /** bool [B·T]: true for tokens that count. */
   readonly real?: Tensor | undefined;
+  /** Keys and values of each depth, where text is continued. */
+  readonly caches?: readonly Cache[] | undefined;
 }
 
 /** The counters of every token, [N, 1] each. */
@@ -187,7 +191,8 @@ class Halting implements HaltingPolicy {
     const probes: Record<string, Tensor> = {};
     this.plan.forEach((i, depth) => {
       within(`depth ${depth}`, () => {
-        const y = this.blocks[i]!.apply(this.entering(sums.state, depth), context);
+        const here = context.caches ? { ...context, cache: context.caches[depth] } : context;
+        const y = this.blocks[i]!.apply(this.entering(sums.state, depth), here);
         const turn = this.#turn(y, counters, haltAtCap && depth === this.depth - 1);
         sums = this.#accumulate(y, sums, turn);
         counters = turn;

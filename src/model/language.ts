@@ -1,5 +1,7 @@
 /** The causal language model: learned positions, pre-norm blocks run in the order of a plan, a head tied to the embedding. */
 import { reject } from "../base/errors.ts";
+import { type HaltingOptions, type HaltingPolicy, halting } from "../depth/halting.ts";
+import type { Deepened } from "../depth/policy.ts";
 import {
   add,
   addDims,
@@ -42,6 +44,8 @@ export interface LanguageModelOptions {
   length: number;
   dropout?: number;
   activation?: Activation;
+  /** Where given, every token halts by itself, after as many depths of the plan as it needs. */
+  halting?: Omit<HaltingOptions, "width"> | undefined;
 }
 
 /** A loss to minimise, what it depends on, and the random inputs it asks for. */
@@ -68,10 +72,11 @@ export class LanguageModel {
   readonly #embedding: Embedding;
   readonly #positions: Embedding;
   readonly #blocks: readonly Block[];
+  readonly #halting: HaltingPolicy | undefined;
   readonly #norm: LayerNorm;
 
   constructor(options: LanguageModelOptions) {
-    this.options = { hidden: 4 * options.width, dropout: 0, activation: "gelu", ...options };
+    this.options = { hidden: 4 * options.width, dropout: 0, activation: "gelu", halting: undefined, ...options };
     const { vocabulary, width, length, plan } = this.options;
     const unique = checkPlan(plan);
     this.#embedding = new Embedding("embedding", { count: vocabulary, width });
@@ -79,16 +84,23 @@ export class LanguageModel {
     this.#blocks = Array.from({ length: unique }, (_, i) => {
       return new TransformerBlock(`blocks.${i}`, { ...this.options, weight: normal(DEVIATION) });
     });
+    this.#halting = this.options.halting && halting(this.#blocks, plan, { ...this.options.halting, width });
     this.#norm = new LayerNorm("norm", { width });
   }
 
   get parameters(): Parameter[] {
-    const layers = [this.#embedding, this.#positions, ...this.#blocks, this.#norm];
+    const depth = this.#halting ? [this.#halting] : this.#blocks;
+    const layers = [this.#embedding, this.#positions, ...depth, this.#norm];
     return layers.flatMap((layer) => [...layer.parameters]);
   }
 
   /** ids [B, T] → hidden rows [B·T, C], after the last norm; `caches`, where given, stand one a depth. */
   hidden(ids: Tensor, mode: Mode = inference, caches?: readonly Cache[]): Tensor {
+    return this.#norm.apply(this.deepened(ids, mode, caches).hidden);
+  }
+
+  /** ids [B, T] → what the depths make of them, before the last norm. */
+  deepened(ids: Tensor, mode: Mode = inference, caches?: readonly Cache[]): Deepened {
     const [batch, length] = ids.shape as [Dim, Dim];
     const { dropout, plan } = this.options;
     const past = caches?.[0]?.past?.keys.shape[1] ?? 0;
@@ -97,11 +109,13 @@ export class LanguageModel {
     // A single last token may look at everything.
     const mask = caches && length === 1 ? undefined : causalMask(length, past);
     const start = mode.dropout(flattenRows(embedded), dropout);
-    const last = plan.reduce((x, i, depth) => {
-      const context = { rows: { batch, length }, mode, mask, cache: caches?.[depth] };
+    const common = { rows: { batch, length }, mode, mask };
+    if (this.#halting) return this.#halting.apply(start, { ...common, caches });
+    const hidden = plan.reduce((x, i, depth) => {
+      const context = { ...common, cache: caches?.[depth] };
       return within(`depth ${depth}`, () => this.#blocks[i]!.apply(x, context));
     }, start);
-    return this.#norm.apply(last);
+    return { hidden, probes: {} };
   }
 
   /** ids [B, T] → [B, T, V] */
@@ -127,13 +141,15 @@ export class LanguageModel {
     return { logits: reshape(rows, [...ids.shape, this.options.vocabulary]), added };
   }
 
-  /** Mean cross-entropy of `targets` after `ids`, both [batch, length]; with dropout when it is for training. */
+  /** Mean cross-entropy of `targets` after `ids`, both [batch, length]; with dropout and the penalty on depth when it is for training. */
   objective({ batch, length, training }: { batch: number; length: number; training: boolean }): Objective {
     const ids = input("ids", [batch, length], "int");
     const targets = input("targets", [batch, length], "int");
     const mode = training ? new Training() : inference;
-    const logits = this.#embedding.logits(this.hidden(ids, mode));
-    const loss = mean(crossEntropy(logits, reshape(targets, [batch * length])));
+    const { hidden, penalty } = this.deepened(ids, mode);
+    const logits = this.#embedding.logits(this.#norm.apply(hidden));
+    const entropy = mean(crossEntropy(logits, reshape(targets, [batch * length])));
+    const loss = training && penalty ? add(entropy, penalty) : entropy;
     return { loss, inputs: { ids, targets }, noise: mode instanceof Training ? mode.noise : [] };
   }
 }

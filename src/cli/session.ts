@@ -82,9 +82,20 @@ export function planOf(config: Config): Plan {
 }
 
 export function modelOf(config: Config, vocabulary: number): LanguageModel {
-  const { width, heads, hidden, length, dropout, activation } = config;
+  const { width, heads, hidden, length, dropout, activation, ponder, haltBias } = config;
   const plan = planOf(config);
-  return languageModel({ vocabulary, width, heads, plan, length, dropout, activation, hidden: hidden ?? 4 * width });
+  const halting = config.halt ? { ponder, biasInitial: haltBias } : undefined;
+  return languageModel({
+    vocabulary,
+    width,
+    heads,
+    plan,
+    length,
+    dropout,
+    activation,
+    hidden: hidden ?? 4 * width,
+    halting,
+  });
 }
 
 /** Matrices decay, biases and norms do not. */

@@ -1,6 +1,7 @@
 import { Command } from "commander";
 import { expect, it, vi } from "vitest";
-import { addDoctor, type Diagnosis, instructionSets } from "../src/cli/commands/doctor.ts";
+import { addDoctor, type Diagnosis } from "../src/cli/commands/doctor.ts";
+import { instructionSets } from "../src/cli/environment.ts";
 
 /** Runs `layerwise doctor …` in this process and returns what it prints. */
 async function doctor(...args: string[]): Promise<string> {

@@ -1,6 +1,6 @@
 /** What a run ran on: versions, commit, processor, threads, instruction set. Numbers may change in the last bit where these differ. */
 import { spawnSync } from "node:child_process";
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import os from "node:os";
 import { fileURLToPath } from "node:url";
 import type { Engine } from "../engine/engine.ts";
@@ -18,15 +18,18 @@ function commit(): string | null {
   return status === 0 ? stdout.trim() : null;
 }
 
-/** The widest vector instructions of the processor, where the system tells. */
-export function instructionSet(): string {
-  try {
-    const flags = new Set(/^flags\s*:(.*)$/m.exec(readFileSync("/proc/cpuinfo", "utf8"))?.[1]?.trim().split(/\s+/));
-    return ["avx512f", "avx2", "avx"].find((each) => flags.has(each)) ?? process.arch;
-  } catch {
-    return process.arch;
-  }
+export const processor = (): string => os.cpus()[0]?.model.trim() ?? "unknown";
+
+/** The vector instructions that decide matrix speed, widest first, out of the flags in /proc/cpuinfo; none where there is no such file. */
+export function instructionSets(cpuinfo: string = readIfThere("/proc/cpuinfo")): string[] {
+  const line = cpuinfo.match(/^(?:flags|Features)\s*:(.*)$/m)?.[1] ?? "";
+  const flags = new Set(line.trim().split(/\s+/));
+  const names = { avx512f: "AVX-512", avx512_vnni: "AVX-512 VNNI", amx_tile: "AMX", avx2: "AVX2", fma: "FMA" };
+  const arm = { sve: "SVE", asimd: "NEON" };
+  return Object.entries({ ...names, ...arm }).flatMap(([flag, name]) => (flags.has(flag) ? [name] : []));
 }
+
+const readIfThere = (path: string) => (existsSync(path) ? readFileSync(path, "utf8") : "");
 
 export interface Environment extends Record<string, string | number | null> {
   layerwise: string;
@@ -48,8 +51,8 @@ export async function environment(engine: Engine): Promise<Environment> {
     node: process.version,
     onnxruntime: version,
     platform: `${process.platform} ${process.arch}`,
-    processor: os.cpus()[0]?.model.trim() ?? "unknown",
-    instructionSet: instructionSet(),
+    processor: processor(),
+    instructionSet: instructionSets().join(", ") || process.arch,
     threads: engine.threads,
     device: engine.device,
   };

@@ -1,11 +1,11 @@
 /** `layerwise doctor`: what this machine offers, and how fast it multiplies matrices. */
 import { spawnSync } from "node:child_process";
-import { existsSync, readFileSync } from "node:fs";
 import os from "node:os";
 import { extname } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Command } from "commander";
 import { table } from "../../base/table.ts";
+import { instructionSets, packageVersion, processor } from "../environment.ts";
 
 const HELP = `
 Examples:
@@ -57,10 +57,10 @@ export async function diagnose(): Promise<Diagnosis> {
   const { defaultThreads, physicalCores, version } = await import("../../engine/ort.ts");
   const threads = { physical: physicalCores() ?? null, usable: os.availableParallelism(), default: defaultThreads() };
   return {
-    versions: { layerwise: ownVersion(), node: process.version, onnxruntime: version },
+    versions: { layerwise: packageVersion(), node: process.version, onnxruntime: version },
     platform: `${process.platform} ${process.arch}, ${os.release()}`,
-    processor: os.cpus()[0]?.model.trim() ?? "unknown",
-    instructions: instructionSets(readIfThere("/proc/cpuinfo")),
+    processor: processor(),
+    instructions: instructionSets(),
     memoryGb: Math.round((os.totalmem() / 2 ** 30) * 10) / 10,
     threads,
     devices: await devicesPresent(),
@@ -78,22 +78,6 @@ async function devicesPresent(): Promise<string[]> {
   if (status === 0) return JSON.parse(stdout) as string[];
   const { presentDevices } = await import("../../engine/ort.ts");
   return presentDevices();
-}
-
-function ownVersion(): string {
-  const text = readFileSync(new URL("../../../package.json", import.meta.url), "utf8");
-  return (JSON.parse(text) as { version: string }).version;
-}
-
-const readIfThere = (path: string) => (existsSync(path) ? readFileSync(path, "utf8") : "");
-
-/** The vector instructions that decide matrix speed, out of the flags in /proc/cpuinfo. */
-export function instructionSets(cpuinfo: string): string[] {
-  const line = cpuinfo.match(/^(?:flags|Features)\s*:(.*)$/m)?.[1] ?? "";
-  const flags = new Set(line.trim().split(/\s+/));
-  const names = { avx512f: "AVX-512", avx512_vnni: "AVX-512 VNNI", amx_tile: "AMX", avx2: "AVX2", fma: "FMA" };
-  const arm = { sve: "SVE", asimd: "NEON" };
-  return Object.entries({ ...names, ...arm }).flatMap(([flag, name]) => (flags.has(flag) ? [name] : []));
 }
 
 async function matrixSpeeds(threadCounts: readonly number[]): Promise<MatrixSpeed[]> {

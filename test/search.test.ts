@@ -1,7 +1,9 @@
-import { spawnSync } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { setTimeout } from "node:timers/promises";
 import { afterAll, describe, expect, it } from "vitest";
 
 const folder = mkdtempSync(join(tmpdir(), "layerwise-search-"));
@@ -48,6 +50,20 @@ describe("layerwise search", () => {
     const temperatures = lossesOf("first").map(([, temperature]) => temperature);
     expect(temperatures[0]).toBe(1);
     expect(temperatures.every((each, i) => i === 0 || each < temperatures[i - 1])).toBe(true);
+  }, 60_000);
+
+  it("goes on after a kill with the same losses, memory included", async () => {
+    const long = ["--steps", "120", "--evaluate-every", "1000", "--checkpoint-every", "5", "--json"];
+    const killed = ["--import", "tsx", "src/cli/main.ts", "search", ...tiny, "--threads", "1"];
+    const child = spawn(process.execPath, [...killed, ...long, "--out", run("killed")]);
+    const checkpoints = join(run("killed"), "checkpoints");
+    while (!existsSync(checkpoints) || readdirSync(checkpoints).length < 2) await setTimeout(5);
+    child.kill("SIGKILL");
+    await once(child, "exit");
+    expect(search("--resume", run("killed"), "--json").status).toBe(0);
+    search(...long, "--out", run("whole"));
+    expect(lossesOf("killed")).toHaveLength(120);
+    expect(lossesOf("killed")).toEqual(lossesOf("whole"));
   }, 60_000);
 
   it("trains a pattern as an ordinary network", () => {

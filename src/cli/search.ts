@@ -1,6 +1,6 @@
 /** A search over the blocks of a PAR Transformer-XL: opens data and model, trains weights and architecture together, reports. */
 import { join } from "node:path";
-import { stringify } from "yaml";
+import { parse, stringify } from "yaml";
 import { reject } from "../base/errors.ts";
 import { formatNumber } from "../base/table.ts";
 import { annealedTemperature } from "../depth/searched.ts";
@@ -16,7 +16,7 @@ import type { OpenTokenizer } from "../text/tokenizerfile.ts";
 import { openBatches, tokensOf } from "../text/tokens.ts";
 import { chooseTokenizer } from "../text/trainedtokenizer.ts";
 import { type Batches, figures, type TextSize } from "../train/evaluate.ts";
-import type { TrainEvent } from "../train/events.ts";
+import type { TrainEvent, TrainState } from "../train/events.ts";
 import { type Length, train } from "../train/loop.ts";
 import type { Group, ParameterTensor } from "../train/memory.ts";
 import { adam, adamw } from "../train/optimiser.ts";
@@ -177,7 +177,11 @@ export async function evaluateOn(
 export type Tell = (text: string) => void;
 
 /** Trains weights and architecture together (the original's procedure) and yields the loop's events on the way. */
-export async function* searchJointly(session: SearchSession, tell: Tell): AsyncGenerator<TrainEvent, Found, void> {
+export async function* searchJointly(
+  session: SearchSession,
+  tell: Tell,
+  resume?: TrainState,
+): AsyncGenerator<TrainEvent, Found, void> {
   const { config, engine, model, validSize } = session;
   const { batch, length, memory, seed, clipNorm } = config;
   const evaluationMemory = config.evaluationMemory ?? memory;
@@ -209,6 +213,7 @@ export async function* searchJointly(session: SearchSession, tell: Tell): AsyncG
     },
     evaluateEvery: config.evaluateEvery,
     checkpointEvery: config.checkpointEvery,
+    ...(resume ? { resume } : {}),
   });
   let [steps, elapsedMs] = [0, 0];
   try {
@@ -252,12 +257,18 @@ function picture(
 }
 
 /** Carries a search out in a run folder: events, checkpoints, tokenizer, and architecture.json at the end. */
-export async function searchIn(run: RunFolder, session: SearchSession, tell: Tell): Promise<Found> {
+export async function searchIn(
+  run: RunFolder,
+  session: SearchSession,
+  tell: Tell,
+  resume?: TrainState,
+): Promise<Found> {
   await writeAtomically(join(run.path, "tokenizer.model"), session.tokenizer.bytes);
-  const events = searchJointly(session, (text) => {
+  const told = (text: string) => {
     run.log(text);
     tell(text);
-  });
+  };
+  const events = searchJointly(session, told, resume);
   for (;;) {
     const { value, done } = await events.next();
     if (done) {
@@ -270,3 +281,13 @@ export async function searchIn(run: RunFolder, session: SearchSession, tell: Tel
 }
 
 export const searchYaml = (config: SearchConfig): string => stringify({ task: "search", ...config });
+
+/** The config that a search keeps in its folder. */
+export function searchConfig(yaml: string, source: string): SearchConfig {
+  const { task, ...config } = parse(yaml) as { task?: string } & SearchConfig;
+  if (task !== "search") {
+    const remedy = "go on with `layerwise resume`";
+    reject({ who: source, needed: "a run of layerwise search", got: `task ${task ?? "language"}`, remedy }, 2);
+  }
+  return config;
+}

@@ -1,6 +1,9 @@
 /** `layerwise search`: which kind of block a Transformer-XL wants at each depth. */
 import { existsSync } from "node:fs";
 import { type Command, InvalidArgumentError, Option } from "commander";
+import type { Engine } from "../../engine/engine.ts";
+import type { RunFolder } from "../../runs/folder.ts";
+import type { TrainState } from "../../train/events.ts";
 import type { Found, SearchConfig } from "../search.ts";
 
 const examples = `
@@ -10,6 +13,7 @@ exp(mean loss) per piece without noise and, in brackets, the mean of exp(batch l
 Examples:
   layerwise search --corpus wikitext-2 --tokenizer wiki2_12k --steps 2000
   layerwise search --corpus wikitext-2 --tokenizer wiki2_12k --blocks 12 --epochs 4 --out runs/search
+  layerwise search --resume runs/search
   layerwise search --corpus wikitext-2 --tokenizer wiki2_12k --pattern '(sff)x2' --steps 2000   a found network instead`;
 
 interface Flags {
@@ -43,6 +47,7 @@ interface Flags {
   seed: number;
   compat?: string;
   threads?: number;
+  resume?: string;
   out?: string;
   json?: boolean;
 }
@@ -92,6 +97,7 @@ function addTrainingFlags(command: Command): Command {
     .option("--seed <n>", "seed of weights, noise and dropout", fromZero, 1)
     .addOption(new Option("--compat <mode>", "build the model as the TensorFlow original has it").choices(["original"]))
     .option("--threads <n>", "threads of ONNX Runtime (default: physical cores)", whole)
+    .option("--resume <run>", "go on with a search from its last checkpoint, exactly as if it had never stopped")
     .option("--json", "print the result as JSON");
 }
 
@@ -116,7 +122,16 @@ function whole(text: string): number {
 
 const cutoffs = (text: string) => (text === "none" ? [] : text.split(",").map(fromZero));
 
-function configOf({ blocks, pattern, compat, threads: _, out: __, json: ___, ...flags }: Flags): SearchConfig {
+function configOf({
+  blocks,
+  pattern,
+  compat,
+  threads: _,
+  out: __,
+  json: ___,
+  resume: ____,
+  ...flags
+}: Flags): SearchConfig {
   const open = { tokenizer: null, pieces: null, data: null, steps: null, epochs: null, evaluationMemory: null };
   return { ...open, straightThrough: false, ...flags, blocks: pattern ?? blocks, compat: compat === "original" };
 }
@@ -127,24 +142,55 @@ function freeFolder(): string {
 }
 
 async function run(flags: Flags): Promise<void> {
-  const config = configOf(flags);
-  const { openSearch, searchIn, searchYaml } = await import("../search.ts");
+  const { openSearch, searchIn } = await import("../search.ts");
   const { ortEngine } = await import("../../engine/ort.ts");
-  const { environment } = await import("../environment.ts");
-  const { RunFolder } = await import("../../runs/folder.ts");
   const engine = await ortEngine(flags.threads === undefined ? {} : { threads: flags.threads });
+  const { config, open } = flags.resume === undefined ? fresh(flags, engine) : await resumed(flags.resume);
   const session = await openSearch(config, engine);
-  const path = flags.out ?? freeFolder();
-  const folder = await RunFolder.create(path, {
-    config: searchYaml(config),
-    environment: { ...(await environment(engine)) },
-  });
+  const { folder, state } = await open();
   try {
-    const found = await searchIn(folder, session, (text) => void process.stderr.write(`${text}\n`));
-    process.stdout.write(`${flags.json ? JSON.stringify({ run: path, ...found }) : conclusion(path, found)}\n`);
+    const found = await searchIn(folder, session, (text) => void process.stderr.write(`${text}\n`), state);
+    process.stdout.write(
+      `${flags.json ? JSON.stringify({ run: folder.path, ...found }) : conclusion(folder.path, found)}\n`,
+    );
   } finally {
     folder.close();
   }
+}
+
+/** What to search, and how to open its folder once the request has proved sound. */
+interface Request {
+  readonly config: SearchConfig;
+  open(): Promise<{ folder: RunFolder; state?: TrainState }>;
+}
+
+function fresh(flags: Flags, engine: Engine): Request {
+  const config = configOf(flags);
+  return {
+    config,
+    open: async () => {
+      const { searchYaml } = await import("../search.ts");
+      const { environment } = await import("../environment.ts");
+      const { RunFolder } = await import("../../runs/folder.ts");
+      const content = { config: searchYaml(config), environment: { ...(await environment(engine)) } };
+      return { folder: await RunFolder.create(flags.out ?? freeFolder(), content) };
+    },
+  };
+}
+
+async function resumed(path: string): Promise<Request> {
+  const { searchConfig } = await import("../search.ts");
+  const { RunFolder } = await import("../../runs/folder.ts");
+  const config = searchConfig((await RunFolder.read(path)).config, `${path}/config.yaml`);
+  return {
+    config,
+    open: async () => {
+      const folder = await RunFolder.open(path);
+      const stored = (await folder.checkpoints()).length > 0 ? await folder.readCheckpoint("last") : undefined;
+      await folder.cutBack(stored?.step ?? 0);
+      return stored ? { folder, state: stored.state } : { folder };
+    },
+  };
 }
 
 function conclusion(path: string, { pattern, steps, elapsedMs, perplexity, meanBatchPerplexity }: Found): string {

@@ -62,6 +62,27 @@ describe("the translation model", () => {
     expect(packed).toBeCloseTo(total / pieces.reduce((a, b) => a + b), 5);
   });
 
+  it("smooths labels: a part of the target's probability goes to all pieces alike", async () => {
+    const of = async (smoothing: number) => {
+      const model = new TranslationModel({ ...options, smoothing });
+      const { loss } = model.objective({ batch: 1, length: 16, training: true });
+      const program = await engine.compile({ outputs: { loss }, weights: initialise(model.parameters, 3) });
+      const losses: number[] = [];
+      for (let label = 0; label < VOCABULARY; label++) {
+        const { loss: found } = await program.run(oneRow(Int32Array.of(5, 6, specials.eosId), [label]));
+        losses.push(found!.data[0]!);
+      }
+      await program.release();
+      return losses;
+    };
+    const [exact, smoothed] = [await of(0), await of(0.2)];
+    const uniform = exact.reduce((a, b) => a + b, 0) / VOCABULARY;
+    // Single precision on both sides.
+    smoothed.forEach((loss, label) => {
+      expect(loss).toBeCloseTo(0.8 * exact[label]! + 0.2 * uniform, 5);
+    });
+  });
+
   it("decodes step by step what it computes at once: greedy choices are the likeliest pieces", async () => {
     const model = new TranslationModel(options);
     const weights = initialise(model.parameters, 3);

@@ -17,10 +17,10 @@ import {
   maximum,
   mean,
   multiply,
-  negate,
   reshape,
   select,
   slice,
+  subtract,
   sum,
   type Tensor,
   within,
@@ -117,21 +117,25 @@ export class TranslationModel {
       segments: inputs[`${side}Segments`]!,
     });
     const mode = training ? new Training() : inference;
-    const logits = this.#embedding.logits(this.#hidden(packed("source"), packed("target"), mode));
+    const hidden = this.#hidden(packed("source"), packed("target"), mode);
     const rows = [batch * length];
     const real = cast(greater(reshape(inputs.targetSegments!, rows), 0), "float");
-    const each = this.#losses(logits, reshape(inputs.labels!, rows), training);
+    const each = this.#losses(hidden, reshape(inputs.labels!, rows), training);
     const loss = divide(sum(multiply(each, real)), maximum(sum(real), 1));
     return { loss, inputs, noise: mode instanceof Training ? mode.noise : [] };
   }
 
-  /** (1 − ε) · cross-entropy + ε · mean over all pieces of −log p, one value a row. */
-  #losses(logits: Tensor, labels: Tensor, smooth: boolean): Tensor {
+  /**
+   * One value a row [N]: (1 − ε) · cross-entropy + ε · mean over all pieces of −log p. With logits z = h · Eᵀ that is
+   * cross-entropy + ε · (h · E[label] − h · mean E), which spares passes over matrices of [N, V].
+   */
+  #losses(hidden: Tensor, labels: Tensor, smooth: boolean): Tensor {
     const { smoothing } = this.options;
-    const exact = crossEntropy(logits, labels);
+    const exact = crossEntropy(this.#embedding.logits(hidden), labels);
     if (!smooth || smoothing === 0) return exact;
-    const spread = negate(mean(logSoftmax(logits), { axes: [-1] }));
-    return add(multiply(exact, 1 - smoothing), multiply(spread, smoothing));
+    const centre = mean(this.#embedding.weight.tensor, { axes: [0] }); // [C]
+    const above = multiply(hidden, subtract(this.#embedding.apply(labels), centre)); // [N, C]
+    return add(exact, multiply(sum(above, { axes: [-1] }), smoothing));
   }
 
   /** ids [B, S], true where padded [B, S] → keys and values [B, S, C] of the source, one pair a distinct decoder layer. */

@@ -28,6 +28,13 @@ describe("layerwise plan", () => {
     expect(readFileSync(file, "utf8")).toContain("<svg");
   });
 
+  it("does not load the runtime", () => {
+    const script =
+      "process.on('exit', () => { if (process.report.getReport().sharedObjects.some((path) => path.includes('onnxruntime'))) process.exitCode = 9; })";
+    const watched = ["--import", `data:text/javascript,${encodeURIComponent(script)}`, ...node];
+    expect(spawnSync(process.execPath, [...watched, "--json"]).status).toBe(0);
+  });
+
   it("answers mistakes with exit code 2 and a way out", () => {
     const { status, stderr } = spawnSync(process.execPath, [...node, "--unique", "4", "--depth", "3"]);
     expect([status, String(stderr)]).toEqual([

@@ -19,6 +19,11 @@ const isWhole = (least: number) => (value: unknown) =>
 const isReal = (least: number, below: number) => (value: unknown) =>
   typeof value === "number" && value >= least && value < below ? undefined : `a number from ${least} to below ${below}`;
 const isText = (value: unknown) => (typeof value === "string" && value !== "" ? undefined : "a text");
+const isPlan = (value: unknown) => {
+  const numbers = typeof value === "string" && /^\d+([\s,]+\d+)*$/.test(value) ? value.split(/[\s,]+/).map(Number) : [];
+  const whole = numbers.length > 0 && new Set(numbers).size === Math.max(...numbers) + 1;
+  return whole ? undefined : "block numbers from 0 without gaps, such as 0,1,2,2,1,0";
+};
 const isFlag = (value: unknown) => (typeof value === "boolean" ? undefined : "true or false");
 
 const whole = (value: number, help: string, least = 1): Field<number> => ({ value, help, check: isWhole(least) });
@@ -28,6 +33,8 @@ const real = (value: number, help: string, least = 0, below = Infinity): Field<n
   check: isReal(least, below),
 });
 const text = (value: string, help: string): Field<string> => ({ value, help, check: isText });
+/** The order of blocks by hand. */
+const order = (help: string): Field<string> => ({ value: "", help, check: isPlan });
 const flag = (help: string): Field<boolean> => ({ value: false, help, check: isFlag });
 
 /** A setting that may be left open (null), and is unless a value is given. */
@@ -60,11 +67,11 @@ export const fields = {
   depth: whole(4, "blocks that run"),
   unique: open(whole(4, "blocks that own weights; open: as many as run")),
   share: choice(Object.keys(shareModes) as ShareMode[], "cycle", "order in which shared blocks run"),
-  plan: open(text("", "the order by hand, such as 0,1,2,2,1,0, instead of depth, unique and share")),
+  plan: open(order("the order by hand, such as 0,1,2,2,1,0, instead of depth, unique and share")),
   halt: flag("every token halts by itself, after as many of the depths as it needs"),
   ponder: real(0.01, "penalty on the mean depth of halting models"),
   haltBias: real(0, "first bias of the halting unit: 0 halts early, -3 late", -Infinity),
-  decoderPlan: open(text("", "the order of the decoder's blocks in translation; open: as the encoder's")),
+  decoderPlan: open(order("the order of the decoder's blocks in translation; open: as the encoder's")),
   hidden: open(whole(768, "width of the feed-forward layer; open: four times the width")),
   activation: choice(["gelu", "gelu_new", "relu", "silu"], "gelu", "activation of the feed-forward layer"),
   length: whole(128, "pieces in a row of a batch, and the longest context"),

@@ -76,6 +76,8 @@ function freeFolder(): string {
 
 async function runTrain(flags: TrainFlags): Promise<void> {
   const config = configFrom(flags);
+  const { planOf } = await import("../session.ts");
+  planOf(config); // a bad plan must not leave a folder
   const { openEngine, openJob, summary, trainIn } = await import("../training.ts");
   if (flags.dryRun) {
     const { dryRun } = await import("../dryrun.ts");

@@ -19,6 +19,7 @@ export interface TranslateTask extends Task {
 }
 
 const PIECES = 8000;
+const LONGEST = 256;
 
 const placeOf = ({ data }: Config) => (data === null ? {} : { data });
 
@@ -61,7 +62,9 @@ export function translationModelOf(config: Config, vocabulary: number): Translat
   const { width, heads, hidden, length, dropout, activation, smoothing, decoderPlan } = config;
   const plan = planOf(config);
   return new TranslationModel({
-    ...{ vocabulary, width, heads, length, dropout, activation, smoothing },
+    ...{ vocabulary, width, heads, dropout, activation, smoothing },
+    // Positions are not learnt: a sentence to translate may be longer than the rows of training.
+    length: Math.max(length, LONGEST),
     hidden: hidden ?? 4 * width,
     encoderPlan: plan,
     decoderPlan: decoderPlan === null ? plan : parsePlan(decoderPlan),

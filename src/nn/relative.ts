@@ -218,11 +218,15 @@ export class RelativeAttention {
     const table = context.positions ?? segmentPositions({ width, length, memory: past, compat });
     const own = this.#byHead(this.#qvk.apply(x), batch, length, 3); // [3, H, B, T, D]
     const query = part(own, 0);
-    const pair = memory ? concat([this.#recall(memory, batch, past), slice(own, 0, 1, 3)], 3) : slice(own, 0, 1, 3);
+    const recalled = memory && this.#recall(memory, batch, past); // [2, H, B, M, D]
+    const [values, keys] = [0, 1].map((i) => {
+      const now = part(own, i + 1);
+      return recalled ? concat([part(recalled, i), now], 2) : now; // [H, B, K, D]
+    }) as [Tensor, Tensor];
     const scale = compat === "original" ? 1 / this.#headWidth : this.#headWidth ** -0.5;
-    const content = matmul(add(query, this.#perHead(this.#u)), part(pair, 1), { transposeB: true, scale });
+    const content = matmul(add(query, this.#perHead(this.#u)), keys, { transposeB: true, scale });
     const logits = add(content, this.#positionLogits(query, table, { batch, length, scale }));
-    return { weights: softmax(mask ? add(logits, mask) : logits), values: part(pair, 0) };
+    return { weights: softmax(mask ? add(logits, mask) : logits), values };
   }
 
   /** (q + v)·r, slid so that each key meets the sinusoids of its distance: [H, B, T, K]. */

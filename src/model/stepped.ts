@@ -273,8 +273,8 @@ class Run {
     const { width } = this.#policy.options;
     const [keys, values] = [this.#keys[block]!, this.#values[block]!];
     rows.forEach((row, i) => {
-      keys.set(fresh.subarray(2 * i * width, (2 * i + 1) * width), row * width);
-      values.set(fresh.subarray((2 * i + 1) * width, (2 * i + 2) * width), row * width);
+      copyRow(fresh, 2 * i * width, keys, row * width, width);
+      copyRow(fresh, (2 * i + 1) * width, values, row * width, width);
     });
   }
 
@@ -297,7 +297,7 @@ class Run {
     const { width } = this.#policy.options;
     this.running.forEach((row, i) => {
       const running = this.#halting[row]! < 1;
-      this.#accumulate(row, y.subarray(i * width, (i + 1) * width), this.#weigh(row, p[i]!, depth), running);
+      this.#accumulate(row, y, i * width, this.#weigh(row, p[i]!, depth), running);
       if (this.#real[row]) for (const stale of this.#stale) stale[row] = 1;
     });
     this.#iterations++;
@@ -326,14 +326,13 @@ class Run {
     return depth + 1 >= Math.min(cap, this.texts.caps?.[row] ?? cap);
   }
 
-  #accumulate(row: number, y: Float32Array, weight: number, running: boolean): void {
-    const { accumulate, halted } = this.#policy.options;
-    const at = row * y.length;
-    if (accumulate === "blend") blend(this.#states, at, y, weight);
-    else {
-      for (let c = 0; c < y.length; c++) this.#total![at + c]! += weight * y[c]!;
-      if (running || halted === "running") this.#states.set(y, at);
-    }
+  /** The block output of a row stands in y from `from` on. */
+  #accumulate(row: number, y: Float32Array, from: number, weight: number, running: boolean): void {
+    const { accumulate, halted, width } = this.#policy.options;
+    const at = row * width;
+    if (accumulate === "blend") return void blend(this.#states, at, y, from, width, weight);
+    for (let c = 0; c < width; c++) this.#total![at + c]! += weight * y[from + c]!;
+    if (running || halted === "running") copyRow(y, from, this.#states, at, width);
   }
 
   result(): SteppedResult {
@@ -373,8 +372,12 @@ function indices(values: ArrayLike<number>, wanted: (value: number) => boolean):
   return Int32Array.from(found);
 }
 
-/** state ← u·y + (1 − u)·state */
-function blend(states: Float32Array, at: number, y: Float32Array, weight: number): void {
+/** state ← u·y + (1 − u)·state. Plain loops: a view of each row would cost more than the row. */
+function blend(states: Float32Array, at: number, y: Float32Array, from: number, width: number, weight: number): void {
   const rest = Math.fround(1 - weight);
-  for (let c = 0; c < y.length; c++) states[at + c] = weight * y[c]! + rest * states[at + c]!;
+  for (let c = 0; c < width; c++) states[at + c] = weight * y[from + c]! + rest * states[at + c]!;
+}
+
+function copyRow(source: Float32Array, from: number, target: Float32Array, at: number, width: number): void {
+  for (let c = 0; c < width; c++) target[at + c] = source[from + c]!;
 }

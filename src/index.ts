@@ -74,7 +74,7 @@ export {
 } from "./text/batches.ts";
 export { type Bleu, bleu, tokenise13a } from "./text/bleu.ts";
 export { type Corpus, openCorpus, type Split } from "./text/corpus.ts";
-export { type Cutoffs, countTokens, optimalCutoffs, parseCounts } from "./text/cutoffs.ts";
+export { type Cutoffs, countTokens, frequencyRanks, optimalCutoffs, parseCounts } from "./text/cutoffs.ts";
 export { encodePairs, type PackedBatch, packBatches } from "./text/packing.ts";
 export { jointTokenizer, openPairs, type PairsCorpus, pairsOf } from "./text/pairs-corpus.ts";
 export { loadTokenizer, type Tokenizer } from "./text/tokenizer.ts";
@@ -88,6 +88,8 @@ export { type LoopOptions, train } from "./train/loop.ts";
 export type { Group } from "./train/memory.ts";
 export { muon } from "./train/muon.ts";
 export { adam, adamw, lamb, type Optimiser, sgd } from "./train/optimiser.ts";
+export { alternation } from "./train/phases.ts";
+export { RecurrentEvaluator } from "./train/recurrent.ts";
 export { parSchedule, polynomialSchedule, type Schedule, schedule, transformerSchedule } from "./train/schedule.ts";
 export { TrainingStep } from "./train/step.ts";
 export { type Trainable, type TrainModelOptions, trainModel } from "./train/trainmodel.ts";

@@ -66,6 +66,17 @@ describe("layerwise search", () => {
     expect(lossesOf("killed")).toEqual(lossesOf("whole"));
   }, 60_000);
 
+  it("by turns leaves π alone while it is frozen, and moves only it in its own turns", () => {
+    const args = ["--procedure", "alternate", "--architecture-rate", "0.01", "--freeze", "0.5", "--steps", "8"];
+    const frozen = search(...args, "--freeze", "1", "--json", "--out", run("frozen"));
+    const third = 1 / 3;
+    for (const shares of JSON.parse(frozen.stdout).probabilities) {
+      for (const share of shares) expect(share).toBeCloseTo(third, 12);
+    }
+    const moved = search(...args, "--json", "--out", run("moved"));
+    expect(JSON.parse(moved.stdout).probabilities[0][0]).not.toBeCloseTo(third, 6);
+  }, 60_000);
+
   it("trains a pattern as an ordinary network", () => {
     const { status, stdout } = search(...short, "--pattern", "(sf)x2", "--out", run("pattern"));
     expect([status, JSON.parse(stdout).pattern]).toEqual([0, "(sf)x2"]);

@@ -20,6 +20,7 @@ import type { TrainEvent, TrainState } from "../train/events.ts";
 import { type Length, train } from "../train/loop.ts";
 import type { Group, ParameterTensor } from "../train/memory.ts";
 import { adam, adamw } from "../train/optimiser.ts";
+import { alternation, type Phases, Settled } from "../train/phases.ts";
 import { RecurrentEvaluator } from "../train/recurrent.ts";
 import { schedule } from "../train/schedule.ts";
 import { TrainingStep } from "../train/step.ts";
@@ -58,6 +59,12 @@ export interface SearchConfig {
   checkpointEvery: number;
   seed: number;
   compat: boolean;
+  /** `joint`: all together, as the original; `alternate`: by turns after a freeze, as the paper. */
+  procedure: "joint" | "alternate";
+  /** Highest learning rate of the architecture; none: that of the weights. */
+  architectureRate: number | null;
+  /** Part of the updates before the architecture moves, where they alternate. */
+  freeze: number;
 }
 
 export interface SearchSession {
@@ -138,17 +145,49 @@ function segmentsOf(source: BatchSource, model: ParModel, ranks: Int32Array, mem
   };
 }
 
-/** Matrices decay; biases, norms and the architecture do not. */
-function groupsOf(model: ParModel, { weightDecay }: SearchConfig): Group[] {
+/** Length and turns of a search, once the number of updates is known. */
+interface Course {
+  readonly total: number;
+  /** Updates before the architecture moves. */
+  readonly frozen: number;
+  readonly phases: Phases | undefined;
+}
+
+function courseOf(config: SearchConfig, perEpoch: number): Course {
+  const length = lengthOf(config);
+  const total = "steps" in length ? length.steps : Math.max(1, Math.floor(length.epochs * perEpoch));
+  if (config.procedure === "joint") return { total, frozen: 0, phases: undefined };
+  const frozen = Math.floor(config.freeze * total);
+  const period = Math.max(2, Math.min(perEpoch, Math.ceil((total - frozen) / 10)));
+  return { total, frozen, phases: alternation({ freeze: frozen, period }) };
+}
+
+/** The paper's decay of the architecture, which has an optimiser of its own there. */
+const ARCHITECTURE_DECAY = 5e-4;
+
+/** Matrices decay; biases and norms do not. The architecture has its own rate, and its own turns where they alternate. */
+function groupsOf(model: ParModel, { weightDecay, rate, architectureRate }: SearchConfig, { phases }: Course): Group[] {
   const architecture = new Set(model.policy.architecture.map(({ tensor }) => tensor));
   const moments = { beta1: 0.9, beta2: 0.98 };
   const weights = model.parameters.map(({ tensor }) => tensor).filter((tensor) => !architecture.has(tensor));
   const isMatrix = (tensor: ParameterTensor) => tensor.attributes.shape.length > 1;
-  return [
-    { parameters: weights.filter(isMatrix), optimiser: adamw({ ...moments, weightDecay }) },
-    { parameters: weights.filter((tensor) => !isMatrix(tensor)), optimiser: adamw({ ...moments, weightDecay: 0 }) },
-    { parameters: [...architecture], optimiser: adam(moments) },
-  ].filter(({ parameters }) => parameters.length > 0);
+  const turn = (active?: (step: number) => boolean) => (active ? { active } : {});
+  const decay = phases ? ARCHITECTURE_DECAY : 0;
+  const groups: Group[] = [
+    { parameters: weights.filter(isMatrix), optimiser: adamw({ ...moments, weightDecay }), ...turn(phases?.weights) },
+    {
+      parameters: weights.filter((tensor) => !isMatrix(tensor)),
+      optimiser: adamw({ ...moments, weightDecay: 0 }),
+      ...turn(phases?.weights),
+    },
+    {
+      parameters: [...architecture],
+      optimiser: adam({ ...moments, weightDecay: decay }),
+      rateFactor: (architectureRate ?? rate) / rate,
+      ...turn(phases?.architecture),
+    },
+  ];
+  return groups.filter(({ parameters }) => parameters.length > 0);
 }
 
 /** What a search ends with. */
@@ -176,8 +215,8 @@ export async function evaluateOn(
 
 export type Tell = (text: string) => void;
 
-/** Trains weights and architecture together (the original's procedure) and yields the loop's events on the way. */
-export async function* searchJointly(
+/** Trains weights and architecture, together or by turns, and yields the loop's events on the way. */
+export async function* search(
   session: SearchSession,
   tell: Tell,
   resume?: TrainState,
@@ -186,17 +225,20 @@ export async function* searchJointly(
   const { batch, length, memory, seed, clipNorm } = config;
   const evaluationMemory = config.evaluationMemory ?? memory;
   const [training, valid] = [await session.batches("train", memory), await session.batches("valid", evaluationMemory)];
+  const course = courseOf(config, training.count);
   const step = await TrainingStep.create({
     engine,
     ...model.objective({ batch, length, training: true }),
     probes: {},
-    groups: groupsOf(model, config),
+    groups: groupsOf(model, config, course),
     initial: initialise(model.parameters, seed),
     ...{ seed, clipNorm },
   });
   const plain = model.objective({ batch, length, memory: evaluationMemory, training: false });
   const evaluator = await RecurrentEvaluator.create(engine, plain);
   let last = { loss: Number.NaN, meanBatchPerplexity: Number.NaN };
+  const settled = new AbortController();
+  const choice = new Settled({ from: course.frozen, total: course.total });
   const events = train({
     ...{ step, batches: training, seed },
     length: lengthOf(config),
@@ -213,15 +255,20 @@ export async function* searchJointly(
     },
     evaluateEvery: config.evaluateEvery,
     checkpointEvery: config.checkpointEvery,
+    signal: settled.signal,
     ...(resume ? { resume } : {}),
   });
   let [steps, elapsedMs] = [0, 0];
   try {
     for await (const event of events) {
       yield event;
+      if (event.type === "step" && course.phases && choice.see(event.step, model.policy.pattern(step.weights))) {
+        settled.abort();
+      }
       if (event.type === "evaluation") tell(picture(model, step.weights, event.step, last));
       if (event.type === "end") [steps, elapsedMs] = [event.step, event.elapsedMs];
     }
+    if (Number.isNaN(last.loss) || settled.signal.aborted) last = await evaluateOn(evaluator, step.weights, valid);
     const probabilities = model.policy.probabilities(step.weights);
     const { meanBatchPerplexity } = last;
     const pattern = model.policy.pattern(step.weights);
@@ -236,7 +283,7 @@ function temperatureOf({ temperatureStart, temperatureEnd, compat }: SearchConfi
   return annealedTemperature({ start: temperatureStart, end: temperatureEnd, total, compat: formula });
 }
 
-function lengthOf({ steps, epochs }: SearchConfig): Length {
+function lengthOf({ steps, epochs }: SearchConfig): Exclude<Length, { minutes: number }> {
   if (steps !== null && epochs !== null) {
     reject({ who: "search", needed: "--steps or --epochs", got: "both", remedy: "give one" }, 2);
   }
@@ -268,7 +315,7 @@ export async function searchIn(
     run.log(text);
     tell(text);
   };
-  const events = searchJointly(session, told, resume);
+  const events = search(session, told, resume);
   for (;;) {
     const { value, done } = await events.next();
     if (done) {

@@ -7,12 +7,14 @@ import type { TrainState } from "../../train/events.ts";
 import type { Found, SearchConfig } from "../search.ts";
 
 const examples = `
-Weights and architecture are trained together on context batches with memory; π is shown at every evaluation. The figures are
+Weights and architecture are trained on context batches with memory; π is shown at every evaluation. By turns (alternate), the
+search ends early once the architecture has not changed for three quarters of its stage. The figures are
 exp(mean loss) per piece without noise and, in brackets, the mean of exp(batch loss).
 
 Examples:
   layerwise search --corpus wikitext-2 --tokenizer wiki2_12k --steps 2000
   layerwise search --corpus wikitext-2 --tokenizer wiki2_12k --blocks 12 --epochs 4 --out runs/search
+  layerwise search --corpus wikitext-2 --tokenizer wiki2_12k --procedure alternate --architecture-rate 0.01 --epochs 4
   layerwise search --resume runs/search
   layerwise search --corpus wikitext-2 --tokenizer wiki2_12k --pattern '(sff)x2' --steps 2000   a found network instead`;
 
@@ -46,6 +48,9 @@ interface Flags {
   checkpointEvery: number;
   seed: number;
   compat?: string;
+  procedure: "joint" | "alternate";
+  architectureRate?: number;
+  freeze: number;
   threads?: number;
   resume?: string;
   out?: string;
@@ -83,6 +88,17 @@ export function addSearch(program: Command): void {
 
 function addTrainingFlags(command: Command): Command {
   return command
+    .addOption(
+      new Option("--procedure <name>", "train weights and architecture together, or by turns after a freeze")
+        .choices(["joint", "alternate"])
+        .default("joint"),
+    )
+    .option(
+      "--architecture-rate <rate>",
+      "highest learning rate of the architecture (default: that of the weights)",
+      number,
+    )
+    .option("--freeze <part>", "part of the updates before the architecture moves, with alternate", number, 0.2)
     .option("--straight-through", "forward the one candidate that was drawn")
     .option("--temperature-start <tau>", "first temperature", number, 1)
     .option("--temperature-end <tau>", "last temperature", number, 0.1)
@@ -132,8 +148,9 @@ function configOf({
   resume: ____,
   ...flags
 }: Flags): SearchConfig {
-  const open = { tokenizer: null, pieces: null, data: null, steps: null, epochs: null, evaluationMemory: null };
-  return { ...open, straightThrough: false, ...flags, blocks: pattern ?? blocks, compat: compat === "original" };
+  const open = { tokenizer: null, pieces: null, data: null, steps: null, epochs: null };
+  const own = { evaluationMemory: null, architectureRate: null, straightThrough: false };
+  return { ...open, ...own, ...flags, blocks: pattern ?? blocks, compat: compat === "original" };
 }
 
 /** runs/search-1, runs/search-2, … */

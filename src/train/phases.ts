@@ -1,0 +1,48 @@
+/** Phases of a search in which weights and architecture are trained by turns. */
+import { reject } from "../base/errors.ts";
+
+export interface AlternationOptions {
+  /** Updates at the start in which the architecture rests. */
+  freeze: number;
+  /** Updates of one turn: weights first, then the architecture. */
+  period: number;
+  /** Part of a turn that is the architecture's. Default: a fifth. */
+  share?: number;
+}
+
+export interface Phases {
+  /** Whether the weights are updated at a step, counted from 1. */
+  weights(step: number): boolean;
+  architecture(step: number): boolean;
+}
+
+/** Weights alone for a while; then each turn ends with updates of the architecture alone. */
+export function alternation({ freeze, period, share = 0.2 }: AlternationOptions): Phases {
+  if (!(share > 0 && share < 1) || !(period >= 2) || !(freeze >= 0)) {
+    const got = `freeze ${freeze}, period ${period}, share ${share}`;
+    reject({ who: "alternation", needed: "freeze from 0, a period from 2, a share between 0 and 1", got });
+  }
+  const own = Math.min(period - 1, Math.max(1, Math.round(share * period)));
+  const architecture = (step: number) => step > freeze && (step - freeze - 1) % period >= period - own;
+  return { architecture, weights: (step) => !architecture(step) };
+}
+
+/** Says when a choice has stood for the given part of a stage. */
+export class Settled {
+  readonly #from: number;
+  readonly #patience: number;
+  #choice = "";
+  #since = 0;
+
+  constructor({ from, total, part = 0.75 }: { from: number; total: number; part?: number }) {
+    this.#from = from;
+    this.#patience = part * (total - from);
+  }
+
+  /** True once the choice has not changed for long enough, counted from the stage's start. */
+  see(step: number, choice: string): boolean {
+    if (choice !== this.#choice || step <= this.#from)
+      [this.#choice, this.#since] = [choice, Math.max(step, this.#from)];
+    return step - this.#since >= this.#patience;
+  }
+}

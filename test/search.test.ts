@@ -37,6 +37,8 @@ describe("layerwise search", () => {
     expect([status, stderr.match(/feed-forward \|/g)?.length]).toEqual([0, 2]);
     const found = JSON.parse(stdout);
     expect(found.pattern).toMatch(/^[sfi()x\d]+$/);
+    expect(found.noisyMeanBatchPerplexity).toBeGreaterThan(1);
+    expect(found.noisyMeanBatchPerplexity).not.toBe(found.meanBatchPerplexity);
     expect(found.probabilities.map((shares: number[]) => shares.reduce((a, b) => a + b).toFixed(6))).toEqual([
       "1.000000",
       "1.000000",
@@ -79,7 +81,8 @@ describe("layerwise search", () => {
 
   it("trains a pattern as an ordinary network", () => {
     const { status, stdout } = search(...short, "--pattern", "(sf)x2", "--out", run("pattern"));
-    expect([status, JSON.parse(stdout).pattern]).toEqual([0, "(sf)x2"]);
+    const { pattern, noisyMeanBatchPerplexity } = JSON.parse(stdout);
+    expect([status, pattern, noisyMeanBatchPerplexity]).toEqual([0, "(sf)x2", null]);
   }, 60_000);
 
   it.each([

@@ -65,6 +65,8 @@ export interface SearchConfig {
   architectureRate: number | null;
   /** Part of the updates before the architecture moves, where they alternate. */
   freeze: number;
+  /** Evaluate on the original's batches, whose last ones repeat tokens. */
+  originalBatches: boolean;
 }
 
 export interface SearchSession {
@@ -103,16 +105,13 @@ export async function openSearch(config: SearchConfig, engine: Engine): Promise<
     ? Int32Array.from({ length: vocabulary }, (_, id) => id)
     : frequencyRanks(countTokens(ids, vocabulary));
   const { batch, length } = config;
-  const compat = config.compat ? { compat: "original" as const } : {};
+  const original = { compat: "original" as const };
   return {
     ...{ config, engine, model, tokenizer, ranks },
     batches: async (split, memory) => {
-      return segmentsOf(
-        await openBatches(corpus, split, tokenizer, { batch, length, ...compat }),
-        model,
-        ranks,
-        memory,
-      );
+      const repeats = config.compat || (config.originalBatches && split !== "train");
+      const source = await openBatches(corpus, split, tokenizer, { batch, length, ...(repeats ? original : {}) });
+      return segmentsOf(source, model, ranks, memory);
     },
     validSize: await sizeOf(corpus, tokenizer),
   };
@@ -200,6 +199,8 @@ export interface Found {
   readonly perplexity: number;
   /** The original's figure: the mean of exp(batch loss). */
   readonly meanBatchPerplexity: number;
+  /** The same with Gumbel noise at the last temperature, as the original evaluates; null where nothing is drawn. */
+  readonly noisyMeanBatchPerplexity: number | null;
 }
 
 /** Perplexities over the valid batches, without noise. */
@@ -207,8 +208,9 @@ export async function evaluateOn(
   evaluator: RecurrentEvaluator,
   weights: ReadonlyMap<ParameterTensor, Float32Array>,
   valid: Batches,
+  temperature = 1,
 ): Promise<{ loss: number; meanBatchPerplexity: number }> {
-  const losses = await evaluator.losses(weights, valid);
+  const losses = await evaluator.losses(weights, valid, { temperature: [temperature] });
   const mean = (values: readonly number[]) => values.reduce((a, b) => a + b, 0) / values.length;
   return { loss: mean(losses), meanBatchPerplexity: mean(losses.map(Math.exp)) };
 }
@@ -272,9 +274,29 @@ export async function* search(
     const probabilities = model.policy.probabilities(step.weights);
     const { meanBatchPerplexity } = last;
     const pattern = model.policy.pattern(step.weights);
-    return { pattern, probabilities, steps, elapsedMs, perplexity: Math.exp(last.loss), meanBatchPerplexity };
+    const noisyMeanBatchPerplexity = await noisyFigure(session, step.weights, valid, temperatureOf(config, 1)(1));
+    const perplexity = Math.exp(last.loss);
+    return { pattern, probabilities, steps, elapsedMs, perplexity, meanBatchPerplexity, noisyMeanBatchPerplexity };
   } finally {
     await Promise.all([step.release(), evaluator.release()]);
+  }
+}
+
+/** The mean of exp(batch loss) with noise, where blocks have a choice. */
+async function noisyFigure(
+  { config, engine, model }: SearchSession,
+  weights: ReadonlyMap<ParameterTensor, Float32Array>,
+  valid: Batches,
+  temperature: number,
+): Promise<number | null> {
+  if (model.policy.architecture.length === 0) return null;
+  const { batch, length, evaluationMemory, memory } = config;
+  const run = { batch, length, memory: evaluationMemory ?? memory, training: false, noisy: true };
+  const evaluator = await RecurrentEvaluator.create(engine, model.objective(run));
+  try {
+    return (await evaluateOn(evaluator, weights, valid, temperature)).meanBatchPerplexity;
+  } finally {
+    await evaluator.release();
   }
 }
 

@@ -1,6 +1,7 @@
 /** Evaluation of models with memory: batches in order, what one leaves handed to the next. */
+import { RandomStream } from "../base/random.ts";
 import type { Engine, Feed, Numbers, Program } from "../engine/engine.ts";
-import { simplify, type Tensor } from "../graph/index.ts";
+import { type NoiseInput, simplify, type Tensor } from "../graph/index.ts";
 import type { Batches } from "./evaluate.ts";
 import { type ParameterTensor, sizeOf } from "./memory.ts";
 
@@ -8,6 +9,8 @@ export interface RecurrentSource {
   readonly loss: Tensor;
   readonly inputs: Readonly<Record<string, Tensor>>;
   readonly carried: readonly { readonly input: Tensor<"input">; readonly output: Tensor }[];
+  /** Gumbel numbers that the model draws, where its evaluation is to be noisy. */
+  readonly noise?: readonly NoiseInput[];
 }
 
 const newName = (name: string) => `new ${name}`;
@@ -28,13 +31,15 @@ export class RecurrentEvaluator {
     this.#source = source;
   }
 
-  /** The loss of each batch, in order, from an empty memory on. `scalars` go with every batch. */
+  /** The loss of each batch, in order, from an empty memory on. `scalars` go with every batch; noise is drawn from the seed. */
   async losses(
     weights: ReadonlyMap<ParameterTensor, Float32Array>,
     batches: Batches,
     scalars: Readonly<Record<string, ArrayLike<number>>> = {},
+    seed = 1,
   ): Promise<number[]> {
-    const { inputs, carried } = this.#source;
+    const { inputs, carried, noise = [] } = this.#source;
+    const random = new RandomStream(seed, "noise of evaluation");
     const taken = new Set(this.#program.inputs.map(({ name }) => name));
     const fixed = Object.fromEntries(
       [...weights].flatMap(([{ attributes }, data]) => (taken.has(attributes.name) ? [[attributes.name, data]] : [])),
@@ -46,7 +51,13 @@ export class RecurrentEvaluator {
     for (let i = 0; i < batches.count; i++) {
       const batch = { ...batches.at(i), ...scalars };
       const data = Object.entries(inputs).map(([name, tensor]) => [name, feedOf(tensor, batch[name] ?? [])] as const);
-      const feeds = { ...fixed, ...memory, ...Object.fromEntries(data.filter(([name]) => taken.has(name))) };
+      const draws = noise.map(({ tensor }) => [tensor.attributes.name, gumbel(tensor, random)] as const);
+      const feeds = {
+        ...fixed,
+        ...memory,
+        ...Object.fromEntries(draws),
+        ...Object.fromEntries(data.filter(([name]) => taken.has(name))),
+      };
       const results = await this.#program.run(feeds);
       memory = Object.fromEntries(Object.keys(memory).map((name) => [name, results[newName(name)]!.data]));
       losses.push(results.loss!.data[0]!);
@@ -57,6 +68,10 @@ export class RecurrentEvaluator {
   async release(): Promise<void> {
     await this.#program.release();
   }
+}
+
+function gumbel({ shape }: Tensor, random: RandomStream): Float32Array {
+  return Float32Array.from({ length: sizeOf(shape as number[]) }, () => -Math.log(-Math.log(1 - random.uniform())));
 }
 
 /** Values with their shape; a named first dimension is as long as they are. */

@@ -51,6 +51,7 @@ interface Flags {
   procedure: "joint" | "alternate";
   architectureRate?: number;
   freeze: number;
+  originalBatches?: boolean;
   threads?: number;
   resume?: string;
   out?: string;
@@ -114,6 +115,7 @@ function addTrainingFlags(command: Command): Command {
     .addOption(new Option("--compat <mode>", "build the model as the TensorFlow original has it").choices(["original"]))
     .option("--threads <n>", "threads of ONNX Runtime (default: physical cores)", whole)
     .option("--resume <run>", "go on with a search from its last checkpoint, exactly as if it had never stopped")
+    .option("--original-batches", "evaluate on the original's batches, whose last ones repeat tokens")
     .option("--json", "print the result as JSON");
 }
 
@@ -149,7 +151,7 @@ function configOf({
   ...flags
 }: Flags): SearchConfig {
   const open = { tokenizer: null, pieces: null, data: null, steps: null, epochs: null };
-  const own = { evaluationMemory: null, architectureRate: null, straightThrough: false };
+  const own = { evaluationMemory: null, architectureRate: null, straightThrough: false, originalBatches: false };
   return { ...open, ...own, ...flags, blocks: pattern ?? blocks, compat: compat === "original" };
 }
 
@@ -210,7 +212,10 @@ async function resumed(path: string): Promise<Request> {
   };
 }
 
-function conclusion(path: string, { pattern, steps, elapsedMs, perplexity, meanBatchPerplexity }: Found): string {
+function conclusion(path: string, found: Found): string {
+  const { pattern, steps, elapsedMs, perplexity, meanBatchPerplexity, noisyMeanBatchPerplexity: noisy } = found;
   const time = `${steps} steps in ${(elapsedMs / 1000).toFixed(0)} s`;
-  return `found ${pattern} after ${time}, valid perplexity ${perplexity.toFixed(2)} (mean of batches ${meanBatchPerplexity.toFixed(2)}); see ${path}`;
+  const noise = noisy === null ? "" : `, with noise ${noisy.toFixed(2)}`;
+  const figures = `valid perplexity ${perplexity.toFixed(2)} (mean of batches ${meanBatchPerplexity.toFixed(2)}${noise})`;
+  return `found ${pattern} after ${time}, ${figures}; see ${path}`;
 }

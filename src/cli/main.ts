@@ -3,6 +3,7 @@
 import { Command, CommanderError } from "commander";
 import { messageOf, UserError } from "../base/errors.ts";
 import { commands } from "./commands.ts";
+import { packageVersion } from "./environment.ts";
 
 /** Output that nobody reads any more (`… | head`) ends the program quietly. */
 function quietOnClosedPipe(): void {
@@ -17,6 +18,8 @@ function quietOnClosedPipe(): void {
 function build(): Command {
   const program = new Command("layerwise")
     .description("Transformers that choose their own layers: share, search and adapt depth.")
+    .version(packageVersion())
+    .addHelpText("after", "\nBegin with:\n  layerwise train --preset tiny\n  layerwise train --help")
     .showSuggestionAfterError()
     .exitOverride();
   for (const add of commands) add(program);

@@ -4,7 +4,7 @@ import { type Command, InvalidArgumentError, Option } from "commander";
 import { parse, stringify } from "yaml";
 import { messageOf, reject, UserError } from "../base/errors.ts";
 import { nearest } from "../base/nearest.ts";
-import { type ShareMode, shareModes } from "../depth/plan.ts";
+import { type ShareMode, sharedParts, shareModes } from "../depth/plan.ts";
 
 /** A setting: its default, a word on it, and the test a value must pass (a sentence says what is wrong). */
 interface Field<T> {
@@ -71,6 +71,8 @@ export const fields = {
   halt: flag("every token halts by itself, after as many of the depths as it needs"),
   ponder: real(0.01, "penalty on the mean depth of halting models"),
   haltBias: real(0, "first bias of the halting unit: 0 halts early, -3 late", -Infinity),
+  parts: choice(sharedParts, "layers", "what the plan shares in translation: whole layers, or one part of them"),
+  norms: choice(["shared", "per-depth"], "shared", "whether layer norms follow the plan in translation"),
   decoderPlan: open(order("the order of the decoder's blocks in translation; open: as the encoder's")),
   hidden: open(whole(768, "width of the feed-forward layer; open: four times the width")),
   activation: choice(["gelu", "gelu_new", "relu", "silu"], "gelu", "activation of the feed-forward layer"),

@@ -82,6 +82,13 @@ export function planOf(config: Config): Plan {
 }
 
 export function modelOf(config: Config, vocabulary: number): LanguageModel {
+  if (config.parts !== "layers" || config.norms !== "shared") {
+    const got = `parts ${config.parts}, norms ${config.norms}`;
+    reject(
+      { who: "language model", needed: "whole layers to share", got, remedy: "these are for --task translate" },
+      2,
+    );
+  }
   const { width, heads, hidden, length, dropout, activation, ponder, haltBias } = config;
   const plan = planOf(config);
   const halting = config.halt ? { ponder, biasInitial: haltBias } : undefined;

@@ -68,6 +68,8 @@ export function translationModelOf(config: Config, vocabulary: number): Translat
     hidden: hidden ?? 4 * width,
     encoderPlan: plan,
     decoderPlan: decoderPlan === null ? plan : parsePlan(decoderPlan),
+    share: config.parts,
+    norms: config.norms,
     normFirst: true,
     norm: true,
   });

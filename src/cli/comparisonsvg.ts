@@ -40,6 +40,9 @@ export function comparisonSvg(results: readonly Result[]): string {
   );
   const y = scale(ends, HEIGHT - BOTTOM, TOP);
   const marks = measured.map((each) => mark(each, x(each.parameters), y));
+  const labels = placed(
+    measured.map(({ name, parameters, perplexity }) => ({ name, x: x(parameters), y: y(perplexity.mean) })),
+  );
   return [
     `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${HEIGHT}" width="${WIDTH}" height="${HEIGHT}" role="img" aria-label="Perplexity over distinct parameters" font-family="system-ui, sans-serif" font-size="12">`,
     text(
@@ -55,8 +58,28 @@ export function comparisonSvg(results: readonly Result[]): string {
       text(x(value), HEIGHT - BOTTOM + 18, `${formatNumber(value / 1e6, 2)} M`),
     ),
     ...marks,
+    ...labels.map(({ name, x, y }) => text(x + 8, y + 4, name, "start")),
     "</svg>\n",
   ].join("\n");
+}
+
+interface Label {
+  readonly name: string;
+  readonly x: number;
+  readonly y: number;
+}
+
+const LINE = 14;
+const COLUMN = 100;
+
+/** Labels from the top down, each moved below those it would cover. */
+function placed(labels: readonly Label[]): Label[] {
+  const done: Label[] = [];
+  for (const label of [...labels].sort((a, b) => a.y - b.y)) {
+    const near = done.filter((other) => Math.abs(other.x - label.x) < COLUMN);
+    done.push({ ...label, y: Math.max(label.y, ...near.map((other) => other.y + LINE)) });
+  }
+  return done;
 }
 
 /** The two ends of the data. */
@@ -68,5 +91,5 @@ function mark({ name, perplexity: { mean, deviation } }: Measured, x: number, y:
   const colour = COLOURS[name.split(" ")[0]!] ?? "currentColor";
   const bar = deviation === null ? "" : line(x, y(mean - deviation), x, y(mean + deviation), colour);
   const dot = `<circle cx="${x.toFixed(1)}" cy="${y(mean).toFixed(1)}" r="4" fill="${colour}"/>`;
-  return `<g>${bar}${dot}${text(x + 8, y(mean) + 4, name, "start")}</g>`;
+  return `<g>${bar}${dot}</g>`;
 }

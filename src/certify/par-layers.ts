@@ -60,9 +60,13 @@ async function certifyLayer(golden: GoldenCase, engine: Engine, layer: LayerCase
   const loss = sum(multiply(y, input("cotangent", x.shape)));
   const given = memory ? [x, memory] : [x];
   const found = gradients(loss, [...given, ...parameters.map(({ tensor }) => tensor)]);
-  const wanted: Record<string, Tensor> = { "output.y": y, ...layer.outputs, loss };
-  given.forEach((_, i) => (wanted[`grad.${i}`] = found[i]!));
-  parameters.forEach(({ name }, i) => (wanted[`grad ${name}`] = found[given.length + i]!));
+  const wanted: Record<string, Tensor> = {
+    "output.y": y,
+    ...layer.outputs,
+    loss,
+    ...Object.fromEntries(given.map((_, i) => [`grad.${i}`, found[i]!])),
+    ...Object.fromEntries(parameters.map(({ name }, i) => [`grad ${name}`, found[given.length + i]!])),
+  };
   const results = await evaluate(engine, wanted, layer.feeds, weightsOf(golden, parameters));
   const outputs = Object.keys({ "output.y": y, ...layer.outputs });
   return [
@@ -188,8 +192,8 @@ export async function certifyAdaptive(golden: GoldenCase, engine: Engine): Promi
     loss,
     "grad.hidden": found[0]!,
     total: sum(graph.exp(logs), { axes: [1] }),
+    ...Object.fromEntries(parameters.map(({ name }, i) => [`grad ${name}`, found[i + 1]!])),
   };
-  parameters.forEach(({ name }, i) => (wanted[`grad ${name}`] = found[i + 1]!));
   const targets = integers(golden, "input.labels");
   const rows = Object.entries(softmax.rowsOf(targets, 0)).map(([name, data]) => [name, { data, shape: [data.length] }]);
   const feeds = { hidden: floats(golden, "input.hidden"), labels: targets, ...Object.fromEntries(rows) };

@@ -75,7 +75,7 @@ describe("a PAR Transformer-XL", () => {
     const expected = await lossesOf(oracle, base, {}, segments);
     const actual = await lossesOf(await ortEngine({ threads: 2 }), base, {}, segments);
     // Single precision through two blocks; losses of order 3.
-    actual.forEach(({ each }, i) => expect(difference(each, expected[i]!.each)).toBeLessThan(1e-5));
+    for (const [i, { each }] of actual.entries()) expect(difference(each, expected[i]!.each)).toBeLessThan(1e-5);
   });
 
   it("with memory enough says of two segments what it says of both as one", async () => {

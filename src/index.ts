@@ -52,6 +52,7 @@ export {
   type ParOptions,
   parModel,
 } from "./model/par.ts";
+export { generateFromMemory, ParDecoder, type ParGenerationOptions } from "./model/par-generation.ts";
 export { type ModelReport, reportOn } from "./model/report.ts";
 export {
   EncoderProgram,

@@ -23,6 +23,7 @@ export type { Engine, Feed, Feeds, Program, ProgramSource } from "./engine/engin
 export { type Device, defaultThreads, type OrtOptions, ortEngine, presentDevices } from "./engine/ort.ts";
 export { referenceEngine } from "./engine/reference.ts";
 export { int32Of, readSafetensors, type StoredTensor, writeSafetensors } from "./format/safetensors.ts";
+export { readTorch } from "./format/torch.ts";
 export * as graph from "./graph/index.ts";
 export { type Albert, type AlbertInputs, type AlbertOptions, albert, type Encoded } from "./model/albert.ts";
 export {
@@ -38,6 +39,7 @@ export {
   textInputs,
   tokenClassificationHead,
 } from "./model/albert-heads.ts";
+export { type ImportedAlbert, importAlbert } from "./model/albert-import.ts";
 export { albertOptionsFrom, huggingFaceConfig, loadAlbert, ownName, saveAlbert } from "./model/albert-weights.ts";
 export { averageCheckpoints } from "./model/averaging.ts";
 export { Beam, type BeamOptions, Translator } from "./model/beam.ts";
@@ -61,6 +63,7 @@ export {
   type SharedEncoderOptions,
 } from "./model/shared-encoder.ts";
 export { loadStateDict, type NamedTensor, stateDict } from "./model/statedict.ts";
+export { SteppedAlbert, type SteppedResult, type TextBatch } from "./model/stepped.ts";
 export { TranslationModel, type TranslationOptions } from "./model/translation.ts";
 export * as nn from "./nn/index.ts";
 export { initialise } from "./nn/index.ts";

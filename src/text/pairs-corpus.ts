@@ -99,7 +99,9 @@ export async function jointTokenizer(
   { pieces, cache = defaultCacheFolder(), say }: { pieces: number; cache?: string; say?: (message: string) => void },
 ): Promise<OpenTokenizer> {
   const { source, target } = pairsOf(corpus, "train");
-  const training: TrainingOptions = { ...TRAINING_DEFAULTS, vocabularySize: pieces, normalisation: "nfkc" };
+  // Every letter has a piece: an unknown one would stand in translations as such.
+  const wanted = { vocabularySize: pieces, normalisation: "nfkc", characterCoverage: 1 } as const;
+  const training: TrainingOptions = { ...TRAINING_DEFAULTS, ...wanted };
   const content = sha256(new TextEncoder().encode([...source, ...target].join("\n")));
   const key = keyOf("joint unigram 1", JSON.stringify(training), content);
   const path = join(cache, "tokenizers", `${key}.model`);

@@ -3,10 +3,9 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { RandomStream } from "../src/base/random.ts";
-import type { Engine } from "../src/engine/engine.ts";
 import { ortEngine } from "../src/engine/ort.ts";
 import { type TensorRecord, writeSafetensors } from "../src/format/safetensors.ts";
-import { concat, input, is, matmul, reshape, slice, type Tensor, topological } from "../src/graph/index.ts";
+import type { Tensor } from "../src/graph/index.ts";
 import { languageModel } from "../src/model/language.ts";
 import { initialise } from "../src/nn/index.ts";
 import { adamw } from "../src/train/optimiser.ts";
@@ -21,6 +20,7 @@ import {
   PythonPeer,
   timed,
 } from "./measure.ts";
+import { productsAlone } from "./products.ts";
 
 const config = { vocabulary: 8000, width: 256, heads: 8, hidden: 1024, depth: 4, batch: 16, length: 128, dropout: 0.1 };
 const NAME = "language model, training step";
@@ -30,27 +30,6 @@ function batchOf(): { ids: Int32Array; targets: Int32Array } {
   const random = new RandomStream(1, "bench batch");
   const draw = () => Int32Array.from({ length: config.batch * config.length }, () => random.integer(config.vocabulary));
   return { ids: draw(), targets: draw() };
-}
-
-/** One program with every product of the step, each on inputs of its own; of each result one number leaves, so nothing is copied. */
-async function productsAlone(engine: Engine, outputs: readonly Tensor[]): Promise<() => Promise<number>> {
-  const feeds: Record<string, Float32Array> = {};
-  const random = new RandomStream(2, "products");
-  const operand = (tensor: Tensor, name: string) => {
-    const shape = tensor.shape as number[];
-    feeds[name] = Float32Array.from({ length: shape.reduce((a, b) => a * b, 1) }, () => random.uniform() - 0.5);
-    return input(name, shape);
-  };
-  const corners = topological(outputs)
-    .filter((node) => is(node, "matmul"))
-    .map((node, i) => {
-      const [a, b] = node.inputs.map((tensor, k) => operand(tensor, `x${i}.${k}`)) as [Tensor, Tensor];
-      const product = matmul(a, b, node.attributes);
-      const corner = product.shape.reduce<Tensor>((x, _, axis) => slice(x, axis, 0, 1), product);
-      return reshape(corner, [1]);
-    });
-  const program = await engine.compile({ outputs: { corners: concat(corners, 0) } });
-  return () => timed(() => program.run(feeds));
 }
 
 export const bench: Bench = async ({ say, rounds, threads }) => {

@@ -2,6 +2,7 @@
 import { parseArgs } from "node:util";
 import { defaultThreads } from "../src/engine/ort.ts";
 import { bench as depth } from "./depth.ts";
+import { bench as encoder } from "./encoder.ts";
 import { bench as generation } from "./generation.ts";
 import { bench as languageModel } from "./language-model.ts";
 import type { Bench, Measurement } from "./measure.ts";
@@ -12,6 +13,7 @@ const benches: Readonly<Record<string, Bench>> = {
   "language-model": languageModel,
   generation,
   depth,
+  encoder,
   supernet,
   tokenizer,
 };

@@ -6,18 +6,7 @@ import { RandomStream } from "../src/base/random.ts";
 import type { Engine } from "../src/engine/engine.ts";
 import { ortEngine } from "../src/engine/ort.ts";
 import { type TensorRecord, writeSafetensors } from "../src/format/safetensors.ts";
-import {
-  concat,
-  evaluateShape,
-  input,
-  is,
-  matmul,
-  reshape,
-  type Sizes,
-  slice,
-  type Tensor,
-  topological,
-} from "../src/graph/index.ts";
+import type { Tensor } from "../src/graph/index.ts";
 import { type ParModel, parModel } from "../src/model/par.ts";
 import { initialise } from "../src/nn/index.ts";
 import { adam } from "../src/train/optimiser.ts";
@@ -32,6 +21,7 @@ import {
   PythonPeer,
   timed,
 } from "./measure.ts";
+import { productsAlone } from "./products.ts";
 
 const config = {
   ...{ vocabulary: 12_000, width: 128, heads: 4, hidden: 512, blocks: 6, memory: 16, dropout: 0.1 },
@@ -46,27 +36,6 @@ function batchOf(): { ids: Int32Array; targets: Int32Array } {
   const word = () => Math.floor((config.vocabulary + 1) ** random.uniform()) - 1;
   const draw = () => Int32Array.from({ length: config.batch * config.length }, word);
   return { ids: draw(), targets: draw() };
-}
-
-/** One program with every product of the step, each on inputs of its own; of each result one number leaves, so nothing is copied. */
-async function productsAlone(engine: Engine, outputs: readonly Tensor[], sizes: Sizes): Promise<() => Promise<number>> {
-  const feeds: Record<string, Float32Array> = {};
-  const random = new RandomStream(2, "products");
-  const operand = (tensor: Tensor, name: string) => {
-    const shape = evaluateShape(tensor.shape, sizes);
-    feeds[name] = Float32Array.from({ length: shape.reduce((a, b) => a * b, 1) }, () => random.uniform() - 0.5);
-    return input(name, shape);
-  };
-  const corners = topological(outputs)
-    .filter((node) => is(node, "matmul"))
-    .map((node, i) => {
-      const [a, b] = node.inputs.map((tensor, k) => operand(tensor, `x${i}.${k}`)) as [Tensor, Tensor];
-      const product = matmul(a, b, node.attributes);
-      const corner = product.shape.reduce<Tensor>((x, _, axis) => slice(x, axis, 0, 1), product);
-      return reshape(corner, [1]);
-    });
-  const program = await engine.compile({ outputs: { corners: concat(corners, 0) } });
-  return () => timed(() => program.run(feeds));
 }
 
 /** The loss without memory, dropout and noise: what the peer must find too. */

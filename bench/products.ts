@@ -1,0 +1,41 @@
+/** The yardstick of a training step: its own matrix products, timed alone. */
+import { RandomStream } from "../src/base/random.ts";
+import type { Engine } from "../src/engine/engine.ts";
+import {
+  concat,
+  evaluateShape,
+  input,
+  is,
+  matmul,
+  reshape,
+  type Sizes,
+  slice,
+  type Tensor,
+  topological,
+} from "../src/graph/index.ts";
+import { timed } from "./measure.ts";
+
+/** One program with every product of the step, each on inputs of its own; of each result one number leaves, so nothing is copied. */
+export async function productsAlone(
+  engine: Engine,
+  outputs: readonly Tensor[],
+  sizes: Sizes = new Map(),
+): Promise<() => Promise<number>> {
+  const feeds: Record<string, Float32Array> = {};
+  const random = new RandomStream(2, "products");
+  const operand = (tensor: Tensor, name: string) => {
+    const shape = evaluateShape(tensor.shape, sizes);
+    feeds[name] = Float32Array.from({ length: shape.reduce((a, b) => a * b, 1) }, () => random.uniform() - 0.5);
+    return input(name, shape);
+  };
+  const corners = topological(outputs)
+    .filter((node) => is(node, "matmul"))
+    .map((node, i) => {
+      const [a, b] = node.inputs.map((tensor, k) => operand(tensor, `x${i}.${k}`)) as [Tensor, Tensor];
+      const product = matmul(a, b, node.attributes);
+      const corner = product.shape.reduce<Tensor>((x, _, axis) => slice(x, axis, 0, 1), product);
+      return reshape(corner, [1]);
+    });
+  const program = await engine.compile({ outputs: { corners: concat(corners, 0) } });
+  return () => timed(() => program.run(feeds));
+}

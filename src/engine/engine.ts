@@ -25,6 +25,8 @@ export interface ProgramSource {
    * for all); one left out is an input under its name (training).
    */
   readonly weights?: ReadonlyMap<Tensor, Float32Array>;
+  /** It runs in turn with other programs: its threads sleep between runs instead of waiting busily for the next. */
+  readonly takesTurns?: boolean;
 }
 
 export interface Program {

@@ -85,7 +85,10 @@ export async function ortEngine(options: OrtOptions = {}): Promise<Engine> {
   };
 }
 
-function sessionOptions({ threads, device, profile }: OrtOptions): ort.InferenceSession.SessionOptions {
+function sessionOptions(
+  { threads, device, profile }: OrtOptions,
+  takesTurns: boolean,
+): ort.InferenceSession.SessionOptions {
   return {
     executionProviders: [device ?? "cpu"],
     intraOpNumThreads: threads ?? 1,
@@ -93,6 +96,8 @@ function sessionOptions({ threads, device, profile }: OrtOptions): ort.Inference
     executionMode: "sequential",
     graphOptimizationLevel: "all",
     logSeverityLevel: 4,
+    // Each session has threads of its own; those that wait busily for their next run take the cores from another's.
+    ...(takesTurns ? { extra: { session: { intra_op: { allow_spinning: "0" } } } } : {}),
     ...(profile ? { enableProfiling: true, profileFilePrefix: profile } : {}),
   };
 }
@@ -101,7 +106,10 @@ async function compile(source: ProgramSource, options: OrtOptions): Promise<Prog
   const inputs = inputPorts(source);
   const outputs = outputPorts(source);
   try {
-    const session = await ort.InferenceSession.create(lower(source), sessionOptions(options));
+    const session = await ort.InferenceSession.create(
+      lower(source),
+      sessionOptions(options, source.takesTurns ?? false),
+    );
     return new OrtProgram(session, inputs, outputs);
   } catch (error) {
     throw new UserError(`onnxruntime: could not compile the program: ${messageOf(error)}`, 1, { cause: error });

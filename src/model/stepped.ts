@@ -55,6 +55,7 @@ function haltingPolicy(model: Albert): HaltingPolicy {
 async function compile(engine: Engine, outputs: Record<string, Tensor>, weights: Weights): Promise<Program> {
   const simple = simplify(Object.values(outputs));
   return engine.compile({
+    takesTurns: true,
     outputs: Object.fromEntries(Object.keys(outputs).map((name, i) => [name, simple[i]!])),
     weights,
   });

@@ -75,7 +75,8 @@ export function muon(engine: Engine, options: MuonOptions = {}): Muon {
   const programs = new Map<string, Promise<Program>>();
   const programFor = (shape: readonly number[]) => {
     const key = printShape(checkMatrix(shape));
-    const known = programs.get(key) ?? engine.compile({ outputs: { direction: direction(shape, fixed) } });
+    const known =
+      programs.get(key) ?? engine.compile({ takesTurns: true, outputs: { direction: direction(shape, fixed) } });
     programs.set(key, known);
     return known;
   };

@@ -40,13 +40,13 @@ function killedAfter(delayMs: number, args: string[]): Promise<boolean> {
   });
 }
 
-/** Step losses and evaluations in order, without times and rates. */
+/** Step losses and evaluations in order, without times and rates. A run killed between its last checkpoint and its end lacks the latter. */
 function lossesOf(run: string) {
   const lines = readFileSync(join(run, "events.jsonl"), "utf8").trimEnd().split("\n");
-  return lines.map((line) => {
-    const { type, step, loss, learningRate, gradientNorm } = JSON.parse(line);
-    return { type, step, loss, learningRate, gradientNorm };
-  });
+  return lines
+    .map((line) => JSON.parse(line))
+    .filter(({ type }) => type !== "end")
+    .map(({ type, step, loss, learningRate, gradientNorm }) => ({ type, step, loss, learningRate, gradientNorm }));
 }
 
 const show = (run: string) => JSON.parse(layerwise("runs", "show", run, "--json").stdout);

@@ -83,11 +83,13 @@ export const fields = {
   batch: whole(16, "rows of a batch"),
   accumulate: whole(1, "batches for one update"),
   optimiser: choice(
-    ["adamw", "adam", "lamb", "sgd", "muon"],
-    "adamw",
-    "adamw, adam, lamb, sgd, or muon for matrices with adamw for the rest",
+    ["muon", "adamw", "adam", "lamb", "sgd"],
+    "muon",
+    "muon for hidden matrices with adamw for the rest, adamw, adam, lamb or sgd",
   ),
-  rate: real(0.002, "highest learning rate"),
+  rate: open(
+    real(0.002, "highest learning rate; open: 0.006 for muon, 0.002 for adam and adamw, 0.005 for lamb, 0.05 for sgd"),
+  ),
   schedule: choice(
     ["cosine", "linear", "constant", "inverse-sqrt"],
     "cosine",
@@ -116,7 +118,9 @@ export const fields = {
 
 type Fields = typeof fields;
 type Key = keyof Fields;
-export type Config = { -readonly [K in Key]: Fields[K] extends Field<infer T> ? T : never };
+type Settings = { -readonly [K in Key]: Fields[K] extends Field<infer T> ? T : never };
+/** Settings as they are when a run begins: the rate is known. */
+export type Config = Settings & { rate: number };
 
 const keys = Object.keys(fields) as Key[];
 
@@ -125,6 +129,7 @@ const taskDefaults: Readonly<Record<Config["task"], Partial<Config>>> = {
   language: {},
   /** Multi30k in twenty minutes of a core: BLEU 36 on test 2016. */
   translate: {
+    optimiser: "adamw",
     corpus: "multi30k",
     pieces: 4000,
     width: 128,
@@ -168,6 +173,7 @@ export const presets: Readonly<Record<string, Partial<Config>>> = {
     batch: 32,
     minutes: 10,
     dropout: 0.15,
+    optimiser: "adamw",
     rate: 0.0015,
     warmup: 100,
   },
@@ -239,6 +245,14 @@ export function readConfig(path: string): Partial<Config> {
 }
 
 const lengths = ["steps", "epochs", "minutes"] as const;
+/** Highest learning rates that served on small models. */
+const rates: Readonly<Record<Config["optimiser"], number>> = {
+  muon: 0.006,
+  adamw: 0.002,
+  adam: 0.002,
+  lamb: 0.005,
+  sgd: 0.05,
+};
 
 /** defaults < task < preset < file < flags. A length given later replaces another given earlier; two in one place are an error. */
 export function resolveConfig(layers: readonly { source: string; values: Partial<Config> }[]): Config {
@@ -256,6 +270,7 @@ export function resolveConfig(layers: readonly { source: string; values: Partial
     if (given.length === 1) config = { ...config, steps: null, epochs: null, minutes: null };
     config = { ...config, ...values };
   }
+  config.rate ??= rates[config.optimiser];
   if (lengths.every((key) => config[key] === null)) config.steps = 1000;
   return config;
 }

@@ -5,6 +5,7 @@ import type { LanguageModel } from "../../model/language.ts";
 import { reportOn } from "../../model/report.ts";
 import type { ParameterTensor } from "../../train/memory.ts";
 import type { Config } from "../config.ts";
+import { commandName } from "../environment.ts";
 import { batchesOf, type Data, modelOf, openData, textSizeOf } from "../session.ts";
 import type { Say, Task } from "./task.ts";
 
@@ -52,8 +53,8 @@ async function afterword(
   return [
     `sample: ${text}`,
     "next:",
-    `  layerwise generate ${path} --prompt "it was"`,
-    `  layerwise eval ${path} --split test`,
-    `  layerwise runs show ${path}`,
+    `  ${commandName()} generate ${path} --prompt "it was"`,
+    `  ${commandName()} eval ${path} --split test`,
+    `  ${commandName()} runs show ${path}`,
   ].join("\n");
 }

@@ -10,6 +10,7 @@ import { jointTokenizer, openPairs, type PairsCorpus, pairsOf } from "../../text
 import { type OpenTokenizer, openTokenizer } from "../../text/tokenizerfile.ts";
 import type { Batches, TextSize } from "../../train/evaluate.ts";
 import type { Config } from "../config.ts";
+import { commandName } from "../environment.ts";
 import { planOf } from "../session.ts";
 import type { Say, Task } from "./task.ts";
 
@@ -50,9 +51,9 @@ export async function openTranslate(config: Config, say: Say, kept?: string): Pr
     afterword: async (path) =>
       [
         "next:",
-        `  echo "A dog runs on the beach." | layerwise translate ${path}`,
-        `  layerwise translate ${path} --score test`,
-        `  layerwise runs show ${path}`,
+        `  echo "A dog runs on the beach." | ${commandName()} translate ${path}`,
+        `  ${commandName()} translate ${path} --score test`,
+        `  ${commandName()} runs show ${path}`,
       ].join("\n"),
   };
 }

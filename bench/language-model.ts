@@ -9,7 +9,8 @@ import type { Tensor } from "../src/graph/index.ts";
 import { languageModel } from "../src/model/language.ts";
 import { initialise } from "../src/nn/index.ts";
 import { adamw } from "../src/train/optimiser.ts";
-import { stepGraph, TrainingStep } from "../src/train/step.ts";
+import { TrainingStep } from "../src/train/step.ts";
+import { stepGraph } from "../src/train/stepgraph.ts";
 import {
   type Bench,
   type Contender,

@@ -10,7 +10,8 @@ import type { Tensor } from "../src/graph/index.ts";
 import { type ParModel, parModel } from "../src/model/par.ts";
 import { initialise } from "../src/nn/index.ts";
 import { adam } from "../src/train/optimiser.ts";
-import { stepGraph, TrainingStep } from "../src/train/step.ts";
+import { TrainingStep } from "../src/train/step.ts";
+import { stepGraph } from "../src/train/stepgraph.ts";
 import {
   type Bench,
   type Contender,

@@ -7,7 +7,8 @@ import * as g from "../graph/index.ts";
 import { languageModel } from "../model/language.ts";
 import { initialise } from "../nn/index.ts";
 import { adamw, type Optimiser, sgd } from "./optimiser.ts";
-import { stepGraph, TrainingStep } from "./step.ts";
+import { TrainingStep } from "./step.ts";
+import { stepGraph } from "./stepgraph.ts";
 
 const options = { vocabulary: 20, width: 16, heads: 2, plan: [0, 1, 0], length: 8 };
 const [BATCH, LENGTH] = [4, 8];

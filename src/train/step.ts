@@ -4,15 +4,7 @@ import { RandomStream, type StreamState } from "../base/random.ts";
 import { Arena } from "../engine/arena.ts";
 import type { Engine, Feed, Program } from "../engine/engine.ts";
 import { maskWords, normalWords } from "../engine/kernels.ts";
-import {
-  evaluateShape,
-  gradients,
-  type NoiseInput,
-  type Rows,
-  simplify,
-  splitRows,
-  type Tensor,
-} from "../graph/index.ts";
+import { evaluateShape, type NoiseInput, type Tensor } from "../graph/index.ts";
 import { type Buffer, fill, newBuffer, viewOf } from "./buffers.ts";
 import type { StateTensor } from "./events.ts";
 import {
@@ -25,6 +17,7 @@ import {
   updateGroup,
 } from "./memory.ts";
 import type { Slot } from "./optimiser.ts";
+import { gradientName, type RowOutput, type StepGraph, stepGraph } from "./stepgraph.ts";
 
 export interface StepOptions {
   readonly engine: Engine;
@@ -68,23 +61,6 @@ export interface StepResult {
   readonly gradientNorm: number;
 }
 
-/** Row gradients of a table: added to its gradient after each run. */
-interface RowOutput {
-  readonly parameter: ParameterTensor;
-  readonly ids: string;
-  readonly rows: string;
-  readonly sign: 1 | -1;
-}
-
-/** The graph of a step: what leaves the program, and how it becomes gradients. */
-export interface StepGraph {
-  readonly outputs: Record<string, Tensor>;
-  readonly dense: ReadonlySet<ParameterTensor>;
-  readonly rowOutputs: readonly RowOutput[];
-}
-
-const gradientName = (parameter: ParameterTensor) => `gradient ${parameter.attributes.name}`;
-
 const carriedName = (tensor: Tensor<"input">) => `carried ${tensor.attributes.name}`;
 const probeName = (name: string) => `probe ${name}`;
 
@@ -93,39 +69,6 @@ function extrasOf({ carried = [], probes = {} }: StepOptions): Record<string, Te
   const state = carried.map(({ input, output }) => [carriedName(input), output] as const);
   const seen = Object.entries(probes).map(([name, tensor]) => [probeName(name), tensor] as const);
   return Object.fromEntries([...state, ...seen]);
-}
-
-/** Loss, gradients of the parameters and extras, simplified; look-up tables give rows instead of a dense gradient. */
-export function stepGraph(
-  loss: Tensor,
-  parameters: readonly ParameterTensor[],
-  extras: Readonly<Record<string, Tensor>> = {},
-): StepGraph {
-  const names = Object.keys(extras);
-  const [value, ...rest] = simplify([loss, ...Object.values(extras), ...gradients(loss, parameters)]);
-  const found = rest.slice(names.length);
-  const wanted: [string, Tensor][] = [["loss", value!], ...names.map((name, i): [string, Tensor] => [name, rest[i]!])];
-  const dense = new Set<ParameterTensor>();
-  const rowOutputs: RowOutput[] = [];
-  parameters.forEach((parameter, i) => {
-    const split = splitRows(found[i]!);
-    if (split.dense) {
-      dense.add(parameter);
-      wanted.push([gradientName(parameter), split.dense]);
-    }
-    split.rows.forEach((rows, k) => {
-      const output = rowOutput(parameter, rows, k);
-      rowOutputs.push(output);
-      wanted.push([output.ids, rows.ids], [output.rows, rows.rows]);
-    });
-  });
-  const simple = simplify(wanted.map(([, tensor]) => tensor));
-  return { outputs: Object.fromEntries(wanted.map(([name], i) => [name, simple[i]!])), dense, rowOutputs };
-}
-
-function rowOutput(parameter: ParameterTensor, { sign }: Rows, k: number): RowOutput {
-  const name = `rows ${k} of ${parameter.attributes.name}`;
-  return { parameter, ids: `${name}: ids`, rows: `${name}: values`, sign };
 }
 
 function checkGroups(groups: readonly Group[], initial: StepOptions["initial"]): void {

@@ -127,7 +127,7 @@ const keys = Object.keys(fields) as Key[];
 /** What a task starts from instead of the defaults. */
 const taskDefaults: Readonly<Record<Config["task"], Partial<Config>>> = {
   language: {},
-  /** Multi30k in twenty minutes of a core: BLEU 36 on test 2016. */
+  /** Multi30k in about twenty minutes of a core; docs/log.md has the run it is taken from. */
   translate: {
     optimiser: "adamw",
     corpus: "multi30k",

@@ -38,9 +38,10 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   studio: ["runs"],
 };
 
-/** Files outside files, cli, runs and studio whose job is files or processes. */
+/** Files outside files, cli, runs and studio whose job is files, processes or compression. */
 const mayUseNode = new Set([
   "engine/ort.ts",
+  "format/png.ts",
   "text/build.ts",
   "text/cache.ts",
   "text/corpus.ts",

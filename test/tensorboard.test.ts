@@ -5,10 +5,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { inflateSync } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { encodePng } from "../src/format/png.ts";
 import { ProtoReader } from "../src/format/protobuf.ts";
 import { readRecords } from "../src/format/tfrecord.ts";
 import { RunFolder } from "../src/runs/folder.ts";
-import { encodePng } from "../src/runs/png.ts";
 import { eventFiles } from "../src/runs/tensorboard.ts";
 
 const root = mkdtempSync(join(tmpdir(), "layerwise-tensorboard-"));

@@ -4,10 +4,10 @@ import { hostname } from "node:os";
 import { basename, dirname, join } from "node:path";
 import { UserError } from "../base/errors.ts";
 import { writeAtomically } from "../files/atomic.ts";
+import { encodePng, type Picture } from "../format/png.ts";
 import { ProtoReader, ProtoWriter } from "../format/protobuf.ts";
 import { readRecords, writeRecords } from "../format/tfrecord.ts";
 import type { LoggedEvent, StoredEvent } from "./eventlog.ts";
-import { encodePng, type Picture } from "./png.ts";
 
 // Field numbers of tensorflow/core/util/event.proto and framework/summary.proto.
 const EVENT = { wallTime: 1, step: 2, fileVersion: 3, summary: 5, sessionLog: 7 };
@@ -77,7 +77,7 @@ function writeHistogram(writer: ProtoWriter, values: Float32Array): void {
 
 function writePicture(writer: ProtoWriter, picture: Picture): void {
   writer.integer(IMAGE.height, picture.height).integer(IMAGE.width, picture.width);
-  writer.integer(IMAGE.colourSpace, picture.channels).bytes(IMAGE.encoded, encodePng(picture));
+  writer.integer(IMAGE.colourSpace, picture.palette ? 3 : picture.channels).bytes(IMAGE.encoded, encodePng(picture));
 }
 
 /** The first message of every file. */

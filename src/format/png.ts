@@ -1,4 +1,4 @@
-/** PNG files of 8-bit pictures, for TensorBoard. */
+/** PNG files of 8-bit pictures. */
 import { deflateSync } from "node:zlib";
 import { reject } from "../base/errors.ts";
 
@@ -8,10 +8,13 @@ export interface Picture {
   readonly height: number;
   readonly channels: 1 | 3 | 4;
   readonly data: Uint8Array;
+  /** Red, green and blue of each value of the one channel, instead of greys. */
+  readonly palette?: Uint8Array;
 }
 
 const SIGNATURE = [0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a];
 const COLOUR_TYPE = { 1: 0, 3: 2, 4: 6 };
+const PALETTE_TYPE = 3;
 const CRC_TABLE = Uint32Array.from({ length: 256 }, (_, byte) => {
   let crc = byte;
   for (let bit = 0; bit < 8; bit++) crc = crc & 1 ? (crc >>> 1) ^ 0xedb88320 : crc >>> 1;
@@ -19,7 +22,7 @@ const CRC_TABLE = Uint32Array.from({ length: 256 }, (_, byte) => {
 });
 
 /** The bytes of a PNG file. */
-export function encodePng({ width, height, channels, data }: Picture): Uint8Array {
+export function encodePng({ width, height, channels, data, palette }: Picture): Uint8Array {
   const stride = width * channels;
   if (data.length !== height * stride)
     reject({ who: "picture", needed: `${height}·${width}·${channels} bytes`, got: `${data.length}` });
@@ -28,8 +31,9 @@ export function encodePng({ width, height, channels, data }: Picture): Uint8Arra
   const header = Buffer.alloc(13);
   header.writeUInt32BE(width, 0);
   header.writeUInt32BE(height, 4);
-  header.set([8, COLOUR_TYPE[channels]], 8);
-  const chunks = [chunk("IHDR", header), chunk("IDAT", deflateSync(rows)), chunk("IEND", new Uint8Array())];
+  header.set([8, palette ? PALETTE_TYPE : COLOUR_TYPE[channels]], 8);
+  const colours = palette ? [chunk("PLTE", palette)] : [];
+  const chunks = [chunk("IHDR", header), ...colours, chunk("IDAT", deflateSync(rows)), chunk("IEND", new Uint8Array())];
   return Buffer.concat([Buffer.from(SIGNATURE), ...chunks]);
 }
 

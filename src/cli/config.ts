@@ -1,51 +1,28 @@
 /** The configuration of a training run: one literal of defaults with a word on each, and how presets, files and flags change it. */
-import { readFileSync } from "node:fs";
-import { type Command, InvalidArgumentError, Option } from "commander";
-import { parse, stringify } from "yaml";
-import { messageOf, reject, UserError } from "../base/errors.ts";
-import { nearest } from "../base/nearest.ts";
+import type { Command } from "commander";
+import { stringify } from "yaml";
 import { type ShareMode, sharedParts, shareModes } from "../depth/plan.ts";
+import {
+  choice,
+  type Field,
+  flag,
+  type Layer,
+  open,
+  presetFrom,
+  real,
+  Schema,
+  type SettingsOf,
+  text,
+  whole,
+} from "./settings.ts";
 
-/** A setting: its default, a word on it, and the test a value must pass (a sentence says what is wrong). */
-interface Field<T> {
-  readonly value: T;
-  readonly help: string;
-  readonly check: (value: unknown) => string | undefined;
-  readonly choices?: readonly string[];
-}
-
-const isWhole = (least: number) => (value: unknown) =>
-  Number.isSafeInteger(value) && (value as number) >= least ? undefined : `a whole number from ${least}`;
-const isReal = (least: number, below: number) => (value: unknown) =>
-  typeof value === "number" && value >= least && value < below ? undefined : `a number from ${least} to below ${below}`;
-const isText = (value: unknown) => (typeof value === "string" && value !== "" ? undefined : "a text");
 const isPlan = (value: unknown) => {
   const numbers = typeof value === "string" && /^\d+([\s,]+\d+)*$/.test(value) ? value.split(/[\s,]+/).map(Number) : [];
   const whole = numbers.length > 0 && new Set(numbers).size === Math.max(...numbers) + 1;
   return whole ? undefined : "block numbers from 0 without gaps, such as 0,1,2,2,1,0";
 };
-const isFlag = (value: unknown) => (typeof value === "boolean" ? undefined : "true or false");
-
-const whole = (value: number, help: string, least = 1): Field<number> => ({ value, help, check: isWhole(least) });
-const real = (value: number, help: string, least = 0, below = Infinity): Field<number> => ({
-  value,
-  help,
-  check: isReal(least, below),
-});
-const text = (value: string, help: string): Field<string> => ({ value, help, check: isText });
 /** The order of blocks by hand. */
 const order = (help: string): Field<string> => ({ value: "", help, check: isPlan });
-const flag = (help: string): Field<boolean> => ({ value: false, help, check: isFlag });
-
-/** A setting that may be left open (null), and is unless a value is given. */
-function open<T>(field: Field<T>, value: T | null = null): Field<T | null> {
-  return { ...field, value, check: (each) => (each === null ? undefined : field.check(each)) };
-}
-
-function choice<T extends string>(choices: readonly T[], value: T, help: string): Field<T> {
-  const check = (each: unknown) => (choices.includes(each as T) ? undefined : `one of ${choices.join(", ")}`);
-  return { value, help, check, choices };
-}
 
 /** The defaults. */
 export const fields = {
@@ -75,7 +52,7 @@ export const fields = {
   norms: choice(["shared", "per-depth"], "shared", "whether layer norms follow the plan in translation"),
   decoderPlan: open(order("the order of the decoder's blocks in translation; open: as the encoder's")),
   hidden: open(whole(768, "width of the feed-forward layer; open: four times the width")),
-  activation: choice(["gelu", "gelu_new", "relu", "silu"], "gelu", "activation of the feed-forward layer"),
+  activation: choice(["gelu", "gelu_new", "relu", "silu", "tanh"], "gelu", "activation of the feed-forward layer"),
   length: whole(128, "pieces in a row of a batch, and the longest context"),
   dropout: real(0.1, "part of activations and attention that is dropped in training", 0, 1),
 
@@ -116,13 +93,9 @@ export const fields = {
   device: choice(["cpu", "cuda", "webgpu", "dml"], "cpu", "where programs run"),
 } as const;
 
-type Fields = typeof fields;
-type Key = keyof Fields;
-type Settings = { -readonly [K in Key]: Fields[K] extends Field<infer T> ? T : never };
+const schema = new Schema(fields, "train");
 /** Settings as they are when a run begins: the rate is known. */
-export type Config = Settings & { rate: number };
-
-const keys = Object.keys(fields) as Key[];
+export type Config = SettingsOf<typeof fields> & { rate: number };
 
 /** What a task starts from instead of the defaults. */
 const taskDefaults: Readonly<Record<Config["task"], Partial<Config>>> = {
@@ -181,68 +154,15 @@ export const presets: Readonly<Record<string, Partial<Config>>> = {
   translate: { task: "translate" },
 };
 
-export const defaults = Object.fromEntries(keys.map((key) => [key, fields[key].value])) as Config;
-
-/** Checks names and values; `source` says where they come from. */
-function checked(values: Readonly<Record<string, unknown>>, source: string): Partial<Config> {
-  for (const [key, value] of Object.entries(values)) {
-    if (!keys.includes(key as Key)) {
-      const guess = nearest(key, keys);
-      reject(
-        {
-          who: source,
-          needed: "a known key",
-          got: key,
-          remedy: guess ? `did you mean ${guess}?` : "see layerwise train --help",
-        },
-        2,
-      );
-    }
-    const needed = fields[key as Key].check(value);
-    if (needed) reject({ who: `${source} / ${key}`, needed, got: JSON.stringify(value) }, 2);
-  }
-  return values as Partial<Config>;
-}
+export const defaults = schema.defaults as Config;
 
 /** A preset by name. */
-export function presetNamed(name: string): Partial<Config> {
-  const preset = presets[name];
-  if (preset) return preset;
-  const guess = nearest(name, Object.keys(presets));
-  return reject(
-    {
-      who: "preset",
-      needed: `one of ${Object.keys(presets).join(", ")}`,
-      got: name,
-      remedy: guess ? `did you mean ${guess}?` : "leave it out",
-    },
-    2,
-  );
-}
+export const presetNamed = (name: string): Partial<Config> => presetFrom(presets, name);
 
 /** The keys of a YAML text. */
-export function parseConfig(yaml: string, source: string): Partial<Config> {
-  let values: unknown;
-  try {
-    values = parse(yaml);
-  } catch (error) {
-    throw new UserError(`${source}: not YAML: ${messageOf(error)}`, 2);
-  }
-  if (values === null || values === undefined) return {};
-  if (typeof values !== "object" || Array.isArray(values))
-    reject({ who: source, needed: "keys with values", got: typeof values }, 2);
-  return checked(values as Record<string, unknown>, source);
-}
+export const parseConfig = (yaml: string, source: string) => schema.parse(yaml, source) as Partial<Config>;
 
-export function readConfig(path: string): Partial<Config> {
-  let yaml: string;
-  try {
-    yaml = readFileSync(path, "utf8");
-  } catch (error) {
-    throw new UserError(`config: cannot read ${path}: ${messageOf(error)}`, 2);
-  }
-  return parseConfig(yaml, path);
-}
+export const readConfig = (path: string) => schema.read(path) as Partial<Config>;
 
 const lengths = ["steps", "epochs", "minutes"] as const;
 /** Highest learning rates that served on small models. */
@@ -255,21 +175,9 @@ const rates: Readonly<Record<Config["optimiser"], number>> = {
 };
 
 /** defaults < task < preset < file < flags. A length given later replaces another given earlier; two in one place are an error. */
-export function resolveConfig(layers: readonly { source: string; values: Partial<Config> }[]): Config {
+export function resolveConfig(layers: readonly Layer<Config>[]): Config {
   const task = layers.findLast(({ values }) => values.task !== undefined)?.values.task ?? defaults.task;
-  let config: Config = { ...defaults, ...taskDefaults[task] };
-  for (const { source, values } of layers) {
-    checked(values, source);
-    const given = lengths.filter((key) => values[key] !== undefined && values[key] !== null);
-    if (given.length > 1) {
-      reject(
-        { who: source, needed: "one of steps, epochs and minutes", got: given.join(" and "), remedy: "leave one out" },
-        2,
-      );
-    }
-    if (given.length === 1) config = { ...config, steps: null, epochs: null, minutes: null };
-    config = { ...config, ...values };
-  }
+  const config = schema.resolve({ ...defaults, ...taskDefaults[task] }, layers) as Config;
   config.rate ??= rates[config.optimiser];
   if (lengths.every((key) => config[key] === null)) config.steps = 1000;
   return config;
@@ -277,39 +185,8 @@ export function resolveConfig(layers: readonly { source: string; values: Partial
 
 export const configYaml = (config: Config): string => stringify(config);
 
-const kebab = (key: string) => key.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
-
 /** A flag for every setting. */
-export function addConfigFlags(command: Command): Command {
-  for (const key of keys) {
-    const field: Field<unknown> = fields[key];
-    const shown = field.value === null ? "" : ` (default: ${field.value})`;
-    const option = new Option(
-      field.check === isFlag ? `--${kebab(key)}` : `--${kebab(key)} <value>`,
-      `${field.help}${shown}`,
-    );
-    if (field.choices) option.choices(field.choices);
-    else if (field.check !== isFlag) option.argParser((given) => flagValue(field, given));
-    command.addOption(option);
-  }
-  return command;
-}
-
-/** How a flag says that a setting is left open; commander has no place for null. */
-const NONE = "none";
-
-/** The value of a flag: a number where the text is one and the setting takes it. */
-function flagValue(field: Field<unknown>, given: string): unknown {
-  if (given === NONE && field.check(null) === undefined) return NONE;
-  if (field.check(given) === undefined) return given;
-  const value = given.trim() === "" ? given : Number(given);
-  const needed = field.check(value);
-  if (needed) throw new InvalidArgumentError(`It must be ${needed}.`);
-  return value;
-}
+export const addConfigFlags = (command: Command): Command => schema.addFlags(command);
 
 /** The settings among a command's options. */
-export function flagsOf(options: Readonly<Record<string, unknown>>): Partial<Config> {
-  const given = keys.filter((key) => options[key] !== undefined);
-  return Object.fromEntries(given.map((key) => [key, options[key] === NONE ? null : options[key]]));
-}
+export const flagsOf = (options: Readonly<Record<string, unknown>>) => schema.flagsOf(options) as Partial<Config>;

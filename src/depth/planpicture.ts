@@ -1,4 +1,5 @@
 /** Pictures of a plan: which block runs at which depth, as text for the terminal and as SVG. */
+import { svgDocument, svgText } from "../base/svg.ts";
 import type { Plan } from "./plan.ts";
 import { uniqueOf } from "./plan.ts";
 
@@ -15,14 +16,9 @@ export function drawPlan(plan: Plan): string {
 const CELL = 28;
 const LEFT = 64;
 const [TOP, BOTTOM] = [34, 34];
-const FONT = 'font-family="system-ui, sans-serif" font-size="12"';
 
 /** The colour of a block: hues as far apart as the golden angle puts them. */
 const colour = (block: number) => `hsl(${Math.round((210 + block * 137.5) % 360)} 60% 50%)`;
-
-function text(x: number, y: number, content: string | number, anchor = "middle"): string {
-  return `<text x="${x}" y="${y}" text-anchor="${anchor}" fill="currentColor">${content}</text>`;
-}
 
 /** The same grid as an SVG with a title; colours tell the blocks apart, labels name them. */
 export function planSvg(plan: Plan, title: string): string {
@@ -30,24 +26,21 @@ export function planSvg(plan: Plan, title: string): string {
   const [width, height] = [Math.max(LEFT + plan.length * CELL + 16, 260), TOP + unique * CELL + BOTTOM];
   const x = (depth: number) => LEFT + depth * CELL;
   const y = (block: number) => TOP + (unique - 1 - block) * CELL;
-  const labels = Array.from({ length: unique }, (_, block) => text(LEFT - 8, y(block) + 18, `layer ${block}`, "end"));
+  const labels = Array.from({ length: unique }, (_, block) =>
+    svgText(LEFT - 8, y(block) + 18, `layer ${block}`, "end"),
+  );
   const cells = plan.map(
     (block, depth) =>
       `<rect x="${x(depth) + 2}" y="${y(block) + 2}" width="${CELL - 4}" height="${CELL - 4}" rx="4" fill="${colour(block)}"/>`,
   );
   const path = plan.map((block, depth) => `${x(depth) + CELL / 2},${y(block) + CELL / 2}`).join(" ");
-  const depths = plan.map((_, depth) => text(x(depth) + CELL / 2, height - 14, depth));
-  return [
-    `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" width="${width}" height="${height}" role="img" aria-label="${escaped(title)}" ${FONT}>`,
-    text(LEFT, 20, escaped(title), "start"),
+  const depths = plan.map((_, depth) => svgText(x(depth) + CELL / 2, height - 14, depth));
+  return svgDocument(width, height, title, [
+    svgText(LEFT, 20, title, "start"),
     `<polyline points="${path}" fill="none" stroke="currentColor" stroke-opacity="0.35"/>`,
     ...cells,
     ...labels,
-    text(LEFT - 8, height - 14, "depth", "end"),
+    svgText(LEFT - 8, height - 14, "depth", "end"),
     ...depths,
-    "</svg>\n",
-  ].join("\n");
+  ]);
 }
-
-const escapes: Readonly<Record<string, string>> = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" };
-const escaped = (content: string) => content.replace(/[&<>"]/g, (letter) => escapes[letter]!);

@@ -60,12 +60,20 @@ export interface Figures {
   readonly tokens: number;
 }
 
+/** What a block of a search chooses from, and how probable each candidate is. */
+export interface Choice {
+  readonly names: readonly string[];
+  readonly probabilities: readonly number[];
+}
+
 export interface EvaluationEvent extends Figures {
   readonly type: "evaluation";
   readonly step: number;
   readonly split: string;
   /** True when this is the lowest loss so far. */
   readonly best: boolean;
+  /** π of each block, in a search. */
+  readonly choices?: readonly Choice[];
 }
 
 /** Asks for the state to be stored; `state` is a view that is valid until the generator goes on. */

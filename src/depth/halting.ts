@@ -45,6 +45,8 @@ export interface HaltingOptions {
   stepEmbedding?: boolean;
   /** Factor τ of the penalty on depths plus remainders; 0 for none. */
   ponder?: number;
+  /** Updates over which τ grows from 0: the model then asks for the input `ponderScale`. 0 for none. */
+  ponderWarmup?: number;
   /** The penalty's mean over real tokens, or their sum a text (averaged over texts), which grows with the length. */
   ponderReduce?: "mean" | "sum";
   /** Whether padding runs: it never helps, but the original's torch port does so. */
@@ -56,7 +58,7 @@ export interface HaltingOptions {
 /** What the original did where the defaults differ: spread over a model's options. */
 export const compat = { haltAtCap: false, biasInitial: 0, ponderReduce: "sum" } as const;
 
-const defaults = {
+export const haltingDefaults = {
   epsilon: 0.01,
   accumulate: "blend",
   halted: "frozen",
@@ -64,6 +66,7 @@ const defaults = {
   biasInitial: 0,
   stepEmbedding: false,
   ponder: 0,
+  ponderWarmup: 0,
   ponderReduce: "mean",
   pads: "skip",
   name: "halting",
@@ -115,7 +118,7 @@ export interface HaltingPolicy extends DepthPolicy {
 
 export function halting(blocks: readonly Block[], plan: Plan, given: HaltingOptions): HaltingPolicy {
   checkPlan(plan, blocks.length);
-  const options = { ...defaults, ...given };
+  const options = { ...haltingDefaults, ...given };
   if (!(options.epsilon > 0 && options.epsilon < 1)) {
     reject({ who: "halting", needed: "an epsilon between 0 and 1", got: `${options.epsilon}` });
   }

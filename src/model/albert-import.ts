@@ -2,14 +2,13 @@
 import { reject } from "../base/errors.ts";
 import type { Tensor } from "../graph/index.ts";
 import { initialise, type Parameter } from "../nn/index.ts";
-import { type Albert, albert } from "./albert.ts";
+import type { Albert } from "./albert.ts";
 import {
-  classificationHead,
-  type Head,
-  maskedLanguageHead,
-  questionAnsweringHead,
-  sentenceOrderHead,
-} from "./albert-heads.ts";
+  type AlbertDescription,
+  type DescribedAlbert,
+  describedAlbert,
+  type HeadOptions,
+} from "./albert-description.ts";
 import { albertOptionsFrom, loadAlbert, type NamedTensor, renamed, transposed } from "./albert-weights.ts";
 
 export interface ImportOptions {
@@ -23,22 +22,27 @@ export interface ImportOptions {
   seed?: number;
 }
 
-export interface ImportedAlbert {
-  readonly model: Albert;
-  /** Of the model and its heads. */
-  readonly parameters: readonly Parameter[];
+export interface ImportedAlbert extends DescribedAlbert {
+  readonly description: AlbertDescription;
   readonly weights: ReadonlyMap<Tensor<"parameter">, Float32Array>;
-  readonly heads: readonly string[];
   /** What to know before one trusts the numbers. */
   readonly warnings: readonly string[];
 }
 
-const headsByTensor: Readonly<Record<string, (model: Albert, tensor: NamedTensor) => Head>> = {
-  "predictions.dense.weight": (model) => maskedLanguageHead(model),
-  "sop_classifier.classifier.weight": (model) => sentenceOrderHead(model),
-  "classifier.weight": (model, { shape }) => classificationHead(model, { labels: shape[0] ?? 1 }),
-  "qa_outputs.weight": (model) => questionAnsweringHead(model),
+const headsByTensor: Readonly<Record<string, (tensor: NamedTensor) => HeadOptions>> = {
+  "predictions.dense.weight": () => ({ maskedLanguage: {} }),
+  "sop_classifier.classifier.weight": () => ({ sentenceOrder: {} }),
+  "classifier.weight": ({ shape }) => ({ classification: { labels: shape[0] ?? 1 } }),
+  "qa_outputs.weight": () => ({ questionAnswering: {} }),
 };
+
+function headsIn(found: ReadonlyMap<string, NamedTensor>): HeadOptions {
+  const present = Object.entries(headsByTensor).flatMap(([name, head]) => {
+    const tensor = found.get(name);
+    return tensor ? [head(tensor)] : [];
+  });
+  return Object.assign({}, ...present) as HeadOptions;
+}
 
 const isHalting = (name: string) => name.startsWith("encoder.halting.");
 
@@ -59,15 +63,14 @@ export function importAlbert(
     const needed = "a halting unit (act.dense), which its config speaks of";
     reject({ who: source, needed, got: "none", remedy: "pass --halt for a new one, or remove act_epsilon" });
   }
-  const model = albert({ ...options, halting, pooler: pooler !== undefined });
-  const present = Object.keys(headsByTensor).filter((name) => found.has(name));
-  const heads = present.map((name) => headsByTensor[name]!(model, found.get(name)!));
-  const parameters = [...model.parameters, ...heads.flatMap((head) => [...head.parameters])];
+  const description = { model: { ...options, halting, pooler: pooler !== undefined }, heads: headsIn(found) };
+  const described = describedAlbert(description);
   const optional = (name: string) => halt && isHalting(name);
-  const { weights, missing } = loadAlbert(parameters, found, source, { optional });
+  const { weights, missing } = loadAlbert(described.parameters, found, source, { optional });
   for (const [tensor, values] of initialise(missing, seed)) weights.set(tensor, values);
-  const warnings = warningsFor(model, { adaptive, published: !transposePooler && pooler !== undefined, missing });
-  return { model, parameters, weights, heads: present.map((name) => name.split(".")[0]!), warnings };
+  const published = !transposePooler && pooler !== undefined;
+  const warnings = warningsFor(described.model, { adaptive, published, missing });
+  return { ...described, description: { ...description, model: described.model.options }, weights, warnings };
 }
 
 function warningsFor(

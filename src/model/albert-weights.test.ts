@@ -90,7 +90,9 @@ describe("saving and loading ALBERT", () => {
       "classifier.weight",
       "classifier.bias",
     ]);
-    expect(importAlbert(tensors, huggingFaceConfig(model.options), "f").heads).toEqual(["classifier"]);
+    expect(importAlbert(tensors, huggingFaceConfig(model.options), "f").description.heads).toEqual({
+      classification: { labels: 3 },
+    });
   });
 
   it("adds a halting unit to a stock ALBERT when asked", () => {

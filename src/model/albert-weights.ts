@@ -1,7 +1,7 @@
 /** ALBERT's weights under the names others give them: Hugging Face's ALBERT, ALBERT-ACT, and TensorFlow's variables as .npy files. */
 import { reject, UserError } from "../base/errors.ts";
 import { nearest } from "../base/nearest.ts";
-import type { HaltingOptions } from "../depth/halting.ts";
+import { compat, type HaltingOptions } from "../depth/halting.ts";
 import type { Tensor } from "../graph/index.ts";
 import { activations, type Parameter } from "../nn/index.ts";
 import type { Albert, AlbertOptions, CompleteAlbertOptions } from "./albert.ts";
@@ -211,9 +211,13 @@ export function albertOptionsFrom(config: Json): AlbertOptions {
   };
 }
 
-/** As the published adaptive models were trained. */
+/** Key of what ALBERT-ACT's own config has no words for; others pass it over. */
+const OWN_HALTING = "layerwise_halting";
+
+/** As the published adaptive models were trained, unless the file was saved here and says otherwise. */
 function haltingFrom(config: Json): Omit<HaltingOptions, "width"> {
-  return { epsilon: numberIn(config, "act_epsilon"), haltAtCap: false, biasInitial: 0, ponderReduce: "sum" };
+  const own = (config[OWN_HALTING] ?? compat) as Omit<HaltingOptions, "width">;
+  return { ...own, epsilon: numberIn(config, "act_epsilon") };
 }
 
 /** The `config.json` that Hugging Face needs beside saved weights. */
@@ -243,6 +247,6 @@ export function huggingFaceConfig(options: CompleteAlbertOptions): Record<string
     pad_token_id: 0,
     bos_token_id: 2,
     eos_token_id: 3,
-    ...(options.halting ? { act_epsilon: options.halting.epsilon ?? 0.01 } : {}),
+    ...(options.halting ? { act_epsilon: options.halting.epsilon, [OWN_HALTING]: options.halting } : {}),
   };
 }

@@ -1,7 +1,7 @@
 /** ALBERT: factorised embeddings, one layer (or a few) run again and again, a pooler. Depth is fixed, or each token halts by itself. */
 import { reject } from "../base/errors.ts";
 import { fixed } from "../depth/fixed.ts";
-import { type HaltingContext, type HaltingOptions, halting } from "../depth/halting.ts";
+import { type HaltingContext, type HaltingOptions, halting, haltingDefaults } from "../depth/halting.ts";
 import type { Plan } from "../depth/plan.ts";
 import type { DepthPolicy } from "../depth/policy.ts";
 import { cast, type Dim, equal, greater, multiply, reshape, type Tensor, tanh, within } from "../graph/index.ts";
@@ -77,7 +77,10 @@ const defaults = {
   halting: undefined,
 } as const;
 
-export type CompleteAlbertOptions = Required<AlbertOptions>;
+/** With every default filled in. */
+export interface CompleteAlbertOptions extends Required<Omit<AlbertOptions, "halting">> {
+  halting: Required<Omit<HaltingOptions, "width">> | undefined;
+}
 
 /** Which layer runs when: depth i belongs to group ⌊i / (L / G)⌋, and runs all of its layers. */
 export function albertPlan({ depth, groups, inner }: { depth: number; groups: number; inner: number }): Plan {
@@ -94,7 +97,8 @@ export class Albert {
   readonly #pooler: Linear | undefined;
 
   constructor(options: AlbertOptions) {
-    this.options = { ...defaults, hidden: 4 * options.width, ...options };
+    const unit = options.halting && { ...haltingDefaults, name: "encoder.halting", ...options.halting };
+    this.options = { ...defaults, hidden: 4 * options.width, ...options, halting: unit };
     const { groups, inner, width, pooler } = this.options;
     this.embeddings = new AlbertEmbeddings(this.options);
     this.layers = Array.from({ length: groups * inner }, (_, i) => {
@@ -103,7 +107,7 @@ export class Albert {
     });
     this.plan = albertPlan(this.options);
     this.policy = this.options.halting
-      ? halting(this.layers, this.plan, { name: "encoder.halting", ...this.options.halting, width })
+      ? halting(this.layers, this.plan, { ...this.options.halting, width })
       : fixed(this.layers, this.plan);
     this.#pooler = pooler
       ? new Linear("pooler", { in: width, out: width, weight: normal(ALBERT_DEVIATION) })

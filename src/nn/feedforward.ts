@@ -1,11 +1,12 @@
 /** The position-wise feed-forward layer, and the activations it may use. */
-import { gelu, relu, silu, type Tensor } from "../graph/index.ts";
+import { gelu, relu, silu, type Tensor, tanh } from "../graph/index.ts";
 import { Linear } from "./layers.ts";
 import type { Initial, Parameter } from "./parameter.ts";
 
 export const activations = {
   relu,
   silu,
+  tanh,
   /** The exact form. */
   gelu: (x: Tensor) => gelu(x, "erf"),
   /** The tanh form. */

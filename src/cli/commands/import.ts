@@ -1,25 +1,28 @@
-/** `layerwise import`: weights of Hugging Face's ALBERT, ALBERT-ACT or TensorFlow's .npy files, checked and stored as one folder. */
+/** `layerwise import`: weights of Hugging Face's ALBERT, ALBERT-ACT or TensorFlow's .npy files, checked and made a run. */
 import { existsSync, statSync } from "node:fs";
-import { readdir, readFile, writeFile } from "node:fs/promises";
+import { readdir, readFile } from "node:fs/promises";
 import { basename, dirname, extname, join, relative } from "node:path";
 import type { Command } from "commander";
 import { messageOf, reject } from "../../base/errors.ts";
 import { table } from "../../base/table.ts";
 import type { TensorData } from "../../format/safetensors.ts";
+import type { ImportedAlbert } from "../../model/albert-import.ts";
 import type { NamedTensor } from "../../model/albert-weights.ts";
+import type { OpenTokenizer } from "../../text/tokenizerfile.ts";
 
 const HELP = `
 Examples:
-  layerwise import pytorch_model.bin --out models/albert         config.json is looked for beside the file
-  layerwise import model.safetensors --config config.json --out models/albert
-  layerwise import weights-npy --config albert_config.json --out models/albert
-  layerwise import albert-base-v2 --halt --out models/adaptive   a stock ALBERT with a halting unit to be trained
+  layerwise import pytorch_model.bin --out runs/albert           config.json and spiece.model are looked for beside the file
+  layerwise import model.safetensors --config config.json --out runs/albert
+  layerwise import weights-npy --config albert_config.json --out runs/albert
+  layerwise import albert-base-v2 --halt --out runs/adaptive     a stock ALBERT with a halting unit to be trained
 
-Writes model.safetensors and config.json, which Hugging Face's classes load too. No code in a .bin file is ever run.`;
+Writes a run folder: eval, depth, glue and export take it. No code in a .bin file is ever run.`;
 
 interface Flags {
   out: string;
   config?: string;
+  tokenizer?: string;
   halt?: boolean;
   transposePooler?: boolean;
   activation?: string;
@@ -30,10 +33,11 @@ interface Flags {
 export function addImport(program: Command): void {
   program
     .command("import")
-    .description("take over ALBERT or ALBERT-ACT weights: .safetensors, PyTorch .bin, or a folder of .npy files")
+    .description("make a run of ALBERT or ALBERT-ACT weights: .safetensors, PyTorch .bin, or a folder of .npy files")
     .argument("<file>", "a weight file, a folder that holds one, or a folder of .npy files")
-    .requiredOption("--out <dir>", "folder to write")
+    .requiredOption("--out <run>", "run folder to write")
     .option("--config <file>", "the model's config.json (default: beside the weights)")
+    .option("--tokenizer <file>", "its SentencePiece model (default: spiece.model beside the weights, if there)")
     .option("--halt", "add a halting unit to a stock ALBERT")
     .option("--transpose-pooler", "turn the pooler's weight, as the published ALBERT-ACT PyTorch files need")
     .option("--activation <name>", "instead of the config's hidden_act")
@@ -45,28 +49,16 @@ export function addImport(program: Command): void {
 
 async function run(file: string, flags: Flags): Promise<void> {
   const { importAlbert } = await import("../../model/albert-import.ts");
-  const { huggingFaceConfig, saveAlbert } = await import("../../model/albert-weights.ts");
-  const { writeSafetensors } = await import("../../format/safetensors.ts");
-  const { writeFolderAtomically } = await import("../../files/atomic.ts");
   const { countParameters } = await import("../../model/report.ts");
   const { tensors, source } = await readTensors(file);
   const config = await readConfig(source, flags.config);
   const imported = importAlbert(tensors, config, source, flags);
-  const { model, parameters, weights, heads, warnings } = imported;
-  const records = [...saveAlbert(model, parameters, weights)].map(([name, { shape, data }]) => {
-    return [name, { dtype: "F32" as const, shape, data }] as const;
-  });
-  const bytes = writeSafetensors(new Map(records), { format: "pt" });
-  await writeFolderAtomically(
-    flags.out,
-    async (folder) => {
-      await writeFile(join(folder, "model.safetensors"), bytes);
-      await writeFile(join(folder, "config.json"), `${JSON.stringify(huggingFaceConfig(model.options), null, 2)}\n`);
-    },
-    { force: flags.force ?? false },
-  );
+  const tokenizer = await readTokenizer(source, flags.tokenizer, imported.model.options.vocabulary);
+  await writeRun(source, flags, imported, tokenizer);
+  const { model, parameters, heads, warnings } = imported;
   for (const warning of warnings) process.stderr.write(`layerwise: warning: ${warning}\n`);
   const { width, depth, halting } = model.options;
+  const names = Object.keys(heads);
   const report = {
     out: flags.out,
     tensors: parameters.length,
@@ -74,10 +66,53 @@ async function run(file: string, flags: Flags): Promise<void> {
     width,
     depth,
     adaptive: halting !== undefined,
-    heads: heads.join(", ") || "none",
+    heads: names.join(", ") || "none",
+    tokenizer: tokenizer?.path ?? "none",
   };
-  process.stdout.write(`${flags.json ? JSON.stringify({ ...report, heads, warnings }) : table([report])}\n`);
+  process.stdout.write(`${flags.json ? JSON.stringify({ ...report, heads: names, warnings }) : table([report])}\n`);
 }
+
+async function writeRun(
+  source: string,
+  { out, force = false }: Flags,
+  { description, parameters, weights, warnings }: ImportedAlbert,
+  tokenizer: OpenTokenizer | undefined,
+): Promise<void> {
+  const { createAlbertRun, firstState } = await import("../albertrun.ts");
+  const { writeFolderAtomically } = await import("../../files/atomic.ts");
+  const { packageVersion } = await import("../environment.ts");
+  const environment = { layerwise: packageVersion(), node: process.version, imported: basename(source) };
+  const fill = async (folder: string) => {
+    const created = await createAlbertRun(folder, { description, tokenizer, environment });
+    try {
+      created.log([`imported from ${source}`, ...warnings.map((text) => `warning: ${text}`)].join("\n"));
+      await created.writeCheckpoint(firstState(parameters, weights));
+    } finally {
+      created.close();
+    }
+  };
+  await writeFolderAtomically(out, fill, { force });
+}
+
+const TOKENIZERS = ["spiece.model", "tokenizer.model", "30k-clean.model"];
+
+/** The SentencePiece model that was named, or one beside the weights; it may be absent, but not of another size. */
+async function readTokenizer(
+  source: string,
+  given: string | undefined,
+  vocabulary: number,
+): Promise<OpenTokenizer | undefined> {
+  const beside = TOKENIZERS.map((name) => join(folderOf(source), name)).find((each) => existsSync(each));
+  const file = given ?? beside;
+  if (file === undefined) return undefined;
+  const { openTokenizer } = await import("../../text/tokenizerfile.ts");
+  const opened = await openTokenizer(file);
+  const { size } = opened.tokenizer;
+  if (size <= vocabulary) return opened;
+  return reject({ who: file, needed: `at most the model's ${vocabulary} pieces`, got: `${size}` });
+}
+
+const folderOf = (source: string) => (statSync(source).isDirectory() ? source : dirname(source));
 
 interface Read {
   readonly tensors: Map<string, NamedTensor>;
@@ -148,9 +183,8 @@ function variableName(path: string): string {
 }
 
 async function readConfig(source: string, given: string | undefined): Promise<Record<string, unknown>> {
-  const folder = statSync(source).isDirectory() ? source : dirname(source);
-  const file =
-    given ?? ["config.json", "albert_config.json"].map((name) => join(folder, name)).find((each) => existsSync(each));
+  const beside = ["config.json", "albert_config.json"].map((name) => join(folderOf(source), name));
+  const file = given ?? beside.find((each) => existsSync(each));
   if (file === undefined) {
     reject(
       { who: basename(source), needed: "a config.json beside it", got: "none", remedy: "name one with --config" },

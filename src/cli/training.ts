@@ -134,6 +134,7 @@ export async function trainIn(
     from.resume?.progress.totalSteps ??
     ("steps" in length ? length.steps : "epochs" in length ? Math.floor(length.epochs * perEpoch) : null);
   const watch = new Watch(output, { totalSteps, minutes: config.minutes });
+  let [end, last]: [EndEvent | undefined, Figures | undefined] = [undefined, undefined];
   const events = train({
     step,
     batches: training,
@@ -148,20 +149,21 @@ export async function trainIn(
       }),
     shuffle: true,
     accumulate: config.accumulate,
-    evaluate: async () => figures(await evaluator.meanLoss(step.weights, valid), valid.count * valid.tokens, size),
+    evaluate: async () => {
+      last = figures(await evaluator.meanLoss(step.weights, valid), valid.count * valid.tokens, size);
+      return last;
+    },
     evaluateEvery: evaluationInterval(config, perEpoch),
     checkpointEvery: config.checkpointEvery,
     signal: stop.signal,
     ...(config.patience === null ? {} : { patience: config.patience }),
     ...(from.resume ? { resume: from.resume } : {}),
   });
-  let [end, last]: [EndEvent | undefined, Figures | undefined] = [undefined, undefined];
   try {
     for await (const event of events) {
       watch.see(event);
       if (event.type === "checkpoint") await run.writeCheckpoint(event.state, { best: event.best });
       else run.append(event);
-      if (event.type === "evaluation") last = event;
       if (event.type === "end") end = event;
     }
     const weights = new Map([...step.weights].map(([parameter, data]) => [parameter, data.slice()]));

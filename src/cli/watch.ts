@@ -1,7 +1,7 @@
 /** What a person sees of training: a live line on a terminal, a line an evaluation elsewhere. */
 import { clock } from "../base/progress.ts";
 import { formatNumber } from "../base/table.ts";
-import type { TrainEvent } from "../train/events.ts";
+import type { EvaluationEvent, TrainEvent } from "../train/events.ts";
 
 const REDRAW_MS = 250;
 
@@ -9,6 +9,8 @@ const REDRAW_MS = 250;
 export interface Expected {
   readonly totalSteps: number | null;
   readonly minutes: number | null;
+  /** Which of an evaluation's own figures to show. */
+  readonly shown?: readonly string[];
 }
 
 export class Watch {
@@ -28,9 +30,15 @@ export class Watch {
   see(event: TrainEvent): void {
     if (event.type === "step") this.#step(event.step, event.loss, event.tokensPerSecond);
     if (event.type === "evaluation") {
-      const figures = `loss ${event.loss.toFixed(4)}  perplexity ${formatNumber(event.perplexity, 2)}  bits per byte ${event.bitsPerByte.toFixed(3)}`;
+      const figures = `loss ${event.loss.toFixed(4)}  perplexity ${formatNumber(event.perplexity, 2)}${this.#others(event)}`;
       this.say(`step ${formatNumber(event.step)}  ${event.split}  ${figures}${event.best ? "  best so far" : ""}`);
     }
+  }
+
+  #others({ bitsPerByte, scalars = {} }: EvaluationEvent): string {
+    const bits = bitsPerByte === undefined ? "" : `  bits per byte ${bitsPerByte.toFixed(3)}`;
+    const named = (this.#expected.shown ?? []).filter((name) => name in scalars);
+    return bits + named.map((name) => `  ${name} ${formatNumber(scalars[name]!, 3)}`).join("");
   }
 
   /** A line that stays. */

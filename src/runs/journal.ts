@@ -25,7 +25,6 @@ export class RunJournal {
 }
 
 function stepLine({ step, epoch, learningRate, gradientNorm, tokensPerSecond, scalars = {} }: StepEvent, loss: number) {
-  const others = Object.entries(scalars).map(([name, value]) => `${name} ${formatNumber(value, 4)}`);
   return line(
     `step ${formatNumber(step)}`,
     `epoch ${formatNumber(epoch, 2)}`,
@@ -34,17 +33,22 @@ function stepLine({ step, epoch, learningRate, gradientNorm, tokensPerSecond, sc
     `learning rate ${learningRate.toExponential(2)}`,
     `gradient norm ${gradientNorm.toFixed(3)}`,
     `${formatNumber(tokensPerSecond, 0)} tokens/s`,
-    ...others,
+    ...named(scalars),
   );
 }
 
-function evaluationLine({ step, split, loss, perplexity, perplexityPerWord, bitsPerByte, best }: EvaluationEvent) {
+const named = (scalars: Readonly<Record<string, number>>) =>
+  Object.entries(scalars).map(([name, value]) => `${name} ${formatNumber(value, 4)}`);
+
+function evaluationLine({ step, split, loss, perplexity, best, ...more }: EvaluationEvent) {
+  const { perplexityPerWord, bitsPerByte, scalars = {} } = more;
   return line(
     `${split} at step ${formatNumber(step)}`,
     `loss ${loss.toFixed(4)}`,
     `perplexity ${formatNumber(perplexity, 2)}`,
-    `per word ${formatNumber(perplexityPerWord, 2)}`,
-    `bits per byte ${bitsPerByte.toFixed(4)}`,
+    ...(perplexityPerWord === undefined ? [] : [`per word ${formatNumber(perplexityPerWord, 2)}`]),
+    ...(bitsPerByte === undefined ? [] : [`bits per byte ${bitsPerByte.toFixed(4)}`]),
+    ...named(scalars),
     ...(best ? ["best so far"] : []),
   );
 }

@@ -83,7 +83,7 @@ function bestOf(events: readonly StoredEvent[]): BestFigures | null {
   const valid = events.filter((event) => event.type === "evaluation" && event.split === "valid") as EvaluationEvent[];
   if (valid.length === 0) return null;
   const { step, loss, perplexity, bitsPerByte } = valid.reduce((best, each) => (each.loss < best.loss ? each : best));
-  return { step, loss, perplexity, bitsPerByte };
+  return { step, loss, perplexity, ...(bitsPerByte === undefined ? {} : { bitsPerByte }) };
 }
 
 function elapsedOf(events: readonly StoredEvent[], progress: Progress | undefined): number | null {

@@ -119,8 +119,9 @@ function evaluationFigures(event: LoggedEvent & { type: "evaluation" }): Record<
   return {
     loss: event.loss,
     perplexity: event.perplexity,
-    perplexity_per_word: event.perplexityPerWord,
-    bits_per_byte: event.bitsPerByte,
+    ...(event.perplexityPerWord === undefined ? {} : { perplexity_per_word: event.perplexityPerWord }),
+    ...(event.bitsPerByte === undefined ? {} : { bits_per_byte: event.bitsPerByte }),
+    ...event.scalars,
   };
 }
 

@@ -11,6 +11,8 @@ export interface Batches {
   readonly count: number;
   /** Pieces that one batch predicts. */
   readonly tokens: number;
+  /** Every epoch is drawn anew: `at` is asked for places counted over all epochs. */
+  readonly anew?: boolean;
   at(index: number): Batch;
 }
 

@@ -21,6 +21,8 @@ export interface Progress {
   totalSteps: number | null;
   /** True once the run has come to its end. */
   finished: boolean;
+  /** What the caller of the loop keeps with it. */
+  notes?: Readonly<Record<string, unknown>>;
 }
 
 /** Everything that exact resumption needs. */
@@ -66,7 +68,15 @@ export interface Choice {
   readonly probabilities: readonly number[];
 }
 
-export interface EvaluationEvent extends Figures {
+/** What an evaluation gives: figures of running text as far as there is such text, and others by name. */
+export interface Measured extends Partial<Figures> {
+  readonly loss: number;
+  readonly perplexity: number;
+  /** Accuracies, parts of the loss, depths. */
+  readonly scalars?: Readonly<Record<string, number>>;
+}
+
+export interface EvaluationEvent extends Measured {
   readonly type: "evaluation";
   readonly step: number;
   readonly split: string;

@@ -2,7 +2,7 @@
 import { UserError } from "../base/errors.ts";
 import { RandomStream } from "../base/random.ts";
 import type { Batches } from "./evaluate.ts";
-import type { Figures, Progress, TrainEvent, TrainState } from "./events.ts";
+import type { Measured, Progress, TrainEvent, TrainState } from "./events.ts";
 import type { Schedule } from "./schedule.ts";
 import { Divergence, type TrainingStep } from "./step.ts";
 
@@ -22,7 +22,7 @@ export interface LoopOptions {
   readonly shuffle: boolean;
   /** Batches for one update. */
   readonly accumulate: number;
-  readonly evaluate?: () => Promise<Figures>;
+  readonly evaluate?: () => Promise<Measured>;
   /** Evaluate every so many updates; also at the end. */
   readonly evaluateEvery: number;
   /** Ask for a checkpoint every so many updates; also at the end. */
@@ -30,6 +30,12 @@ export interface LoopOptions {
   /** Stop after so many evaluations without a new best. */
   readonly patience?: number;
   readonly signal?: AbortSignal;
+  /** Asked after each update: true ends the run for good, as patience does, with a last evaluation. */
+  readonly enough?: (step: number) => boolean;
+  /** Asked before each update: true ends the generator with the state, without an end event, so that another step can go on. */
+  readonly pause?: (step: number) => boolean;
+  /** What the caller keeps in every state beside the loop's own progress. */
+  readonly notes?: () => Readonly<Record<string, unknown>>;
   /** Go on from here. */
   readonly resume?: TrainState;
   readonly now?: () => number;
@@ -76,9 +82,9 @@ function knownTotal(length: Length, perEpoch: number): number | null {
 
 /**
  * Trains until the length is reached, patience ends or the signal comes. After a checkpoint event the consumer may have stored the
- * state; the same options with that state give the same events as never stopping.
+ * state; the same options with that state give the same events as never stopping. Returns a state where it was paused.
  */
-export async function* train(options: LoopOptions): AsyncGenerator<TrainEvent, void, void> {
+export async function* train(options: LoopOptions): AsyncGenerator<TrainEvent, TrainState | undefined, void> {
   const { step, batches, length, accumulate, signal, now = () => performance.now() } = options;
   const progress: Progress = structuredClone(options.resume?.progress ?? fresh);
   if (options.resume) restore(step, options.resume);
@@ -86,7 +92,7 @@ export async function* train(options: LoopOptions): AsyncGenerator<TrainEvent, v
   const pace = new Pace(length, progress, now);
   let rateAt = options.schedule(progress.totalSteps ?? Number.MAX_SAFE_INTEGER);
   let scalarsAt = options.scalars?.(progress.totalSteps ?? Number.MAX_SAFE_INTEGER);
-  let [evaluatedAt, storedAt] = [-1, progress.step];
+  let [evaluatedAt, storedAt, ended] = [-1, progress.step, false];
 
   const evaluate = async function* (): AsyncGenerator<TrainEvent, boolean> {
     if (!options.evaluate || evaluatedAt === progress.step) return false;
@@ -98,16 +104,19 @@ export async function* train(options: LoopOptions): AsyncGenerator<TrainEvent, v
     yield { type: "evaluation", step: progress.step, split: "valid", best, ...figures };
     return best;
   };
+  const state = () => stateOf(step, { ...progress, ...noted(options) }, pace.elapsedMs);
   const checkpoint = (best: boolean): TrainEvent => {
     storedAt = progress.step;
-    return { type: "checkpoint", step: progress.step, best, state: stateOf(step, progress, pace.elapsedMs) };
+    return { type: "checkpoint", step: progress.step, best, state: state() };
   };
 
   while (progress.totalSteps === null || progress.step < progress.totalSteps) {
     if (signal?.aborted) break;
+    if (options.pause?.(progress.step)) return state();
     const scalars = scalarsAt?.(progress.step);
     const taken = Array.from({ length: accumulate }, (_, i) => {
-      const index = batchIndex(progress.position + i, batches.count, options.seed, options.shuffle);
+      const place = progress.position + i;
+      const index = batches.anew ? place : batchIndex(place, batches.count, options.seed, options.shuffle);
       return scalars ? { ...batches.at(index), ...fed(scalars) } : batches.at(index);
     });
     const learningRate = rateAt(progress.step);
@@ -125,21 +134,25 @@ export async function* train(options: LoopOptions): AsyncGenerator<TrainEvent, v
       rateAt = options.schedule(progress.totalSteps!);
       scalarsAt = options.scalars?.(progress.totalSteps!);
     }
-    const last = progress.step === progress.totalSteps;
+    const last = progress.step === progress.totalSteps || options.enough?.(progress.step) === true;
     let best = false;
     if (progress.step % options.evaluateEvery === 0 || last) best = yield* evaluate();
     const stop = options.patience !== undefined && progress.evaluationsWithoutBest >= options.patience;
-    if (stop || last) break;
+    ended = stop || last;
+    if (ended) break;
     if (progress.step % options.checkpointEvery === 0 || best) yield checkpoint(best);
   }
 
-  const aborted = signal?.aborted === true && progress.step !== progress.totalSteps;
+  const aborted = signal?.aborted === true && !ended && progress.step !== progress.totalSteps;
   const best = progress.best?.step === progress.step;
   if (!aborted) progress.finished = true;
   if (!aborted || storedAt !== progress.step) yield checkpoint(best);
   const reason = aborted ? "aborted" : progress.step === progress.totalSteps ? "finished" : "stopped early";
   yield { type: "end", step: progress.step, reason, elapsedMs: pace.elapsedMs };
+  return undefined;
 }
+
+const noted = ({ notes }: LoopOptions) => (notes ? { notes: notes() } : {});
 
 const fed = (scalars: Readonly<Record<string, number>>) =>
   Object.fromEntries(Object.entries(scalars).map(([name, value]) => [name, [value]]));

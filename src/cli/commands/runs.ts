@@ -144,7 +144,7 @@ function figuresOf(run: RunSummary, parameters: number | null): Row {
     depth: typeof run.config.depth === "number" ? formatNumber(run.config.depth) : null,
     loss: run.lastLoss?.toFixed(4),
     "best valid perplexity": run.best ? `${run.best.perplexity.toFixed(2)} at step ${run.best.step}` : null,
-    "bits per byte": run.best?.bitsPerByte.toFixed(4),
+    "bits per byte": run.best?.bitsPerByte?.toFixed(4),
     "tokens/s": run.tokensPerSecond === null ? null : formatNumber(run.tokensPerSecond, 0),
     time: run.elapsedMs === null ? null : clock(run.elapsedMs / 1000),
   };

@@ -1,15 +1,6 @@
-/** Opens a run to use it: its model and tokenizer, and the weights of one of its checkpoints. */
-import { type Command, InvalidArgumentError } from "commander";
+/** Which checkpoint of a run a command uses. */
+import { type Command, InvalidArgumentError, Option } from "commander";
 import type { CheckpointChoice } from "../runs/folder.ts";
-import type { TrainState } from "../train/events.ts";
-import type { ParameterTensor } from "../train/memory.ts";
-import type { Workshop } from "./training.ts";
-
-export interface OpenRun extends Workshop {
-  readonly state: TrainState;
-  readonly step: number;
-  readonly weights: ReadonlyMap<ParameterTensor, Float32Array>;
-}
 
 /** `--checkpoint last|best|STEP`, for every command that uses a run. */
 export function addCheckpointFlag(command: Command): Command {
@@ -27,19 +18,25 @@ function checkpointChoice(text: string): CheckpointChoice {
   return step;
 }
 
-const say = (text: string) => void process.stderr.write(`${text}\n`);
+/** What models with memory or with a choice of blocks may be told when they are used. */
+export function addSegmentFlags(command: Command): Command {
+  return command
+    .option(
+      "--evaluation-memory <n>",
+      "steps of memory, where the model has one (default: as the run evaluates)",
+      steps,
+    )
+    .addOption(
+      new Option(
+        "--mixture <how>",
+        "how blocks that a search has not decided are mixed: by π, or the likeliest alone",
+      ).choices(["mean", "arg-max"]),
+    );
+}
 
-export async function openRun(path: string, choice?: CheckpointChoice): Promise<OpenRun> {
-  const { RunFolder } = await import("../runs/folder.ts");
-  const { parseConfig, resolveConfig } = await import("./config.ts");
-  const { openWorkshop } = await import("./training.ts");
-  const { firstWeights } = await import("./session.ts");
-  const run = await RunFolder.read(path);
-  const source = `${path}/config.yaml`;
-  const config = resolveConfig([{ source, values: parseConfig(run.config, source) }]);
-  const hasBest = (await run.checkpoints()).some(({ best }) => best);
-  const { state, step, warnings } = await run.readCheckpoint(choice ?? (hasBest ? "best" : "last"));
-  warnings.forEach(say);
-  const workshop = await openWorkshop(config, say, path);
-  return { ...workshop, state, step, weights: firstWeights(workshop.model.parameters, config.seed, state.weights) };
+function steps(text: string): number {
+  const value = Number(text);
+  if (text.trim() === "" || !Number.isSafeInteger(value) || value < 0)
+    throw new InvalidArgumentError("It must be a whole number from 0.");
+  return value;
 }

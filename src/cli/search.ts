@@ -10,7 +10,7 @@ import { type ParModel, type ParOptions, parModel } from "../model/par.ts";
 import { initialise } from "../nn/index.ts";
 import type { RunFolder } from "../runs/folder.ts";
 import type { BatchSource } from "../text/batches.ts";
-import { openCorpus, type Split } from "../text/corpus.ts";
+import { type Corpus, openCorpus, type Split } from "../text/corpus.ts";
 import { countTokens, frequencyRanks } from "../text/cutoffs.ts";
 import type { OpenTokenizer } from "../text/tokenizerfile.ts";
 import { openBatches, tokensOf } from "../text/tokens.ts";
@@ -73,11 +73,14 @@ export interface SearchSession {
   readonly config: SearchConfig;
   readonly engine: Engine;
   readonly model: ParModel;
+  readonly corpus: Corpus;
   readonly tokenizer: OpenTokenizer;
   /** Place of each piece by falling frequency. */
   readonly ranks: Int32Array;
   batches(split: Split, memory: number): Promise<Batches>;
   readonly validSize: TextSize;
+  /** First weights; drawn from the seed where there are none. */
+  readonly initial?: ReadonlyMap<ParameterTensor, Float32Array>;
 }
 
 function optionsOf(config: SearchConfig, vocabulary: number): ParOptions {
@@ -107,7 +110,7 @@ export async function openSearch(config: SearchConfig, engine: Engine): Promise<
   const { batch, length } = config;
   const original = { compat: "original" as const };
   return {
-    ...{ config, engine, model, tokenizer, ranks },
+    ...{ config, engine, model, corpus, tokenizer, ranks },
     batches: async (split, memory) => {
       const repeats = config.compat || (config.originalBatches && split !== "train");
       const source = await openBatches(corpus, split, tokenizer, { batch, length, ...(repeats ? original : {}) });
@@ -233,7 +236,7 @@ export async function* search(
     ...model.objective({ batch, length, training: true }),
     probes: {},
     groups: groupsOf(model, config, course),
-    initial: initialise(model.parameters, seed),
+    initial: session.initial ?? initialise(model.parameters, seed),
     ...{ seed, clipNorm },
   });
   const plain = model.objective({ batch, length, memory: evaluationMemory, training: false });

@@ -1,8 +1,10 @@
 /** Continuing a text with a PAR Transformer-XL: token by token, out of the memory. */
 import { reject } from "../base/errors.ts";
 import { RandomStream } from "../base/random.ts";
+import type { Evaluation } from "../depth/searched.ts";
 import type { Engine, Numbers, Program } from "../engine/engine.ts";
 import { input, simplify } from "../graph/index.ts";
+import { inference } from "../nn/index.ts";
 import type { GenerationOptions } from "./generation.ts";
 import type { Weights } from "./language.ts";
 import type { Carried, ParModel } from "./par.ts";
@@ -11,6 +13,8 @@ import { checkSampling, sample } from "./sampling.ts";
 export interface ParGenerationOptions extends GenerationOptions {
   /** Steps of memory; more than in training reaches further back. Default: the model's. */
   memory?: number | undefined;
+  /** How blocks that a search has not decided are mixed. Default: mean. */
+  evaluation?: Evaluation | undefined;
 }
 
 const newName = ({ input }: Carried) => `new ${input.attributes.name}`;
@@ -27,9 +31,10 @@ export class ParDecoder {
     engine: Engine,
     model: ParModel,
     weights: Weights,
-    memory = model.options.memory,
+    { memory = model.options.memory, evaluation }: Pick<ParGenerationOptions, "memory" | "evaluation"> = {},
   ): Promise<ParDecoder> {
-    const { hidden, carried } = model.segment(input("ids", [1, 1], "int"), { batch: 1, length: 1, memory });
+    const shape = { batch: 1, length: 1, memory };
+    const { hidden, carried } = model.segment(input("ids", [1, 1], "int"), shape, inference, evaluation);
     const [logs, ...state] = simplify([model.words.logProbabilities(hidden), ...carried.map(({ output }) => output)]);
     const outputs = { logs: logs!, ...Object.fromEntries(carried.map((each, i) => [newName(each), state[i]!])) };
     return new ParDecoder(await engine.compile({ outputs, weights }), carried, memory, model.options.width);
@@ -69,11 +74,11 @@ export async function* generateFromMemory(
   weights: Weights,
   options: ParGenerationOptions,
 ): AsyncGenerator<number, void, void> {
-  const { prompt, maxTokens, seed = 1, stop = [], signal, memory } = options;
+  const { prompt, maxTokens, seed = 1, stop = [], signal } = options;
   checkSampling(options);
   if (prompt.length === 0) reject({ who: "prompt", needed: "at least one token", got: "none" }, 2);
   const random = new RandomStream(seed, "generation");
-  const decoder = await ParDecoder.create(engine, model, weights, memory);
+  const decoder = await ParDecoder.create(engine, model, weights, options);
   try {
     let logs: Float32Array = new Float32Array();
     for (let i = 0; i < prompt.length; i++) logs = await decoder.read(prompt[i]!);

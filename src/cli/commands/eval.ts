@@ -2,13 +2,15 @@
 import { type Command, Option } from "commander";
 import { table } from "../../base/table.ts";
 import type { CheckpointChoice } from "../../runs/folder.ts";
-import type { Split } from "../../text/corpus.ts";
-import { addCheckpointFlag } from "../finished.ts";
+import { addCheckpointFlag, addSegmentFlags } from "../finished.ts";
+import type { Measuring } from "../kinds/kind.ts";
 
 const examples = `
 Examples:
   layerwise eval runs/1                        the validation split
-  layerwise eval runs/1 --split test --json    {split, loss, perplexity, perplexityPerWord, bitsPerByte, tokens}`;
+  layerwise eval runs/1 --split test --json    {split, loss, perplexity, perplexityPerWord, bitsPerByte, tokens}
+  layerwise eval runs/search-1 --evaluation-memory 128    a longer memory than in training; JSON adds
+                                               {meanBatchPerplexity, evaluationMemory, mixture, pattern}`;
 
 export function addEval(program: Command): void {
   const command = program
@@ -19,30 +21,15 @@ export function addEval(program: Command): void {
       new Option("--split <split>", "which part of the corpus").choices(["train", "valid", "test"]).default("valid"),
     )
     .option("--json", "print JSON");
-  addCheckpointFlag(command).addHelpText("after", examples).action(run);
+  addSegmentFlags(addCheckpointFlag(command)).addHelpText("after", examples).action(run);
 }
 
 async function run(
   path: string,
-  options: { split: Split; json?: boolean; checkpoint?: CheckpointChoice },
+  { split, json, checkpoint, ...choices }: Measuring & { json?: boolean; checkpoint?: CheckpointChoice },
 ): Promise<void> {
-  const { openRun } = await import("../finished.ts");
-  const { batchesOf, textSizeOf } = await import("../session.ts");
-  const { Evaluator, figures } = await import("../../train/evaluate.ts");
-  const { startProgress } = await import("../../base/progress.ts");
-  const { config, data, engine, model, weights } = await openRun(path, options.checkpoint);
-  const batches = await batchesOf(config, data, options.split, () => {});
-  const size = await textSizeOf(data, options.split);
-  const { loss } = model.objective({ batch: config.batch, length: config.length, training: false });
-  const evaluator = await Evaluator.create(engine, loss);
-  const progress = startProgress("evaluating", { output: process.stderr, total: batches.count, unit: "batches" });
-  const counted = (i: number) => {
-    progress.at(i);
-    return batches.at(i);
-  };
-  const mean = await evaluator.meanLoss(weights, { ...batches, at: counted });
-  progress.end();
-  await evaluator.release();
-  const result = { split: options.split, ...figures(mean, batches.count * batches.tokens, size) };
-  process.stdout.write(`${options.json ? JSON.stringify(result) : table([result])}\n`);
+  const { openRun } = await import("../kinds/kinds.ts");
+  const opened = await openRun(path, checkpoint);
+  const result = { split, ...(await opened.evaluate({ split, ...choices })) };
+  process.stdout.write(`${json ? JSON.stringify(result) : table([result])}\n`);
 }

@@ -25,16 +25,9 @@ async function run(
   path: string,
   flags: { out?: string; force?: boolean; checkpoint?: CheckpointChoice },
 ): Promise<void> {
-  const { openRun } = await import("../finished.ts");
-  const { exportConfig, exportOnnx, exportSafetensors } = await import("../export.ts");
+  const { openRun } = await import("../kinds/kinds.ts");
   const { writeFolderAtomically } = await import("../../files/atomic.ts");
-  const { model, weights, data, step } = await openRun(path, flags.checkpoint);
-  const files = {
-    "model.onnx": exportOnnx(model, weights),
-    "model.safetensors": exportSafetensors(model, weights, { step: String(step) }),
-    "config.json": new TextEncoder().encode(`${JSON.stringify(exportConfig(model), null, 2)}\n`),
-    "tokenizer.model": data.tokenizer.bytes,
-  };
+  const files = await (await openRun(path, flags.checkpoint)).exported();
   const out = flags.out ?? join(path, "export");
   const fill = async (folder: string) => {
     for (const [name, bytes] of Object.entries(files)) await writeFile(join(folder, name), bytes);

@@ -1,13 +1,15 @@
 /** `layerwise generate`: text from a run. */
 import { type Command, InvalidArgumentError } from "commander";
 import type { CheckpointChoice } from "../../runs/folder.ts";
-import { addCheckpointFlag } from "../finished.ts";
+import { addCheckpointFlag, addSegmentFlags } from "../finished.ts";
+import type { SegmentChoices } from "../kinds/kind.ts";
 
 const examples = `
 Examples:
   layerwise generate runs/1 --prompt "it was a"
   layerwise generate runs/1 --temperature 0 --tokens 40        the likeliest piece each time
-  layerwise generate runs/1 --top-p 0.9 --seed 7 --stop "."`;
+  layerwise generate runs/1 --top-p 0.9 --seed 7 --stop "."
+  layerwise generate runs/search-1 --evaluation-memory 64      out of a longer memory than in training`;
 
 function numberFrom(least: number, most = Number.POSITIVE_INFINITY): (text: string) => number {
   return (text) => {
@@ -17,7 +19,7 @@ function numberFrom(least: number, most = Number.POSITIVE_INFINITY): (text: stri
   };
 }
 
-interface GenerateFlags {
+interface GenerateFlags extends SegmentChoices {
   prompt: string;
   tokens: number;
   temperature: number;
@@ -42,31 +44,22 @@ export function addGenerate(program: Command): void {
     .option("--seed <n>", "seed of the choices", numberFrom(0), 1)
     .option("--stop <text>", "end before this text")
     .option("--json", "print {prompt, text, tokensPerSecond}");
-  addCheckpointFlag(command).addHelpText("after", examples).action(run);
+  addSegmentFlags(addCheckpointFlag(command)).addHelpText("after", examples).action(run);
 }
 
 async function run(path: string, flags: GenerateFlags): Promise<void> {
-  const { openRun } = await import("../finished.ts");
-  const { continueText } = await import("../sampling.ts");
+  const { openRun } = await import("../kinds/kinds.ts");
   const opened = await openRun(path, flags.checkpoint);
   const write = (text: string) => void (flags.json || process.stdout.write(text));
-  const { prompt, tokens, temperature, topK, topP, seed, stop } = flags;
+  const { prompt, tokens: maxTokens, json, checkpoint: _, ...options } = flags;
   write(prompt);
   const start = performance.now();
   let [text, pieces] = ["", 0];
-  for await (const part of continueText(opened, opened.weights, {
-    prompt,
-    maxTokens: tokens,
-    temperature,
-    seed,
-    ...(topK === undefined ? {} : { topK }),
-    ...(topP === undefined ? {} : { topP }),
-    ...(stop === undefined ? {} : { stop }),
-  })) {
+  for await (const part of opened.continueText({ prompt, maxTokens, ...options })) {
     text += part;
     pieces++;
     write(part);
   }
   const tokensPerSecond = (1000 * pieces) / (performance.now() - start);
-  process.stdout.write(flags.json ? `${JSON.stringify({ prompt, text, tokensPerSecond })}\n` : "\n");
+  process.stdout.write(json ? `${JSON.stringify({ prompt, text, tokensPerSecond })}\n` : "\n");
 }

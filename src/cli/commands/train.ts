@@ -6,13 +6,11 @@ import {
   type Config,
   configYaml,
   flagsOf,
-  parseConfig,
   presetNamed,
   presets,
   readConfig,
   resolveConfig,
 } from "../config.ts";
-import type { Job, Outcome } from "../training.ts";
 
 const trainExamples = `
 Presets: ${Object.keys(presets).join(", ")}. Order: defaults < task < preset < --config file < flags.
@@ -47,7 +45,7 @@ export function addResume(program: Command): void {
     .description("go on with a run from its last checkpoint")
     .argument("<run>", "run folder")
     .addHelpText("after", resumeExamples)
-    .action(runResume);
+    .action(async (path: string) => (await import("../kinds/kinds.ts")).resumeRun(path));
 }
 
 interface TrainFlags extends Record<string, unknown> {
@@ -98,6 +96,7 @@ async function runTrain(flags: TrainFlags): Promise<void> {
     const text = summary(job);
     run.log(text);
     say(text);
+    const { conclude } = await import("../resuming.ts");
     await conclude(path, job, await trainIn(run, job, init, process.stderr));
   } finally {
     run.close();
@@ -109,44 +108,4 @@ async function weightsOf(path: string) {
   const { state, warnings } = await (await RunFolder.read(path)).readCheckpoint("last");
   warnings.forEach(say);
   return state;
-}
-
-async function runResume(path: string): Promise<void> {
-  const { RunFolder } = await import("../../runs/folder.ts");
-  const { openEngine, openJob, trainIn } = await import("../training.ts");
-  const { changes, environment } = await import("../environment.ts");
-  const run = await RunFolder.open(path);
-  try {
-    const config = resolveConfig([
-      { source: `${path}/config.yaml`, values: parseConfig(run.config, `${path}/config.yaml`) },
-    ]);
-    run.keep = config.keep;
-    const places = await run.checkpoints();
-    const loaded = places.length > 0 ? await run.readCheckpoint("last") : undefined;
-    loaded?.warnings.forEach(say);
-    if (loaded?.state.progress.finished) {
-      return print(`${path} is finished: ${loaded.step} steps; start a new run with layerwise train --init ${path}`);
-    }
-    const engine = await openEngine(config);
-    for (const change of changes(run.environment, await environment(engine)))
-      say(`not as when the run began: ${change}; results may differ in the last bit`);
-    await run.cutBack(loaded?.step ?? 0);
-    const job = await openJob(config, say, path, engine);
-    const from = loaded ? { resume: loaded.state } : {};
-    await conclude(path, job, await trainIn(run, job, from, process.stderr));
-  } finally {
-    run.close();
-  }
-}
-
-async function conclude(path: string, { task, engine }: Job, { end, last, weights }: Outcome): Promise<void> {
-  if (end.reason === "aborted") {
-    print(`stopped at step ${end.step}; go on with: layerwise resume ${path}`);
-    return;
-  }
-  const figures = last
-    ? `, valid perplexity ${last.perplexity.toFixed(2)} (${last.bitsPerByte.toFixed(3)} bits per byte)`
-    : "";
-  print(`${end.reason} after ${end.step} steps in ${(end.elapsedMs / 1000).toFixed(0)} s${figures}`);
-  print(await task.afterword(path, engine, weights));
 }

@@ -43,13 +43,15 @@ const PROMPT = "it was";
 /** A few words, so that one sees what was learnt. */
 async function afterword(
   path: string,
-  parts: { engine: Engine; data: Data; model: LanguageModel },
+  { engine, data, model }: { engine: Engine; data: Data; model: LanguageModel },
   weights: ReadonlyMap<ParameterTensor, Float32Array>,
 ): Promise<string> {
   const { continueText } = await import("../sampling.ts");
+  const { generate } = await import("../../model/generation.ts");
+  const ids = (prompt: number[]) =>
+    generate(engine, model, weights, { prompt, maxTokens: 40, temperature: 0.7, seed: 1 });
   let text = PROMPT;
-  for await (const part of continueText(parts, weights, { prompt: PROMPT, maxTokens: 40, temperature: 0.7, seed: 1 }))
-    text += part;
+  for await (const part of continueText(data.tokenizer.tokenizer, ids, { prompt: PROMPT })) text += part;
   return [
     `sample: ${text}`,
     "next:",

@@ -1,0 +1,80 @@
+/** Runs of search and retrain: measured with memory, continued out of it. */
+import { reject } from "../../base/errors.ts";
+import type { ParRun } from "../../model/par.ts";
+import { RecurrentEvaluator } from "../../train/recurrent.ts";
+import { commandName } from "../environment.ts";
+import { engineOf, finishPar, type Restored, restore } from "../parruns.ts";
+import { evaluateOn } from "../search.ts";
+import { textSizeOf } from "../session.ts";
+import type { FinishedRun, Measuring, RunKind, SegmentChoices, StoredRun } from "./kind.ts";
+import { watched } from "./watched.ts";
+
+const say = (text: string) => void process.stderr.write(`${text}\n`);
+
+/** Memory and mixture as asked for, or as the run evaluates. */
+function settled({ config, model }: Restored, { evaluationMemory, mixture }: SegmentChoices) {
+  return {
+    memory: evaluationMemory ?? config.evaluationMemory ?? model.options.memory,
+    evaluation: mixture ?? ("mean" as const),
+  };
+}
+
+async function evaluate(run: Restored, { split, ...choices }: Measuring) {
+  const { session, model, weights, config } = run;
+  const { figures } = await import("../../train/evaluate.ts");
+  const { memory, evaluation } = settled(run, choices);
+  const program: ParRun = { batch: config.batch, length: config.length, memory, evaluation, training: false };
+  const batches = watched(await session.batches(split, memory));
+  const evaluator = await RecurrentEvaluator.create(session.engine, model.objective(program));
+  const { loss, meanBatchPerplexity } = await evaluateOn(evaluator, weights, batches);
+  batches.end();
+  await evaluator.release();
+  return {
+    ...figures(loss, batches.count * batches.tokens, await textSizeOf(session, split)),
+    ...{ meanBatchPerplexity, evaluationMemory: memory, mixture: evaluation, pattern: model.policy.pattern(weights) },
+  };
+}
+
+async function open({ path, config, state, environment }: StoredRun): Promise<FinishedRun> {
+  const run = await restore(path, config, state, await engineOf(environment));
+  const { model, weights, session } = run;
+  return {
+    evaluate: (how) => evaluate(run, how),
+    continueText: async function* ({ prompt, stop, evaluationMemory, mixture, ...options }) {
+      const { continueText } = await import("../sampling.ts");
+      const { generateFromMemory } = await import("../../model/par-generation.ts");
+      const { ranks, engine, tokenizer } = session;
+      const idOf = Int32Array.from(ranks);
+      for (const [id, rank] of ranks.entries()) idOf[rank] = id;
+      const how = settled(run, { evaluationMemory, mixture });
+      const after = async function* (ids: number[]) {
+        const start = ids.map((id) => ranks[id]!);
+        for await (const rank of generateFromMemory(engine, model, weights, { ...options, ...how, prompt: start }))
+          yield idOf[rank]!;
+      };
+      yield* continueText(tokenizer.tokenizer, after, { prompt, stop });
+    },
+    exported: async () =>
+      reject(
+        {
+          who: path,
+          needed: "a run of layerwise train",
+          got: `task ${run.config.task}`,
+          remedy: "use its checkpoints, whose weights.safetensors has every weight by name",
+        },
+        2,
+      ),
+  };
+}
+
+async function resume(path: string): Promise<void> {
+  const { RunFolder } = await import("../../runs/folder.ts");
+  const { environment } = await RunFolder.read(path);
+  const found = await finishPar(path, await engineOf(environment), say);
+  const text = found
+    ? `found ${found.pattern}, valid perplexity ${found.perplexity.toFixed(2)}; next: ${commandName()} retrain ${path}`
+    : `stopped; go on with: ${commandName()} resume ${path}`;
+  process.stdout.write(`${text}\n`);
+}
+
+export const searchRuns: RunKind = { open, resume };

@@ -3,7 +3,7 @@ export { UserError } from "./base/errors.ts";
 export { RandomStream, type StreamState } from "./base/random.ts";
 export { exportConfig, exportOnnx, exportSafetensors } from "./cli/export.ts";
 export { compat as haltingCompat, type HaltingOptions, type HaltingPolicy, halting } from "./depth/halting.ts";
-export { parsePattern, printPattern } from "./depth/pattern.ts";
+export { parsePattern, printPattern, publishedPatterns, scalePattern } from "./depth/pattern.ts";
 export {
   cycle,
   cycleReverse,

@@ -9,6 +9,7 @@ import {
   full,
   gather,
   greater,
+  input,
   less,
   matmul,
   multiply,
@@ -22,9 +23,8 @@ import {
   type Tensor,
   within,
 } from "../graph/index.ts";
-import type { Cache } from "../nn/attention.ts";
 import { type Block, type Context, Embedding, newParameter, normal, type Parameter } from "../nn/index.ts";
-import { checkPlan } from "./fixed.ts";
+import { atDepth, checkPlan, type DeepContext } from "./fixed.ts";
 import type { Plan } from "./plan.ts";
 import type { Deepened, DepthPolicy } from "./policy.ts";
 
@@ -72,12 +72,10 @@ export const haltingDefaults = {
   name: "halting",
 } as const;
 
-/** A context that may tell padding apart, and remember keys and values depth by depth. */
-export interface HaltingContext extends Context {
+/** A context that may tell padding apart. */
+export interface HaltingContext extends DeepContext {
   /** bool [B·T]: true for tokens that count. */
   readonly real?: Tensor | undefined;
-  /** Keys and values of each depth, where text is continued. */
-  readonly caches?: readonly Cache[] | undefined;
 }
 
 /** The counters of every token, [N, 1] each. */
@@ -131,13 +129,15 @@ class Halting implements HaltingPolicy {
   readonly options: Required<HaltingOptions>;
   readonly #unit: HaltingUnit;
   readonly #steps: Embedding | undefined;
+  readonly scalars: Readonly<Record<string, Tensor<"input">>>;
 
   constructor(blocks: readonly Block[], plan: Plan, options: Required<HaltingOptions>) {
-    const { name, width, biasInitial, stepEmbedding } = options;
+    const { name, width, biasInitial, stepEmbedding, ponder, ponderWarmup } = options;
     this.blocks = blocks;
     this.plan = plan;
     this.options = options;
     this.#unit = new HaltingUnit(name, width, biasInitial);
+    this.scalars = ponder !== 0 && ponderWarmup > 0 ? { ponderScale: input("ponderScale", []) } : {};
     this.#steps = stepEmbedding ? new Embedding(`${name}.steps`, { count: plan.length, width }) : undefined;
   }
 
@@ -194,7 +194,7 @@ class Halting implements HaltingPolicy {
     const probes: Record<string, Tensor> = {};
     this.plan.forEach((i, depth) => {
       within(`depth ${depth}`, () => {
-        const here = context.caches ? { ...context, cache: context.caches[depth] } : context;
+        const here = atDepth(context, depth);
         const y = this.blocks[i]!.apply(this.entering(sums.state, depth), here);
         const turn = this.#turn(y, counters, haltAtCap && depth === this.depth - 1);
         sums = this.#accumulate(y, sums, turn);
@@ -215,8 +215,15 @@ class Halting implements HaltingPolicy {
     const all = sum(real ? multiply(each, cast(real, "float")) : each);
     const tokens = real ? cast(real, "float") : full(1, each.shape);
     const count = sum(ponderReduce === "mean" ? tokens : full(1, [rows.batch]));
-    return multiply(divide(all, count), ponder);
+    const penalty = multiply(divide(all, count), ponder);
+    const scale = this.scalars.ponderScale;
+    return scale ? multiply(penalty, scale) : penalty;
   }
+}
+
+/** The input `ponderScale` of update s, counted from 0: it grows evenly to 1, which it reaches at update `warmup`. */
+export function ponderScale(warmup: number): (step: number) => number {
+  return (step) => (step >= warmup ? 1 : step / warmup);
 }
 
 /** C → 1, with a bias that starts where it is told. */

@@ -1,4 +1,4 @@
-/** The depth policy: how blocks become depth. `fixed`, `searched` and `halting` are siblings; shared code never asks which it has. */
+/** The depth policy: how blocks become depth. `fixed`, `searched` and `halting` are siblings, `nested` composes them; shared code never asks which it has. */
 import type { Tensor } from "../graph/index.ts";
 import type { Context, Parameter } from "../nn/index.ts";
 
@@ -17,6 +17,8 @@ export interface DepthPolicy {
   readonly parameters: readonly Parameter[];
   /** Blocks that run at most. */
   readonly depth: number;
+  /** Scalar inputs that training has to feed as it goes on, by name: a temperature, the scale of a penalty. */
+  readonly scalars?: Readonly<Record<string, Tensor<"input">>>;
   /** x [B·T, C] → the state after all depths. */
   apply(x: Tensor, context: Context): Deepened;
 }

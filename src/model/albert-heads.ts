@@ -47,10 +47,10 @@ import type { Albert, AlbertInputs, Encoded } from "./albert.ts";
 
 export type Tensors = Readonly<Record<string, Tensor>>;
 
-/** Sizes of a batch. */
+/** Sizes of a batch; a length that differs from batch to batch has a name. */
 export interface BatchShape {
   batch: number;
-  length: number;
+  length: Dim;
 }
 
 export interface Head {
@@ -277,7 +277,7 @@ export function albertObjective(
   const terms = encoded.penalty ? [...losses, encoded.penalty] : losses;
   return {
     loss: terms.reduce((a, b) => add(a, b)),
-    inputs: { ...texts, ...targets },
+    inputs: { ...texts, ...targets, ...model.policy.scalars },
     noise: mode instanceof Training ? mode.noise : [],
     encoded,
     logits: Object.assign({}, ...found) as Tensors,

@@ -1,0 +1,76 @@
+/** Depth within depth: whole policies take the place of another policy's blocks, so that sharing, search and halting compose. */
+import { add, multiply, type Tensor } from "../graph/index.ts";
+import type { Block, Mode } from "../nn/index.ts";
+import { checkPlan } from "./fixed.ts";
+import type { Plan } from "./plan.ts";
+import type { Deepened, DepthPolicy } from "./policy.ts";
+
+/** What makes a policy of blocks and a plan: `fixed`, or `(blocks, plan) => halting(blocks, plan, { width })`. */
+export type Outer = (blocks: readonly Block[], plan: Plan) => DepthPolicy;
+
+/**
+ * Runs whole policies in the order of a plan, by an outer policy: `nested([searched(…)], [0, 0, 0], halting)` passes through one searched
+ * stack up to three times, and every token halts after as many passes as it needs. A stack is the same network at each pass: its
+ * weights are shared, and what it draws for its architecture is drawn once; only dropout is drawn anew. Probes of stack i are called
+ * `stack{i}.…`, as its first pass sees them; the penalty is the outer one plus the mean of the passes'.
+ */
+export function nested(stacks: readonly DepthPolicy[], plan: Plan, outer: Outer): DepthPolicy {
+  checkPlan(plan, stacks.length);
+  let passes: Pass[] = [];
+  const blocks = stacks.map((stack, index): Block => {
+    const drawn = new WeakMap<Mode, Tensor[]>();
+    return {
+      parameters: stack.parameters,
+      apply: (x, context) => {
+        const mode = drawingOnce(context.mode, drawn);
+        const deepened = stack.apply(x, { ...context, mode });
+        passes.push({ index, deepened });
+        return deepened.hidden;
+      },
+    };
+  });
+  const policy = outer(blocks, plan);
+  return {
+    parameters: policy.parameters,
+    depth: plan.reduce((total, i) => total + stacks[i]!.depth, 0),
+    scalars: Object.assign({}, ...[policy, ...stacks].map(({ scalars }) => scalars)) as Record<string, Tensor<"input">>,
+    apply: (x, context) => {
+      passes = []; // graphs are built in one go: nobody else comes between
+      return joined(policy.apply(x, context), passes);
+    },
+  };
+}
+
+interface Pass {
+  readonly index: number;
+  readonly deepened: Deepened;
+}
+
+function joined(outer: Deepened, passes: readonly Pass[]): Deepened {
+  const probes: Record<string, Tensor> = { ...outer.probes };
+  for (const { index, deepened } of passes) {
+    for (const [name, probe] of Object.entries(deepened.probes)) probes[`stack${index}.${name}`] ??= probe;
+  }
+  const inner: Tensor[] = passes.flatMap(({ deepened }) => (deepened.penalty ? [deepened.penalty] : []));
+  const mean = inner.length > 0 ? [multiply(sumOf(inner), 1 / passes.length)] : [];
+  const penalties = [...(outer.penalty ? [outer.penalty] : []), ...mean];
+  return { hidden: outer.hidden, probes, ...(penalties.length > 0 ? { penalty: sumOf(penalties) } : {}) };
+}
+
+const sumOf = (terms: readonly Tensor[]) => terms.reduce((a, b) => add(a, b));
+
+/** A mode whose n-th draw is the same at every pass: an architecture is drawn once a step. */
+function drawingOnce(mode: Mode, drawn: WeakMap<Mode, Tensor[]>): Mode {
+  const kept = drawn.get(mode) ?? [];
+  drawn.set(mode, kept);
+  let next = 0;
+  return {
+    dropout: (x, rate) => mode.dropout(x, rate),
+    draw: (draw, shape) => {
+      const index = next++;
+      const found = kept[index] ?? mode.draw(draw, shape);
+      if (found) kept[index] = found;
+      return found;
+    },
+  };
+}

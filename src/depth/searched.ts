@@ -90,6 +90,10 @@ export class Searched implements DepthPolicy {
     return this.blocks.length;
   }
 
+  get scalars(): Record<string, Tensor<"input">> {
+    return this.temperature ? { temperature: this.temperature } : {};
+  }
+
   get parameters(): Parameter[] {
     return this.blocks.flatMap((candidates, i) => {
       const own = candidates.flatMap(({ parameters }) => [...parameters]);

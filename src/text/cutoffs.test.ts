@@ -1,25 +1,31 @@
 import { describe, expect, it } from "vitest";
 import { RandomStream } from "../base/random.ts";
-import { countTokens, frequencyRanks, optimalCutoffs, parseCounts } from "./cutoffs.ts";
+import { type ClusterCost, clusterCost, countTokens, frequencyRanks, optimalCutoffs, parseCounts } from "./cutoffs.ts";
 
-/** Size × mass of all clusters. */
-function costOf(sorted: readonly number[], ends: readonly number[]): number {
-  let [start, cost] = [0, 0];
-  for (const end of ends) {
-    cost += (end - start) * sorted.slice(start, end).reduce((a, b) => a + b, 0);
-    start = end;
-  }
-  return cost;
+type CostOf = (cluster: number) => ClusterCost;
+
+const product: CostOf = () => ({ fixed: 0, perMass: 0, perWord: 0, perProduct: 1 });
+
+/** Cost of all clusters. */
+function costOf(sorted: readonly number[], ends: readonly number[], costs = product): number {
+  return ends.reduce((total, end, k) => {
+    const words = sorted.slice(ends[k - 1] ?? 0, end);
+    const mass = words.reduce((a, b) => a + b, 0);
+    return total + clusterCost(costs(k), words.length, mass);
+  }, 0);
 }
 
 /** The least cost over all ways to cut. */
-function bruteForce(sorted: readonly number[], clusters: number, start = 0): number {
-  const rest = sorted.slice(start);
-  if (clusters === 1) return costOf(rest, [rest.length]);
+function bruteForce(
+  sorted: readonly number[],
+  clusters: number,
+  costs = product,
+  ends: readonly number[] = [],
+): number {
+  if (ends.length === clusters - 1) return costOf(sorted, [...ends, sorted.length], costs);
   let best = Number.POSITIVE_INFINITY;
-  for (let end = start + 1; end <= sorted.length - clusters + 1; end++) {
-    const first = (end - start) * sorted.slice(start, end).reduce((a, b) => a + b, 0);
-    best = Math.min(best, first + bruteForce(sorted, clusters - 1, end));
+  for (let end = (ends.at(-1) ?? 0) + 1; end <= sorted.length - clusters + ends.length + 1; end++) {
+    best = Math.min(best, bruteForce(sorted, clusters, costs, [...ends, end]));
   }
   return best;
 }
@@ -39,6 +45,33 @@ describe("optimal cutoffs", () => {
       expect(cost).toBe(bruteForce(sorted, clusters));
       expect(costOf(sorted, [...cutoffs, vocabulary])).toBe(cost);
     }
+  });
+
+  it("equal the brute-force optimum where every cluster has a cost of its own", () => {
+    const random = new RandomStream(2, "cutoffs");
+    for (let trial = 0; trial < 200; trial++) {
+      const size = 2 + random.integer(10);
+      const clusters = 2 + random.integer(Math.min(size - 1, 3));
+      const counts = Array.from({ length: size }, () => random.integer(50));
+      // Terms without a product may even be negative; only the product must not.
+      const terms = Array.from({ length: clusters }, () => ({
+        fixed: random.integer(100),
+        perMass: random.integer(20) - 5,
+        perWord: random.integer(40) - 10,
+        perProduct: random.integer(3),
+      }));
+      const { cutoffs, cost, vocabulary } = optimalCutoffs(counts, clusters, (k) => terms[k]!);
+      const sorted = counts.toSorted((a, b) => b - a);
+      expect(cost).toBe(bruteForce(sorted, clusters, (k) => terms[k]!));
+      expect(costOf(sorted, [...cutoffs, vocabulary], (k) => terms[k]!)).toBe(cost);
+    }
+  });
+
+  it("refuse a cost for which their short way would not be exact", () => {
+    const bent = { fixed: 0, perMass: 0, perWord: 0, perProduct: -1 };
+    expect(() => optimalCutoffs([3, 2, 1], 2, () => bent)).toThrow(
+      "cost of cluster 1: expected a perProduct from 0, got -1",
+    );
   });
 
   it("leave no cluster empty, however few words there are", () => {

@@ -6,8 +6,26 @@ export interface Cutoffs {
   readonly cutoffs: readonly number[];
   /** Words in all. */
   readonly vocabulary: number;
-  /** Σ over clusters of size × mass, in the unit of the weights. */
+  /** Σ over clusters of size × mass, in the unit of the weights; or of the costs that were given. */
   readonly cost: number;
+}
+
+/**
+ * What a cluster costs: fixed + perMass · mass + perWord · size + perProduct · size · mass. Only the product bends, and it satisfies
+ * the quadrangle inequality where perProduct ≥ 0; the other terms satisfy any with equality. So every such cost has the fast optimum.
+ */
+export interface ClusterCost {
+  readonly fixed: number;
+  readonly perMass: number;
+  readonly perWord: number;
+  readonly perProduct: number;
+}
+
+/** The original's: size × mass. */
+const PRODUCT: ClusterCost = { fixed: 0, perMass: 0, perWord: 0, perProduct: 1 };
+
+export function clusterCost({ fixed, perMass, perWord, perProduct }: ClusterCost, size: number, mass: number): number {
+  return fixed + perMass * mass + (perWord + perProduct * mass) * size;
 }
 
 /** Falling weights, and the mass of the first i of them at i. */
@@ -18,23 +36,25 @@ function prefixMasses(weights: ArrayLike<number>): Float64Array {
   return masses;
 }
 
-/** One more cluster: best[j] = min over i < j of before[i] + (j − i)·mass(i … j), and the i that gives it. */
+/** One more cluster: best[j] = min over i < j of before[i] + cost(j − i, mass(i … j)), and the i that gives it. */
 class Layer {
   readonly best: Float64Array;
   readonly from: Int32Array;
   readonly #before: Float64Array;
   readonly #masses: Float64Array;
+  readonly #cost: ClusterCost;
 
-  constructor(before: Float64Array, masses: Float64Array, clusters: number) {
+  constructor(before: Float64Array, masses: Float64Array, clusters: number, cost: ClusterCost) {
     this.#before = before;
     this.#masses = masses;
+    this.#cost = cost;
     this.best = new Float64Array(masses.length).fill(Number.POSITIVE_INFINITY);
     this.from = new Int32Array(masses.length);
     this.#solve(clusters, masses.length - 1, clusters - 1, masses.length - 2);
   }
 
   /**
-   * size × mass satisfies the quadrangle inequality, so the best start of the last cluster never falls as its end moves right:
+   * The cost satisfies the quadrangle inequality, so the best start of the last cluster never falls as its end moves right:
    * solve the middle end, then each half within the starts that are left. Of equal costs the last start wins.
    */
   #solve(low: number, high: number, first: number, last: number): void {
@@ -42,7 +62,7 @@ class Layer {
     const end = (low + high) >> 1;
     let [cost, start] = [Number.POSITIVE_INFINITY, first];
     for (let i = first; i <= Math.min(last, end - 1); i++) {
-      const candidate = this.#before[i]! + (end - i) * (this.#masses[end]! - this.#masses[i]!);
+      const candidate = this.#before[i]! + clusterCost(this.#cost, end - i, this.#masses[end]! - this.#masses[i]!);
       if (candidate <= cost) [cost, start] = [candidate, i];
     }
     this.best[end] = cost;
@@ -52,21 +72,46 @@ class Layer {
   }
 }
 
-/** The cheapest way to cut words of the given counts or probabilities (any order) into clusters; exact, O(clusters · N log N). */
-export function optimalCutoffs(weights: ArrayLike<number>, clusters: number): Cutoffs {
+/**
+ * The cheapest way to cut words of the given counts or probabilities (any order) into clusters; exact, O(clusters · N log N).
+ * `costOf` says what the cluster of an index costs, the head being 0.
+ */
+export function optimalCutoffs(
+  weights: ArrayLike<number>,
+  clusters: number,
+  costOf: (cluster: number) => ClusterCost = () => PRODUCT,
+): Cutoffs {
   const vocabulary = weights.length;
   check(weights, clusters);
   const masses = prefixMasses(weights);
   const layers: Layer[] = [];
-  let before: Float64Array = masses.map((mass, end) => end * mass); // one cluster
+  let before: Float64Array = masses.map((mass, end) => clusterCost(costOf(0), end, mass)); // one cluster
   for (let k = 2; k <= clusters; k++) {
-    const layer = new Layer(before, masses, k);
+    const layer = new Layer(before, masses, k, convex(k - 1, costOf(k - 1)));
     layers.push(layer);
     before = layer.best;
   }
   const cutoffs: number[] = [];
   for (const layer of layers.toReversed()) cutoffs.unshift(layer.from[cutoffs[0] ?? vocabulary]!);
   return { cutoffs, vocabulary, cost: before[vocabulary]! };
+}
+
+/** What each cluster costs when words of the given weights are cut so. */
+export function costsOfClusters(
+  { cutoffs, vocabulary }: Pick<Cutoffs, "cutoffs" | "vocabulary">,
+  weights: ArrayLike<number>,
+  costOf: (cluster: number) => ClusterCost = () => PRODUCT,
+): number[] {
+  const masses = prefixMasses(weights);
+  return [...cutoffs, vocabulary].map((end, k) => {
+    const start = cutoffs[k - 1] ?? 0;
+    return clusterCost(costOf(k), end - start, masses[end]! - masses[start]!);
+  });
+}
+
+function convex(cluster: number, cost: ClusterCost): ClusterCost {
+  if (cost.perProduct >= 0) return cost;
+  return reject({ who: `cost of cluster ${cluster}`, needed: "a perProduct from 0", got: `${cost.perProduct}` });
 }
 
 function check(weights: ArrayLike<number>, clusters: number): void {

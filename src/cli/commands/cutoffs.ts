@@ -2,15 +2,19 @@
 import { readFile } from "node:fs/promises";
 import { type Command, InvalidArgumentError } from "commander";
 import { messageOf, reject } from "../../base/errors.ts";
+import { startProgress } from "../../base/progress.ts";
 import { formatNumber, table } from "../../base/table.ts";
 import type { Cutoffs } from "../../text/cutoffs.ts";
 
 const examples = `
-The cost of a cluster is its size times the mass of its words; the cutoffs printed have the least total, exactly.
+The cost of a cluster is its size times the mass of its words; the cutoffs printed have the least total, exactly. With --measured
+it is the time of a training step's softmax on this machine: the head sees all rows, a tail those that fall into it. Loss and
+gradients of each part are timed at several sizes and fitted by a + b·rows + c·words + d·rows·words; the optimum for the fit is exact.
 
 Examples:
   layerwise cutoffs --counts counts.txt --clusters 4
   layerwise cutoffs --corpus wikitext-2 --tokenizer wiki2_12k --clusters 4 --json
+  layerwise cutoffs --corpus wikitext-2 --tokenizer wiki2_12k --clusters 3 --measured --width 128 --rows 1024
 
 Exit code: 0, or 2 when the input cannot be used.`;
 
@@ -20,6 +24,11 @@ interface CutoffOptions {
   corpus?: string;
   tokenizer?: string;
   data?: string;
+  measured?: boolean;
+  width: number;
+  rows: number;
+  factor: number;
+  threads?: number;
   json?: boolean;
 }
 
@@ -32,6 +41,14 @@ export function addCutoffs(program: Command): void {
     .option("--corpus <name|path>", "count the training text of a corpus instead")
     .option("--tokenizer <name|file>", "whose pieces to count, with --corpus")
     .option("--data <dir>", "folder of datasets and tokenizers (default: LAYERWISE_DATA, or one in the cache)")
+    .option(
+      "--measured",
+      "costs measured on this machine, in milliseconds of a training step, instead of size times mass",
+    )
+    .option("--width <n>", "width of the hidden state, with --measured", wholeNumber, 128)
+    .option("--rows <n>", "rows of a step: batch times length, with --measured", wholeNumber, 1024)
+    .option("--factor <n>", "each tail's projection is narrower by this, with --measured", wholeNumber, 4)
+    .option("--threads <n>", "threads of ONNX Runtime, with --measured (default: physical cores)", wholeNumber)
     .option("--json", "print only JSON")
     .addHelpText("after", examples)
     .action(run);
@@ -46,8 +63,34 @@ function wholeNumber(text: string): number {
 async function run(options: CutoffOptions): Promise<void> {
   const { optimalCutoffs } = await import("../../text/cutoffs.ts");
   const counts = await countsOf(options);
-  const found = optimalCutoffs(counts, options.clusters);
-  process.stdout.write(`${options.json ? JSON.stringify(found) : asTable(found, counts)}\n`);
+  const plain = optimalCutoffs(counts, options.clusters);
+  const text = options.measured ? await measured(options, counts, plain) : ([plain, asTable(plain, counts)] as const);
+  process.stdout.write(`${options.json ? JSON.stringify(text[0]) : text[1]}\n`);
+}
+
+/** The optimum under measured costs, and a table that also says what the cutoffs of size × mass would cost. */
+async function measured(
+  { width, rows, factor, clusters, threads }: CutoffOptions,
+  counts: Float64Array,
+  plain: Cutoffs,
+): Promise<readonly [Cutoffs, string]> {
+  const { costsOfClusters, optimalCutoffs } = await import("../../text/cutoffs.ts");
+  const { measureSoftmax } = await import("../softmaxcost.ts");
+  const { ortEngine } = await import("../../engine/ort.ts");
+  const engine = await ortEngine(threads === undefined ? {} : { threads });
+  const progress = startProgress("measuring", { output: process.stderr, total: 100, unit: "%" });
+  const shape = { width, rows, factor, clusters, vocabulary: counts.length };
+  const { costs, error } = await measureSoftmax(engine, shape, (done) => progress.at(100 * done));
+  progress.end();
+  const total = counts.reduce((a, b) => a + b, 0) || 1;
+  const masses = counts.map((count) => (rows * count) / total);
+  const found = optimalCutoffs(masses, clusters, (k) => costs[k]!);
+  const each = costsOfClusters(found, masses, (k) => costs[k]!);
+  const other = costsOfClusters(plain, masses, (k) => costs[k]!).reduce((a, b) => a + b, 0);
+  const body = table(clustersOf(found, counts).map((row, k) => ({ ...row, time: `${each[k]!.toFixed(3)} ms` })));
+  const sums = `${found.cost.toFixed(3)} ms a step; ${plain.cutoffs.join(",") || "none"}, the cutoffs of size × mass, ${other.toFixed(3)} ms`;
+  const basis = `fitted to times at ${rows} rows and width ${width}, mean error ${percent(error)}`;
+  return [found, `${body}\n\n${sums} (${basis})${flagOf(found)}`];
 }
 
 async function countsOf({ counts, corpus, tokenizer, data }: CutoffOptions): Promise<Float64Array> {
@@ -78,10 +121,18 @@ async function countCorpus(name: string, model: string, data: string | undefined
   return countTokens(ids, encoder.tokenizer.size);
 }
 
-function asTable({ cutoffs, vocabulary, cost }: Cutoffs, counts: Float64Array): string {
+function asTable(found: Cutoffs, counts: Float64Array): string {
+  const total = counts.reduce((a, b) => a + b, 0);
+  const share = percent(found.cost / (total * found.vocabulary));
+  return `${table(clustersOf(found, counts))}\n\ncost ${formatNumber(found.cost)}, ${share} of one cluster's${flagOf(found)}`;
+}
+
+const flagOf = ({ cutoffs }: Cutoffs) => (cutoffs.length > 0 ? `\ncutoffs ${cutoffs.join(",")}` : "");
+
+function clustersOf({ cutoffs, vocabulary }: Cutoffs, counts: Float64Array) {
   const sorted = counts.toSorted().reverse();
   const total = sorted.reduce((a, b) => a + b, 0);
-  const rows = [...cutoffs, vocabulary].map((end, k) => {
+  return [...cutoffs, vocabulary].map((end, k) => {
     const start = cutoffs[k - 1] ?? 0;
     const mass = sorted.subarray(start, end).reduce((a, b) => a + b, 0);
     return {
@@ -91,8 +142,6 @@ function asTable({ cutoffs, vocabulary, cost }: Cutoffs, counts: Float64Array): 
       share: percent(mass / total),
     };
   });
-  const flag = cutoffs.length > 0 ? `\ncutoffs ${cutoffs.join(",")}` : "";
-  return `${table(rows)}\n\ncost ${formatNumber(cost)}, ${percent(cost / (total * vocabulary))} of one cluster's${flag}`;
 }
 
 const percent = (share: number) => `${(100 * share).toFixed(1)} %`;

@@ -87,6 +87,11 @@ export class PretrainingStream {
     return makeExample(pair, this.#special, this.#vocabulary, random, this.#options);
   }
 
+  /** Passes over examples of this pass without making them. */
+  skip(count: number): void {
+    this.#position.index += count;
+  }
+
   /** The shuffled pairs of a pass, kept until another pass is asked for. */
   #pairsOf(pass: number): Pair[] {
     if (pass === this.#pass) return this.#pairs;

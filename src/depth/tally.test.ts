@@ -1,0 +1,13 @@
+import { expect, it } from "vitest";
+import { DepthTally } from "./tally.ts";
+
+it("gives mean, deviation and share at the cap of each name", () => {
+  const tally = new DepthTally(6);
+  for (const depth of [2, 4, 6, 6]) tally.add("verb", depth);
+  tally.add("noun", 3);
+  expect(tally.rows()).toEqual([
+    { name: "verb", tokens: 4, mean: 4.5, deviation: Math.sqrt(2.75), atCap: 0.5 },
+    { name: "noun", tokens: 1, mean: 3, deviation: 0, atCap: 0 },
+  ]);
+  expect(tally.rows(["noun", "adverb"]).map(({ name }) => name)).toEqual(["noun"]);
+});

@@ -1,0 +1,48 @@
+/** How deep tokens ran, kept by any names: counts, means, deviations, and how many ran to the last depth. */
+
+export interface DepthRow {
+  readonly name: string;
+  readonly tokens: number;
+  /** Mean number of depths. */
+  readonly mean: number;
+  readonly deviation: number;
+  /** Part of the tokens that ran through all depths. */
+  readonly atCap: number;
+}
+
+interface Sums {
+  tokens: number;
+  total: number;
+  squares: number;
+  capped: number;
+}
+
+export class DepthTally {
+  readonly #cap: number;
+  readonly #sums = new Map<string, Sums>();
+
+  /** `cap` is the deepest depth there is. */
+  constructor(cap: number) {
+    this.#cap = cap;
+  }
+
+  add(name: string, depth: number): void {
+    const sums = this.#sums.get(name) ?? { tokens: 0, total: 0, squares: 0, capped: 0 };
+    this.#sums.set(name, sums);
+    sums.tokens++;
+    sums.total += depth;
+    sums.squares += depth * depth;
+    if (depth >= this.#cap) sums.capped++;
+  }
+
+  /** A row a name, in the order in which names first came, or in the order given; names never seen are left out. */
+  rows(names: Iterable<string> = this.#sums.keys()): DepthRow[] {
+    return [...names].flatMap((name) => {
+      const sums = this.#sums.get(name);
+      if (!sums) return [];
+      const mean = sums.total / sums.tokens;
+      const deviation = Math.sqrt(Math.max(0, sums.squares / sums.tokens - mean * mean));
+      return [{ name, tokens: sums.tokens, mean, deviation, atCap: sums.capped / sums.tokens }];
+    });
+  }
+}

@@ -10,7 +10,8 @@ Examples:
   layerwise eval runs/1                        the validation split
   layerwise eval runs/1 --split test --json    {split, loss, perplexity, perplexityPerWord, bitsPerByte, tokens}
   layerwise eval runs/search-1 --evaluation-memory 128    a longer memory than in training; JSON adds
-                                               {meanBatchPerplexity, evaluationMemory, mixture, pattern}`;
+                                               {meanBatchPerplexity, evaluationMemory, mixture, pattern}
+  layerwise eval runs/albert --corpus notes.txt   masked pieces, order of sentences and depth of an ALBERT`;
 
 export function addEval(program: Command): void {
   const command = program
@@ -20,6 +21,7 @@ export function addEval(program: Command): void {
     .addOption(
       new Option("--split <split>", "which part of the corpus").choices(["train", "valid", "test"]).default("valid"),
     )
+    .option("--corpus <name>", "text to measure an ALBERT on: a corpus by name, a file or a folder")
     .option("--json", "print JSON");
   addSegmentFlags(addCheckpointFlag(command)).addHelpText("after", examples).action(run);
 }

@@ -5,7 +5,6 @@ import type { Evaluation } from "../../depth/searched.ts";
 import type { GenerationOptions } from "../../model/generation.ts";
 import type { LoadedCheckpoint } from "../../runs/checkpoints.ts";
 import type { Split } from "../../text/corpus.ts";
-import type { Figures } from "../../train/events.ts";
 
 /** A run as it lies on disk, with one of its checkpoints. */
 export interface StoredRun extends LoadedCheckpoint {
@@ -25,6 +24,14 @@ export interface SegmentChoices {
 
 export interface Measuring extends SegmentChoices {
   split: Split;
+  /** Text to measure on, for runs that are not bound to one. */
+  corpus?: string | undefined;
+}
+
+/** For runs whose corpus is their own. */
+export function refuseCorpus({ corpus }: Pick<Measuring, "corpus">, path: string): void {
+  if (corpus === undefined) return;
+  reject({ who: path, needed: "an ALBERT's run for --corpus", got: "a run with its own", remedy: "leave it out" }, 2);
 }
 
 export type TextOptions = Omit<GenerationOptions, "prompt" | "stop"> &
@@ -32,8 +39,8 @@ export type TextOptions = Omit<GenerationOptions, "prompt" | "stop"> &
 
 /** A run, opened to be used. */
 export interface FinishedRun {
-  /** Figures of a split; a kind may add its own. */
-  evaluate(how: Measuring): Promise<Figures & Row>;
+  /** Figures of a split; each kind has its own. */
+  evaluate(how: Measuring): Promise<Row>;
   /** Continues a text; yields what is new in it. */
   continueText(options: TextOptions): AsyncIterable<string>;
   /** Files that make the model usable elsewhere, by name. */

@@ -7,6 +7,7 @@ import type { FinishedRun, RunKind } from "./kind.ts";
 export const kinds: Readonly<Record<string, () => Promise<RunKind>>> = {
   language: async () => (await import("./language.ts")).languageRuns,
   translate: async () => (await import("./translate.ts")).translationRuns,
+  albert: async () => (await import("./albert.ts")).albertRuns,
   search: async () => (await import("./search.ts")).searchRuns,
 };
 

@@ -3,7 +3,7 @@ import { parseConfig, resolveConfig } from "../config.ts";
 import { resumeTraining } from "../resuming.ts";
 import { batchesOf, firstWeights, textSizeOf } from "../session.ts";
 import { openWorkshop } from "../training.ts";
-import { type FinishedRun, type RunKind, refuseSegmentChoices, type StoredRun } from "./kind.ts";
+import { type FinishedRun, type RunKind, refuseCorpus, refuseSegmentChoices, type StoredRun } from "./kind.ts";
 import { watched } from "./watched.ts";
 
 const say = (text: string) => void process.stderr.write(`${text}\n`);
@@ -16,6 +16,7 @@ async function open({ path, config: yaml, state, step }: StoredRun): Promise<Fin
   return {
     evaluate: async ({ split, ...choices }) => {
       refuseSegmentChoices(choices, path);
+      refuseCorpus(choices, path);
       const { Evaluator, figures } = await import("../../train/evaluate.ts");
       const batches = watched(await batchesOf(config, data, split, () => {}));
       const { loss } = model.objective({ batch: config.batch, length: config.length, training: false });

@@ -6,7 +6,14 @@ import { commandName } from "../environment.ts";
 import { engineOf, finishPar, type Restored, restore } from "../parruns.ts";
 import { evaluateOn } from "../search.ts";
 import { textSizeOf } from "../session.ts";
-import type { FinishedRun, Measuring, RunKind, SegmentChoices, StoredRun } from "./kind.ts";
+import {
+  type FinishedRun,
+  type Measuring,
+  type RunKind,
+  refuseCorpus,
+  type SegmentChoices,
+  type StoredRun,
+} from "./kind.ts";
 import { watched } from "./watched.ts";
 
 const say = (text: string) => void process.stderr.write(`${text}\n`);
@@ -39,7 +46,10 @@ async function open({ path, config, state, environment }: StoredRun): Promise<Fi
   const run = await restore(path, config, state, await engineOf(environment));
   const { model, weights, session } = run;
   return {
-    evaluate: (how) => evaluate(run, how),
+    evaluate: (how) => {
+      refuseCorpus(how, path);
+      return evaluate(run, how);
+    },
     continueText: async function* ({ prompt, stop, evaluationMemory, mixture, ...options }) {
       const { continueText } = await import("../sampling.ts");
       const { generateFromMemory } = await import("../../model/par-generation.ts");

@@ -6,12 +6,20 @@ import { writeAtomically } from "../files/atomic.ts";
 import { encodeGif } from "../format/gif.ts";
 import { encodePng } from "../format/png.ts";
 import type { RunFolder } from "../runs/folder.ts";
+import type { EvaluationEvent } from "../train/events.ts";
 import { choicePixels, choiceSvg, type Milestone } from "./choicepicture.ts";
 
 const FOLDER = "pictures";
 /** The film lasts about this long, its last picture two seconds more. */
 const FILM_MS = 8000;
 const [SHORTEST_MS, LONGEST_MS, LAST_MS] = [40, 500, 2000];
+
+type Evaluated = Pick<EvaluationEvent, "step" | "choices">;
+
+/** One, or none where there is nothing to choose. */
+function milestonesOf({ step, choices = [] }: Evaluated): Milestone[] {
+  return choices.some(({ names }) => names.length > 1) ? [{ step, choices }] : [];
+}
 
 /** Draws what it sees into a run folder. What an earlier session saw comes back from the run's events. */
 export class ChoicePictures {
@@ -29,9 +37,8 @@ export class ChoicePictures {
 
   /** `rows` names all candidates; pictures of steps that were cut back are removed. */
   static async open(run: RunFolder, rows: readonly string[]): Promise<ChoicePictures> {
-    const seen = (await run.events()).flatMap((event) =>
-      event.type === "evaluation" && event.choices ? [{ step: event.step, choices: event.choices }] : [],
-    );
+    const events = await run.events();
+    const seen = events.flatMap((event) => (event.type === "evaluation" ? milestonesOf(event) : []));
     const pictures = new ChoicePictures(run, rows, seen);
     await pictures.#clear();
     for (const milestone of seen) await pictures.#draw(milestone);
@@ -45,10 +52,13 @@ export class ChoicePictures {
     }
   }
 
-  async see(milestone: Milestone): Promise<void> {
-    this.#seen.push(milestone);
-    this.#run.show("valid", milestone.step, [{ tag: "pi", picture: choicePixels(milestone, this.#rows) }]);
-    await this.#draw(milestone);
+  /** Draws an evaluation in which blocks have a choice. */
+  async see(event: Evaluated): Promise<void> {
+    for (const milestone of milestonesOf(event)) {
+      this.#seen.push(milestone);
+      this.#run.show("valid", milestone.step, [{ tag: "pi", picture: choicePixels(milestone, this.#rows) }]);
+      await this.#draw(milestone);
+    }
   }
 
   async #draw(milestone: Milestone): Promise<void> {

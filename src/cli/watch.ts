@@ -21,6 +21,7 @@ export class Watch {
   #firstStep: number | undefined;
   #due = 0;
   #shown = false;
+  #pictureLines = 0;
 
   constructor(output: NodeJS.WriteStream, expected: Expected) {
     this.#output = output;
@@ -45,6 +46,14 @@ export class Watch {
   say(text: string): void {
     this.wipe();
     this.#output.write(`${text}\n`);
+    this.#pictureLines = 0;
+  }
+
+  /** Lines that take the place of the last such lines, unless something was said since; elsewhere than on a terminal they stay. */
+  picture(text: string): void {
+    const before = this.#output.isTTY ? this.#pictureLines : 0;
+    this.say(before > 0 ? `\x1b[${before}A\x1b[J${text}` : text);
+    this.#pictureLines = text.split("\n").length;
   }
 
   wipe(): void {

@@ -1,0 +1,43 @@
+import { describe, expect, it } from "vitest";
+import { Watch } from "./watch.ts";
+
+function watched(isTTY: boolean): { watch: Watch; written: () => string } {
+  let text = "";
+  const output = { isTTY, write: (part: string) => (text += part) } as unknown as NodeJS.WriteStream;
+  return { watch: new Watch(output, { totalSteps: 10, minutes: null }), written: () => text };
+}
+
+const step = {
+  type: "step",
+  step: 1,
+  loss: 2,
+  learningRate: 1,
+  gradientNorm: 1,
+  tokensPerSecond: 100,
+  epoch: 0,
+} as const;
+
+describe("a picture that is watched", () => {
+  it("takes the place of the one before on a terminal, the live line between them wiped", () => {
+    const { watch, written } = watched(true);
+    watch.picture("a\nb");
+    watch.see(step);
+    watch.picture("c\nd");
+    expect(written()).toMatch(/^a\nb\n\r\x1b\[2Kstep 1 .*\r\x1b\[2K\x1b\[2A\x1b\[Jc\nd\n$/);
+  });
+
+  it("stays where something was said since", () => {
+    const { watch, written } = watched(true);
+    watch.picture("a");
+    watch.say("block 1 loses identity");
+    watch.picture("b");
+    expect(written()).toBe("a\nblock 1 loses identity\nb\n");
+  });
+
+  it("stays elsewhere", () => {
+    const { watch, written } = watched(false);
+    watch.picture("a");
+    watch.picture("b");
+    expect(written()).toBe("a\nb\n");
+  });
+});

@@ -135,6 +135,14 @@ export function engineContract(name: string, open: () => Promise<Engine>): void 
       await expect((async () => engine.compile({ outputs: { sum } }))()).rejects.toThrow("both named x");
     });
 
+    it("refuses two conditions for one size", async () => {
+      const both = [g.input("a", [2], "bool"), g.input("b", [2], "bool")].map((each) => g.which(each, "R"));
+      const engine = await open();
+      await expect((async () => engine.compile({ outputs: { sum: g.add(both[0]!, both[1]!) } }))()).rejects.toThrow(
+        "program: expected one source a size, got two of R; rename one",
+      );
+    });
+
     it("refuses an output with the name of an input", async () => {
       const x = g.input("x", [2]);
       const engine = await open();

@@ -246,6 +246,25 @@ function gather(_: Tensor, inputs: readonly Value[]): Value {
   return { shape: [...ids.shape, ...rest], data };
 }
 
+function which(_: Tensor, inputs: readonly Value[]): Value {
+  const found: number[] = [];
+  inputs[0]!.data.forEach((isTrue, i) => {
+    if (isTrue) found.push(i);
+  });
+  return { shape: [found.length], data: Int32Array.from(found) };
+}
+
+function replaceRows(_: Tensor, inputs: readonly Value[]): Value {
+  const [table, ids, rows] = inputs as [Value, Value, Value];
+  const data = blank(table, table.data.length);
+  data.set(table.data);
+  const width = count(table.shape.slice(1));
+  ids.data.forEach((id, i) => {
+    data.set(rows.data.subarray(i * width, (i + 1) * width), id * width);
+  });
+  return { shape: table.shape, data };
+}
+
 function scatterAdd(node: Tensor<"scatterAdd">, inputs: readonly Value[], sizes: Sizes): Value {
   const [ids, rows] = [inputs[0]!, inputs[1]!];
   const shape = [evaluateDim(node.attributes.size, sizes), ...rows.shape.slice(ids.shape.length)];
@@ -395,6 +414,8 @@ export const evaluation: { readonly [K in Op]: Evaluate<K> } = {
   pad,
 
   gather,
+  which,
+  replaceRows,
   scatterAdd,
   pick: (_, inputs) => {
     const [x, ids] = [inputs[0]!, inputs[1]!];

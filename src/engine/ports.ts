@@ -1,6 +1,6 @@
 /** What both engines check alike: the names of a program's inputs, and that what is fed fits them. */
 import { reject } from "../base/errors.ts";
-import { evaluateShape, is, printShape, type Sizes, type Tensor, topological } from "../graph/index.ts";
+import { evaluateShape, is, namesIn, printShape, type Sizes, type Tensor, topological } from "../graph/index.ts";
 import type { Feed, Numbers, Port, ProgramSource } from "./engine.ts";
 
 /** Inputs and unbound parameters, in graph order; two different ones of one name are an error. */
@@ -18,7 +18,20 @@ export function inputPorts(source: ProgramSource): Port[] {
     byName.set(name, tensor);
   }
   for (const name of Object.keys(source.outputs)) refuseInputName(name, byName.get(name));
+  refuseSharedSizes(source, [...byName.values()]);
   return [...byName].map(([name, { dtype, shape }]) => ({ name, dtype, shape }));
+}
+
+/** A size that a condition decides has one condition, and is no dimension of an input. */
+function refuseSharedSizes({ outputs }: ProgramSource, inputs: readonly Tensor[]): void {
+  const taken = new Set(inputs.flatMap(({ shape }) => shape.flatMap(namesIn)));
+  for (const tensor of topological(Object.values(outputs))) {
+    if (!is(tensor, "which")) continue;
+    const { size } = tensor.attributes;
+    if (taken.has(size))
+      reject({ who: "program", needed: "one source a size", got: `two of ${size}`, remedy: "rename one" });
+    taken.add(size);
+  }
 }
 
 /** Names are one space in a program: an output may not have the name of an input. */
@@ -66,7 +79,7 @@ export function bindFeeds(
   ports: readonly Port[],
   feeds: Readonly<Record<string, Numbers | Feed>>,
   wide: boolean,
-): { bound: Map<string, Feed>; sizes: Sizes } {
+): { bound: Map<string, Feed>; sizes: Map<string, number> } {
   const sizes = new Map<string, number>();
   const bound = new Map<string, Feed>();
   for (const port of ports) {

@@ -1,7 +1,7 @@
 /** The reference engine: evaluates a graph in plain double-precision loops. Slow, and the oracle for the fast one. */
 import { reject, UserError } from "../base/errors.ts";
 import type { Op, Tensor } from "../graph/index.ts";
-import { is, type Sizes, topological } from "../graph/index.ts";
+import { is, topological } from "../graph/index.ts";
 import type { Engine, Feed, Feeds, Numbers, Program, ProgramSource } from "./engine.ts";
 import { allocate, type Evaluate, evaluation, type Value } from "./evaluate.ts";
 import { bindFeeds, inputPorts, outputPorts } from "./ports.ts";
@@ -47,7 +47,7 @@ function evaluateAll(
   order: readonly Tensor[],
   source: ProgramSource,
   bound: ReadonlyMap<string, Feed>,
-  sizes: Sizes,
+  sizes: Map<string, number>,
 ): Map<Tensor, Value> {
   const values = new Map<Tensor, Value>();
   for (const tensor of order) {
@@ -59,7 +59,9 @@ function evaluateAll(
     } else {
       const evaluate = evaluation[tensor.op] as Evaluate<Op>;
       const inputs = tensor.inputs.map((input) => values.get(input)!);
-      values.set(tensor, evaluate(tensor, inputs, sizes));
+      const value = evaluate(tensor, inputs, sizes);
+      if (is(tensor, "which")) sizes.set(tensor.attributes.size, value.shape[0]!);
+      values.set(tensor, value);
     }
   }
   return values;

@@ -152,6 +152,8 @@ export function split(x: Tensor, axis: number, sizes: readonly number[]): Tensor
 }
 
 export const gather = (table: Tensor, ids: Tensor) => node("gather", [table, ids], {});
+export const which = (condition: Tensor, size: string) => node("which", [condition], { size });
+export const replaceRows = (table: Tensor, ids: Tensor, rows: Tensor) => node("replaceRows", [table, ids, rows], {});
 export const scatterAdd = (ids: Tensor, rows: Tensor, size: Dim) => node("scatterAdd", [ids, rows], { size });
 export const pick = (x: Tensor, ids: Tensor) => node("pick", [x, ids], {});
 export const place = (values: Tensor, ids: Tensor, size: Dim) => node("place", [values, ids], { size });

@@ -319,6 +319,55 @@ export const opCases: { readonly [K in Op]: readonly OpCase[] } = {
       (table, ids) => g.gather(table!, ids!),
     ),
   ],
+  which: [
+    one("[5]", [[[5], "boolean"]], (condition) => g.which(condition!, "R")),
+    one("of nothing", [[[0], "boolean"]], (condition) => g.which(condition!, "R")),
+    one(
+      "as the rows of a sum",
+      [
+        [[6], "boolean"],
+        [[6, 2], "normal"],
+      ],
+      (condition, x) => {
+        const some = g.gather(x!, g.which(condition!, "R"));
+        return g.sum(g.exp(g.reshape(some, ["2*R"])));
+      },
+    ),
+  ],
+  replaceRows: [
+    one(
+      "two of five",
+      [
+        [[5, 3], "normal"],
+        [[2, 3], "normal"],
+      ],
+      (table, rows) => {
+        return g.replaceRows(table!, g.constant([3, 1], [2], "int"), rows!);
+      },
+    ),
+    one(
+      "none",
+      [
+        [[4], "normal"],
+        [[0], { below: 4 }],
+        [[0], "normal"],
+      ],
+      (table, ids, rows) => {
+        return g.replaceRows(table!, ids!, rows!);
+      },
+    ),
+    one(
+      "those that a condition names",
+      [
+        [[6], "boolean"],
+        [[6, 2], "normal"],
+      ],
+      (condition, x) => {
+        const ids = g.which(condition!, "R");
+        return g.replaceRows(x!, ids, g.exp(g.gather(x!, ids)));
+      },
+    ),
+  ],
   scatterAdd: [
     one(
       "repeated ids",

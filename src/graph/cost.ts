@@ -70,6 +70,8 @@ const flops: { readonly [K in Op]: Flops<K> } = {
   slice: free,
   pad: free,
   gather: free,
+  which: free,
+  replaceRows: free,
   scatterAdd: (node, sizes) => elements(node.inputs[1]!, sizes),
   pick: free,
   place: free,

@@ -205,6 +205,8 @@ export const pullBacks: { readonly [K in Op]: PullBack<K> } = {
   },
 
   gather: (d, _, [table, ids]) => [g.scatterAdd(ids!, d, table!.shape[0]!), null],
+  which: none,
+  replaceRows: (d, _, [, ids, rows]) => [g.replaceRows(d, ids!, g.full(0, rows!.shape)), null, g.gather(d, ids!)],
   scatterAdd: (d, _, [ids]) => [null, g.gather(d, ids!)],
   pick: (d, _, [x, ids]) => [g.place(d, ids!, x!.shape.at(-1)!), null],
   place: (d, _, [, ids]) => [g.pick(d, ids!), null],

@@ -7,6 +7,7 @@ export {
   evaluateDim,
   evaluateShape,
   multiplyDims,
+  namesIn,
   printShape,
   type Shape,
   type Sizes,

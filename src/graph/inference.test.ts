@@ -146,6 +146,21 @@ const mistakes: [string, () => Tensor | Tensor[], string][] = [
     () => g.scatterAdd(ids, x, -5),
     "scatterAdd: expected a whole size from 0, or a named one, got -5",
   ],
+  [
+    "a condition of two axes",
+    () => g.which(g.input("c", [2, 2], "bool"), "R"),
+    "which: expected a condition [N], got [2,2]",
+  ],
+  [
+    "a size without a name",
+    () => g.which(g.input("c", [2], "bool"), "2*R"),
+    "which: expected a name for its size, got 2*R",
+  ],
+  [
+    "rows that do not fit the ids",
+    () => g.replaceRows(x, ids, g.input("rows", [3, 3])),
+    "replaceRows: expected ids [I] and rows of [2,3] for them, got ids [2], rows [3,3]",
+  ],
   ["one id too few", () => g.pick(g.input("y", [3, 4]), ids), "pick: expected ids of shape [3], got [2]"],
   ["values without ids", () => g.place(x, ids, 4), "place: expected ids of shape [2,3], got [2]"],
   [

@@ -194,6 +194,13 @@ function idsMatch(who: string, ids: Tensor, shape: Shape): void {
   }
 }
 
+function which(who: string, inputs: readonly Tensor[], { size }: Attributes["which"]): Inferred {
+  operands(who, inputs, "bool");
+  if (inputs[0]!.shape.length !== 1) reject({ who, needed: "a condition [N]", got: printShape(inputs[0]!.shape) });
+  if (!/^[A-Za-z_]\w*$/.test(size)) reject({ who, needed: "a name for its size", got: size });
+  return { shape: [size], dtype: "int" };
+}
+
 /** One row an operation: inputs and attributes → shape and type, or a `UserError` that names the scope. */
 export const inference: { readonly [K in Op]: Infer<K> } = {
   input: (who, _, { name, shape, dtype }) => {
@@ -303,6 +310,17 @@ export const inference: { readonly [K in Op]: Infer<K> } = {
     operands(who, inputs, "any", "int");
     const [table, ids] = [inputs[0]!, inputs[1]!];
     return { shape: [...ids.shape, ...rows(who, table.shape).slice(1)], dtype: table.dtype };
+  },
+  which,
+  replaceRows: (who, inputs) => {
+    operands(who, inputs, "float", "int", "float");
+    const [table, ids, values] = inputs as [Tensor, Tensor, Tensor];
+    const needed = [...ids.shape, ...rows(who, table.shape).slice(1)];
+    if (ids.shape.length !== 1 || !sameShape(values.shape, needed)) {
+      const got = `ids ${printShape(ids.shape)}, rows ${printShape(values.shape)}`;
+      reject({ who, needed: `ids [I] and rows of ${printShape(table.shape)} for them`, got });
+    }
+    return { shape: table.shape, dtype: "float" };
   },
   scatterAdd: (who, inputs, { size }) => {
     operands(who, inputs, "int", "float");

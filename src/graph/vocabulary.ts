@@ -68,6 +68,10 @@ export interface Attributes {
   // Indexing.
   /** table [V, …], ids [I…] → [I…, …] */
   gather: None;
+  /** condition [N] → int [size]: where it is true, in order. `size` names a dimension that is known only then. */
+  which: { readonly size: string };
+  /** table [V, …], ids [I], rows [I, …] → the table with these rows at the ids, which must be distinct. */
+  replaceRows: None;
   /** ids [I…], rows [I…, R…] → [size, R…]: rows of equal id are added. */
   scatterAdd: { readonly size: Dim };
   /** x [I…, V], ids [I…] → [I…]: one value of each row. */

@@ -65,7 +65,7 @@ export class Emitter {
     );
   }
 
-  /** Notes where named dimensions of an input can be read at run time. */
+  /** Notes where named dimensions of an input, or of what it told, can be read at run time. */
   learnDims(tensor: Tensor, name: string): void {
     tensor.shape.forEach((dim, axis) => {
       if (typeof dim === "string" && !/[*+]/.test(dim) && !this.#sources.has(dim))

@@ -150,7 +150,7 @@ function constant(node: Tensor<"constant">, _: readonly string[], to: Lowering):
   return to.store(to.fresh("constant"), dtype, shape, data);
 }
 
-const onnxTypes = { float: 1, int: 6, bool: 9 };
+const onnxTypes = { float: 1, int: 6, int64: 7, bool: 9 };
 
 /** The page of ONNX. */
 const lowering: { readonly [K in Op]: Lower<K> } = {
@@ -221,6 +221,18 @@ const lowering: { readonly [K in Op]: Lower<K> } = {
   },
 
   gather: simple("Gather"),
+  which: (node, inputs, to) => {
+    const found = to.emit("Squeeze", [to.emit("NonZero", inputs), to.integers([0])]);
+    to.learnDims(node, found);
+    return to.emit("Cast", [found], { attributes: { to: onnxTypes.int } });
+  },
+  replaceRows: (node, [table, ids, rows], to) => {
+    const column = to.once(`column ${ids}`, () => {
+      const wide = to.emit("Cast", [ids!], { attributes: { to: onnxTypes.int64 } });
+      return to.reshape(wide, [...node.inputs[1]!.shape, 1]);
+    });
+    return to.emit("ScatterND", [table!, column, rows!]);
+  },
   scatterAdd,
   pick: (node, [x, ids], to) => {
     const column = to.reshape(ids!, [...node.shape, 1]);

@@ -13,6 +13,7 @@ import type { Batches, TextSize } from "../train/evaluate.ts";
 import type { Group, ParameterTensor } from "../train/memory.ts";
 import { adam, adamw, lamb, type Optimiser, sgd } from "../train/optimiser.ts";
 import type { Config } from "./config.ts";
+import { sortParameters } from "./grouping.ts";
 import type { Say } from "./tasks/task.ts";
 
 export type { Say } from "./tasks/task.ts";
@@ -107,18 +108,16 @@ export function modelOf(config: Config, vocabulary: number): LanguageModel {
 
 /** Matrices decay, biases and norms do not. */
 export async function groupsOf(config: Config, parameters: readonly Parameter[], engine: Engine): Promise<Group[]> {
-  const isMatrix = ({ tensor }: Parameter) => tensor.attributes.shape.length > 1;
-  const pick = (test: (parameter: Parameter) => boolean) => parameters.filter(test).map(({ tensor }) => tensor);
-  const rest = { parameters: pick((each) => !isMatrix(each)), optimiser: optimiserOf(config, false) };
+  const { hidden, matrices, rest } = sortParameters(parameters);
+  const others = { parameters: rest, optimiser: optimiserOf(config, false) };
   if (config.optimiser !== "muon") {
-    return [{ parameters: pick(isMatrix), optimiser: optimiserOf(config, true) }, rest];
+    return [{ parameters: [...hidden, ...matrices], optimiser: optimiserOf(config, true) }, others];
   }
-  const isHidden = (each: Parameter) => isMatrix(each) && each.name.startsWith("blocks.");
   const { muon } = await import("../train/muon.ts");
   return [
-    { parameters: pick(isHidden), optimiser: await muon(engine, { weightDecay: config.weightDecay }) },
-    { parameters: pick((each) => isMatrix(each) && !isHidden(each)), optimiser: optimiserOf(config, true) },
-    rest,
+    { parameters: hidden, optimiser: muon(engine, { weightDecay: config.weightDecay }) },
+    { parameters: matrices, optimiser: optimiserOf(config, true) },
+    others,
   ];
 }
 

@@ -15,6 +15,7 @@ import { schedule } from "../train/schedule.ts";
 import { TrainingStep } from "../train/step.ts";
 import type { Config } from "./config.ts";
 import { type Data, firstWeights, groupsOf } from "./session.ts";
+import { stopOnSignals } from "./signals.ts";
 import { openLanguage } from "./tasks/language.ts";
 import type { Say, Task } from "./tasks/task.ts";
 import { tasks } from "./tasks/tasks.ts";
@@ -173,19 +174,4 @@ export async function trainIn(
     stop.release();
     await Promise.all([step.release(), evaluator.release()]);
   }
-}
-
-/** The first Ctrl-C asks training to stop after its step; the second ends the process. */
-function stopOnSignals(output: NodeJS.WriteStream): { signal: AbortSignal; release: () => void } {
-  const controller = new AbortController();
-  const onSignal = () => {
-    if (controller.signal.aborted) process.exit(130);
-    output.write("\nstopping after this step; once more to quit at once\n");
-    controller.abort();
-  };
-  for (const name of ["SIGINT", "SIGTERM"] as const) process.on(name, onSignal);
-  const release = () => {
-    for (const name of ["SIGINT", "SIGTERM"] as const) process.off(name, onSignal);
-  };
-  return { signal: controller.signal, release };
 }

@@ -1,8 +1,9 @@
 /** The PAR Transformer-XL: a language model over segments with memory, whose blocks are searched for or already found. */
 import { reject } from "../base/errors.ts";
 import { parsePattern } from "../depth/pattern.ts";
-import { type Evaluation, Searched, type SearchedOptions } from "../depth/searched.ts";
+import { type Budget, type Evaluation, Searched, type SearchedOptions } from "../depth/searched.ts";
 import {
+  add,
   cast,
   divide,
   equal,
@@ -11,6 +12,8 @@ import {
   multiply,
   not,
   reshape,
+  stopGradient,
+  subtract,
   sum,
   type Tensor,
   within,
@@ -61,6 +64,8 @@ export interface ParOptions extends SearchedOptions {
   blocks: number | string | readonly (readonly CandidateChoice[])[];
   /** What a searched block may be. Default: attention, feed-forward, identity. */
   candidates?: readonly CandidateChoice[] | undefined;
+  /** Which candidates of each block are still there, by their place among all; their parameters keep their names. Default: all. */
+  alive?: readonly (readonly number[])[] | undefined;
   /** Steps of memory in training; evaluation may take another number. */
   memory: number;
   dropout?: number | undefined;
@@ -108,6 +113,8 @@ export interface Segment {
   /** π and mixture of each block. */
   readonly probes: Readonly<Record<string, Tensor>>;
   readonly inputs: Readonly<Record<string, Tensor>>;
+  /** What the expected cost is above its budget, where there is one. */
+  readonly penalty: Tensor | undefined;
 }
 
 export interface ParObjective extends Objective {
@@ -127,6 +134,10 @@ export class ParModel {
   readonly options: ParOptions;
   readonly policy: Searched;
   readonly words: WordDistribution;
+  /** Everything each block could be when the search began. */
+  readonly choices: readonly (readonly CandidateChoice[])[];
+  /** The places among the choices that are still there. */
+  readonly alive: readonly (readonly number[])[];
   readonly #embedding: Embedding | AdaptiveEmbedding;
   readonly #norm: LayerNorm | undefined;
 
@@ -135,7 +146,12 @@ export class ParModel {
     this.options = options;
     const { width, vocabulary, compat } = options;
     this.#embedding = embeddingOf(options);
-    this.policy = new Searched("blocks", blocksOf(options), options);
+    this.choices = choicesOf(options);
+    this.alive = aliveOf(options, this.choices);
+    this.policy = new Searched("blocks", blocksOf(options, this.choices, this.alive), {
+      ...options,
+      budget: budgetOf(options, this.alive),
+    });
     // Sums of residuals need a norm at their end; the original's candidates end in norms of their own.
     this.#norm = compat === "original" ? undefined : new LayerNorm("norm", { width });
     this.words = options.cutoffs?.length
@@ -152,6 +168,25 @@ export class ParModel {
   get parameters(): Parameter[] {
     const layers = [this.#embedding, this.policy, ...(this.#norm ? [this.#norm] : []), this.words];
     return layers.flatMap((layer) => [...layer.parameters]);
+  }
+
+  /** π of everything each block could be; 0 for what was cut. */
+  probabilities(values: ReadonlyMap<Tensor<"parameter">, ArrayLike<number>>): number[][] {
+    return this.policy.probabilities(values).map((shares, i) => {
+      const whole = this.choices[i]!.map(() => 0);
+      for (const [k, place] of this.alive[i]!.entries()) whole[place] = shares[k]!;
+      return whole;
+    });
+  }
+
+  /** The most probable candidate of each block, by its place among its choices. */
+  chosen(values: ReadonlyMap<Tensor<"parameter">, ArrayLike<number>>): number[] {
+    return this.policy.chosen(values).map((k, i) => this.alive[i]![k]!);
+  }
+
+  /** The same model with fewer candidates. */
+  narrowed(alive: readonly (readonly number[])[]): ParModel {
+    return new ParModel({ ...this.options, alive });
   }
 
   /** ids [B, T] → hidden rows, and what each block remembers. */
@@ -176,13 +211,13 @@ export class ParModel {
       },
     };
     const embedded = within("embedding", () => this.#embed(reshape(ids, [batch * length])));
-    const { hidden, probes } = this.policy.apply(mode.dropout(embedded, dropout), context);
+    const { hidden, probes, penalty } = this.policy.apply(mode.dropout(embedded, dropout), context);
     const { temperature } = this.policy;
     const inputs = {
       ...(missing ? { missing } : {}),
       ...(temperature && mode instanceof Training ? { temperature } : {}),
     };
-    return { hidden: this.#norm ? this.#norm.apply(hidden) : hidden, carried, probes, inputs };
+    return { hidden: this.#norm ? this.#norm.apply(hidden) : hidden, carried, probes, inputs, penalty };
   }
 
   #memoryInputs(batch: number, memory: number): Tensor<"input">[] {
@@ -205,9 +240,10 @@ export class ParModel {
     const parts = this.words.losses(segment.hidden, flat);
     const rows = Object.fromEntries(this.words.rowInputs.map((tensor) => [tensor.attributes.name, tensor]));
     const sizes = this.words.rowInputs.map(({ shape }) => [String(shape[0]), batch * length] as const);
+    const { loss, tokenLosses } = this.#loss(parts, flat, batch * length);
     return {
-      ...this.#loss(parts, flat, batch * length),
       ...segment,
+      ...{ loss: training && segment.penalty ? silently(loss, segment.penalty) : loss, tokenLosses },
       inputs: { ids, targets, ...rows, ...segment.inputs },
       noise: mode instanceof Training ? mode.noise : [],
       sizes: Object.fromEntries(sizes),
@@ -235,6 +271,11 @@ export class ParModel {
   missingAfter(segments: number, length: number, memory = this.options.memory): number {
     return Math.max(0, memory - segments * length);
   }
+}
+
+/** A loss with the gradient of a penalty but not its value, so that losses stay what the words cost. */
+function silently(loss: Tensor, penalty: Tensor): Tensor {
+  return add(loss, subtract(penalty, stopGradient(penalty)));
 }
 
 function checkOptions({ memory, compat, dropout = 0, cutoffs, adaptiveInput, clampLength }: ParOptions): void {
@@ -272,11 +313,27 @@ function choicesOf({ blocks, candidates = everything }: ParOptions): readonly (r
 const builders = { attention: attentionCandidate, "feed-forward": feedForwardCandidate, identity: () => identity };
 const partNames = { attention: "attention", "feed-forward": "dense", identity: "identity" };
 
-function blocksOf(options: ParOptions): Candidate[][] {
+function aliveOf({ alive }: ParOptions, choices: ParModel["choices"]): readonly (readonly number[])[] {
+  const every = choices.map((block) => block.map((_, k) => k));
+  const fits = alive?.length === every.length && alive.every((places, i) => places.every((k) => every[i]!.includes(k)));
+  if (alive && !fits) {
+    const needed = `places among the ${every.map(({ length }) => length).join(", ")} candidates`;
+    reject({ who: "alive", needed, got: JSON.stringify(alive) });
+  }
+  return alive ?? every;
+}
+
+/** The budget of the candidates that are still there. */
+function budgetOf({ budget }: ParOptions, alive: ParModel["alive"]): Budget | undefined {
+  return budget && { ...budget, costs: alive.map((places, i) => places.map((k) => budget.costs[i]![k]!)) };
+}
+
+function blocksOf(options: ParOptions, all: ParModel["choices"], alive: ParModel["alive"]): Candidate[][] {
   const { width, hidden = 4 * width, heads, dropout = 0, compat, activation = "relu" } = options;
   const shared = { width, hidden, heads, dropout, compat, activation };
-  return choicesOf(options).map((choices, i) =>
-    choices.map(({ kind, ...sizes }, k) => {
+  return all.map((choices, i) =>
+    alive[i]!.map((k) => {
+      const { kind, ...sizes } = choices[k]!;
       const twin = choices.slice(0, k).filter((other) => other.kind === kind).length;
       const name = `blocks.${i}.${partNames[kind]}${twin === 0 ? "" : twin + 1}`;
       return builders[kind](name, { ...shared, ...sizes });

@@ -62,6 +62,12 @@ export interface Figures {
   readonly tokens: number;
 }
 
+/** Forward milliseconds: the mean over what π may draw, and those of the most probable network. */
+export interface Latency {
+  readonly expectedMs: number;
+  readonly chosenMs: number;
+}
+
 /** What a block of a search chooses from, and how probable each candidate is. */
 export interface Choice {
   readonly names: readonly string[];
@@ -84,6 +90,8 @@ export interface EvaluationEvent extends Measured {
   readonly best: boolean;
   /** π of each block, in a search. */
   readonly choices?: readonly Choice[];
+  /** What the network costs by measured latencies, in a search that measured them. */
+  readonly latency?: Latency;
 }
 
 /** Asks for the state to be stored; `state` is a view that is valid until the generator goes on. */

@@ -200,7 +200,8 @@ class Pace {
   }
 }
 
-function restore(step: TrainingStep, { progress, weights, moments }: TrainState): void {
+/** Makes a step what it was when the state was stored. */
+export function restore(step: TrainingStep, { progress, weights, moments }: TrainState): void {
   const noise = progress.streams.noise;
   if (!noise) throw new UserError("checkpoint: expected the state of the noise stream, got none; it is damaged");
   step.restore({ weights, moments, noise, updates: progress.step, groupUpdates: progress.groupUpdates });

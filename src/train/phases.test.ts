@@ -34,4 +34,11 @@ describe("a choice", () => {
     expect(steps(24).some((step) => settled.see(step, "sf"))).toBe(false);
     expect(settled.see(25, "sf")).toBe(true);
   });
+
+  it("stands as long after a break as without one", () => {
+    const before = new Settled({ from: 10, total: 30 });
+    for (const step of steps(18)) before.see(step, step < 14 ? "sf" : "ff");
+    const after = new Settled({ from: 10, total: 30 }, structuredClone(before.standing));
+    expect([19, 28, 29].map((step) => after.see(step, "ff"))).toEqual([false, false, true]);
+  });
 });

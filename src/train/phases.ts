@@ -27,22 +27,32 @@ export function alternation({ freeze, period, share = 0.2 }: AlternationOptions)
   return { architecture, weights: (step) => !architecture(step) };
 }
 
+/** How long a choice has stood; plain data, for checkpoints. */
+export interface Standing {
+  readonly choice: string;
+  readonly since: number;
+}
+
 /** Says when a choice has stood for the given part of a stage. */
 export class Settled {
   readonly #from: number;
   readonly #patience: number;
-  #choice = "";
-  #since = 0;
+  #standing: Standing;
 
-  constructor({ from, total, part = 0.75 }: { from: number; total: number; part?: number }) {
+  constructor({ from, total, part = 0.75 }: { from: number; total: number; part?: number }, standing?: Standing) {
     this.#from = from;
     this.#patience = part * (total - from);
+    this.#standing = standing ?? { choice: "", since: 0 };
+  }
+
+  get standing(): Standing {
+    return this.#standing;
   }
 
   /** True once the choice has not changed for long enough, counted from the stage's start. */
   see(step: number, choice: string): boolean {
-    if (choice !== this.#choice || step <= this.#from)
-      [this.#choice, this.#since] = [choice, Math.max(step, this.#from)];
-    return step - this.#since >= this.#patience;
+    if (choice !== this.#standing.choice || step <= this.#from)
+      this.#standing = { choice, since: Math.max(step, this.#from) };
+    return step - this.#standing.since >= this.#patience;
   }
 }

@@ -1,122 +1,137 @@
 /** `layerwise search`: which kind of block a Transformer-XL wants at each depth. */
 import { existsSync } from "node:fs";
 import { type Command, InvalidArgumentError, Option } from "commander";
-import type { Engine } from "../../engine/engine.ts";
-import type { RunFolder } from "../../runs/folder.ts";
-import type { TrainState } from "../../train/events.ts";
-import type { Found, SearchConfig } from "../search.ts";
+import { scheduleNames } from "../../train/schedule.ts";
+import { parseShape, type SearchConfig, searchDefaults } from "../searching/config.ts";
+import type { Found } from "../searching/search.ts";
 
 const examples = `
 Weights and architecture are trained on context batches with memory; π is shown at every evaluation. By turns (alternate), the
-search ends early once the architecture has not changed for three quarters of its stage. The figures are
-exp(mean loss) per piece without noise and, in brackets, the mean of exp(batch loss).
+search ends early once the architecture has not changed for three quarters of its stage. Candidates that π has given up are cut, so
+that later steps cost less. The figures are exp(mean loss) per piece without noise and, in brackets, the mean of exp(batch loss).
+Latency is measured on this machine before the search, per candidate; with a budget the expected latency above it is penalised.
 
 Examples:
   layerwise search --corpus wikitext-2 --tokenizer wiki2_12k --steps 2000
   layerwise search --corpus wikitext-2 --tokenizer wiki2_12k --blocks 12 --epochs 4 --out runs/search
   layerwise search --corpus wikitext-2 --tokenizer wiki2_12k --procedure alternate --architecture-rate 0.01 --epochs 4
+  layerwise search --corpus wikitext-2 --tokenizer wiki2_12k --budget 0.65 --seeds 3 --out runs/cheap
   layerwise search --resume runs/search
   layerwise search --corpus wikitext-2 --tokenizer wiki2_12k --pattern '(sff)x2' --steps 2000   a found network instead`;
 
-interface Flags {
-  corpus: string;
-  tokenizer?: string;
-  pieces?: number;
-  data?: string;
-  blocks: number;
+interface Flags extends Omit<Partial<SearchConfig>, "compat" | "cut" | "latency"> {
   pattern?: string;
-  width: number;
-  heads: number;
-  hidden: number;
-  memory: number;
-  evaluationMemory?: number;
-  dropout: number;
-  batch: number;
-  length: number;
-  cutoffs: number[];
-  factor: number;
-  straightThrough?: boolean;
-  temperatureStart: number;
-  temperatureEnd: number;
-  rate: number;
-  warmup: number;
-  weightDecay: number;
-  clipNorm: number;
-  steps?: number;
-  epochs?: number;
-  evaluateEvery: number;
-  checkpointEvery: number;
-  seed: number;
   compat?: string;
-  procedure: "joint" | "alternate";
-  architectureRate?: number;
-  freeze: number;
-  originalBatches?: boolean;
+  /** `--no-cut` gives false. */
+  cut?: number | false;
+  latency?: string;
+  seeds?: string;
   threads?: number;
   resume?: string;
   out?: string;
   json?: boolean;
 }
 
+const shown = (value: unknown) => ` (default: ${value})`;
+
 export function addSearch(program: Command): void {
   const command = program
     .command("search")
-    .description("search which blocks a Transformer-XL wants: attention, feed-forward or none, depth by depth")
-    .option("--corpus <name|path>", "books, wikitext-2, a text file, or a folder with train, valid and test", "books")
+    .description("search which blocks a Transformer-XL wants: attention, feed-forward or none, depth by depth");
+  addModelFlags(command);
+  addTrainingFlags(command);
+  addSearchFlags(command);
+  command.addHelpText("after", examples).action(run);
+}
+
+/** Flags have no defaults of their own: what is not given is taken from the defaults of a search. */
+function addModelFlags(command: Command): void {
+  const own = searchDefaults;
+  command
+    .option("--corpus <name|path>", "books (default), wikitext-2, a text file, or a folder with train, valid and test")
     .option("--tokenizer <name|file>", "a SentencePiece model (default: the data's own, or one trained on the text)")
     .option("--pieces <n>", "vocabulary size of a trained tokenizer", whole)
     .option("--data <dir>", "folder of datasets and tokenizers (default: LAYERWISE_DATA, or one in the cache)")
     .option("--out <dir>", "run folder (default: runs/search- and the next free number)")
-    .option("--blocks <n>", "blocks to search", whole, 6)
+    .option("--blocks <n>", `blocks to search${shown(own.blocks)}`, whole)
     .option("--pattern <text>", "train these blocks, such as (sff)x2, instead of searching")
-    .option("--width <n>", "width of the hidden state", whole, 128)
-    .option("--heads <n>", "attention heads", whole, 4)
-    .option("--hidden <n>", "width of the feed-forward blocks", whole, 512)
-    .option("--memory <n>", "steps of memory", fromZero, 16)
-    .option("--evaluation-memory <n>", "steps of memory in evaluation (default: as in training)", fromZero)
-    .option("--dropout <rate>", "part of activations dropped in training", number, 0.1)
-    .option("--batch <n>", "rows of a batch", whole, 32)
-    .option("--length <n>", "pieces of a segment", whole, 32)
     .option(
-      "--cutoffs <list>",
-      "ends of the softmax clusters, such as 250,2500; none: plain softmax",
-      cutoffs,
-      [250, 2500],
+      "--candidates <list>",
+      "what a block may be, with heads or feed-forward width: s,f,f:1024,i (default: s,f,i)",
     )
-    .option("--factor <n>", "each tail's projection is narrower by this", number, 4);
-  addTrainingFlags(command).addHelpText("after", examples).action(run);
+    .option("--width <n>", `width of the hidden state${shown(own.width)}`, whole)
+    .option("--heads <n>", `attention heads${shown(own.heads)}`, whole)
+    .option("--hidden <n>", `width of the feed-forward blocks${shown(own.hidden)}`, whole)
+    .option("--memory <n>", `steps of memory${shown(own.memory)}`, fromZero)
+    .option("--evaluation-memory <n>", "steps of memory in evaluation (default: as in training)", fromZero)
+    .option("--dropout <rate>", `part of activations dropped in training${shown(own.dropout)}`, number)
+    .option("--batch <n>", `rows of a batch${shown(own.batch)}`, whole)
+    .option("--length <n>", `pieces of a segment${shown(own.length)}`, whole)
+    .option("--evaluation-batch <n>", "rows of a batch in evaluation (default: as in training)", whole)
+    .option("--evaluation-length <n>", "pieces of a segment in evaluation (default: as in training)", whole)
+    .option("--cutoffs <list>", `ends of the softmax clusters; none: plain softmax${shown(own.cutoffs)}`, cutoffs)
+    .option("--factor <n>", `each tail's projection is narrower by this${shown(own.factor)}`, number)
+    .addOption(
+      new Option("--compat <mode>", "build the model as the TensorFlow original has it").choices(["original"]),
+    );
 }
 
-function addTrainingFlags(command: Command): Command {
-  return command
+function addTrainingFlags(command: Command): void {
+  const own = searchDefaults;
+  command
     .addOption(
-      new Option("--procedure <name>", "train weights and architecture together, or by turns after a freeze")
-        .choices(["joint", "alternate"])
-        .default("joint"),
+      new Option(
+        "--optimiser <name>",
+        `muon for products inside blocks, or adamw for all${shown(own.optimiser)}`,
+      ).choices(["adamw", "muon"]),
     )
-    .option(
-      "--architecture-rate <rate>",
-      "highest learning rate of the architecture (default: that of the weights)",
-      number,
+    .option("--rate <rate>", `highest learning rate${shown(own.rate)}`, number)
+    .option("--hidden-rate <rate>", "highest learning rate of what muon updates (default: that of the rest)", number)
+    .addOption(
+      new Option("--schedule <name>", `course of the rate after the warm-up${shown(own.schedule)}`).choices(
+        scheduleNames,
+      ),
     )
-    .option("--freeze <part>", "part of the updates before the architecture moves, with alternate", number, 0.2)
-    .option("--straight-through", "forward the one candidate that was drawn")
-    .option("--temperature-start <tau>", "first temperature", number, 1)
-    .option("--temperature-end <tau>", "last temperature", number, 0.1)
-    .option("--rate <rate>", "highest learning rate", number, 0.003)
-    .option("--warmup <n>", "updates of warm-up", fromZero, 400)
-    .option("--weight-decay <rate>", "decay of matrices", number, 0.01)
-    .option("--clip-norm <length>", "longest gradient", number, 0.5)
+    .option("--floor <part>", `part of the rate that is left at the end${shown(own.floor)}`, number)
+    .option("--warmup <n>", `updates of warm-up${shown(own.warmup)}`, fromZero)
+    .option("--weight-decay <rate>", `decay of matrices${shown(own.weightDecay)}`, number)
+    .option("--beta2 <part>", `what Adam's second moment keeps${shown(own.beta2)}`, number)
+    .option("--clip-norm <length>", `longest gradient${shown(own.clipNorm)}`, number)
     .option("--steps <n>", "updates", whole)
     .option("--epochs <n>", "passes over the data (default: 1)", number)
-    .option("--evaluate-every <n>", "updates between evaluations", whole, 500)
-    .option("--checkpoint-every <n>", "updates between checkpoints", whole, 500)
-    .option("--seed <n>", "seed of weights, noise and dropout", fromZero, 1)
-    .addOption(new Option("--compat <mode>", "build the model as the TensorFlow original has it").choices(["original"]))
+    .option("--evaluate-every <n>", `updates between evaluations${shown(own.evaluateEvery)}`, whole)
+    .option("--checkpoint-every <n>", `updates between checkpoints${shown(own.checkpointEvery)}`, whole)
+    .option("--seed <n>", `seed of weights, noise and dropout${shown(own.seed)}`, fromZero)
+    .option(
+      "--seeds <n|list>",
+      "search several times: so many seeds from --seed on, or these (1,5,9); the best is chosen",
+    )
     .option("--threads <n>", "threads of ONNX Runtime (default: physical cores)", whole)
     .option("--resume <run>", "go on with a search from its last checkpoint, exactly as if it had never stopped")
     .option("--original-batches", "evaluate on the original's batches, whose last ones repeat tokens")
     .option("--json", "print the result as JSON");
+}
+
+function addSearchFlags(command: Command): void {
+  const own = searchDefaults;
+  command
+    .addOption(
+      new Option(
+        "--procedure <name>",
+        `train weights and architecture together, or by turns after a freeze${shown(own.procedure)}`,
+      ).choices(["joint", "alternate"]),
+    )
+    .option("--architecture-rate <rate>", "highest rate of the architecture (default: that of the weights)", number)
+    .option("--freeze <part>", `part of the updates before π moves, with alternate${shown(own.freeze)}`, number)
+    .option("--straight-through", "forward the one candidate that was drawn")
+    .option("--temperature-start <tau>", `first temperature${shown(own.temperatureStart)}`, number)
+    .option("--temperature-end <tau>", `last temperature${shown(own.temperatureEnd)}`, number)
+    .option("--cut <p>", `cut candidates whose π is below 1 − p, and compile anew${shown(own.cut)}`, number)
+    .option("--no-cut", "keep all candidates to the end")
+    .option("--cut-every <n>", `updates between looks at π${shown(own.cutEvery)}`, whole)
+    .option("--budget <latency>", "penalise latency above this: 3.2ms, or 0.65 of the (sf)-baseline's")
+    .option("--budget-weight <n>", `weight of the penalty${shown(own.budgetWeight)}`, number)
+    .option("--latency <shape>", "batch x segment + memory at which latency is measured (default: 1x64+640)");
 }
 
 function number(text: string): number {
@@ -140,19 +155,19 @@ function whole(text: string): number {
 
 const cutoffs = (text: string) => (text === "none" ? [] : text.split(",").map(fromZero));
 
-function configOf({
-  blocks,
-  pattern,
-  compat,
-  threads: _,
-  out: __,
-  json: ___,
-  resume: ____,
-  ...flags
-}: Flags): SearchConfig {
-  const open = { tokenizer: null, pieces: null, data: null, steps: null, epochs: null };
-  const own = { evaluationMemory: null, architectureRate: null, straightThrough: false, originalBatches: false };
-  return { ...open, ...own, ...flags, blocks: pattern ?? blocks, compat: compat === "original" };
+/** Settings from flags; the original is compared with as it is, so nothing is cut there unless asked for. */
+export function configOf(flags: Flags): SearchConfig {
+  const { pattern, compat, cut, latency, seeds: _, threads: __, out: ___, json: ____, resume: _____, ...given } = flags;
+  const own = searchDefaults;
+  return {
+    ...own,
+    ...given,
+    blocks: pattern ?? given.blocks ?? own.blocks,
+    compat: compat === "original",
+    // Commander answers a flag with a `--no-` twin by true where neither is given.
+    cut: cut === false || (cut === undefined && compat !== undefined) ? null : typeof cut === "number" ? cut : own.cut,
+    latency: latency === undefined ? own.latency : parseShape(latency),
+  };
 }
 
 /** runs/search-1, runs/search-2, … */
@@ -160,56 +175,36 @@ function freeFolder(): string {
   for (let i = 1; ; i++) if (!existsSync(`runs/search-${i}`)) return `runs/search-${i}`;
 }
 
+const tell = (text: string) => void process.stderr.write(`${text}\n`);
+
 async function run(flags: Flags): Promise<void> {
-  const { openSearch, searchIn } = await import("../search.ts");
   const { ortEngine } = await import("../../engine/ort.ts");
+  const { stopOnSignals } = await import("../signals.ts");
   const engine = await ortEngine(flags.threads === undefined ? {} : { threads: flags.threads });
-  const { config, open } = flags.resume === undefined ? fresh(flags, engine) : await resumed(flags.resume);
-  const session = await openSearch(config, engine);
-  const { folder, state } = await open();
+  const stop = stopOnSignals(process.stderr);
+  const how = { signal: stop.signal, output: process.stderr };
   try {
-    const found = await searchIn(folder, session, (text) => void process.stderr.write(`${text}\n`), state);
-    process.stdout.write(
-      `${flags.json ? JSON.stringify({ run: folder.path, ...found }) : conclusion(folder.path, found)}\n`,
-    );
+    const { beginSearch } = await import("../searching/run.ts");
+    const { isSeedFolder, searchSeeds, parseSeeds } = await import("../searching/seeds.ts");
+    const path = flags.resume ?? flags.out ?? freeFolder();
+    const config = flags.resume === undefined ? configOf(flags) : undefined;
+    if (flags.seeds !== undefined || (!config && isSeedFolder(path))) {
+      const asked = config && { config, seeds: parseSeeds(flags.seeds!, config.seed) };
+      print(flags, await searchSeeds(path, asked, engine, tell, how), path);
+    } else if (config) {
+      print(flags, await beginSearch(path, config, engine, tell, how), path);
+    } else {
+      const { finishPar } = await import("../parruns.ts");
+      print(flags, await finishPar(path, engine, tell, undefined, how), path);
+    }
   } finally {
-    folder.close();
+    stop.release();
   }
 }
 
-/** What to search, and how to open its folder once the request has proved sound. */
-interface Request {
-  readonly config: SearchConfig;
-  open(): Promise<{ folder: RunFolder; state?: TrainState }>;
-}
-
-function fresh(flags: Flags, engine: Engine): Request {
-  const config = configOf(flags);
-  return {
-    config,
-    open: async () => {
-      const { searchYaml } = await import("../search.ts");
-      const { environment } = await import("../environment.ts");
-      const { RunFolder } = await import("../../runs/folder.ts");
-      const content = { config: searchYaml(config), environment: { ...(await environment(engine)) } };
-      return { folder: await RunFolder.create(flags.out ?? freeFolder(), content) };
-    },
-  };
-}
-
-async function resumed(path: string): Promise<Request> {
-  const { searchConfig } = await import("../search.ts");
-  const { RunFolder } = await import("../../runs/folder.ts");
-  const config = searchConfig((await RunFolder.read(path)).config, `${path}/config.yaml`);
-  return {
-    config,
-    open: async () => {
-      const folder = await RunFolder.open(path);
-      const stored = (await folder.checkpoints()).length > 0 ? await folder.readCheckpoint("last") : undefined;
-      await folder.cutBack(stored?.step ?? 0);
-      return stored ? { folder, state: stored.state } : { folder };
-    },
-  };
+function print(flags: Flags, found: Found | undefined, path: string): void {
+  const words = found ? conclusion(path, found) : `stopped; go on with: layerwise search --resume ${path}`;
+  process.stdout.write(`${flags.json ? JSON.stringify({ run: path, ...found }) : words}\n`);
 }
 
 function conclusion(path: string, found: Found): string {
@@ -217,5 +212,6 @@ function conclusion(path: string, found: Found): string {
   const time = `${steps} steps in ${(elapsedMs / 1000).toFixed(0)} s`;
   const noise = noisy === null ? "" : `, with noise ${noisy.toFixed(2)}`;
   const figures = `valid perplexity ${perplexity.toFixed(2)} (mean of batches ${meanBatchPerplexity.toFixed(2)}${noise})`;
-  return `found ${pattern} after ${time}, ${figures}; see ${path}`;
+  const cost = found.latency ? `, ${found.latency.chosenMs.toFixed(2)} ms forward` : "";
+  return `found ${pattern} after ${time}, ${figures}${cost}; see ${path}`;
 }

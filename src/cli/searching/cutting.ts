@@ -1,0 +1,45 @@
+/** Cutting candidates that a search has given up: which are dead, and a training state without them. */
+import type { ParModel } from "../../model/par.ts";
+import type { StateTensor, TrainState } from "../../train/events.ts";
+import type { ParameterTensor } from "../../train/memory.ts";
+
+type Alive = readonly (readonly number[])[];
+
+/** The candidates of each block whose π is at least 1 − threshold: one is left once its π is above the threshold. */
+export function survivors(
+  model: ParModel,
+  weights: ReadonlyMap<ParameterTensor, Float32Array>,
+  threshold: number,
+): number[][] {
+  const largest = model.chosen(weights);
+  return model.probabilities(weights).map((shares, i) => {
+    return model.alive[i]!.filter((k) => k === largest[i] || shares[k]! >= 1 - threshold);
+  });
+}
+
+export const sizeOf = (alive: Alive): number => alive.reduce((total, { length }) => total + length, 0);
+
+/** Copies of a state of `from` as `to`, which has fewer candidates, takes them: dead weights and moments gone, π shortened. */
+export function narrowState({ progress, weights, moments }: TrainState, from: ParModel, to: ParModel): TrainState {
+  const kept = new Set(to.parameters.map(({ name }) => name));
+  const gone = new Set(from.parameters.map(({ name }) => name).filter((name) => !kept.has(name)));
+  const places = new Map<string, readonly number[]>();
+  for (const [i, alive] of to.alive.entries()) {
+    const name = to.policy.distribution(i)?.name;
+    if (name !== undefined)
+      places.set(
+        name,
+        alive.map((k) => from.alive[i]!.indexOf(k)),
+      );
+  }
+  const narrow = (tensors: ReadonlyMap<string, StateTensor>) =>
+    new Map(
+      [...tensors].flatMap(([key, { shape, data }]) => {
+        const name = key.slice(key.indexOf(" ") + 1); // moments are called `m blocks.0.pi`
+        const taken = places.get(name);
+        if (taken) return [[key, { shape: [taken.length], data: Float32Array.from(taken, (at) => data[at]!) }]];
+        return gone.has(name) ? [] : [[key, { shape, data: data.slice() }]];
+      }),
+    );
+  return { progress, weights: narrow(weights), moments: narrow(moments) };
+}

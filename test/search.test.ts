@@ -31,6 +31,12 @@ const lossesOf = (name: string) =>
     .filter(({ type }) => type === "step")
     .map(({ loss, scalars }) => [loss, scalars.temperature]);
 
+/** Bytes of all pictures of a run, by name. */
+function picturesOf(name: string): Record<string, string> {
+  const files = readdirSync(join(run(name), "pictures")).sort();
+  return Object.fromEntries(files.map((file) => [file, readFileSync(join(run(name), "pictures", file), "base64")]));
+}
+
 describe("layerwise search", () => {
   it("trains, shows π at evaluations, and leaves the architecture that it found", () => {
     const { status, stdout, stderr } = search(...short, "--out", run("first"));
@@ -44,6 +50,8 @@ describe("layerwise search", () => {
       "1.000000",
     ]);
     expect(JSON.parse(readFileSync(join(run("first"), "architecture.json"), "utf8")).pattern).toBe(found.pattern);
+    const pictures = ["pi-000003.png", "pi-000003.svg", "pi-000006.png", "pi-000006.svg", "pi.gif"];
+    expect(Object.keys(picturesOf("first"))).toEqual(pictures);
   }, 60_000);
 
   it("gives the same losses from the same seed, the temperature annealed on the way", () => {
@@ -54,8 +62,8 @@ describe("layerwise search", () => {
     expect(temperatures.every((each, i) => i === 0 || each < temperatures[i - 1])).toBe(true);
   }, 60_000);
 
-  it("goes on after a kill with the same losses, memory included", async () => {
-    const long = ["--steps", "120", "--evaluate-every", "1000", "--checkpoint-every", "5", "--json"];
+  it("goes on after a kill with the same losses and pictures, memory included", async () => {
+    const long = ["--steps", "120", "--evaluate-every", "10", "--checkpoint-every", "5", "--json"];
     const killed = ["--import", "tsx", "src/cli/main.ts", "search", ...tiny, "--threads", "1"];
     const child = spawn(process.execPath, [...killed, ...long, "--out", run("killed")]);
     const checkpoints = join(run("killed"), "checkpoints");
@@ -66,6 +74,8 @@ describe("layerwise search", () => {
     search(...long, "--out", run("whole"));
     expect(lossesOf("killed")).toHaveLength(120);
     expect(lossesOf("killed")).toEqual(lossesOf("whole"));
+    expect(Object.keys(picturesOf("whole"))).toHaveLength(2 * 12 + 1);
+    expect(picturesOf("killed")).toEqual(picturesOf("whole"));
   }, 60_000);
 
   it("by turns leaves π alone while it is frozen, and moves only it in its own turns", () => {

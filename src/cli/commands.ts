@@ -11,6 +11,7 @@ import { addExport } from "./commands/export.ts";
 import { addGenerate } from "./commands/generate.ts";
 import { addImport } from "./commands/import.ts";
 import { addPlan } from "./commands/plan.ts";
+import { addRetrain } from "./commands/retrain.ts";
 import { addRuns } from "./commands/runs.ts";
 import { addSearch } from "./commands/search.ts";
 import { addTokenizer } from "./commands/tokenizer.ts";
@@ -31,6 +32,7 @@ export const commands: readonly ((program: Command) => void)[] = [
   addBench,
   addCertify,
   addSearch,
+  addRetrain,
   addCutoffs,
   addData,
   addTokenizer,

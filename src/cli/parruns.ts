@@ -12,10 +12,13 @@ import { changes, environment } from "./environment.ts";
 import {
   type Found,
   keptCosts,
+  keptResult,
+  modelAt,
   openSearch,
   type RunningOptions,
   type SearchConfig,
   type SearchSession,
+  searchDefaults,
   searchIn,
   type Tell,
 } from "./search.ts";
@@ -73,32 +76,38 @@ export function withTokenizer<T extends SearchConfig>(config: T, path: string): 
   return existsSync(kept) ? { ...config, tokenizer: kept } : config;
 }
 
-export interface Finishing extends RunningOptions {
-  /** Weights to start from, by name; asked for only where the run has no checkpoint. */
-  readonly first?: (() => Promise<Stored>) | undefined;
-}
+/** Weights to start from, by name; asked for only where a run has no checkpoint. */
+export type FirstWeights = () => Promise<Stored>;
 
-/** Trains a run of search or retrain to its end, from the last checkpoint where there is one, and gives what it found. */
-export async function finishPar(path: string, engine: Engine, tell: Tell, options: Finishing = {}): Promise<Found> {
+/**
+ * Trains a run of search or retrain to its end, from the last checkpoint where there is one. Gives what it found, also where it was
+ * finished already; undefined where it was stopped.
+ */
+export async function finishPar(
+  path: string,
+  engine: Engine,
+  tell: Tell,
+  first?: FirstWeights,
+  options: RunningOptions = {},
+): Promise<Found | undefined> {
   const run = await RunFolder.open(path);
   try {
     const stored = (await run.checkpoints()).length > 0 ? await run.readCheckpoint("last") : undefined;
+    for (const warning of stored?.warnings ?? []) tell(warning);
     const found = await keptResult(path);
     if (stored?.state.progress.finished && found) return found;
-    stored?.warnings.forEach(tell);
     for (const change of changes(run.environment, await environment(engine)))
       tell(`not as when the run began: ${change}; results may differ in the last bit`);
     const config = withTokenizer(parConfig(run.config, `${path}/config.yaml`), path);
     const session = await openSearch(config, engine, { costs: await keptCosts(path) });
     if (stored || (await run.events()).length > 0) await run.cutBack(stored?.step ?? 0);
-    const { first, ...running } = options;
     const initial = stored || !first ? {} : { initial: await startFrom(session, first) };
-    return await searchIn(run, { ...session, ...initial }, tell, stored?.state, running);
+    return await searchIn(run, { ...session, ...initial }, tell, stored?.state, options);
   } finally {
     run.close();
   }
 }
 
-async function startFrom({ model, config }: SearchSession, first: () => Promise<Stored>) {
+async function startFrom({ model, config }: SearchSession, first: FirstWeights) {
   return firstWeights(model.parameters, config.seed, await first());
 }

@@ -20,7 +20,7 @@ describe("published patterns", () => {
     ["par-wikitext103-base/12", "(sfff)x2(f)x4"],
     ["par-wikitext103-base/6", "s(f)x5"],
     ["baseline/6", "(sf)x3"],
-    ["baseline/5", "sfsff"],
+    ["baseline/5", "sfsfs"],
     ["baseline/64", "(sf)x32"],
     ["sandwich/16", "(s)x4(fs)x4(f)x4"],
     ["par-enwik8/12", "sffsffffffff"],

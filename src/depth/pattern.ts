@@ -58,9 +58,9 @@ function refuse(text: string, compact: string, read: number): never {
 }
 
 /**
- * A pattern of feed-forward and attention at another depth: as large a part of it attends, spread over it in the same way. Attention
- * block k of the new one stands where rank k · (attention blocks before / after) stands in the old one, between blocks where that
- * falls between them.
+ * A pattern of feed-forward and attention at another depth. One group repeated is repeated as far as it goes; otherwise as large a
+ * part of it attends, spread over it in the same way: attention block k of the new one stands where rank k · (attention blocks
+ * before / after) stands in the old one, between blocks where that falls between them.
  */
 export function scalePattern(pattern: readonly BlockKind[], blocks: number): BlockKind[] {
   if (!Number.isSafeInteger(blocks) || blocks < 1) {
@@ -69,9 +69,12 @@ export function scalePattern(pattern: readonly BlockKind[], blocks: number): Blo
       2,
     );
   }
+  const { group, times } = longestRun(lettersOf(pattern));
+  if (group.length * times === pattern.length) {
+    return Array.from({ length: blocks }, (_, i) => pattern[i % group.length]!);
+  }
   const places = pattern.flatMap((kind, i) => (kind === "attention" ? [i] : []));
   const scale = blocks / pattern.length;
-  // Halves are rounded down, so that an odd (sf)-pattern ends in f.
   const count = Math.min(blocks, Math.max(Math.min(1, places.length), Math.ceil(places.length * scale - 0.5)));
   const taken: number[] = [];
   for (let k = 0; k < count; k++) {
@@ -90,9 +93,11 @@ function placeOf(rank: number, places: readonly number[]): number {
 
 const letterOf = Object.fromEntries(Object.entries(kinds).map(([letter, kind]) => [kind, letter]));
 
+const lettersOf = (pattern: readonly BlockKind[]) => pattern.map((kind) => letterOf[kind]).join("");
+
 /** Kinds → their letters, runs of a repeated group written once: sfffsfff → (sfff)x2. */
 export function printPattern(pattern: readonly BlockKind[]): string {
-  let letters = pattern.map((kind) => letterOf[kind]).join("");
+  let letters = lettersOf(pattern);
   let text = "";
   while (letters !== "") {
     const { group, times } = longestRun(letters);

@@ -114,7 +114,8 @@ function forwardOutputs(model: ParModel, shape: LatencyShape): Record<string, Te
   return Object.fromEntries(simple.map((tensor, i) => [i === 0 ? "loss" : `memory ${i}`, tensor]));
 }
 
-function networkFlops(model: ParModel, shape: LatencyShape): number {
+/** Of one segment, forward. */
+export function networkFlops(model: ParModel, shape: LatencyShape): number {
   const rows = model.rowsOf(words(shape, model.options.vocabulary));
   const sizes = new Map(
     model.words.rowInputs.map((tensor) => [String(tensor.shape[0]), rows[tensor.attributes.name]!.length]),

@@ -97,7 +97,7 @@ function listRow(run: RunSummary | Unreadable): Row {
 }
 
 /** The settings that tell runs apart at a glance, as far as a run has them. */
-const TELLING = ["task", "corpus", "depth", "width", "length"];
+const TELLING = ["task", "corpus", "blocks", "depth", "width", "length"];
 
 function modelLine(config: Readonly<Record<string, unknown>>): string {
   const words = TELLING.filter((key) => config[key] !== undefined && config[key] !== null);

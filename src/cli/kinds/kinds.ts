@@ -8,6 +8,7 @@ export const kinds: Readonly<Record<string, () => Promise<RunKind>>> = {
   language: async () => (await import("./language.ts")).languageRuns,
   translate: async () => (await import("./translate.ts")).translationRuns,
   albert: async () => (await import("./albert.ts")).albertRuns,
+  retrain: async () => (await import("./retrain.ts")).retrainRuns,
   search: async () => (await import("./search.ts")).searchRuns,
 };
 

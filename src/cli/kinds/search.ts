@@ -4,8 +4,9 @@ import type { ParRun } from "../../model/par.ts";
 import { RecurrentEvaluator } from "../../train/recurrent.ts";
 import { commandName } from "../environment.ts";
 import { engineOf, finishPar, type Restored, restore } from "../parruns.ts";
-import { evaluateOn } from "../search.ts";
+import { evaluateOn, evaluationShape } from "../search.ts";
 import { textSizeOf } from "../session.ts";
+import { stopOnSignals } from "../signals.ts";
 import {
   type FinishedRun,
   type Measuring,
@@ -30,7 +31,7 @@ async function evaluate(run: Restored, { split, ...choices }: Measuring) {
   const { session, model, weights, config } = run;
   const { figures } = await import("../../train/evaluate.ts");
   const { memory, evaluation } = settled(run, choices);
-  const program: ParRun = { batch: config.batch, length: config.length, memory, evaluation, training: false };
+  const program: ParRun = { ...evaluationShape(config), memory, evaluation, training: false };
   const batches = watched(await session.batches(split, memory));
   const evaluator = await RecurrentEvaluator.create(session.engine, model.objective(program));
   const { loss, meanBatchPerplexity } = await evaluateOn(evaluator, weights, batches);
@@ -80,7 +81,10 @@ async function open({ path, config, state, environment }: StoredRun): Promise<Fi
 async function resume(path: string): Promise<void> {
   const { RunFolder } = await import("../../runs/folder.ts");
   const { environment } = await RunFolder.read(path);
-  const found = await finishPar(path, await engineOf(environment), say);
+  const stop = stopOnSignals(process.stderr);
+  const running = { signal: stop.signal, output: process.stderr };
+  const found = await finishPar(path, await engineOf(environment), say, undefined, running);
+  stop.release();
   const text = found
     ? `found ${found.pattern}, valid perplexity ${found.perplexity.toFixed(2)}; next: ${commandName()} retrain ${path}`
     : `stopped; go on with: ${commandName()} resume ${path}`;

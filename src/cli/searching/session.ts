@@ -22,7 +22,6 @@ export interface SearchSession {
   /** With all its candidates. */
   readonly model: ParModel;
   readonly corpus: Corpus;
-  readonly corpus: Corpus;
   readonly tokenizer: OpenTokenizer;
   /** Place of each piece by falling frequency. */
   readonly ranks: Int32Array;

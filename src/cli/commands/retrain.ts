@@ -1,0 +1,82 @@
+/** `layerwise retrain`: trains what a search found as an ordinary network, beside the (sf)-baseline. */
+import { existsSync } from "node:fs";
+import { Command, Option } from "commander";
+import { patternHelp } from "../../depth/pattern.ts";
+import type { SearchConfig } from "../search.ts";
+import { addSearch } from "./search.ts";
+
+const examples = `
+The settings are those of the search unless flags change them. The baseline has as many blocks, attention and feed-forward by turns, and is
+trained in a folder beside the run under the same settings. Ctrl-C or a kill: layerwise resume RUN goes on, with the baseline too.
+
+${patternHelp}
+
+Examples:
+  layerwise retrain runs/search-1                              from scratch, as long as the search
+  layerwise retrain runs/search-1 --from-supernet --steps 500  from the weights of the chosen candidates
+  layerwise retrain runs/search-1/architecture.json --baseline runs/retrain-1-baseline
+  layerwise retrain par-wikitext103-base/12 --corpus wikitext-2 --tokenizer wiki2_12k --steps 2000
+
+JSON: {run, networks: [{name, run, pattern, parameters, executedDepth, flopsPerToken, latencyMs, perplexity, meanBatchPerplexity}],
+ratios: {parameters, flopsPerToken, latencyMs, perplexity}, latency: {batch, length, memory, threads}}`;
+
+/** The settings of search that an ordinary network has too. */
+const taken = new Set<string>([
+  ...["corpus", "tokenizer", "pieces", "data", "width", "heads", "hidden", "memory", "evaluationMemory", "dropout"],
+  ...["batch", "length", "evaluationBatch", "evaluationLength", "cutoffs", "factor", "projectionSizes", "optimiser"],
+  ...["rate", "hiddenRate", "schedule", "floor", "warmup", "weightDecay", "beta2", "clipNorm", "steps", "epochs"],
+  ...["evaluateEvery", "checkpointEvery", "seed", "originalBatches", "latency"],
+]);
+
+/** The same flags as `search` has them, without its defaults. */
+function searchOptions(): Option[] {
+  const scratch = new Command();
+  addSearch(scratch);
+  const shared = scratch.commands[0]!.options.filter((option) => taken.has(option.attributeName()));
+  return shared.map((option) => {
+    const copy = new Option(option.flags, option.description.replace(/ \(default: .*\)$/, ""));
+    if (option.argChoices) copy.choices(option.argChoices);
+    else if (option.parseArg) copy.argParser(option.parseArg);
+    return copy;
+  });
+}
+
+interface Flags extends Partial<SearchConfig> {
+  out?: string;
+  fromSupernet?: boolean;
+  baseline: string | boolean;
+  threads?: string;
+  json?: boolean;
+}
+
+export function addRetrain(program: Command): void {
+  const command = program
+    .command("retrain")
+    .description("train the network that a search found, and compare it with the (sf)-baseline of as many blocks")
+    .argument("<search>", "run folder of a search, an architecture.json, or a pattern")
+    .option("--out <dir>", "run folder (default: runs/retrain- and the next free number)")
+    .option("--from-supernet", "start from the search's weights of the chosen candidates, embedding and softmax")
+    .option("--baseline <run>", "compare with this run instead of training a baseline")
+    .option("--no-baseline", "compare with nothing")
+    .option("--threads <n>", "threads of ONNX Runtime (default: physical cores)")
+    .option("--json", "print only the result, as JSON");
+  for (const option of searchOptions()) command.addOption(option);
+  command.addHelpText("after", examples).action(run);
+}
+
+/** runs/retrain-1, runs/retrain-2, … */
+function freeFolder(): string {
+  for (let i = 1; ; i++) if (!existsSync(`runs/retrain-${i}`)) return `runs/retrain-${i}`;
+}
+
+async function run(search: string, flags: Flags): Promise<void> {
+  const { beginRetraining, originOf } = await import("../retraining.ts");
+  const { concludeRetraining } = await import("../kinds/retrain.ts");
+  const { openEngine } = await import("../training.ts");
+  const { out = freeFolder(), fromSupernet = false, baseline, threads, json = false, ...changes } = flags;
+  const origin = { name: search, ...(await originOf(search)) };
+  const engine = await openEngine({ device: "cpu", threads: threads === undefined ? null : Number(threads) });
+  const against = baseline === false ? null : typeof baseline === "string" ? baseline : undefined;
+  await beginRetraining({ origin, changes, out, fromSupernet, baseline: against }, engine);
+  await concludeRetraining(out, engine, json);
+}

@@ -7,7 +7,6 @@ import {
   divide,
   exp,
   full,
-  gather,
   greater,
   input,
   less,
@@ -72,14 +71,19 @@ export const haltingDefaults = {
   name: "halting",
 } as const;
 
+/** One for all: what policies of one model cost grows together. */
+const scale = input("ponderScale", []);
+
 /** A context that may tell padding apart. */
 export interface HaltingContext extends DeepContext {
   /** bool [B·T]: true for tokens that count. */
   readonly real?: Tensor | undefined;
+  /** int [B·T]: the depth at which a token halts at the latest, where it is less than the plan's. */
+  readonly caps?: Tensor | undefined;
 }
 
 /** The counters of every token, [N, 1] each. */
-interface Counters {
+export interface Counters {
   /** Probability so far; exactly 1 once halted. */
   readonly halting: Tensor;
   /** What was left at the halting step. */
@@ -89,8 +93,11 @@ interface Counters {
 }
 
 /** One depth for every token: how much of the block output it takes, and its counters afterwards. */
-interface Turn extends Counters {
+interface Turn extends Counters, Share {
   readonly probability: Tensor;
+}
+
+interface Share {
   /** Weight of the block output: probability, remainder at the halting step, 0 once halted. */
   readonly weight: Tensor;
   readonly running: Tensor;
@@ -102,15 +109,27 @@ interface Accumulated {
   readonly total: Tensor;
 }
 
-/** The halting policy, with its parts open to programs that run depth by depth. */
+/** The halting policy, with its parts open to those who compute only some rows. */
 export interface HaltingPolicy extends DepthPolicy {
   readonly blocks: readonly Block[];
   readonly plan: Plan;
   readonly options: Required<HaltingOptions>;
-  /** What the block at a depth (a number, or int [1]) reads: the state, plus the step's vector where there is one. */
-  entering(state: Tensor, depth: number | Tensor): Tensor;
+  /** What the block at a depth reads: the state, plus the step's vector where there is one. */
+  entering(state: Tensor, depth: number): Tensor;
   /** What the halting unit makes of a block output: y [N, C] → [N, 1] */
   probability(y: Tensor): Tensor;
+  /** The counters of the tokens x before the first depth. */
+  start(x: Tensor, context: HaltingContext): Counters;
+  /** Who halts at a depth, from everybody's probability [N, 1] there. */
+  turn(probability: Tensor, counters: Counters, depth: number, context: HaltingContext): Turn;
+  /** Block outputs y into the sums, all of the same rows. */
+  accumulate(y: Tensor, sums: Accumulated, share: Share): Accumulated;
+  finish(
+    sums: Accumulated,
+    counters: Counters,
+    context: HaltingContext,
+    probes: Readonly<Record<string, Tensor>>,
+  ): Deepened;
   apply(x: Tensor, context: HaltingContext): Deepened;
 }
 
@@ -122,6 +141,8 @@ export function halting(blocks: readonly Block[], plan: Plan, given: HaltingOpti
   }
   return new Halting(blocks, plan, options);
 }
+
+export const isHalting = (policy: DepthPolicy): policy is HaltingPolicy => policy instanceof Halting;
 
 class Halting implements HaltingPolicy {
   readonly blocks: readonly Block[];
@@ -137,7 +158,7 @@ class Halting implements HaltingPolicy {
     this.plan = plan;
     this.options = options;
     this.#unit = new HaltingUnit(name, width, biasInitial);
-    this.scalars = ponder !== 0 && ponderWarmup > 0 ? { ponderScale: input("ponderScale", []) } : {};
+    this.scalars = ponder !== 0 && ponderWarmup > 0 ? { ponderScale: scale } : {};
     this.#steps = stepEmbedding ? new Embedding(`${name}.steps`, { count: plan.length, width }) : undefined;
   }
 
@@ -150,20 +171,26 @@ class Halting implements HaltingPolicy {
     return this.plan.length;
   }
 
-  entering(state: Tensor, depth: number | Tensor): Tensor {
-    if (!this.#steps) return state;
-    const table = this.#steps.weight.tensor;
-    return add(state, typeof depth === "number" ? slice(table, 0, depth, depth + 1) : gather(table, depth));
+  entering(state: Tensor, depth: number): Tensor {
+    return this.#steps ? add(state, slice(this.#steps.weight.tensor, 0, depth, depth + 1)) : state;
   }
 
   probability(y: Tensor): Tensor {
     return this.#unit.apply(y);
   }
 
-  #turn(y: Tensor, { halting, remainders, updates }: Counters, forced: boolean): Turn {
-    const probability = this.probability(y);
+  start(x: Tensor, { real }: HaltingContext): Counters {
+    const shape = [x.shape[0]!, 1];
+    const zero = full(0, shape);
+    const halting = real && this.options.pads === "skip" ? cast(not(reshape(real, shape)), "float") : zero;
+    return { halting, remainders: zero, updates: zero };
+  }
+
+  turn(probability: Tensor, { halting, remainders, updates }: Counters, depth: number, { caps }: HaltingContext): Turn {
+    const forced = this.options.haltAtCap && depth === this.depth - 1;
     const running = less(halting, 1);
-    const stays = not(greater(add(halting, probability), 1 - this.options.epsilon));
+    const below = not(greater(add(halting, probability), 1 - this.options.epsilon));
+    const stays = caps ? and(below, greater(reshape(caps, halting.shape), depth + 1)) : below;
     const [halts, step] = forced ? [running, full(0, halting.shape)] : split(running, stays, probability);
     const left = subtract(1, halting);
     return {
@@ -177,7 +204,7 @@ class Halting implements HaltingPolicy {
     };
   }
 
-  #accumulate(y: Tensor, { state, total }: Accumulated, { weight, running }: Turn): Accumulated {
+  accumulate(y: Tensor, { state, total }: Accumulated, { weight, running }: Share): Accumulated {
     const { accumulate, halted } = this.options;
     const share = multiply(weight, y);
     if (accumulate === "blend") return { state: add(share, multiply(subtract(1, weight), state)), total };
@@ -185,25 +212,31 @@ class Halting implements HaltingPolicy {
   }
 
   apply(x: Tensor, context: HaltingContext): Deepened {
-    const { haltAtCap, pads, accumulate } = this.options;
-    const real = context.real && reshape(context.real, [x.shape[0]!, 1]);
-    const zero = full(0, [x.shape[0]!, 1]);
-    const start = real && pads === "skip" ? cast(not(real), "float") : zero;
-    let counters: Counters = { halting: start, remainders: zero, updates: zero };
+    let counters = this.start(x, context);
     let sums: Accumulated = { state: x, total: full(0, x.shape) };
     const probes: Record<string, Tensor> = {};
     this.plan.forEach((i, depth) => {
       within(`depth ${depth}`, () => {
         const here = atDepth(context, depth);
         const y = this.blocks[i]!.apply(this.entering(sums.state, depth), here);
-        const turn = this.#turn(y, counters, haltAtCap && depth === this.depth - 1);
-        sums = this.#accumulate(y, sums, turn);
+        const turn = this.turn(this.probability(y), counters, depth, context);
+        sums = this.accumulate(y, sums, turn);
         counters = turn;
         record(probes, `step${depth + 1}`, { ...tokens(turn), block: y, state: sums.state });
       });
     });
-    record(probes, "", masked(counters, real));
-    const hidden = accumulate === "blend" ? sums.state : sums.total;
+    return this.finish(sums, counters, context, probes);
+  }
+
+  finish(
+    { state, total }: Accumulated,
+    counters: Counters,
+    context: HaltingContext,
+    steps: Readonly<Record<string, Tensor>>,
+  ): Deepened {
+    const real = context.real && reshape(context.real, counters.halting.shape);
+    const probes = { ...steps, ...masked(counters, real) };
+    const hidden = this.options.accumulate === "blend" ? state : total;
     if (this.options.ponder === 0) return { hidden, probes };
     return { hidden, penalty: this.#penalty(counters, real, context), probes };
   }
@@ -216,8 +249,8 @@ class Halting implements HaltingPolicy {
     const tokens = real ? cast(real, "float") : full(1, each.shape);
     const count = sum(ponderReduce === "mean" ? tokens : full(1, [rows.batch]));
     const penalty = multiply(divide(all, count), ponder);
-    const scale = this.scalars.ponderScale;
-    return scale ? multiply(penalty, scale) : penalty;
+    const { ponderScale } = this.scalars;
+    return ponderScale ? multiply(penalty, ponderScale) : penalty;
   }
 }
 

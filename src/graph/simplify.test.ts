@@ -158,6 +158,14 @@ describe("simplify", () => {
     expect(opsOf(...simplify([g.sum(g.subtract(x, placed), { axes: [0] })]))).not.toContain("place");
   });
 
+  it("takes rows from where they come, not from the table they were put into", () => {
+    const [table, rows] = [g.input("table", [5, 3]), g.input("rows", ["R", 3])];
+    const [ids, others] = [g.input("ids", ["R"], "int"), g.input("others", ["R"], "int")];
+    const replaced = g.replaceRows(table, ids, rows);
+    expect(simplify([g.gather(replaced, ids)])).toEqual([rows]);
+    expect(opsOf(...simplify([g.gather(replaced, others)]))).toContain("gather");
+  });
+
   it("picks log-probabilities without writing them all, where the softmax is at hand", () => {
     const loss = g.sum(g.crossEntropy(x, ids));
     expect(opsOf(...simplify([loss]))).toContain("logSoftmax");

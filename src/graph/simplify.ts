@@ -228,6 +228,12 @@ const pickOfLogSoftmax: Rule = (node, context) => {
   return g.subtract(g.pick(x, ids!), logTotal);
 };
 
+/** Rows that were just put somewhere need not be looked up there: their ids are distinct. */
+const gatherOfReplaced: Rule = (node) => {
+  const [table, ids] = node.inputs;
+  return node.op === "gather" && table?.op === "replaceRows" && table.inputs[1] === ids ? table.inputs[2] : undefined;
+};
+
 const rules: readonly Rule[] = [
   foldNumbers,
   dropNeutral,
@@ -242,6 +248,7 @@ const rules: readonly Rule[] = [
   moveRowScale,
   absorbIntoMatmul,
   pickOfLogSoftmax,
+  gatherOfReplaced,
 ];
 
 /** Equal keys mean equal values. Large constants are equal when they hold the same array. */

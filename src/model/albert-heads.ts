@@ -43,7 +43,7 @@ import {
   Training,
   zeros,
 } from "../nn/index.ts";
-import type { Albert, AlbertInputs, Encoded } from "./albert.ts";
+import type { Albert, Encoded } from "./albert.ts";
 
 export type Tensors = Readonly<Record<string, Tensor>>;
 
@@ -257,7 +257,7 @@ export interface AlbertObjective {
 }
 
 /** The inputs of texts: ids, mask (1 for tokens, 0 for padding) and types (segments), int [batch, length] each. */
-export function textInputs({ batch, length }: { batch: Dim; length: Dim }): Record<keyof AlbertInputs, Tensor> {
+export function textInputs({ batch, length }: { batch: Dim; length: Dim }): Record<"ids" | "mask" | "types", Tensor> {
   const one = (name: string) => input(name, [batch, length], "int");
   return { ids: one("ids"), mask: one("mask"), types: one("types") };
 }

@@ -1,9 +1,10 @@
 /** ALBERT: factorised embeddings, one layer (or a few) run again and again, a pooler. Depth is fixed, or each token halts by itself. */
 import { reject } from "../base/errors.ts";
 import { fixed } from "../depth/fixed.ts";
-import { type HaltingContext, type HaltingOptions, halting, haltingDefaults } from "../depth/halting.ts";
+import { type HaltingContext, type HaltingOptions, halting, haltingDefaults, isHalting } from "../depth/halting.ts";
 import type { Plan } from "../depth/plan.ts";
-import type { DepthPolicy } from "../depth/policy.ts";
+import type { Deepened, DepthPolicy } from "../depth/policy.ts";
+import { applySkipping } from "../depth/skipping.ts";
 import { cast, type Dim, equal, greater, multiply, reshape, type Tensor, tanh, within } from "../graph/index.ts";
 import { ALBERT_DEVIATION, AlbertEmbeddings, AlbertLayer, firstRows } from "../nn/albert.ts";
 import { type Activation, inference, Linear, type Mode, normal, type Parameter } from "../nn/index.ts";
@@ -47,6 +48,8 @@ export interface AlbertInputs {
   readonly mask?: Tensor | undefined;
   /** int [B, T]: segment of each token. */
   readonly types?: Tensor | undefined;
+  /** int [B, T]: the depth at which a token halts at the latest, where tokens halt. */
+  readonly caps?: Tensor | undefined;
 }
 
 /** What the model makes of texts. */
@@ -120,7 +123,7 @@ export class Albert {
   }
 
   /** Texts → rows before the first depth, and what all depths are told. */
-  start({ ids, mask, types }: AlbertInputs, mode: Mode = inference): { rows: Tensor; context: HaltingContext } {
+  start({ ids, mask, types, caps }: AlbertInputs, mode: Mode = inference): { rows: Tensor; context: HaltingContext } {
     const [batch, length] = ids.shape as [Dim, Dim];
     if (typeof length === "number" && length > this.options.length) {
       const remedy = "cut the texts, or give the model a greater length";
@@ -134,13 +137,26 @@ export class Albert {
         mode,
         mask: mask && keyMask(mask),
         real: mask && reshape(greater(mask, 0), [rows.shape[0]!]),
+        caps: caps && reshape(caps, [rows.shape[0]!]),
       },
     };
   }
 
   encode(inputs: AlbertInputs, mode: Mode = inference): Encoded {
     const { rows, context } = this.start(inputs, mode);
-    const { hidden, penalty, probes } = this.policy.apply(rows, context);
+    return this.#encoded(this.policy.apply(rows, context), context);
+  }
+
+  /** What `encode` gives, for inference, without computing tokens that have halted: a model whose tokens do. */
+  encodeRunning(inputs: AlbertInputs): Encoded {
+    const { rows, context } = this.start(inputs);
+    const { policy } = this;
+    if (isHalting(policy)) return this.#encoded(applySkipping(policy, this.layers, rows, context), context);
+    const remedy = "give the model halting options";
+    return reject({ who: "ALBERT", needed: "a model whose tokens halt", got: "fixed depth", remedy });
+  }
+
+  #encoded({ hidden, penalty, probes }: Deepened, context: HaltingContext): Encoded {
     const pooled = this.pool(hidden, context.rows);
     return { ...context.rows, sequence: hidden, pooled, penalty, probes, real: context.real };
   }

@@ -82,11 +82,28 @@ describe("the stepped program", () => {
 
   it("computes as many rows as tokens ran through depths, over a spread of depths", async () => {
     const model = albert({ ...sizes, halting: {} });
-    const stepped = await SteppedAlbert.create(referenceEngine(), model, spread(model));
-    const { updates, rowsRun, iterations } = await stepped.encode(textsOf([12, 9, 3], 12));
-    expect(rowsRun).toBe(updates.reduce((a, b) => a + b, 0));
-    expect(new Set(updates).size).toBeGreaterThan(3);
+    const weights = spread(model);
+    const texts = textsOf([12, 9, 3], 12);
+    const { probes } = model.encodeRunning(textInputs({ batch: 3, length: 12 }));
+    const ids = Object.fromEntries(Object.entries(probes).filter(([name]) => name.endsWith(".rows")));
+    const program = await referenceEngine().compile({ outputs: { ...ids, updates: probes.updates! }, weights });
+    const { updates, ...rows } = await program.run({
+      ids: texts.ids,
+      mask: Int32Array.from(texts.mask!),
+      types: texts.types!,
+    });
+    const depths = [...updates!.data];
+    const expected = Object.keys(ids).map((_, depth) => depths.filter((each) => each > depth).length);
+    expect(Object.values(rows).map(({ shape }) => shape[0])).toEqual(expected);
+    expect(new Set(depths).size).toBeGreaterThan(3);
+  });
+
+  it("runs no further than its deepest token", async () => {
+    const model = albert({ ...sizes, halting: { biasInitial: 2 } });
+    const stepped = await SteppedAlbert.create(referenceEngine(), model, initialise(model.parameters, 1));
+    const { updates, iterations } = await stepped.encode(textsOf([12, 9, 3], 12));
     expect(iterations).toBe(Math.max(...updates));
+    expect(iterations).toBeLessThan(sizes.depth);
   });
 
   it("halts tokens at caps of their own", async () => {
@@ -101,7 +118,7 @@ describe("the stepped program", () => {
     const model = albert({ ...sizes, halting: {} });
     const weights = initialise(model.parameters, 1);
     await expect(SteppedAlbert.create(referenceEngine(), albert(sizes), weights)).rejects.toThrow(
-      "stepped program: expected a model whose tokens halt, got fixed depth",
+      "ALBERT: expected a model whose tokens halt, got fixed depth",
     );
     const stepped = await SteppedAlbert.create(referenceEngine(), model, weights);
     await expect(stepped.encode(textsOf([20], 20))).rejects.toThrow("texts: expected at most 16 tokens, got 20");

@@ -14,11 +14,13 @@ import {
   transpose,
   within,
 } from "../graph/index.ts";
+import type { KeyValues } from "./attention.ts";
 import type { Block, Context } from "./block.ts";
 import { type Activation, activations } from "./feedforward.ts";
 import { Embedding, headWidth, LayerNorm, Linear } from "./layers.ts";
-import type { Mode } from "./mode.ts";
+import { inference, type Mode } from "./mode.ts";
 import { normal, type Parameter } from "./parameter.ts";
+import type { SomeRows } from "./running.ts";
 
 /** BERT's deviation for all matrices. */
 export const ALBERT_DEVIATION = 0.02;
@@ -82,10 +84,10 @@ export interface AlbertLayerOptions {
 
 /** A block that can run for some rows of a batch, looking at keys and values of all of them. */
 export interface RowwiseBlock extends Block {
-  /** x [K, C] → keys and values [K, 2·C] */
-  keyValues(x: Tensor): Tensor;
-  /** x [R, C] → [R, C]; `mix` turns queries [R, C] into mixed values [R, C]. */
-  applyRows(x: Tensor, mix: (queries: Tensor) => Tensor, mode: Mode): Tensor;
+  /** x [K, C] → [K, C] each */
+  keyValues(x: Tensor): KeyValues;
+  /** x [R, C] → [R, C], for inference: these rows look at keys and values [B·T, C] of all. */
+  applyRows(x: Tensor, all: KeyValues, rows: SomeRows, context: Context): Tensor;
 }
 
 /** a = norm(x + attention x), then norm(a + feed-forward a). */
@@ -139,14 +141,22 @@ export class AlbertLayer implements RowwiseBlock {
     });
   }
 
-  keyValues(x: Tensor): Tensor {
-    const { width } = this.#options;
-    const weight = slice(this.#joined.weight, 0, width, 3 * width);
-    return add(matmul(x, weight, { transposeB: true }), slice(this.#joined.bias, 0, width, 3 * width));
+  keyValues(x: Tensor): KeyValues {
+    const [, key, value] = this.#projections;
+    return within(this.#name, () => ({ keys: key.apply(x), values: value.apply(x) }));
   }
 
-  applyRows(x: Tensor, mix: (queries: Tensor) => Tensor, mode: Mode): Tensor {
-    return within(this.#name, () => this.#finish(x, mix(this.#projections[0].apply(x)), mode));
+  applyRows(
+    x: Tensor,
+    { keys, values }: KeyValues,
+    rows: SomeRows,
+    { rows: { batch, length }, mask }: Context,
+  ): Tensor {
+    return within(this.#name, () => {
+      const [k, v] = [keys, values].map((each) => reshape(each, [batch, length, this.#options.width]));
+      const queries = rows.byText(this.#projections[0].apply(x));
+      return this.#finish(x, rows.fromText(this.#attend(queries, k!, v!, inference, mask)), inference);
+    });
   }
 
   /** Queries [B, R, C] over keys and values [B, T, C] → [B, R, C]; `mask` is added to the scores [B, H, R, T]. */
@@ -179,19 +189,19 @@ function joined(layers: readonly Linear[]): { weight: Tensor; bias: Tensor } {
 }
 
 /** [B, S, C] → [B, H, S, D] */
-export function byHeads(x: Tensor, heads: number): Tensor {
+function byHeads(x: Tensor, heads: number): Tensor {
   const [batch, length, width] = x.shape as [Dim, Dim, number];
   return transpose(reshape(x, [batch, length, heads, width / heads]), [0, 2, 1, 3]);
 }
 
 /** [B, H, S, D] → [B, S, C] */
-export function fromHeads(x: Tensor): Tensor {
+function fromHeads(x: Tensor): Tensor {
   const [batch, heads, length, width] = x.shape as [Dim, number, Dim, number];
   return reshape(transpose(x, [0, 2, 1, 3]), [batch, length, heads * width]);
 }
 
 /** q · kᵀ / √D + mask: [B, H, R, T] */
-export function headScores(q: Tensor, k: Tensor, headWidth: number, mask?: Tensor): Tensor {
+function headScores(q: Tensor, k: Tensor, headWidth: number, mask?: Tensor): Tensor {
   const scores = matmul(q, k, { transposeB: true, scale: headWidth ** -0.5 });
   return mask ? add(scores, mask) : scores;
 }

@@ -1,5 +1,6 @@
 /** Layers, blocks and initial distributions. */
 export * from "./adaptive-softmax.ts";
+export type { RowwiseBlock } from "./albert.ts";
 export { type AttentionOptions, causalMask, type Rows, SelfAttention } from "./attention.ts";
 export { type Block, type Context, TransformerBlock, type TransformerBlockOptions } from "./block.ts";
 export * from "./candidates.ts";
@@ -9,3 +10,4 @@ export { Embedding, LayerNorm, Linear } from "./layers.ts";
 export { inference, type Mode, Sampling, Training } from "./mode.ts";
 export * from "./parameter.ts";
 export * from "./relative.ts";
+export * from "./running.ts";

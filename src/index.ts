@@ -2,7 +2,15 @@
 export { UserError } from "./base/errors.ts";
 export { RandomStream, type StreamState } from "./base/random.ts";
 export { exportConfig, exportOnnx, exportSafetensors } from "./cli/export.ts";
-export { compat as haltingCompat, type HaltingOptions, type HaltingPolicy, halting } from "./depth/halting.ts";
+export { fixed } from "./depth/fixed.ts";
+export {
+  compat as haltingCompat,
+  type HaltingOptions,
+  type HaltingPolicy,
+  halting,
+  ponderScale,
+} from "./depth/halting.ts";
+export { nested, type Outer } from "./depth/nested.ts";
 export { parsePattern, printPattern, publishedPatterns, scalePattern } from "./depth/pattern.ts";
 export {
   cycle,
@@ -18,6 +26,7 @@ export {
   shareModes,
 } from "./depth/plan.ts";
 export { drawPlan, planSvg } from "./depth/planpicture.ts";
+export type { Deepened, DepthPolicy } from "./depth/policy.ts";
 export { annealedTemperature, type SearchedOptions, searched } from "./depth/searched.ts";
 export type { Engine, Feed, Feeds, Program, ProgramSource } from "./engine/engine.ts";
 export { type Device, defaultThreads, type OrtOptions, ortEngine, presentDevices } from "./engine/ort.ts";
@@ -26,6 +35,7 @@ export { int32Of, readSafetensors, type StoredTensor, writeSafetensors } from ".
 export { readTorch } from "./format/torch.ts";
 export * as graph from "./graph/index.ts";
 export { type Albert, type AlbertInputs, type AlbertOptions, albert, type Encoded } from "./model/albert.ts";
+export { type AlbertDescription, describedAlbert, type HeadOptions } from "./model/albert-description.ts";
 export {
   type AlbertObjective,
   albertObjective,
@@ -43,6 +53,7 @@ export { type ImportedAlbert, importAlbert } from "./model/albert-import.ts";
 export { albertOptionsFrom, huggingFaceConfig, loadAlbert, ownName, saveAlbert } from "./model/albert-weights.ts";
 export { averageCheckpoints } from "./model/averaging.ts";
 export { Beam, type BeamOptions, Translator } from "./model/beam.ts";
+export { CausalModel, type CausalOptions } from "./model/causal.ts";
 export { EncoderDecoder, type EncoderDecoderOptions } from "./model/encoder-decoder.ts";
 export { type GenerationOptions, generate } from "./model/generation.ts";
 export { type LanguageModel, type LanguageModelOptions, languageModel } from "./model/language.ts";

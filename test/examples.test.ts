@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { example as compose } from "../examples/compose.ts";
 import { example as gradients } from "../examples/gradients.ts";
 import { example as sharing } from "../examples/sharing.ts";
 import { example as train } from "../examples/train.ts";
@@ -25,5 +26,18 @@ describe("examples", () => {
     const { first, last } = await train(60);
     expect(first).toBeGreaterThan(6);
     expect(last).toBeLessThan(first - 0.7);
+  });
+
+  it("compose.ts shares, searches and halts in one model, and learns", async () => {
+    const { plan, probabilities, meanDepth, depths, first, last } = await compose(80);
+    expect(plan).toContain("0");
+    for (const shares of probabilities.flat()) {
+      expect(shares.reduce((a, b) => a + b)).toBeCloseTo(1, 6);
+      expect(Math.max(...shares) - Math.min(...shares)).toBeGreaterThan(0.002); // it was 0
+    }
+    expect(meanDepth).toBeGreaterThan(1);
+    expect(meanDepth).toBeLessThan(6);
+    expect(depths.length).toBeGreaterThan(1);
+    expect(last).toBeLessThan(first - 0.5);
   });
 });

@@ -1,5 +1,6 @@
 /** Candidates for a searched block: attention, feed-forward, identity, each with its own norm and residual. */
 import { add, type Tensor, within } from "../graph/index.ts";
+import { SelfAttention } from "./attention.ts";
 import type { Block } from "./block.ts";
 import { type Activation, FeedForward } from "./feedforward.ts";
 import { LayerNorm } from "./layers.ts";
@@ -80,6 +81,14 @@ export const identity: Candidate = { kind: "identity", parameters: [], apply: (x
 /** Relative attention over the segment and its memory. */
 export function attentionCandidate(name: string, options: CandidateOptions): Candidate {
   return new Sublayer(name, "attention", new RelativeAttention(name, options), options);
+}
+
+/** Plain self-attention, for models whose positions stand in the embedding. */
+export function selfAttentionCandidate(name: string, options: CandidateOptions): Candidate {
+  const attention = new SelfAttention(name, options);
+  const { parameters } = attention;
+  const apply: Layer["apply"] = (x, { rows, mode, mask, cache }) => attention.apply(x, rows, mode, mask, cache);
+  return new Sublayer(name, "attention", { parameters, apply }, options);
 }
 
 /** The position-wise feed-forward layer. */

@@ -4,7 +4,7 @@ import type { Engine } from "../engine/engine.ts";
 import type { NoiseInput, Tensor } from "../graph/index.ts";
 import { type Batches, Evaluator, figures, type TextSize } from "./evaluate.ts";
 import type { TrainEvent, TrainState } from "./events.ts";
-import { type Length, train } from "./loop.ts";
+import { type Length, type LoopOptions, train } from "./loop.ts";
 import type { Group, ParameterTensor } from "./memory.ts";
 import { adamw, type Optimiser } from "./optimiser.ts";
 import { type ScheduleName, schedule } from "./schedule.ts";
@@ -52,6 +52,8 @@ export type TrainModelOptions = Length & {
   readonly checkpointEvery?: number;
   readonly patience?: number;
   readonly signal?: AbortSignal;
+  /** Scalar inputs that follow the step, such as a temperature: made once the number of updates is known. */
+  readonly scalars?: LoopOptions["scalars"];
   /** First weights by parameter, instead of drawn ones. */
   readonly initial?: ReadonlyMap<ParameterTensor, Float32Array>;
   /** Go on from the state of a checkpoint event. */
@@ -123,6 +125,7 @@ export async function* trainModel(
       ...(evaluator ? { evaluate } : {}),
       ...(set.patience === undefined ? {} : { patience: set.patience }),
       ...(set.signal ? { signal: set.signal } : {}),
+      ...(set.scalars ? { scalars: set.scalars } : {}),
       ...(set.resume ? { resume: set.resume } : {}),
     });
   } finally {

@@ -3,6 +3,7 @@ import { reject } from "../base/errors.ts";
 import {
   add,
   argMax,
+  constant,
   divide,
   exp,
   input,
@@ -11,6 +12,7 @@ import {
   oneHot,
   slice,
   softmax,
+  subtract,
   sum,
   type Tensor,
   within,
@@ -38,6 +40,18 @@ export interface SearchedOptions {
   initialTemperature?: number | undefined;
   /** π are weights clipped at 0 instead of logits; a trained temperature is the variable itself. */
   compat?: "original" | undefined;
+  /** Expected cost above a target is penalised. */
+  budget?: Budget | undefined;
+}
+
+/** What blocks may cost, in any unit: weight · max(0, (fixed + Σ π·cost) / target − 1) is the penalty. */
+export interface Budget {
+  /** Of each candidate of each block. */
+  readonly costs: readonly (readonly number[])[];
+  /** What the rest of the network costs in any case. */
+  readonly fixed: number;
+  readonly target: number;
+  readonly weight: number;
 }
 
 /** Without noise a block mixes by π itself, or takes the candidate of the largest. */
@@ -126,7 +140,30 @@ export class Searched implements DepthPolicy {
         return mix(state, candidates, mixture, local);
       });
     }, x);
-    return { hidden, probes };
+    const penalty = this.#penalty();
+    return { hidden, probes, ...(penalty ? { penalty } : {}) };
+  }
+
+  /** Where π decides what the network costs; as long as the expected cost is within the target, 0. */
+  #penalty(): Tensor | undefined {
+    const { budget } = this.#options;
+    const expected: Tensor[] = this.#choices.flatMap((choice, i) => {
+      if (!choice || !budget) return [];
+      const costs = constant(budget.costs[i]!, [budget.costs[i]!.length]);
+      return [sum(multiply(this.#probabilities(choice), costs))];
+    });
+    if (!budget || expected.length === 0) return undefined;
+    const decided = budget.fixed + total(budget.costs.map((costs, i) => (this.#choices[i] ? 0 : costs[0]!)));
+    const cost = add(
+      expected.reduce((a, b) => add(a, b)),
+      decided,
+    );
+    return multiply(maximum(subtract(multiply(cost, 1 / budget.target), 1), 0), budget.weight);
+  }
+
+  /** π of a block, where it has a choice. */
+  distribution(block: number): Parameter | undefined {
+    return this.#choices[block]?.weights;
   }
 
   /** The weights of a block's candidates: drawn where the mode draws, otherwise π or its largest. */
@@ -163,8 +200,8 @@ export class Searched implements DepthPolicy {
       const shares = raw.map((value) =>
         this.#options.compat === "original" ? Math.max(value, 0) + 1e-5 : Math.exp(value - Math.max(...raw)),
       );
-      const total = shares.reduce((a, b) => a + b, 0);
-      return shares.map((share) => share / total);
+      const all = total(shares);
+      return shares.map((share) => share / all);
     });
   }
 
@@ -188,6 +225,8 @@ export function searched(
 ): Searched {
   return new Searched(name, blocks, options);
 }
+
+const total = (values: readonly number[]) => values.reduce((a, b) => a + b, 0);
 
 function newChoice(name: string, count: number, options: SearchedOptions): Choice {
   const original = options.compat === "original";

@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
 import { Watch } from "./watch.ts";
 
-function watched(isTTY: boolean): { watch: Watch; written: () => string } {
+function watched(isTTY: boolean, columns?: number): { watch: Watch; written: () => string } {
   let text = "";
-  const output = { isTTY, write: (part: string) => (text += part) } as unknown as NodeJS.WriteStream;
+  const output = { isTTY, columns, write: (part: string) => (text += part) } as unknown as NodeJS.WriteStream;
   return { watch: new Watch(output, { totalSteps: 10, minutes: null }), written: () => text };
 }
 
@@ -25,6 +25,13 @@ describe("a picture that is watched", () => {
     watch.picture("c\nd");
     const escapes = written().replaceAll("\x1b", "ESC").replaceAll("\r", "");
     expect(escapes).toMatch(/^a\nb\nESC\[2Kstep 1 .*ESC\[2KESC\[2AESC\[Jc\nd\n$/);
+  });
+
+  it("takes as many rows as the terminal breaks it into", () => {
+    const { watch, written } = watched(true, 4);
+    watch.picture("12345\n1234\n");
+    watch.picture("x");
+    expect(written()).toBe("12345\n1234\n\n\x1b[4A\x1b[Jx\n");
   });
 
   it("stays where something was said since", () => {

@@ -53,7 +53,9 @@ export class Watch {
   picture(text: string): void {
     const before = this.#output.isTTY ? this.#pictureLines : 0;
     this.say(before > 0 ? `\x1b[${before}A\x1b[J${text}` : text);
-    this.#pictureLines = text.split("\n").length;
+    const width = this.#output.columns || Number.POSITIVE_INFINITY;
+    const rows = text.split("\n").map((line) => Math.max(1, Math.ceil([...line].length / width))); // long lines are broken
+    this.#pictureLines = rows.reduce((sum, each) => sum + each, 0);
   }
 
   wipe(): void {

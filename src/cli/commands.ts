@@ -12,6 +12,7 @@ import { addGenerate } from "./commands/generate.ts";
 import { addImport } from "./commands/import.ts";
 import { addPlan } from "./commands/plan.ts";
 import { addRetrain } from "./commands/retrain.ts";
+import { addPretrain } from "./commands/pretrain.ts";
 import { addRuns } from "./commands/runs.ts";
 import { addSearch } from "./commands/search.ts";
 import { addTokenizer } from "./commands/tokenizer.ts";
@@ -21,6 +22,7 @@ import { addTranslate } from "./commands/translate.ts";
 export const commands: readonly ((program: Command) => void)[] = [
   addTrain,
   addResume,
+  addPretrain,
   addEval,
   addGenerate,
   addExport,

@@ -38,14 +38,5 @@ async function open({ path, config, ...checkpoint }: StoredRun): Promise<Finishe
 
 export const albertRuns: RunKind = {
   open,
-  resume: async (path) =>
-    reject(
-      {
-        who: path,
-        needed: "a run that trains",
-        got: "an imported ALBERT",
-        remedy: "start one with layerwise pretrain",
-      },
-      2,
-    ),
+  resume: async (path) => (await import("../pretraining/run.ts")).resumePretraining(path),
 };

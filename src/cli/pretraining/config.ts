@@ -2,7 +2,8 @@
 import { activations } from "../../nn/index.ts";
 import { choice, flag, type Layer, open, presetFrom, real, Schema, type SettingsOf, text, whole } from "../settings.ts";
 
-const fields = {
+/** The defaults. */
+export const fields = {
   // Data
   corpus: text("books", "books (embedded), wikitext-2, a text file, a folder, or stored examples (data examples)"),
   tokenizer: open(text("", "a SentencePiece model with [CLS], [SEP] and [MASK]; open: one trained on the text")),
@@ -84,13 +85,13 @@ type Settings = SettingsOf<typeof fields>;
 export type PretrainingConfig = Settings & { rate: number; longRate: number };
 
 /** Sizes and schedule of the published models; they differ in depth and penalty only. 4,096 texts an update. */
-const original = {
+const original: Partial<Settings> = {
   ...{ width: 768, heads: 12, hidden: 3072, embedding: 128, positions: 512, predictions: 20, distinctPasses: 40 },
   ...{ ponderReduce: "sum", ponderWarmup: 0, haltBias: 0, haltAtCap: false },
   ...{ length: 128, batch: 8, accumulate: 512, optimiser: "lamb", rate: 0.00176, schedule: "polynomial", warmup: 3125 },
   ...{ longLength: 512, longShare: 0.1, longBatch: 8, longRate: 0.000275, longWarmup: 312 },
   ...{ steps: 125_000, evaluateEvery: 5000, checkpointEvery: 5000, keep: 10 },
-} as const;
+};
 
 export const pretrainingPresets: Readonly<Record<string, Partial<Settings>>> = {
   tiny: { ...original, depth: 6, ponder: 1e-3 },

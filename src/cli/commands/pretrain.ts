@@ -1,0 +1,82 @@
+/** `layerwise pretrain`: an ALBERT whose tokens choose their depth, on masked words and the order of sentences. */
+import { existsSync } from "node:fs";
+import type { Command } from "commander";
+import { pretrainingPreset, pretrainingPresets, pretrainingSchema, resolvePretraining } from "../pretraining/config.ts";
+
+const examples = `
+Presets: tiny, small and base are the published models (weeks of this machine: see --dry-run); laptop trains here within two hours;
+trial takes seconds. Order: defaults < preset < --config file < flags. Vocabularies are trained on the text unless --tokenizer is given.
+At every evaluation: loss and accuracy of masked words and of sentence order, ponder cost, and mean depths by kind of token.
+
+Examples:
+  layerwise pretrain --preset trial --out runs/trial             the embedded books, to see that everything runs
+  layerwise pretrain --preset laptop --corpus wikitext-2 --data ~/data --out runs/albert
+  layerwise pretrain --preset base --dry-run                     parameters, memory, measured time
+  layerwise pretrain --preset laptop --depth-policy fixed        the baseline of fixed depth
+  layerwise pretrain --preset laptop --ponder 0                  halting without a penalty
+  layerwise pretrain --preset laptop --length 64 --long-length 256 --long-share 0.2    short texts first, then long ones
+  layerwise resume runs/albert                                   exactly as if it had never stopped
+  layerwise depth runs/albert                                    how deep its tokens run`;
+
+interface Flags extends Record<string, unknown> {
+  out?: string;
+  preset?: string;
+  config?: string;
+  init?: string;
+  dryRun?: boolean;
+}
+
+export function addPretrain(program: Command): void {
+  const command = program
+    .command("pretrain")
+    .description("pre-train an ALBERT with adaptive depth on masked words and sentence order")
+    .option("--out <dir>", "run folder (default: runs/ and the next free number)")
+    .option("--preset <name>", `a named set of settings: ${Object.keys(pretrainingPresets).join(", ")}`)
+    .option("--config <file>", "settings from a YAML file")
+    .option("--init <run>", "start from the weights of another run")
+    .option("--no-halt", "the same as --depth-policy fixed")
+    .option("--dry-run", "print model, parameters, memory and an estimate of time, and stop");
+  pretrainingSchema.addFlags(command).addHelpText("after", examples).action(runPretrain);
+}
+
+function configFrom({ halt, ...flags }: Flags) {
+  const given = pretrainingSchema.flagsOf(flags);
+  const fixed = halt === false ? { depthPolicy: "fixed" as const } : {};
+  return resolvePretraining([
+    ...(flags.preset === undefined
+      ? []
+      : [{ source: `preset ${flags.preset}`, values: pretrainingPreset(flags.preset) }]),
+    ...(flags.config === undefined ? [] : [{ source: flags.config, values: pretrainingSchema.read(flags.config) }]),
+    { source: "flags", values: { ...fixed, ...given } },
+  ]);
+}
+
+const say = (text: string) => void process.stderr.write(`${text}\n`);
+
+/** runs/1, runs/2, … */
+function freeFolder(): string {
+  for (let i = 1; ; i++) if (!existsSync(`runs/${i}`)) return `runs/${i}`;
+}
+
+async function runPretrain(flags: Flags): Promise<void> {
+  const config = configFrom(flags);
+  const { openEngine } = await import("../training.ts");
+  const { describeJob, dryPretraining, jobTable, openPretraining, pretrainIn } = await import(
+    "../pretraining/training.ts"
+  );
+  const job = await openPretraining(config, await openEngine(config), say);
+  if (flags.dryRun) return void process.stdout.write(`${await dryPretraining(job)}\n`);
+  const { createPretraining, concludePretraining, weightsOf } = await import("../pretraining/run.ts");
+  const initial = flags.init === undefined ? undefined : await weightsOf(flags.init, job);
+  const path = flags.out ?? freeFolder();
+  const run = await createPretraining(path, job);
+  try {
+    const text = jobTable(describeJob(job));
+    run.log(text);
+    say(text);
+    const from = initial ? { initial } : {};
+    concludePretraining(path, await pretrainIn(run, job, from, process.stderr));
+  } finally {
+    run.close();
+  }
+}

@@ -1,0 +1,75 @@
+/** The run folder of pre-training: made, gone on with, and concluded. */
+import { join } from "node:path";
+import { reject } from "../../base/errors.ts";
+import { RunFolder } from "../../runs/folder.ts";
+import { type AlbertRunConfig, createAlbertRun, openAlbertRun, parseAlbertRun, transferred } from "../albertrun.ts";
+import { changes, commandName, environment } from "../environment.ts";
+import { openEngine } from "../training.ts";
+import { pretrainingSchema, resolvePretraining } from "./config.ts";
+import { openPretraining, type PretrainingJob, type PretrainingOutcome, pretrainIn } from "./training.ts";
+
+const COMMAND = "pretrain";
+const say = (text: string) => void process.stderr.write(`${text}\n`);
+const print = (text: string) => void process.stdout.write(`${text}\n`);
+
+export async function createPretraining(path: string, job: PretrainingJob): Promise<RunFolder> {
+  const { description, data, config, engine } = job;
+  const training = { command: COMMAND, ...config };
+  const content = { description, training, tokenizer: data.tokenizer, environment: await environment(engine) };
+  return createAlbertRun(path, content, config.keep);
+}
+
+/** First weights out of another ALBERT's run: encoder and, where it has them, heads. */
+export async function weightsOf(path: string, { described, config }: PretrainingJob) {
+  return transferred(await openAlbertRun(path), described, config.seed).weights;
+}
+
+/** Whether `layerwise pretrain` made a run. */
+export const isPretraining = ({ training }: AlbertRunConfig) => training?.command === COMMAND;
+
+/** The settings that a run was made with. */
+export function storedSettings({ training }: AlbertRunConfig, source: string) {
+  const { command, ...values } = training ?? {};
+  if (command !== COMMAND) {
+    const got = typeof command === "string" ? `one of layerwise ${command}` : "one that was imported";
+    reject({ who: source, needed: "a run of layerwise pretrain", got }, 2);
+  }
+  return resolvePretraining([{ source, values: pretrainingSchema.checked(values, source) }]);
+}
+
+/** Goes on from the last checkpoint, and prints how it ended. */
+export async function resumePretraining(path: string): Promise<void> {
+  const run = await RunFolder.open(path);
+  try {
+    const source = join(path, "config.yaml");
+    const config = storedSettings(parseAlbertRun(run.config, source), source);
+    run.keep = config.keep;
+    const loaded = (await run.checkpoints()).length > 0 ? await run.readCheckpoint("last") : undefined;
+    loaded?.warnings.forEach(say);
+    if (loaded?.state.progress.finished) {
+      return print(`${path} is finished: ${loaded.step} steps; go on with layerwise pretrain --init ${path}`);
+    }
+    const engine = await openEngine(config);
+    for (const change of changes(run.environment, await environment(engine)))
+      say(`not as when the run began: ${change}; results may differ in the last bit`);
+    await run.cutBack(loaded?.step ?? 0);
+    const job = await openPretraining(config, engine, say, join(path, "tokenizer.model"));
+    const from = loaded ? { resume: loaded.state } : {};
+    concludePretraining(path, await pretrainIn(run, job, from, process.stderr));
+  } finally {
+    run.close();
+  }
+}
+
+export function concludePretraining(path: string, { end, last }: PretrainingOutcome): void {
+  if (end.reason === "aborted") {
+    return print(`stopped at step ${end.step}; go on with: ${commandName()} resume ${path}`);
+  }
+  const { mlm_accuracy: words, sop_accuracy: order } = last?.scalars ?? {};
+  const share = (value: number | undefined) => `${(100 * (value ?? Number.NaN)).toFixed(1)} %`;
+  const figures = last ? `, masked words ${share(words)}, sentence order ${share(order)}` : "";
+  print(`${end.reason} after ${end.step} steps in ${(end.elapsedMs / 1000).toFixed(0)} s${figures}`);
+  print(
+    `next:\n  ${commandName()} depth ${path}\n  ${commandName()} glue --help\n  ${commandName()} runs show ${path}`,
+  );
+}

@@ -1,0 +1,151 @@
+/** From settings to the parts of a pre-training run: texts, tokenizer, model with its heads, optimiser groups. */
+import { reject } from "../../base/errors.ts";
+import type { Engine } from "../../engine/engine.ts";
+import type { AlbertDescription } from "../../model/albert-description.ts";
+import type { Parameter } from "../../nn/index.ts";
+import { type Corpus, openCorpus, partOf, type Split } from "../../text/corpus.ts";
+import { type Document, type SpecialIds, specialIds } from "../../text/documents.ts";
+import { drawnBatches, type MaskedBatches, storedBatches } from "../../text/maskedbatches.ts";
+import type { PretrainingBatch, PretrainingOptions } from "../../text/pretraining.ts";
+import { documentsOf, holdsExamples, readPretrainingFiles } from "../../text/pretrainingfiles.ts";
+import type { OpenTokenizer } from "../../text/tokenizerfile.ts";
+import { chooseTokenizer } from "../../text/trainedtokenizer.ts";
+import type { Group } from "../../train/memory.ts";
+import { adamw, lamb } from "../../train/optimiser.ts";
+import { sortParameters } from "../grouping.ts";
+import type { Say } from "../tasks/task.ts";
+import type { PretrainingConfig } from "./config.ts";
+import { type Phase, phasesOf } from "./phases.ts";
+
+export interface MaskedData {
+  readonly corpus: Corpus;
+  readonly tokenizer: OpenTokenizer;
+  readonly special: SpecialIds;
+  batches(split: Split, phase: Phase): Promise<MaskedBatches>;
+}
+
+/** Seed of the texts to evaluate on: the same for all runs. */
+const EVALUATION_SEED = 12345;
+
+/** The corpus and the tokenizer; `kept` is the tokenizer file of an existing run. */
+export async function openMaskedData(config: PretrainingConfig, say: Say, kept?: string): Promise<MaskedData> {
+  const where = config.data === null ? {} : { data: config.data };
+  const corpus = await openCorpus(config.corpus, { ...where, say });
+  const tokenizer = await chooseTokenizer(kept ?? config.tokenizer ?? undefined, corpus, {
+    ...where,
+    ...(config.pieces === null ? {} : { pieces: config.pieces }),
+    masked: true,
+    say,
+  });
+  const special = specialIds(tokenizer.tokenizer);
+  const documents = new Map<Split, Document[]>();
+  const textOf = (split: Split) => {
+    const known = documents.get(split) ?? documentsOf(corpus, split, tokenizer);
+    documents.set(split, known);
+    return known;
+  };
+  const stored = await holdsExamples(corpus);
+  const batches = async (split: Split, phase: Phase) =>
+    stored
+      ? storedFrom(corpus, split, tokenizer, phase)
+      : drawnBatches(textOf(split), tokenizer.tokenizer, {
+          ...maskingOf(config, phase, split),
+          rows: phase.batch,
+          distinctPasses: config.distinctPasses ?? undefined,
+        });
+  return { corpus, tokenizer, special, batches };
+}
+
+function maskingOf(config: PretrainingConfig, { length, predictions }: Phase, split: Split): PretrainingOptions {
+  return {
+    seed: split === "train" ? config.seed : EVALUATION_SEED,
+    length,
+    shortProbability: config.shortTexts,
+    randomNext: config.randomNext,
+    maxPredictions: predictions,
+    probability: config.maskShare,
+    maxNgram: config.maxNgram,
+    favourShorter: config.favourShorter,
+    wholeWord: config.wholeWord,
+  };
+}
+
+async function storedFrom(corpus: Corpus, split: Split, { tokenizer }: OpenTokenizer, phase: Phase) {
+  const part = partOf(corpus, split);
+  const paths = part.kind === "records" ? part.paths : [];
+  const examples = [];
+  for await (const example of readPretrainingFiles(paths, tokenizer.size)) examples.push(example);
+  const batches = storedBatches(examples, phase.batch, `corpus ${corpus.name} / ${split}`);
+  const slots = examples[0]!.maskedIds.length;
+  if (batches.length !== phase.length || slots !== phase.predictions) {
+    const remedy = `give --length ${batches.length} --predictions ${slots}`;
+    const needed = `texts of ${phase.length} tokens with ${phase.predictions} masked places`;
+    reject({ who: `corpus ${corpus.name}`, needed, got: `${batches.length} with ${slots}`, remedy }, 2);
+  }
+  return batches;
+}
+
+/** A batch under the names of the objective's inputs. */
+export function feedsOf(batch: PretrainingBatch): Record<string, Int32Array | Float32Array> {
+  return {
+    ids: batch.inputIds,
+    mask: batch.inputMask,
+    types: batch.segmentIds,
+    maskedPositions: batch.maskedPositions,
+    maskedLabels: batch.maskedIds,
+    maskedWeights: batch.maskedWeights,
+    order: batch.orderLabels,
+  };
+}
+
+/** The model and its heads as data. */
+export function describePretraining(config: PretrainingConfig, vocabulary: number): AlbertDescription {
+  const { width, heads, hidden, embedding, depth, activation, positions, dropout } = config;
+  const longest = Math.max(...phasesOf(config).map(({ length }) => length));
+  if (positions !== null && positions < longest) {
+    reject({ who: "pretrain", needed: `positions from ${longest}, the longest text`, got: `${positions}` }, 2);
+  }
+  const halting = {
+    epsilon: config.haltEpsilon,
+    accumulate: config.accumulateStates,
+    haltAtCap: config.haltAtCap,
+    biasInitial: config.haltBias,
+    stepEmbedding: config.stepEmbedding,
+    ponder: config.ponder,
+    ponderReduce: config.ponderReduce,
+  };
+  return {
+    model: {
+      ...{ vocabulary, width, heads, embedding, depth, activation, dropout, attentionDropout: dropout },
+      hidden: hidden ?? 4 * width,
+      length: positions ?? longest,
+      ...(config.depthPolicy === "adaptive" ? { halting } : {}),
+    },
+    heads: { maskedLanguage: {}, sentenceOrder: {} },
+  };
+}
+
+/** Matrices decay; biases and norms do not, and LAMB does not stretch their updates. */
+export async function pretrainingGroups(
+  { optimiser, weightDecay }: PretrainingConfig,
+  parameters: readonly Parameter[],
+  engine: Engine,
+): Promise<Group[]> {
+  const isLayer = ({ name, tensor }: Parameter) =>
+    name.startsWith("encoder.albert_layer_groups.") && tensor.attributes.shape.length > 1;
+  const { hidden, matrices, rest } = sortParameters(parameters);
+  const all = [...hidden, ...matrices];
+  const made = (matrix: boolean) =>
+    optimiser === "lamb"
+      ? lamb({ weightDecay: matrix ? weightDecay : 0, adapt: matrix })
+      : adamw({ epsilon: 1e-6, beta2: 0.99, weightDecay: matrix ? weightDecay : 0 });
+  const plain = { parameters: rest, optimiser: made(false) };
+  if (optimiser !== "muon") return [{ parameters: all, optimiser: made(true) }, plain];
+  const layer = parameters.filter(isLayer).map(({ tensor }) => tensor);
+  const { muon } = await import("../../train/muon.ts");
+  return [
+    { parameters: layer, optimiser: muon(engine, { weightDecay }) },
+    { parameters: all.filter((tensor) => !layer.includes(tensor)), optimiser: made(true) },
+    plain,
+  ];
+}

@@ -1,0 +1,247 @@
+/** Carries out pre-training in a run folder: one training step a phase, one loop over all of them. */
+import { clock } from "../../base/progress.ts";
+import { formatNumber, table } from "../../base/table.ts";
+import type { Engine } from "../../engine/engine.ts";
+import { PONDER_SCALE, pretrainingObjective } from "../../model/albert-depth.ts";
+import { type AlbertDescription, type DescribedAlbert, describedAlbert } from "../../model/albert-description.ts";
+import { countParameters } from "../../model/report.ts";
+import { initialise } from "../../nn/index.ts";
+import type { RunFolder } from "../../runs/folder.ts";
+import type { MaskedBatches } from "../../text/maskedbatches.ts";
+import type { Batches } from "../../train/evaluate.ts";
+import type { EndEvent, Measured, TrainState } from "../../train/events.ts";
+import { type Length, train } from "../../train/loop.ts";
+import type { ParameterTensor } from "../../train/memory.ts";
+import { TrainingStep } from "../../train/step.ts";
+import { stopOnSignals } from "../signals.ts";
+import type { Say } from "../tasks/task.ts";
+import { Watch } from "../watch.ts";
+import type { PretrainingConfig } from "./config.ts";
+import { PretrainingEvaluator, SHOWN } from "./evaluation.ts";
+import { lastPhaseFrom, type Phase, phasedSchedule, phasesOf, ponderScale } from "./phases.ts";
+import { describePretraining, feedsOf, type MaskedData, openMaskedData, pretrainingGroups } from "./session.ts";
+
+export interface PretrainingJob {
+  readonly config: PretrainingConfig;
+  readonly engine: Engine;
+  readonly data: MaskedData;
+  readonly description: AlbertDescription;
+  readonly described: DescribedAlbert;
+}
+
+/** Opens texts, tokenizer and model; `kept` is the tokenizer file of an existing run. */
+export async function openPretraining(
+  config: PretrainingConfig,
+  engine: Engine,
+  say: Say,
+  kept?: string,
+): Promise<PretrainingJob> {
+  const phases = phasesOf(config);
+  const data = await openMaskedData(config, say, kept);
+  const description = describePretraining(config, data.tokenizer.tokenizer.size);
+  if (phases.length > 1 && config.distinctPasses !== null) {
+    say(`the second phase draws texts of its own, of ${phases[1]!.length} tokens`);
+  }
+  return { config, engine, data, description, described: describedAlbert(description) };
+}
+
+const grows = ({ ponderWarmup, ponder, depthPolicy }: PretrainingConfig) =>
+  ponderWarmup > 0 && ponder > 0 && depthPolicy === "adaptive";
+
+async function newStep(
+  { config, engine, described }: PretrainingJob,
+  { batch, length, predictions, accumulate }: Phase,
+  initial?: ReadonlyMap<ParameterTensor, Float32Array>,
+): Promise<TrainingStep> {
+  const { model, heads, parameters } = described;
+  const both = { maskedLanguage: heads.maskedLanguage!, sentenceOrder: heads.sentenceOrder! };
+  const shape = { batch, length, predictions, training: true, warmup: grows(config) };
+  const { loss, inputs, noise } = pretrainingObjective(model, both, shape);
+  return TrainingStep.create({
+    ...{ engine, loss, inputs, noise, accumulate, seed: config.seed },
+    groups: await pretrainingGroups(config, parameters, engine),
+    initial: initial ?? initialise(parameters, config.seed),
+    ...(config.clipNorm === null ? {} : { clipNorm: config.clipNorm }),
+  });
+}
+
+/** Batches in the form the loop takes; `from` is the place of a phase's first batch among those of all phases. */
+function fed(source: MaskedBatches, from: () => number): Batches {
+  return {
+    count: source.count,
+    tokens: source.tokens,
+    anew: true,
+    at: (place) => feedsOf(source.at(place - from())),
+  };
+}
+
+function lengthOf({ steps, epochs, minutes, accumulate }: PretrainingConfig, batches: MaskedBatches): Length {
+  if (steps !== null) return { steps };
+  if (epochs !== null) return { steps: Math.max(1, Math.floor((epochs * batches.count) / accumulate)) };
+  return { minutes: minutes ?? 1 };
+}
+
+export interface PretrainingOutcome {
+  readonly end: EndEvent;
+  readonly last: Measured | undefined;
+}
+
+/** Trains in a run folder, from the start, from given weights, or from a checkpoint. */
+export async function pretrainIn(
+  run: RunFolder,
+  job: PretrainingJob,
+  from: { resume?: TrainState; initial?: ReadonlyMap<ParameterTensor, Float32Array> },
+  output: NodeJS.WriteStream,
+): Promise<PretrainingOutcome> {
+  const { config } = job;
+  const phases = phasesOf(config);
+  const length = lengthOf(config, await job.data.batches("train", phases[0]));
+  const known = from.resume?.progress.totalSteps ?? ("steps" in length ? length.steps : null);
+  const watch = new Watch(output, { totalSteps: known, minutes: config.minutes, shown: SHOWN });
+  const stop = stopOnSignals(output);
+  let [state, end, last]: [TrainState | undefined, EndEvent | undefined, Measured | undefined] = [
+    from.resume,
+    undefined,
+    undefined,
+  ];
+  try {
+    for (let i = phaseAt(config, state); i < phases.length && !end; i++) {
+      const events = phaseEvents(job, phases, i, { length, initial: from.initial, state, signal: stop.signal });
+      for (;;) {
+        const { value: event, done } = await events.next();
+        if (done) {
+          state = event ?? undefined;
+          break;
+        }
+        watch.see(event);
+        if (event.type === "checkpoint") await run.writeCheckpoint(event.state, { best: event.best });
+        else run.append(event);
+        if (event.type === "evaluation") last = event;
+        if (event.type === "end") end = event;
+      }
+    }
+    return { end: end!, last };
+  } finally {
+    watch.wipe();
+    stop.release();
+  }
+}
+
+/** The phase in which a state stands. */
+function phaseAt(config: PretrainingConfig, state: TrainState | undefined): number {
+  const total = state?.progress.totalSteps ?? null;
+  if (!state || total === null || config.longLength === null) return 0;
+  return state.progress.step >= lastPhaseFrom(config, total) ? 1 : 0;
+}
+
+interface PhaseStart {
+  readonly length: Length;
+  readonly initial: ReadonlyMap<ParameterTensor, Float32Array> | undefined;
+  readonly state: TrainState | undefined;
+  readonly signal: AbortSignal;
+}
+
+/** The loop's events of one phase; gives its state where another phase follows. */
+async function* phaseEvents(job: PretrainingJob, phases: readonly Phase[], index: number, start: PhaseStart) {
+  const { config, engine, described, data } = job;
+  const phase = phases[index]!;
+  let total = start.state?.progress.totalSteps ?? Number.MAX_SAFE_INTEGER;
+  const boundary = () => lastPhaseFrom(config, total);
+  const offset = () => (index === 0 ? 0 : boundary() * phases[0]!.accumulate);
+  const [training, valid] = [await data.batches("train", phase), await data.batches("valid", phase)];
+  const step = await newStep(job, phase, start.initial);
+  const texts = { batches: valid, special: data.special, texts: config.evaluateTexts };
+  const evaluator = await PretrainingEvaluator.create(engine, described, phase, texts);
+  try {
+    return yield* train({
+      ...{ step, batches: fed(training, offset), seed: config.seed, length: start.length, shuffle: false },
+      schedule: (updates) => {
+        total = updates;
+        return phasedSchedule(config, phases, updates);
+      },
+      ...(grows(config) ? { scalars: (updates) => scaled(config, updates) } : {}),
+      accumulate: phase.accumulate,
+      evaluate: () => evaluator.measure(step.weights),
+      evaluateEvery: config.evaluateEvery,
+      checkpointEvery: config.checkpointEvery,
+      signal: start.signal,
+      pause: (at) => index < phases.length - 1 && at >= boundary(),
+      ...(start.state ? { resume: start.state } : {}),
+    });
+  } finally {
+    await Promise.all([step.release(), evaluator.release()]);
+  }
+}
+
+function scaled(config: PretrainingConfig, total: number) {
+  const at = ponderScale(config, total);
+  return (step: number) => ({ [PONDER_SCALE]: at(step) });
+}
+
+const MEASURED_MS = 15_000;
+
+/** The job in a few rows. */
+export function describeJob({ config, data, described, engine }: PretrainingJob) {
+  const { model, parameters } = described;
+  const phases = phasesOf(config).map(({ batch, accumulate, length }) => {
+    return `${batch}${accumulate > 1 ? ` × ${accumulate}` : ""} texts of ${length}`;
+  });
+  const { name, tokenizer } = data.tokenizer;
+  const policy = model.options.halting ? `at most ${config.depth}, τ ${config.ponder}` : `${config.depth}, fixed`;
+  return [
+    { what: "corpus", value: `${data.corpus.name}, ${name} (${formatNumber(tokenizer.size)} pieces)` },
+    { what: "updates of", value: phases.join(", then ") },
+    { what: "distinct parameters", value: `${formatNumber(countParameters(parameters) / 1e6, 2)} M` },
+    { what: "depth", value: policy },
+    { what: "optimiser", value: `${config.optimiser}, rate ${config.rate}` },
+    { what: "threads", value: `${engine.threads} on ${engine.device}` },
+  ];
+}
+
+export const jobTable = (rows: readonly { what: string; value: string }[]) =>
+  table(rows, [
+    { key: "what", title: "" },
+    { key: "value", title: "" },
+  ]).trim();
+
+/** What a run would be, and how long it would take, from a few measured batches of each phase. */
+export async function dryPretraining(job: PretrainingJob): Promise<string> {
+  const rows = describeJob(job);
+  const phases = phasesOf(job.config);
+  for (const [i, phase] of phases.entries()) {
+    const batches = await job.data.batches("train", phase);
+    const step = await newStep(job, { ...phase, accumulate: 1 });
+    const batchMs = await medianMs(job.config, step, batches);
+    await step.release();
+    const length = lengthOf(job.config, batches);
+    const updateMs = batchMs * phase.accumulate;
+    const total = "steps" in length ? length.steps : "minutes" in length ? (length.minutes * 60_000) / updateMs : 0;
+    const first = lastPhaseFrom(job.config, Math.floor(total));
+    const updates = i === 0 ? first : Math.floor(total) - first;
+    const name = phases.length > 1 ? `phase ${i + 1}: ` : "";
+    rows.push(
+      { what: `${name}memory for weights, moments`, value: `${formatNumber(step.memoryBytes / 2 ** 20, 1)} MiB` },
+      {
+        what: `${name}measured batch`,
+        value: `${formatNumber(batchMs, 1)} ms, ${formatNumber((1000 * batches.tokens) / batchMs, 0)} tokens/s`,
+      },
+      { what: `${name}batches in a pass`, value: formatNumber(batches.count) },
+      { what: `${name}updates`, value: `${formatNumber(updates)}, ${clock((updates * updateMs) / 1000)}` },
+    );
+  }
+  return jobTable(rows);
+}
+
+/** Of up to five batches after two to warm up, for a while. */
+async function medianMs(config: PretrainingConfig, step: TrainingStep, batches: MaskedBatches): Promise<number> {
+  const scale = grows(config) ? { [PONDER_SCALE]: [1] } : {};
+  const times: number[] = [];
+  const begin = performance.now();
+  for (let i = 0; i < 7 && (i < 2 || performance.now() - begin < MEASURED_MS); i++) {
+    const start = performance.now();
+    await step.run({ ...feedsOf(batches.at(i)), ...scale }, 0);
+    times.push(performance.now() - start);
+  }
+  const warm = times.slice(times.length > 3 ? 2 : 1).sort((a, b) => a - b);
+  return warm[warm.length >> 1]!;
+}

@@ -1,7 +1,7 @@
 /** Halting that saves time, ready to run: one program whose depths compute only the tokens that still run. */
 import { reject } from "../base/errors.ts";
 import type { Engine, Feed, Program } from "../engine/engine.ts";
-import { type Dim, input, simplify, type Tensor } from "../graph/index.ts";
+import { input, simplify, type Tensor } from "../graph/index.ts";
 import type { Albert } from "./albert.ts";
 
 /** Texts as numbers: ids, and where needed mask (1 for tokens, 0 for padding) and types, [batch, length] each. */
@@ -27,27 +27,34 @@ export interface SteppedResult {
 }
 
 type Weights = ReadonlyMap<Tensor, Float32Array>;
+type Batch = 1 | "B";
 
-/** An ALBERT whose tokens halt. One text alone needs no order of rows by text, and has a program of its own. */
+/** An ALBERT whose tokens halt. One text alone needs no order of rows by text: it has a program of its own. */
 export class SteppedAlbert {
   readonly model: Albert;
-  readonly #one: Program;
-  readonly #many: Program;
+  readonly #compile: (batch: Batch) => Promise<Program>;
+  readonly #programs = new Map<Batch, Promise<Program>>();
 
   static async create(engine: Engine, model: Albert, weights: Weights): Promise<SteppedAlbert> {
-    const one = await compile(engine, model, weights, 1);
-    return new SteppedAlbert(model, one, await compile(engine, model, weights, "B"));
+    const outputs = { 1: outputsOf(model, 1), B: outputsOf(model, "B") };
+    return new SteppedAlbert(model, (batch) => engine.compile({ outputs: outputs[batch], weights }));
   }
 
-  private constructor(model: Albert, one: Program, many: Program) {
+  private constructor(model: Albert, compile: (batch: Batch) => Promise<Program>) {
     this.model = model;
-    this.#one = one;
-    this.#many = many;
+    this.#compile = compile;
+  }
+
+  #program(batch: Batch): Promise<Program> {
+    const program = this.#programs.get(batch) ?? this.#compile(batch);
+    this.#programs.set(batch, program);
+    return program;
   }
 
   async encode(texts: TextBatch): Promise<SteppedResult> {
     checkTexts(texts, this.model);
-    const found = await (texts.batch === 1 ? this.#one : this.#many).run(feedsOf(texts, this.model.policy.depth));
+    const program = await this.#program(texts.batch === 1 ? 1 : "B");
+    const found = await program.run(feedsOf(texts, this.model.policy.depth));
     const copy = (name: string) => (found[name]!.data as Float32Array).slice();
     return {
       sequence: copy("sequence"),
@@ -61,29 +68,20 @@ export class SteppedAlbert {
 
   /** Gives the programs' memory back. */
   async release(): Promise<void> {
-    await this.#one.release();
-    await this.#many.release();
+    for (const program of this.#programs.values()) await (await program).release();
+    this.#programs.clear();
   }
 }
 
-async function compile(engine: Engine, model: Albert, weights: Weights, batch: Dim): Promise<Program> {
+function outputsOf(model: Albert, batch: Batch): Record<string, Tensor> {
   const numbers = (name: string) => input(name, [batch, "T"], "int");
-  const { sequence, pooled, probes } = model.encodeRunning({
-    ids: numbers("ids"),
-    mask: numbers("mask"),
-    types: numbers("types"),
-    caps: numbers("caps"),
-  });
-  const { updates, remainders, halting, ran } = probes as Record<string, Tensor>;
-  const outputs = { sequence, ...(pooled ? { pooled } : {}), updates, remainders, halting, ran } as Record<
-    string,
-    Tensor
-  >;
-  const simple = simplify(Object.values(outputs));
-  return engine.compile({
-    outputs: Object.fromEntries(Object.keys(outputs).map((name, i) => [name, simple[i]!])),
-    weights,
-  });
+  const texts = { ids: numbers("ids"), mask: numbers("mask"), types: numbers("types"), caps: numbers("caps") };
+  const { sequence, pooled, probes } = model.encodeRunning(texts);
+  const { updates, remainders, halting, ran } = probes;
+  const outputs = { sequence, pooled, updates, remainders, halting, ran };
+  const wanted = Object.entries(outputs).flatMap(([name, tensor]) => (tensor ? [[name, tensor] as const] : []));
+  const simple = simplify(wanted.map(([, tensor]) => tensor));
+  return Object.fromEntries(wanted.map(([name], i) => [name, simple[i]!]));
 }
 
 function feedsOf({ batch, length, ids, mask, types, caps }: TextBatch, depth: number): Record<string, Feed> {

@@ -10,7 +10,7 @@ Examples:
   layerwise bench depth --batch 16 --mean 3.8
 
 Weights are random; every token is told at which depth to halt, spread over 1 … cap with the mean that is asked for.
-Both contenders run in turn; the medians are shown.`;
+Both contenders run in turn, each once to warm up and once timed; the medians are shown.`;
 
 export interface DepthBenchOptions {
   batches: readonly number[];
@@ -144,6 +144,8 @@ async function race(adaptive: () => Promise<unknown>, fixed: () => Promise<unkno
   const times: [number[], number[]] = [[], []];
   for (let round = -2; round < rounds; round++) {
     for (const [i, work] of [adaptive, fixed].entries()) {
+      // Not timed: the other's threads wait busily for a while, and these have gone to sleep.
+      await work();
       const start = performance.now();
       await work();
       if (round >= 0) times[i]!.push(performance.now() - start);

@@ -30,12 +30,12 @@ function stack(name: string) {
   return searched(name, blocks);
 }
 
-export async function example(steps = 150) {
+export async function example(steps = 100) {
   const stacks = [stack("stacks.0"), stack("stacks.1")];
   // Share: two stacks own weights, six run. Adapt: every token passes through as many of the six as it needs.
   const plan = cycle({ unique: 2, depth: 6 });
   const policy = nested(stacks, plan, (blocks, order) =>
-    halting(blocks, order, { width: WIDTH, ponder: 0.02, ponderWarmup: WARMUP, biasInitial: -3 }),
+    halting(blocks, order, { width: WIDTH, ponder: 0.01, ponderWarmup: WARMUP, biasInitial: -3 }),
   );
   const model = new CausalModel({ vocabulary: PIECES, width: WIDTH, length: LENGTH, dropout: 0.1 }, policy);
 
@@ -50,7 +50,7 @@ export async function example(steps = 150) {
   };
   const losses: number[] = [];
   let weights = nn.initialise(model.parameters, 1);
-  for await (const event of trainModel(model, { engine, batches, steps, rate: 0.001, seed: 1, scalars })) {
+  for await (const event of trainModel(model, { engine, batches, steps, rate: 0.0015, seed: 1, scalars })) {
     if (event.type === "step") losses.push(event.loss);
     if (event.type === "checkpoint") {
       const stored = event.state.weights;

@@ -29,7 +29,7 @@ describe("examples", () => {
   });
 
   it("compose.ts shares, searches and halts in one model, and learns", async () => {
-    const { plan, probabilities, meanDepth, depths, first, last } = await compose(80);
+    const { plan, probabilities, meanDepth, first, last } = await compose();
     expect(plan).toContain("0");
     for (const shares of probabilities.flat()) {
       expect(shares.reduce((a, b) => a + b)).toBeCloseTo(1, 6);
@@ -37,7 +37,6 @@ describe("examples", () => {
     }
     expect(meanDepth).toBeGreaterThan(1);
     expect(meanDepth).toBeLessThan(6);
-    expect(depths.length).toBeGreaterThan(1);
     expect(last).toBeLessThan(first - 0.5);
   });
 });

@@ -109,6 +109,11 @@ function absorbed(
   return chosen === node && fusesBias(node, node === first ? second : first, to);
 }
 
+/** Ids [I] as ScatterND wants them, int64 [I, 1]. */
+function column(to: Lowering, ids: string, shape: Shape, wide: () => string): string {
+  return to.once(`column ${ids}`, () => to.reshape(wide(), [...shape, 1]));
+}
+
 const zeros = (to: Lowering, shape: Shape) => to.emit("Expand", [to.scalar(0), to.shape(shape)]);
 
 /** [I…, size] with `updates` [I…] at ids along the last axis. */
@@ -224,14 +229,13 @@ const lowering: { readonly [K in Op]: Lower<K> } = {
   which: (node, inputs, to) => {
     const found = to.emit("Squeeze", [to.emit("NonZero", inputs), to.integers([0])]);
     to.learnDims(node, found);
-    return to.emit("Cast", [found], { attributes: { to: onnxTypes.int } });
+    const ids = to.emit("Cast", [found], { attributes: { to: onnxTypes.int } });
+    column(to, ids, node.shape, () => found);
+    return ids;
   },
   replaceRows: (node, [table, ids, rows], to) => {
-    const column = to.once(`column ${ids}`, () => {
-      const wide = to.emit("Cast", [ids!], { attributes: { to: onnxTypes.int64 } });
-      return to.reshape(wide, [...node.inputs[1]!.shape, 1]);
-    });
-    return to.emit("ScatterND", [table!, column, rows!]);
+    const wide = () => to.emit("Cast", [ids!], { attributes: { to: onnxTypes.int64 } });
+    return to.emit("ScatterND", [table!, column(to, ids!, node.inputs[1]!.shape, wide), rows!]);
   },
   scatterAdd,
   pick: (node, [x, ids], to) => {

@@ -1,15 +1,20 @@
 /** ALBERT's parts: factorised embeddings and the post-norm layer, which can also run for some of the rows only. */
 import {
   add,
+  cast,
   concat,
   type Dim,
+  equal,
   flattenRows,
   gather,
+  iota,
   matmul,
+  multiply,
   reshape,
   slice,
   softmax,
   split,
+  sum,
   type Tensor,
   transpose,
   within,
@@ -62,10 +67,16 @@ export class AlbertEmbeddings {
     return layers.flatMap((layer) => layer.parameters);
   }
 
+  /** [T, E]; a length that only a run knows is looked up row by row, for the gradient of a slice would not know how much is left. */
+  #firstPositions(length: Dim): Tensor {
+    const table = this.#positions.weight.tensor;
+    return typeof length === "number" ? slice(table, 0, 0, length) : gather(table, iota(length));
+  }
+
   /** ids and types [B, T] → rows [B·T, C] */
   apply(ids: Tensor, types: Tensor, mode: Mode): Tensor {
     return within("embeddings", () => {
-      const positions = slice(this.#positions.weight.tensor, 0, 0, ids.shape[1]!);
+      const positions = this.#firstPositions(ids.shape[1]!);
       const embedded = add(add(this.words.apply(ids), this.#types.apply(types)), positions);
       return this.#mapping.apply(mode.dropout(this.#norm.apply(flattenRows(embedded)), this.#dropout));
     });
@@ -209,7 +220,11 @@ function headScores(q: Tensor, k: Tensor, headWidth: number, mask?: Tensor): Ten
 /** The first token's row of every text: rows [B·T, C] → [B, C]. */
 export function firstRows(rows: Tensor, batch: Dim, length: Dim): Tensor {
   const width = rows.shape[1]!;
-  return reshape(slice(reshape(rows, [batch, length, width]), 1, 0, 1), [batch, width]);
+  const texts = reshape(rows, [batch, length, width]);
+  if (typeof length === "number") return reshape(slice(texts, 1, 0, 1), [batch, width]);
+  // A sum over one row: the gradient of a slice would not know how much of a named length is left.
+  const isFirst = cast(reshape(equal(iota(length), 0), [length, 1]), "float");
+  return sum(multiply(texts, isFirst), { axes: [1] });
 }
 
 /** Rows of the flattened batch, by index: [N, C], [I…] → [I…, C]. */

@@ -18,7 +18,14 @@ export function viewOf({ array, shape }: Buffer, sizes: ReadonlyMap<string, numb
   return { data: length === array.length ? array : array.subarray(0, length), shape: known };
 }
 
-/** Copies values in; an input with one named dimension says by its length how large that is. */
+/** The name of the last dimension, where it has one, and how many rows of that size there are. */
+function openEnd(shape: Shape): { open: string | undefined; rows: number } {
+  const [last, before] = [shape.at(-1), shape.slice(0, -1)];
+  const open = typeof last === "string" && before.every((dim) => typeof dim === "number") ? last : undefined;
+  return { open, rows: open ? before.reduce<number>((a, b) => a * Number(b), 1) : 1 };
+}
+
+/** Copies values in; an input whose last dimension is a name, the only one, says by its length how large that is. */
 export function fill(
   name: string,
   buffer: Buffer,
@@ -26,13 +33,15 @@ export function fill(
   sizes: Map<string, number>,
 ): Feed {
   const { array, shape } = buffer;
-  const open = shape.length === 1 && typeof shape[0] === "string" ? shape[0] : undefined;
-  const fits = values && (open ? values.length <= array.length : values.length === array.length);
+  const { open, rows } = openEnd(shape);
+  const size = (values?.length ?? 0) / rows;
+  const fits =
+    values && (open ? Number.isInteger(size) && values.length <= array.length : values.length === array.length);
   if (!fits) {
-    const needed = `${open ? "at most " : ""}${array.length} numbers`;
+    const needed = `${open ? "at most " : ""}${array.length} numbers${rows > 1 ? ` in ${rows} rows` : ""}`;
     return reject({ who: `batch / ${name}`, needed, got: values ? `${values.length}` : "nothing" });
   }
-  if (open) sizes.set(open, values.length);
+  if (open) sizes.set(open, size);
   array.set(values);
   return viewOf(buffer, sizes);
 }

@@ -99,7 +99,7 @@ export class TrainingStep {
   /** Named dimensions of the last run. */
   readonly #sizes = new Map<string, number>();
   #probes: Readonly<Record<string, Feed>> = {};
-  readonly #noise: readonly { array: Float32Array; draw: NoiseInput["draw"] }[];
+  readonly #noise: readonly { name: string; buffer: Buffer; draw: NoiseInput["draw"] }[];
   readonly #slots: ReadonlyMap<ParameterTensor, Slot>;
   readonly #options: StepOptions;
   #stream: RandomStream;
@@ -127,13 +127,15 @@ export class TrainingStep {
     this.#groups = options.groups.map((group) => allocateGroup(this.#arena, group, accumulate));
     this.#slots = new Map(this.#groups.flatMap((group) => [...group.slots]));
     this.#stream = new RandomStream(options.seed, "noise");
-    this.#noise = options.noise.map(({ tensor, draw }) => ({ array: this.#allocate(tensor) as Float32Array, draw }));
+    this.#noise = options.noise.map(({ tensor, draw }) => {
+      return { name: tensor.attributes.name, buffer: newBuffer(this.#allocate(tensor), tensor.shape), draw };
+    });
     this.#bind();
   }
 
   /** Arrays for everything that goes in and out of the program. */
   #bind(): void {
-    const { inputs, noise, initial, carried = [] } = this.#options;
+    const { inputs, initial, carried = [] } = this.#options;
     for (const [name, tensor] of Object.entries(inputs)) this.#feeds[name] = this.#reserve(name, tensor);
     for (const { input } of carried) {
       const pair = [this.#allocate(input), this.#allocate(input)] as [Float32Array, Float32Array];
@@ -144,9 +146,6 @@ export class TrainingStep {
         pair,
       });
     }
-    noise.forEach(({ tensor }, i) => {
-      this.#feeds[tensor.attributes.name] = this.#noise[i]!.array;
-    });
     for (const [parameter, slot] of this.#slots) {
       slot.weight.set(initial.get(parameter)!);
       this.#feeds[parameter.attributes.name] = slot.weight;
@@ -280,7 +279,10 @@ export class TrainingStep {
   #drawNoise(): void {
     const { kernels } = this.#arena;
     const { key } = this.#stream;
-    for (const { array, draw } of this.#noise) {
+    for (const { name, buffer, draw } of this.#noise) {
+      const feed = viewOf(buffer, this.#sizes);
+      const array = feed.data as Float32Array;
+      this.#feeds[name] = feed;
       if (draw.kind === "mask")
         kernels.dropoutMask(array, key, this.#stream.reserveBlocks(maskWords(array.length)), draw.keep);
       else if (draw.kind === "normal")

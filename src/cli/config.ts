@@ -47,6 +47,7 @@ export const fields = {
   plan: open(order("the order by hand, such as 0,1,2,2,1,0, instead of depth, unique and share")),
   halt: flag("every token halts by itself, after as many of the depths as it needs"),
   ponder: real(0.01, "penalty on the mean depth of halting models"),
+  ponderWarmup: whole(0, "updates over which that penalty grows from nothing", 0),
   haltBias: real(0, "first bias of the halting unit: 0 halts early, -3 late", -Infinity),
   parts: choice(sharedParts, "layers", "what the plan shares in translation: whole layers, or one part of them"),
   norms: choice(["shared", "per-depth"], "shared", "whether layer norms follow the plan in translation"),

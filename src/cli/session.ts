@@ -90,9 +90,9 @@ export function modelOf(config: Config, vocabulary: number): LanguageModel {
       2,
     );
   }
-  const { width, heads, hidden, length, dropout, activation, ponder, haltBias } = config;
+  const { width, heads, hidden, length, dropout, activation, ponder, ponderWarmup, haltBias } = config;
   const plan = planOf(config);
-  const halting = config.halt ? { ponder, biasInitial: haltBias } : undefined;
+  const halting = config.halt ? { ponder, ponderWarmup, biasInitial: haltBias } : undefined;
   return languageModel({
     vocabulary,
     width,

@@ -157,6 +157,7 @@ export async function trainIn(
     evaluateEvery: evaluationInterval(config, perEpoch),
     checkpointEvery: config.checkpointEvery,
     signal: stop.signal,
+    ...(task.scalars ? { scalars: task.scalars } : {}),
     ...(config.patience === null ? {} : { patience: config.patience }),
     ...(from.resume ? { resume: from.resume } : {}),
   });

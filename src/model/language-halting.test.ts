@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { ponderScale } from "../depth/halting.ts";
 import { cycle } from "../depth/plan.ts";
 import { runOnce } from "../engine/engine.contract.ts";
 import { ortEngine } from "../engine/ort.ts";
@@ -77,3 +78,28 @@ async function trained(ponder: number): Promise<{ losses: number[]; depth: numbe
   await step.release();
   return { losses, depth };
 }
+
+describe("a penalty that grows", () => {
+  const model = languageModel({ ...options, halting: { ponder: 0.5, ponderWarmup: 10 } });
+
+  it("asks for its scale in training only, and adds so much of the penalty", async () => {
+    const { loss, inputs } = model.objective({ batch: 1, length: 7, training: true });
+    expect(Object.keys(inputs)).toEqual(["ids", "targets", "ponderScale"]);
+    expect(model.objective({ batch: 1, length: 7, training: false }).inputs).not.toHaveProperty("ponderScale");
+    const named = [...spread(model)].map(([{ attributes }, data]) => [attributes.name, data]);
+    const feeds = { ids: text.slice(0, -1), targets: text.slice(1) };
+    const at = async (scale: number) => {
+      const given = { ids: Int32Array.from(feeds.ids), targets: Int32Array.from(feeds.targets) };
+      const all = { ...given, ponderScale: Float32Array.of(scale), ...Object.fromEntries(named) };
+      return (await runOnce(referenceEngine(), { loss }, all)).loss!.data[0]!;
+    };
+    const [none, half, all] = [await at(0), await at(0.5), await at(1)];
+    expect(all).toBeGreaterThan(none + 0.5); // at least one depth, and τ is one half
+    expect(half).toBeCloseTo((none + all) / 2, 5);
+  });
+
+  it("is whole once the warm-up is over", () => {
+    expect([0, 5, 10, 11].map(ponderScale(10))).toEqual([0, 0.5, 1, 1]);
+    expect(ponderScale(0)(0)).toBe(1);
+  });
+});

@@ -1,5 +1,6 @@
 /** The language-model task: predict the next piece of a text. */
 import { formatNumber } from "../../base/table.ts";
+import { ponderScale } from "../../depth/halting.ts";
 import type { Engine } from "../../engine/engine.ts";
 import type { LanguageModel } from "../../model/language.ts";
 import { reportOn } from "../../model/report.ts";
@@ -23,12 +24,19 @@ export async function openLanguage(config: Config, say: Say, kept?: string): Pro
     parameters: model.parameters,
     tokenizer: data.tokenizer,
     objective: (size) => model.objective(size),
+    ...(model.policy.scalars?.ponderScale ? { scalars: () => warmth(config.ponderWarmup) } : {}),
     batches: (split, warn) => batchesOf(config, data, split, warn),
     textSize: (split) => textSizeOf(data, split),
     report: () => reportOn(model, { length: config.length }),
     describe: () => describe(data, model),
     afterword: (path, engine, weights) => afterword(path, { engine, data, model }, weights),
   };
+}
+
+/** How much of the penalty on depth counts at a step. */
+function warmth(warmup: number): (step: number) => Record<string, number> {
+  const scale = ponderScale(warmup);
+  return (step) => ({ ponderScale: scale(step) });
 }
 
 function describe({ corpus, tokenizer }: Data, model: LanguageModel) {

@@ -6,6 +6,7 @@ import type { Parameter } from "../../nn/index.ts";
 import type { Split } from "../../text/corpus.ts";
 import type { OpenTokenizer } from "../../text/tokenizerfile.ts";
 import type { Batches, TextSize } from "../../train/evaluate.ts";
+import type { LoopOptions } from "../../train/loop.ts";
 import type { ParameterTensor } from "../../train/memory.ts";
 import type { Config } from "../config.ts";
 
@@ -16,6 +17,8 @@ export interface Task {
   /** Kept in the run folder. */
   readonly tokenizer: OpenTokenizer;
   objective(size: { batch: number; length: number; training: boolean }): Objective;
+  /** Scalar inputs of the objective that follow the step. */
+  readonly scalars?: LoopOptions["scalars"];
   batches(split: Split, say: Say): Promise<Batches>;
   /** How much text the predicted pieces of a split stand for. */
   textSize(split: Split): Promise<TextSize>;

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { difference, runOnce } from "../engine/engine.contract.ts";
 import { referenceEngine } from "../engine/reference.ts";
-import { add, input, multiply, type Tensor } from "../graph/index.ts";
+import { add, gradients, input, multiply, type Tensor } from "../graph/index.ts";
 import {
   attentionCandidate,
   type Candidate,
@@ -91,6 +91,52 @@ describe("a searched block", () => {
     const policy = searched("blocks", [[first], [first]]);
     policy.apply(x, { rows, mode: inference, memories: [memory, memory], remember: (depth) => seen.push(depth) });
     expect(seen).toEqual([0, 1]);
+  });
+});
+
+describe("a budget", () => {
+  const costs = [[5, 1], [3], [2, 4]];
+  const blocks = [[factor(1), factor(2)], [factor(1)], [factor(1), factor(2)]];
+  const policyOf = (target: number) => searched("blocks", blocks, { budget: { costs, fixed: 1, target, weight: 2 } });
+  const penaltyOf = async (policy: ReturnType<typeof searched>, logits: readonly number[][]) => {
+    const { penalty } = policy.apply(x, { rows, mode: inference });
+    const feeds = policy.parameters.map(({ name }, i) => [name, Float64Array.from(logits[i]!)] as const);
+    return { penalty: penalty!, feeds: Object.fromEntries(feeds) };
+  };
+  const logits = [
+    [0.4, -0.3],
+    [-0.2, 0.6],
+  ];
+
+  it("is the weighed part of the expected cost above the target, and nothing below it", async () => {
+    const share = ([a, b]: number[]) => 1 / (1 + Math.exp(b! - a!));
+    const cost = 1 + (1 + 4 * share(logits[0]!)) + 3 + (4 - 2 * share(logits[1]!));
+    for (const [target, expected] of [
+      [5, 2 * (cost / 5 - 1)],
+      [20, 0],
+    ] as const) {
+      const { penalty, feeds } = await penaltyOf(policyOf(target), logits);
+      const { found } = await runOnce(oracle, { found: penalty }, feeds);
+      expect(difference([...found!.data], [expected])).toBeLessThan(1e-12);
+    }
+  });
+
+  it("has the gradient that central differences give", async () => {
+    const policy = policyOf(5);
+    const { penalty, feeds } = await penaltyOf(policy, logits);
+    const wanted = policy.architecture.map(({ tensor }) => tensor);
+    const outputs = Object.fromEntries(gradients(penalty, wanted).map((each, i) => [`${i}`, each]));
+    const found = await runOnce(oracle, outputs, feeds);
+    const at = async (i: number, k: number, by: number) => {
+      const moved = logits.map((row, r) => row.map((value, c) => (r === i && c === k ? value + by : value)));
+      const { feeds } = await penaltyOf(policy, moved);
+      return (await runOnce(oracle, { value: penalty }, feeds)).value!.data[0]!;
+    };
+    for (const [i, k] of [0, 1].flatMap((i) => [0, 1].map((k) => [i, k] as const))) {
+      const slope = ((await at(i, k, 1e-5)) - (await at(i, k, -1e-5))) / 2e-5;
+      // Double precision: differences of 10⁻⁵ keep about ten digits.
+      expect(difference([found[`${i}`]!.data[k]!], [slope])).toBeLessThan(1e-8);
+    }
   });
 });
 

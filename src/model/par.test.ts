@@ -130,6 +130,30 @@ describe("a PAR Transformer-XL", () => {
     expect(shapes["blocks.1.attention.u"]).toEqual([4, 2]);
   });
 
+  it("keeps the names of candidates when others are cut, twins included", () => {
+    const candidates = [
+      { kind: "feed-forward", hidden: 4 },
+      { kind: "feed-forward", hidden: 32 },
+      { kind: "identity" },
+    ] as const;
+    const model = parModel({ ...base, candidates }).narrowed([[1, 2], [1]]);
+    const names = model.parameters.map(({ name }) => name).filter((name) => /weight|pi/.test(name));
+    expect(names.filter((name) => name.startsWith("blocks.0"))).toEqual([
+      ...["up", "down", "norm"].map((part) => `blocks.0.dense2.${part}.weight`),
+      "blocks.0.pi",
+    ]);
+    expect(names).not.toContain("blocks.1.pi");
+    const values = initialise(model.parameters, 1);
+    expect([model.probabilities(values), model.chosen(values)]).toEqual([
+      [
+        [0, 0.5, 0.5],
+        [0, 1, 0],
+      ],
+      [1, 1],
+    ]);
+    expect(() => model.narrowed([[3], [1]])).toThrow("alive: expected places among the 3, 3 candidates");
+  });
+
   it("may give rare words shorter vectors on the way in", async () => {
     const segments = segmentsOf(1);
     const [found] = await lossesOf(oracle, { ...base, adaptiveInput: true }, {}, segments);

@@ -46,6 +46,7 @@ const mayUseNode = new Set([
   "text/cache.ts",
   "text/corpus.ts",
   "text/datasets.ts",
+  "text/glue.ts",
   "text/pairs-corpus.ts",
   "text/pretrainingfiles.ts",
   "text/records.ts",

@@ -9,10 +9,11 @@ import { addDoctor } from "./commands/doctor.ts";
 import { addEval } from "./commands/eval.ts";
 import { addExport } from "./commands/export.ts";
 import { addGenerate } from "./commands/generate.ts";
+import { addGlue } from "./commands/glue.ts";
 import { addImport } from "./commands/import.ts";
 import { addPlan } from "./commands/plan.ts";
-import { addRetrain } from "./commands/retrain.ts";
 import { addPretrain } from "./commands/pretrain.ts";
+import { addRetrain } from "./commands/retrain.ts";
 import { addRuns } from "./commands/runs.ts";
 import { addSearch } from "./commands/search.ts";
 import { addTokenizer } from "./commands/tokenizer.ts";
@@ -27,6 +28,7 @@ export const commands: readonly ((program: Command) => void)[] = [
   addGenerate,
   addExport,
   addImport,
+  addGlue,
   addRuns,
   addTranslate,
   addPlan,

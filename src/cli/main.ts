@@ -21,6 +21,8 @@ function build(): Command {
     .version(packageVersion())
     .addHelpText("after", "\nBegin with:\n  layerwise train --preset tiny\n  layerwise train --help")
     .showSuggestionAfterError()
+    // A flag of `glue` may mean another thing after `glue predict`.
+    .enablePositionalOptions()
     .exitOverride();
   for (const add of commands) add(program);
   for (const command of program.commands) command.exitOverride();

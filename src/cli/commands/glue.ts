@@ -1,0 +1,188 @@
+/** `layerwise glue`: fine-tunes an ALBERT on a task of GLUE, searches for settings, and writes the benchmark's submission files. */
+import { type Command, InvalidArgumentError } from "commander";
+import { reject } from "../../base/errors.ts";
+import { table } from "../../base/table.ts";
+import type { CheckpointChoice } from "../../runs/folder.ts";
+import { glueTask } from "../../text/glue-tasks.ts";
+import { addCheckpointFlag } from "../finished.ts";
+import type { SearchFlags } from "../glue/search.ts";
+import { type GlueSettings, glueSchema } from "../glue/settings.ts";
+
+const examples = `
+Tasks: CoLA, SST-2, MRPC, STS-B, QQP, MNLI, QNLI, RTE, WNLI. GLUE's folder holds one folder a task, with train.tsv and dev.tsv.
+
+Examples:
+  layerwise glue SST-2 --from runs/pretrained --glue ~/data/glue
+  layerwise glue RTE --scratch --tokenizer albert-30k --data ~/data --halt --ponder 0.001 --depth 6
+  layerwise glue search MRPC --from runs/pretrained --seeds 3 --parallel 2
+  layerwise glue predict runs/glue/SST-2 --out submission
+
+JSON: {run, task, metric, epochs: [{epoch, step, loss, figures}], best}`;
+
+const searchExamples = `
+Without more flags the original's grid: rates 5e-5, 3e-5, 2e-5, batches of 16 and 32, epochs 2 to 4 of one run, 5 seeds (1 for MNLI, QNLI
+and QQP). The setting with the best mean over seeds wins. Finished trials are kept: the same command goes on where it was stopped.
+
+Examples:
+  layerwise glue search CoLA --from runs/pretrained --out runs/cola
+  layerwise glue search CoLA --from runs/pretrained --strategy random --trials 8 --rates 1e-5,1e-3 --seeds 2
+  layerwise glue search CoLA --from runs/pretrained --strategy halving --trials 8 --epochs 4
+
+JSON: {task, metric, trials, rows: [{rate, batch, epochs, epoch, mean, deviation, values}], best: {..., run, step}}`;
+
+const predictExamples = `
+Writes index and prediction, with a tab between, under the names the benchmark wants: SST-2.tsv; MNLI-m.tsv, MNLI-mm.tsv and AX.tsv from
+a model of MNLI. Numbers of STS-B are brought into 0 to 5.
+
+Example:
+  layerwise glue predict runs/glue/SST-2 --out submission --glue ~/data/glue`;
+
+interface TuneFlags extends Record<string, unknown> {
+  from?: string;
+  scratch?: boolean;
+  out?: string;
+  config?: string;
+  json?: boolean;
+  trial?: boolean;
+}
+
+export function addGlue(program: Command): void {
+  const command = program
+    .command("glue")
+    .description("fine-tune an ALBERT on a task of GLUE")
+    .argument("<task>", "CoLA, SST-2, MRPC, STS-B, QQP, MNLI, QNLI, RTE or WNLI")
+    .option("--out <dir>", "run folder (default: runs/glue/ and the task, with a number where that is taken)");
+  addOriginFlags(command).option("--trial", "report to the search that started it");
+  command.options.at(-1)!.hideHelp();
+  glueSchema.addFlags(command).addHelpText("after", examples).action(tune);
+  addSearch(command);
+  addPredict(command);
+}
+
+function addOriginFlags(command: Command): Command {
+  return command
+    .option("--from <run>", "an ALBERT's run: pre-trained, imported or fine-tuned")
+    .option("--scratch", "begin with random weights")
+    .option("--config <file>", "settings from a YAML file")
+    .option("--json", "print only JSON");
+}
+
+const numbers = (check: (value: number) => boolean, what: string) => (text: string) => {
+  const values = text.split(",").map(Number);
+  if (values.length === 0 || values.some((value) => !check(value)))
+    throw new InvalidArgumentError(`It must be ${what}.`);
+  return values;
+};
+const isCount = (value: number) => Number.isSafeInteger(value) && value > 0;
+const count = (text: string) => numbers(isCount, "a whole number from 1")(text)[0]!;
+
+function addSearch(glue: Command): void {
+  const command = glue
+    .command("search")
+    .description(
+      "fine-tune with many settings and seeds, in parallel processes, and pick the best by the mean over seeds",
+    )
+    .argument("<task>", "a task of GLUE")
+    .option("--out <dir>", "folder of the trials (default: runs/glue/ and the task, -search)")
+    .option("--strategy <name>", "grid, random or halving", "grid")
+    .option("--rates <numbers>", "learning rates; for random and halving the lowest and highest count", positive)
+    .option("--batches <numbers>", "batch sizes", numbers(isCount, "whole numbers from 1 with commas between"))
+    .option("--trials <n>", "random and halving: how many settings are drawn", count)
+    .option("--seeds <n>", "runs of each setting, seeds 1 to n", count)
+    .option("--parallel <n>", "trials at a time; they share the threads", count, 1);
+  addOriginFlags(command);
+  glueSchema.addFlags(command).addHelpText("after", searchExamples).action(search);
+}
+
+const positive = numbers((value) => value > 0, "numbers above 0 with commas between");
+
+function addPredict(glue: Command): void {
+  const command = glue
+    .command("predict")
+    .description("write the benchmark's submission files")
+    .argument("<run>", "a fine-tuned run")
+    .requiredOption("--out <dir>", "folder to write to")
+    .option("--glue <dir>", "folder of GLUE's tasks (default: as in training)")
+    .option("--split <name>", "test, or dev to look at", "test")
+    .option("--threads <n>", "threads of ONNX Runtime", count)
+    .option("--json", "print only JSON");
+  addCheckpointFlag(command).addHelpText("after", predictExamples).action(predict);
+}
+
+function settingsFrom(flags: TuneFlags): GlueSettings {
+  if ((flags.from === undefined) === (flags.scratch !== true)) {
+    const got = flags.scratch ? "both" : "neither";
+    reject({ who: "glue", needed: "--from RUN or --scratch", got, remedy: "see layerwise glue --help" }, 2);
+  }
+  return {
+    ...glueSchema.defaults,
+    ...(flags.config === undefined ? {} : glueSchema.read(flags.config)),
+    ...glueSchema.flagsOf(flags),
+  };
+}
+
+const say = (text: string) => void process.stderr.write(`${text}\n`);
+const print = (text: string) => void process.stdout.write(`${text}\n`);
+
+async function freeFolder(name: string): Promise<string> {
+  const { existsSync } = await import("node:fs");
+  const at = (i: number) => `runs/glue/${name}${i === 1 ? "" : `-${i}`}`;
+  for (let i = 1; ; i++) if (!existsSync(at(i))) return at(i);
+}
+
+async function tune(name: string, flags: TuneFlags): Promise<void> {
+  const task = trainable(name);
+  const settings = settingsFrom(flags);
+  const { openEngine } = await import("../training.ts");
+  const { environment } = await import("../environment.ts");
+  const { createAlbertRun } = await import("../albertrun.ts");
+  const { fineTune, openGlueJob, resultRows } = await import("../glue/finetune.ts");
+  const { reportTo, watchTuning } = await import("../glue/processes.ts");
+  const job = await openGlueJob(task, settings, flags, say);
+  const engine = await openEngine(settings);
+  const path = flags.out ?? (await freeFolder(task.name));
+  const training = { command: "glue", glueTask: task.name, from: flags.from ?? null, ...settings };
+  const content = {
+    description: job.description,
+    training,
+    tokenizer: job.tokenizer,
+    environment: await environment(engine),
+  };
+  const run = await createAlbertRun(path, content, settings.epochs);
+  try {
+    const watcher = flags.trial ? reportTo(process) : watchTuning(process.stderr, task.metrics[0]!);
+    const result = await fineTune(run, job, engine, flags, { watcher });
+    if (!result) return say("stopped");
+    print(flags.json ? JSON.stringify({ run: path, ...result }) : table(resultRows(result)));
+    if (!flags.json) say(`* best ${result.metric}; predict with: layerwise glue predict ${path} --out submission`);
+  } finally {
+    run.close();
+  }
+}
+
+function trainable(name: string) {
+  const task = glueTask(name);
+  if (task.files.train) return task;
+  const remedy = "fine-tune on MNLI, whose model answers it";
+  return reject({ who: task.name, needed: "a task with examples to learn from", got: "a diagnostic set", remedy }, 2);
+}
+
+async function search(name: string, flags: TuneFlags & SearchFlags): Promise<void> {
+  const task = trainable(name);
+  const settings = settingsFrom(flags);
+  const { planSearch, runSearch, searchRows } = await import("../glue/search.ts");
+  const plan = planSearch(task, settings, flags, glueSchema.flagsOf(flags));
+  const out = flags.out ?? `runs/glue/${task.name}-search`;
+  const found = await runSearch(plan, out, { parallel: flags.parallel, output: process.stderr });
+  print(flags.json ? JSON.stringify(found) : table(searchRows(found)));
+  if (!flags.json) say(`best: ${found.best.run}, step ${found.best.step}`);
+}
+
+async function predict(
+  path: string,
+  flags: { out: string; glue?: string; split: string; threads?: number; json?: boolean; checkpoint?: CheckpointChoice },
+): Promise<void> {
+  const { predictGlue } = await import("../glue/predict.ts");
+  const written = await predictGlue(path, flags, say);
+  print(flags.json ? JSON.stringify(written) : table(written.map((each) => ({ ...each }))));
+}

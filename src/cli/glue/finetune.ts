@@ -1,0 +1,234 @@
+/** Fine-tuning on a GLUE task: opens model and texts, trains, evaluates each epoch, and leaves an ALBERT's run with its results. */
+import { existsSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { reject } from "../../base/errors.ts";
+import { startProgress } from "../../base/progress.ts";
+import type { Engine } from "../../engine/engine.ts";
+import { writeAtomically } from "../../files/atomic.ts";
+import { type AlbertDescription, type DescribedAlbert, describedAlbert } from "../../model/albert-description.ts";
+import { initialise } from "../../nn/index.ts";
+import type { RunFolder } from "../../runs/folder.ts";
+import { dataFolder } from "../../text/corpus.ts";
+import { specialIds } from "../../text/documents.ts";
+import { readGlue } from "../../text/glue.ts";
+import { batchesInEpoch, type EncodedExample, encodeGlue, epochBatches, layOut } from "../../text/glue-batches.ts";
+import type { GlueTask } from "../../text/glue-tasks.ts";
+import { type OpenTokenizer, openTokenizer } from "../../text/tokenizerfile.ts";
+import type { Batches } from "../../train/evaluate.ts";
+import type { TrainState } from "../../train/events.ts";
+import { train } from "../../train/loop.ts";
+import type { Group } from "../../train/memory.ts";
+import { adamw, lamb } from "../../train/optimiser.ts";
+import { schedule } from "../../train/schedule.ts";
+import { TrainingStep } from "../../train/step.ts";
+import { needTokenizer, openAlbertRun, transferred } from "../albertrun.ts";
+import { sortParameters } from "../grouping.ts";
+import { Classifier, glueFigures, glueObjective, LENGTH, type Weights } from "./classifier.ts";
+import { describeGlue, type GlueSettings, rateOf } from "./settings.ts";
+
+export const RESULT_FILE = "result.json";
+
+/** Figures of the dev set after an epoch. */
+export interface EpochResult {
+  readonly epoch: number;
+  readonly step: number;
+  readonly loss: number;
+  /** By name: the task's metrics, and the mean depth of halting models. */
+  readonly figures: Readonly<Record<string, number>>;
+}
+
+/** What a fine-tuning came to; the file of this name says that it is finished. */
+export interface GlueResult {
+  readonly task: string;
+  /** The metric that decides. */
+  readonly metric: string;
+  readonly epochs: readonly EpochResult[];
+  /** The epoch with the best figure; the first of equals. */
+  readonly best: number;
+}
+
+/** Where weights come from: a run, or nowhere. */
+export interface Origin {
+  readonly from?: string | undefined;
+}
+
+export interface GlueJob {
+  readonly task: GlueTask;
+  readonly settings: GlueSettings;
+  readonly tokenizer: OpenTokenizer;
+  readonly description: AlbertDescription;
+  readonly described: DescribedAlbert;
+  readonly weights: Weights;
+  readonly training: readonly EncodedExample[];
+  readonly dev: readonly EncodedExample[];
+  readonly pad: number;
+}
+
+/** Where GLUE's tasks lie. */
+export const glueFolder = ({ glue, data }: Pick<GlueSettings, "glue" | "data">) =>
+  glue ?? join(dataFolder(data ?? undefined), "glue");
+
+type Say = (message: string) => void;
+
+/** Opens everything a fine-tuning needs. */
+export async function openGlueJob(task: GlueTask, settings: GlueSettings, origin: Origin, say: Say): Promise<GlueJob> {
+  const model = await openModel(task, settings, origin);
+  const { tokenizer } = model.tokenizer;
+  const length = Math.min(settings.length, model.described.model.options.length);
+  const encoded = (split: string, limit?: number) => {
+    const examples = readGlue(task, split, glueFolder(settings), { warn: say, ...(limit ? { limit } : {}) });
+    const options = { output: process.stderr, total: examples.length, unit: "texts" };
+    const progress = startProgress(`reading ${task.name} ${split}`, options);
+    const found = encodeGlue(examples, tokenizer, length, (done) => progress.at(done));
+    progress.end();
+    return found;
+  };
+  const [training, dev] = [encoded("train", settings.examples ?? undefined), encoded("dev")];
+  return { task, settings, ...model, training, dev, pad: specialIds(tokenizer).pad };
+}
+
+async function openModel(task: GlueTask, settings: GlueSettings, { from }: Origin) {
+  if (from === undefined) {
+    const tokenizer = await tokenizerOf(settings);
+    const description = describeGlue(task, settings, { vocabulary: tokenizer.tokenizer.size });
+    const described = describedAlbert(description);
+    return { tokenizer, description, described, weights: initialise(described.parameters, settings.seed) };
+  }
+  if (existsSync(from) && !statSync(from).isDirectory()) {
+    const remedy = `take it over first: layerwise import ${from} --out models/mine`;
+    reject({ who: "--from", needed: "a run folder", got: `the file ${from}`, remedy }, 2);
+  }
+  const run = await openAlbertRun(from);
+  const tokenizer = settings.tokenizer === null ? needTokenizer(run) : await tokenizerOf(settings);
+  const description = describeGlue(task, settings, run.config.model);
+  const described = describedAlbert(description);
+  return { tokenizer, description, described, weights: transferred(run, described, settings.seed).weights };
+}
+
+async function tokenizerOf({ tokenizer, data }: GlueSettings): Promise<OpenTokenizer> {
+  if (tokenizer !== null) return openTokenizer(tokenizer, data === null ? {} : { data });
+  const remedy = "name one with --tokenizer";
+  return reject({ who: "--scratch", needed: "a tokenizer with [CLS] and [SEP]", got: "none", remedy }, 2);
+}
+
+function groupsOf({ described, settings }: GlueJob): Group[] {
+  const { matrices, hidden, rest } = sortParameters(described.parameters);
+  const { optimiser, weightDecay } = settings;
+  const made = (matrix: boolean) =>
+    optimiser === "lamb"
+      ? lamb({ weightDecay: matrix ? weightDecay : 0, adapt: matrix })
+      : adamw({ epsilon: 1e-6, weightDecay: matrix ? weightDecay : 0 });
+  return [
+    { parameters: [...hidden, ...matrices], optimiser: made(true) },
+    { parameters: rest, optimiser: made(false) },
+  ];
+}
+
+/** Batches by their place over all epochs; every epoch is drawn anew. */
+function batchesOf({ training, settings, task, described, pad }: GlueJob): Batches {
+  const { batch: rows, seed } = settings;
+  const count = batchesInEpoch(training.length, rows);
+  const options = { rows, length: described.model.options.length, pad, regression: !task.labels };
+  let drawn: { epoch: number; batches: EncodedExample[][] } | undefined;
+  const pieces = training.reduce((total, { ids }) => total + ids.length, 0);
+  return {
+    count,
+    tokens: Math.round((rows * pieces) / training.length),
+    anew: true,
+    at: (place) => {
+      const epoch = Math.floor(place / count);
+      if (drawn?.epoch !== epoch) drawn = { epoch, batches: epochBatches(training, rows, seed, epoch) };
+      const { ids, mask, types, labels } = layOut(drawn.batches[place % count]!, options);
+      return { ids, mask, types, labels };
+    },
+  };
+}
+
+/** What the caller is told on the way. */
+export interface GlueWatcher {
+  step?(step: number, total: number, loss: number, tokensPerSecond: number): void;
+  epoch?(result: EpochResult, best: boolean): void;
+}
+
+const FIGURES = new Set(["depth"]);
+
+/** Trains in a run folder to the end and writes the results there; undefined where the signal came first. */
+export async function fineTune(
+  run: RunFolder,
+  job: GlueJob,
+  engine: Engine,
+  origin: Origin,
+  { watcher = {}, signal }: { watcher?: GlueWatcher; signal?: AbortSignal } = {},
+): Promise<GlueResult | undefined> {
+  const { settings, described, task, dev, pad } = job;
+  const batches = batchesOf(job);
+  const steps = settings.epochs * batches.count;
+  const step = await TrainingStep.create({
+    engine,
+    ...glueObjective(described, settings.batch),
+    sizes: { [LENGTH]: described.model.options.length },
+    groups: groupsOf(job),
+    initial: job.weights,
+    seed: settings.seed,
+    clipNorm: settings.clipNorm,
+  });
+  const classifier = await Classifier.create(engine, described);
+  const metric = task.metrics[0]!;
+  const epochs: EpochResult[] = [];
+  let best: EpochResult | undefined;
+  const evaluate = async (at: number, state: TrainState) => {
+    const found = glueFigures(task, await classifier.score(step.weights, dev, { pad }), dev);
+    const result: EpochResult = { epoch: Math.round(at / batches.count), step: at, ...found };
+    epochs.push(result);
+    const isBest = best === undefined || result.figures[metric]! > best.figures[metric]!;
+    if (isBest) best = result;
+    const scalars = result.figures;
+    const figures = { loss: found.loss, perplexity: Math.exp(found.loss), tokens: dev.length, scalars };
+    run.append({ type: "evaluation", step: at, split: "dev", best: isBest, ...figures });
+    // Without moments: a fine-tuning is short, and begins again where it was stopped.
+    await run.writeCheckpoint({ ...state, moments: new Map() }, { best: isBest });
+    watcher.epoch?.(result, isBest);
+  };
+  try {
+    const events = train({
+      step,
+      batches,
+      seed: settings.seed,
+      length: { steps },
+      schedule: (total) => {
+        const warmup = Math.round(settings.warmup * total);
+        return schedule("linear", { rate: rateOf(settings, origin.from === undefined), total, warmup });
+      },
+      shuffle: false,
+      accumulate: 1,
+      evaluateEvery: Number.MAX_SAFE_INTEGER,
+      checkpointEvery: batches.count,
+      ...(signal ? { signal } : {}),
+    });
+    for await (const event of events) {
+      if (event.type === "step") watcher.step?.(event.step, steps, event.loss, event.tokensPerSecond);
+      if (event.type === "end" && event.reason === "aborted") return undefined;
+      if (event.type === "checkpoint" && !signal?.aborted) await evaluate(event.step, event.state);
+      else if (event.type !== "checkpoint") run.append(event);
+    }
+  } finally {
+    await Promise.all([step.release(), classifier.release()]);
+  }
+  const result = { task: task.name, metric, epochs, best: best!.epoch };
+  await writeAtomically(join(run.path, RESULT_FILE), `${JSON.stringify(result)}\n`);
+  return result;
+}
+
+/** Rows of the table that a fine-tuning ends with. */
+export function resultRows({ epochs, best }: GlueResult) {
+  return epochs.map(({ epoch, loss, figures }) => ({
+    epoch: `${epoch}${epoch === best ? " *" : ""}`,
+    "dev loss": loss.toFixed(4),
+    ...Object.fromEntries(
+      Object.entries(figures).map(([name, value]) => [
+        name,
+        FIGURES.has(name) ? value.toFixed(2) : (100 * value).toFixed(2),
+      ]),
+    ),
+  }));
+}

@@ -1,0 +1,135 @@
+/** The trade-off on WikiText-2: searches under several budgets, what they found retrained beside the baseline and the published patterns, perplexity against latency. */
+import { existsSync } from "node:fs";
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { parseArgs } from "node:util";
+import { formatNumber, table } from "../src/base/table.ts";
+import { finishPar } from "../src/cli/parruns.ts";
+import { type Found, type SearchConfig, searchDefaults } from "../src/cli/search.ts";
+import { beginSearch } from "../src/cli/searching/run.ts";
+import { paretoFront, type TradeOff, tradeOffSvg } from "../src/cli/tradeoffsvg.ts";
+import { parsePattern, printPattern, publishedPatterns } from "../src/depth/pattern.ts";
+import { ortEngine } from "../src/engine/ort.ts";
+import { writeAtomically } from "../src/files/atomic.ts";
+import { type MeasuredCosts, measureCandidates, networkFlops, networkLatencies } from "../src/model/latency.ts";
+import { parModel } from "../src/model/par.ts";
+import { countParameters } from "../src/model/report.ts";
+
+const { values } = parseArgs({
+  options: {
+    data: { type: "string" },
+    blocks: { type: "string", default: "6" },
+    budgets: { type: "string", default: "none,0.8,0.65,0.5" },
+    searchSteps: { type: "string", default: "1500" },
+    steps: { type: "string", default: "2000" },
+    threads: { type: "string" },
+    out: { type: "string", default: "runs/tradeoff" },
+    seed: { type: "string", default: "1" },
+    json: { type: "boolean", default: false },
+  },
+});
+
+const blocks = Number(values.blocks);
+const shape = searchDefaults.latency; // the paper's
+const say = (text: string) => void process.stderr.write(`${text}\n`);
+const engine = await ortEngine(values.threads === undefined ? {} : { threads: Number(values.threads) });
+const base: SearchConfig = {
+  ...searchDefaults,
+  ...{ corpus: "wikitext-2", tokenizer: "wiki2_12k", data: values.data ?? null, seed: Number(values.seed) },
+  ...{ dropout: 0, evaluateEvery: 500 },
+};
+/** Soft draws first, so that weights learn; then hard ones, and an architecture that decides. */
+const searching = { temperatureStart: 5, temperatureEnd: 0.2, architectureRate: 0.03, budgetWeight: 2 };
+
+/** The result of a run, from its folder where it has ended, otherwise trained to its end. */
+async function carriedOut(name: string, config: SearchConfig, costs: MeasuredCosts): Promise<Found> {
+  const path = join(values.out, `${blocks}-${name}`);
+  const found = existsSync(join(path, "config.yaml"))
+    ? await finishPar(path, engine, say)
+    : await beginSearch(path, config, engine, say, {}, costs);
+  return found!;
+}
+
+interface Row extends TradeOff {
+  readonly parameters: number;
+  readonly executedDepth: number;
+  readonly flopsPerToken: number;
+  readonly trainingMs: number;
+}
+
+const optionsOf = (pattern: string | number) => {
+  const { width, heads, hidden, memory, cutoffs, factor } = base;
+  return { vocabulary: 12_000, blocks: pattern, width, heads, hidden, memory, cutoffs, projectionFactor: factor };
+};
+
+const costsFile = join(values.out, `${blocks}-costs.json`);
+const costs: MeasuredCosts = existsSync(costsFile)
+  ? JSON.parse(await readFile(costsFile, "utf8"))
+  : await measureCandidates(engine, optionsOf(blocks), shape);
+await writeAtomically(costsFile, JSON.stringify(costs));
+
+const scaled = (name: string) => printPattern(parsePattern(`${name}/${blocks}`));
+const wanted = new Map<string, { name: string; kind: string; pattern: string; searchMs?: number }>();
+const want = (row: { name: string; kind: string; pattern: string; searchMs?: number }) => {
+  const known = wanted.get(row.pattern);
+  wanted.set(row.pattern, known ? { ...known, name: `${known.name}, ${row.name}` } : row);
+};
+want({ name: "baseline", kind: "baseline", pattern: scaled("baseline") });
+for (const name of Object.keys(publishedPatterns).filter((each) => each !== "baseline" && each !== "par-text8")) {
+  want({ name, kind: "published", pattern: scaled(name) });
+}
+for (const budget of values.budgets.split(",")) {
+  say(`searching ${blocks} blocks, budget ${budget}`);
+  const asked = budget === "none" ? null : budget;
+  const config = { ...base, ...searching, blocks, budget: asked, steps: Number(values.searchSteps) };
+  const found = await carriedOut(`search-${budget}`, config, costs);
+  want({ name: `budget ${budget}`, kind: "found", pattern: found.pattern, searchMs: found.elapsedMs });
+}
+
+const networks = [...wanted.values()];
+const trained: Found[] = [];
+for (const { pattern, name } of networks) {
+  say(`training ${pattern} (${name})`);
+  const config = { ...base, blocks: pattern, steps: Number(values.steps) };
+  trained.push(await carriedOut(pattern.replaceAll(/[()]/g, "_"), config, costs));
+}
+const models = networks.map(({ pattern }) => parModel(optionsOf(pattern)));
+const latencies = await networkLatencies(engine, models, shape);
+const rows: Row[] = networks.map(({ name, kind, pattern }, i) => ({
+  ...{ name, kind, pattern, latencyMs: latencies[i]!, perplexity: trained[i]!.perplexity },
+  parameters: countParameters(models[i]!.parameters),
+  executedDepth: parsePattern(pattern).filter((each) => each !== "identity").length,
+  flopsPerToken: networkFlops(models[i]!, shape) / (shape.batch * shape.length),
+  trainingMs: trained[i]!.elapsedMs,
+}));
+
+const baseline = rows[0]!;
+const best = new Set(paretoFront(rows));
+const shown = rows
+  .toSorted((a, b) => a.latencyMs - b.latencyMs)
+  .map((row) => ({
+    ...{ network: row.name, pattern: row.pattern, depth: row.executedDepth },
+    parameters: `${formatNumber(row.parameters / 1e6, 3)} M`,
+    flops: `${formatNumber(row.flopsPerToken / 1e6, 2)} M`,
+    latency: `${formatNumber(row.latencyMs, 2)} ms`,
+    ratio: (row.latencyMs / baseline.latencyMs).toFixed(2),
+    perplexity: row.perplexity.toFixed(2),
+    front: best.has(row) ? "*" : "",
+  }));
+const titles = {
+  ...{ network: "network", pattern: "pattern", parameters: "distinct parameters", depth: "executed depth" },
+  ...{
+    flops: "FLOPs per token",
+    latency: "latency",
+    ratio: "÷ baseline",
+    perplexity: "valid perplexity",
+    front: "front",
+  },
+};
+const columns = Object.entries(titles).map(([key, title]) => ({ key, title }));
+await writeAtomically(join(values.out, `${blocks}.json`), `${JSON.stringify({ costs, rows }, null, 2)}\n`);
+await writeAtomically(
+  join(values.out, `${blocks}.svg`),
+  tradeOffSvg(rows, `WikiText-2, ${blocks} blocks: batch 1, segment 64, memory 640`),
+);
+process.stdout.write(values.json ? `${JSON.stringify(rows)}\n` : table(shown, columns));

@@ -1,5 +1,5 @@
 /** Retraining: the network that a search found, trained as an ordinary one and held against the (sf)-baseline of as many blocks. */
-import { existsSync } from "node:fs";
+import { existsSync, statSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { dirname, join, relative, resolve } from "node:path";
 import { stringify } from "yaml";
@@ -12,7 +12,15 @@ import { countParameters } from "../model/report.ts";
 import { RunFolder } from "../runs/folder.ts";
 import { environment } from "./environment.ts";
 import { finishPar, type ParConfig, parConfig, type RetrainNotes, restore, withTokenizer } from "./parruns.ts";
-import { keptResult, openSearch, type RunningOptions, type SearchConfig, searchDefaults, type Tell } from "./search.ts";
+import {
+  ARCHITECTURE_FILE,
+  keptResult,
+  openSearch,
+  type RunningOptions,
+  type SearchConfig,
+  searchDefaults,
+  type Tell,
+} from "./search.ts";
 
 /** Where a pattern comes from, and the settings to train it with. */
 export interface Origin {
@@ -25,16 +33,26 @@ export interface Origin {
 /** A run of search, an architecture file (in its run folder or elsewhere), or a pattern by letters or name. */
 export async function originOf(text: string): Promise<Origin> {
   if (!existsSync(text)) return { pattern: printed(text), config: searchDefaults, run: null };
-  const isRun = existsSync(join(text, "config.yaml"));
-  const run = isRun ? text : dirname(text);
-  const config = existsSync(join(run, "config.yaml")) ? await configIn(run) : searchDefaults;
-  const found = isRun ? await keptResult(run) : JSON.parse(await readFile(text, "utf8"));
+  const file = statSync(text).isDirectory() ? join(text, ARCHITECTURE_FILE) : text;
+  const found = existsSync(file) ? parsed(await readFile(file, "utf8")) : undefined;
   if (typeof found?.pattern !== "string") {
-    const needed = "the architecture of a search that has ended";
-    const remedy = isRun ? `end it with \`layerwise resume ${text}\`` : "name a run folder or its architecture.json";
-    reject({ who: text, needed, got: found ? "JSON without a pattern" : "none yet", remedy });
+    const got = existsSync(file) ? "JSON without a pattern" : `no ${ARCHITECTURE_FILE}`;
+    const remedy =
+      "name a run that has ended, its architecture.json, or a pattern; unfinished ones go on with `layerwise resume`";
+    reject({ who: text, needed: "the architecture that a search found", got, remedy });
   }
-  return { pattern: printed(found.pattern), config, run: config === searchDefaults ? null : run };
+  const folder = dirname(file);
+  const run =
+    [folder, join(folder, `seed-${found.seed}`)].find((each) => existsSync(join(each, "config.yaml"))) ?? null;
+  return { pattern: printed(found.pattern), config: run === null ? searchDefaults : await configIn(run), run };
+}
+
+function parsed(text: string): { pattern?: unknown; seed?: unknown } | undefined {
+  try {
+    return JSON.parse(text) ?? undefined;
+  } catch {
+    return undefined;
+  }
 }
 
 const printed = (text: string) => printPattern(parsePattern(text));

@@ -8,7 +8,7 @@ export {
   searchDefaults,
   searchYaml,
 } from "./searching/config.ts";
-export { keptCosts, keptResult, type RunningOptions, searchIn } from "./searching/run.ts";
+export { ARCHITECTURE_FILE, keptCosts, keptResult, type RunningOptions, searchIn } from "./searching/run.ts";
 export {
   type Cut,
   type Found,

@@ -25,7 +25,7 @@ const taken = new Set<string>([
   ...["corpus", "tokenizer", "pieces", "data", "width", "heads", "hidden", "memory", "evaluationMemory", "dropout"],
   ...["batch", "length", "evaluationBatch", "evaluationLength", "cutoffs", "factor", "projectionSizes", "optimiser"],
   ...["rate", "hiddenRate", "schedule", "floor", "warmup", "weightDecay", "beta2", "clipNorm", "steps", "epochs"],
-  ...["evaluateEvery", "checkpointEvery", "seed", "originalBatches", "latency"],
+  ...["evaluateEvery", "checkpointEvery", "seed", "originalBatches", "latency", "threads"],
 ]);
 
 /** The same flags as `search` has them, without its defaults. */
@@ -41,11 +41,12 @@ function searchOptions(): Option[] {
   });
 }
 
-interface Flags extends Partial<SearchConfig> {
+interface Flags extends Omit<Partial<SearchConfig>, "latency"> {
+  latency?: string;
   out?: string;
   fromSupernet?: boolean;
   baseline: string | boolean;
-  threads?: string;
+  threads?: number;
   json?: boolean;
 }
 
@@ -58,7 +59,6 @@ export function addRetrain(program: Command): void {
     .option("--from-supernet", "start from the search's weights of the chosen candidates, embedding and softmax")
     .option("--baseline <run>", "compare with this run instead of training a baseline")
     .option("--no-baseline", "compare with nothing")
-    .option("--threads <n>", "threads of ONNX Runtime (default: physical cores)")
     .option("--json", "print only the result, as JSON");
   for (const option of searchOptions()) command.addOption(option);
   command.addHelpText("after", examples).action(run);
@@ -73,9 +73,11 @@ async function run(search: string, flags: Flags): Promise<void> {
   const { beginRetraining, originOf } = await import("../retraining.ts");
   const { concludeRetraining } = await import("../kinds/retrain.ts");
   const { openEngine } = await import("../training.ts");
-  const { out = freeFolder(), fromSupernet = false, baseline, threads, json = false, ...changes } = flags;
+  const { out = freeFolder(), fromSupernet = false, baseline, threads, json = false, latency, ...settings } = flags;
+  const { parseShape } = await import("../search.ts");
+  const changes = { ...settings, ...(latency === undefined ? {} : { latency: parseShape(latency) }) };
   const origin = { name: search, ...(await originOf(search)) };
-  const engine = await openEngine({ device: "cpu", threads: threads === undefined ? null : Number(threads) });
+  const engine = await openEngine({ device: "cpu", threads: threads ?? null });
   const against = baseline === false ? null : typeof baseline === "string" ? baseline : undefined;
   await beginRetraining({ origin, changes, out, fromSupernet, baseline: against }, engine);
   await concludeRetraining(out, engine, json);

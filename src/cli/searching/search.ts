@@ -214,11 +214,12 @@ class Journey {
     const { probabilities, pattern, model } = stage;
     const last = this.#last!;
     const names = model.choices.reduce((a, b) => (b.length > a.length ? b : a)).map(candidateName);
+    const map = model.policy.architecture.length > 0 ? `\n${heatMap(probabilities, names)}` : "";
     const latency = last.latency
       ? `  ${last.latency.expectedMs.toFixed(2)} ms expected, ${last.latency.chosenMs.toFixed(2)} ms chosen`
       : "";
     const figures = `perplexity ${formatNumber(last.perplexity, 2)} (mean of batches ${formatNumber(last.meanBatchPerplexity, 2)})`;
-    this.#tell(`step ${formatNumber(step)}  ${figures}${latency}  ${pattern}\n${heatMap(probabilities, names)}`, true);
+    this.#tell(`step ${formatNumber(step)}  ${figures}${latency}  ${pattern}${map}`, map !== "");
     const temperature = temperatureOf(this.#session.config, this.#material.course.total)(step);
     await this.#options.onMilestone?.({ step, probabilities, names, temperature, perplexity: last.perplexity });
   }

@@ -2,6 +2,7 @@
 
 import { clock } from "../base/progress.ts";
 import { formatNumber, table } from "../base/table.ts";
+import { fed } from "../train/loop.ts";
 import type { Config } from "./config.ts";
 import { type Job, newStep, summary } from "./training.ts";
 
@@ -21,11 +22,15 @@ export async function dryRun(job: Job): Promise<string> {
   const { config } = job;
   const batches = await job.task.batches("train", () => {});
   const step = await newStep(job);
+  const scalars = fed(job.task.scalars?.(1)(0) ?? {});
   const times: number[] = [];
   for (let i = 0; i < MEASURED + 2; i++) {
     const start = performance.now();
     await step.run(
-      Array.from({ length: config.accumulate }, (_, k) => batches.at(i * config.accumulate + k)),
+      Array.from({ length: config.accumulate }, (_, k) => ({
+        ...batches.at(i * config.accumulate + k),
+        ...scalars,
+      })),
       0,
     );
     times.push(performance.now() - start);

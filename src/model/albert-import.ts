@@ -20,6 +20,8 @@ export interface ImportOptions {
   activation?: string | undefined;
   /** Of the weights that are not in the file. */
   seed?: number;
+  /** Names the config in errors. */
+  configSource?: string;
 }
 
 export interface ImportedAlbert extends DescribedAlbert {
@@ -51,13 +53,16 @@ export function importAlbert(
   tensors: ReadonlyMap<string, NamedTensor>,
   config: Readonly<Record<string, unknown>>,
   source: string,
-  { halt = false, transposePooler = false, activation, seed = 1 }: ImportOptions = {},
+  { halt = false, transposePooler = false, activation, seed = 1, configSource = "config" }: ImportOptions = {},
 ): ImportedAlbert {
   const found = renamed(tensors, source);
   const pooler = found.get("pooler.weight");
   if (pooler && transposePooler) found.set("pooler.weight", transposed(pooler));
   const adaptive = [...found.keys()].some(isHalting);
-  const options = albertOptionsFrom(activation === undefined ? config : { ...config, hidden_act: activation });
+  const options = albertOptionsFrom(
+    activation === undefined ? config : { ...config, hidden_act: activation },
+    configSource,
+  );
   const halting = adaptive || halt ? { ...(adaptive ? { haltAtCap: false } : {}), ...options.halting } : undefined;
   if (options.halting && !halting) {
     const needed = "a halting unit (act.dense), which its config speaks of";

@@ -175,39 +175,40 @@ export function saveAlbert(
 
 type Json = Readonly<Record<string, unknown>>;
 
-function numberIn(config: Json, key: string, fallback?: number): number {
+function numberIn(config: Json, source: string, key: string, fallback?: number): number {
   const value = config[key] ?? fallback;
   if (typeof value === "number" && Number.isFinite(value)) return value;
-  return reject({ who: `config / ${key}`, needed: "a number", got: JSON.stringify(value) ?? "nothing" });
+  return reject({ who: `${source} / ${key}`, needed: "a number", got: JSON.stringify(value) ?? "nothing" });
 }
 
-/** The model a Hugging Face `config.json` describes, ALBERT or ALBERT-ACT; what is not built here is an error. */
-export function albertOptionsFrom(config: Json): AlbertOptions {
+/** The model a Hugging Face `config.json` describes, ALBERT or ALBERT-ACT; what is not built here is an error that names `source`. */
+export function albertOptionsFrom(config: Json, source = "config"): AlbertOptions {
   const position = config.position_embedding_type ?? "absolute";
   if (position !== "absolute") {
-    reject({ who: "config / position_embedding_type", needed: '"absolute"', got: JSON.stringify(position) });
+    reject({ who: `${source} / position_embedding_type`, needed: '"absolute"', got: JSON.stringify(position) });
   }
   const activation = config.hidden_act ?? "gelu_new";
   if (typeof activation !== "string" || !(activation in activations)) {
     const needed = `one of ${Object.keys(activations).join(", ")}`;
-    reject({ who: "config / hidden_act", needed, got: JSON.stringify(activation) });
+    reject({ who: `${source} / hidden_act`, needed, got: JSON.stringify(activation) });
   }
+  const number = (key: string, fallback?: number) => numberIn(config, source, key, fallback);
   return {
-    vocabulary: numberIn(config, "vocab_size"),
-    embedding: numberIn(config, "embedding_size", 128),
-    width: numberIn(config, "hidden_size"),
-    heads: numberIn(config, "num_attention_heads"),
-    hidden: numberIn(config, "intermediate_size"),
-    depth: numberIn(config, "num_hidden_layers"),
-    groups: numberIn(config, "num_hidden_groups", 1),
-    inner: numberIn(config, "inner_group_num", 1),
+    vocabulary: number("vocab_size"),
+    embedding: number("embedding_size", 128),
+    width: number("hidden_size"),
+    heads: number("num_attention_heads"),
+    hidden: number("intermediate_size"),
+    depth: number("num_hidden_layers"),
+    groups: number("num_hidden_groups", 1),
+    inner: number("inner_group_num", 1),
     activation: activation as keyof typeof activations,
-    length: numberIn(config, "max_position_embeddings", 512),
-    types: numberIn(config, "type_vocab_size", 2),
-    epsilon: numberIn(config, "layer_norm_eps", 1e-12),
-    dropout: numberIn(config, "hidden_dropout_prob", 0),
-    attentionDropout: numberIn(config, "attention_probs_dropout_prob", 0),
-    ...(config.act_epsilon === undefined ? {} : { halting: haltingFrom(config) }),
+    length: number("max_position_embeddings", 512),
+    types: number("type_vocab_size", 2),
+    epsilon: number("layer_norm_eps", 1e-12),
+    dropout: number("hidden_dropout_prob", 0),
+    attentionDropout: number("attention_probs_dropout_prob", 0),
+    ...(config.act_epsilon === undefined ? {} : { halting: haltingFrom(config, number("act_epsilon")) }),
   };
 }
 
@@ -215,9 +216,9 @@ export function albertOptionsFrom(config: Json): AlbertOptions {
 const OWN_HALTING = "layerwise_halting";
 
 /** As the published adaptive models were trained, unless the file was saved here and says otherwise. */
-function haltingFrom(config: Json): Omit<HaltingOptions, "width"> {
+function haltingFrom(config: Json, epsilon: number): Omit<HaltingOptions, "width"> {
   const own = (config[OWN_HALTING] ?? compat) as Omit<HaltingOptions, "width">;
-  return { ...own, epsilon: numberIn(config, "act_epsilon") };
+  return { ...own, epsilon };
 }
 
 /** The `config.json` that Hugging Face needs beside saved weights. */

@@ -154,7 +154,8 @@ export async function* train(options: LoopOptions): AsyncGenerator<TrainEvent, T
 
 const noted = ({ notes }: LoopOptions) => (notes ? { notes: notes() } : {});
 
-const fed = (scalars: Readonly<Record<string, number>>) =>
+/** Scalars as a batch holds them. */
+export const fed = (scalars: Readonly<Record<string, number>>) =>
   Object.fromEntries(Object.entries(scalars).map(([name, value]) => [name, [value]]));
 
 /** The clock of a run: time spent, and how many updates fit into the minutes that were asked for. */

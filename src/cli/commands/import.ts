@@ -51,8 +51,9 @@ async function run(file: string, flags: Flags): Promise<void> {
   const { importAlbert } = await import("../../model/albert-import.ts");
   const { countParameters } = await import("../../model/report.ts");
   const { tensors, source } = await readTensors(file);
-  const config = await readConfig(source, flags.config);
-  const imported = importAlbert(tensors, config, source, flags);
+  const configSource = configBeside(source, flags.config);
+  const config = await readConfig(configSource);
+  const imported = importAlbert(tensors, config, source, { ...flags, configSource });
   const tokenizer = await readTokenizer(source, flags.tokenizer, imported.model.options.vocabulary);
   await writeRun(source, flags, imported, tokenizer);
   const { model, parameters, heads, warnings } = imported;
@@ -182,15 +183,15 @@ function variableName(path: string): string {
   return /^(bert|cls)\./.test(name) ? name.replaceAll(".", "/") : name;
 }
 
-async function readConfig(source: string, given: string | undefined): Promise<Record<string, unknown>> {
+function configBeside(source: string, given: string | undefined): string {
   const beside = ["config.json", "albert_config.json"].map((name) => join(folderOf(source), name));
   const file = given ?? beside.find((each) => existsSync(each));
-  if (file === undefined) {
-    reject(
-      { who: basename(source), needed: "a config.json beside it", got: "none", remedy: "name one with --config" },
-      2,
-    );
-  }
+  if (file !== undefined) return file;
+  const needed = "a config.json beside it";
+  return reject({ who: basename(source), needed, got: "none", remedy: "name one with --config" }, 2);
+}
+
+async function readConfig(file: string): Promise<Record<string, unknown>> {
   try {
     const config: unknown = JSON.parse(await readFile(file, "utf8"));
     if (typeof config === "object" && config !== null) return config as Record<string, unknown>;

@@ -187,21 +187,27 @@ class Halting implements HaltingPolicy {
   }
 
   turn(probability: Tensor, { halting, remainders, updates }: Counters, depth: number, { caps }: HaltingContext): Turn {
-    const forced = this.options.haltAtCap && depth === this.depth - 1;
     const running = less(halting, 1);
-    const below = not(greater(add(halting, probability), 1 - this.options.epsilon));
-    const stays = caps ? and(below, greater(reshape(caps, halting.shape), depth + 1)) : below;
-    const [halts, step] = forced ? [running, full(0, halting.shape)] : split(running, stays, probability);
-    const left = subtract(1, halting);
+    const total = add(halting, probability);
+    const goesOn = this.#goesOn(total, running, depth, caps);
+    const left = subtract(1, halting); // 0 for those who have halted before
     return {
       probability,
       running,
-      weight: select(halts, left, step),
+      weight: select(goesOn, probability, left),
       // A constant 1, not the sum: what was added up must not come out as 0.99999994.
-      halting: select(halts, 1, add(halting, step)),
-      remainders: select(halts, left, remainders),
+      halting: select(goesOn, total, 1),
+      remainders: add(remainders, select(goesOn, 0, left)),
       updates: add(updates, cast(running, "float")),
     };
+  }
+
+  /** Whose probabilities do not exceed 1 − epsilon yet. */
+  #goesOn(total: Tensor, running: Tensor, depth: number, caps: Tensor | undefined): Tensor {
+    const { haltAtCap, epsilon } = this.options;
+    if (haltAtCap && depth === this.depth - 1) return less(full(0, total.shape), 0);
+    const below = and(running, not(greater(total, 1 - epsilon)));
+    return caps ? and(below, greater(reshape(caps, total.shape), depth + 1)) : below;
   }
 
   accumulate(y: Tensor, { state, total }: Accumulated, { weight, running }: Share): Accumulated {
@@ -275,11 +281,6 @@ class HaltingUnit {
     // 1 / (1 + e^−x): the runtime's sigmoid is off by up to 1e-7, which the gradient of this one bias adds up.
     return divide(1, add(exp(negate(logit)), 1));
   }
-}
-
-/** Who halts now, and the probability of those who go on. */
-function split(running: Tensor, stays: Tensor, probability: Tensor): [Tensor, Tensor] {
-  return [and(running, not(stays)), select(and(running, stays), probability, 0)];
 }
 
 function masked({ halting, remainders, updates }: Counters, real: Tensor | undefined): Record<string, Tensor> {

@@ -18,7 +18,9 @@ function layerwise(...args: string[]) {
 }
 
 const model = "--pieces 300 --width 16 --heads 2 --hidden 32 --memory 4 --batch 4 --length 8 --cutoffs 40,120";
-const tiny = `${model} --warmup 2 --evaluate-every 3 --threads 1`.split(" ");
+const tiny = `${model} --evaluation-batch 32 --evaluation-length 32 --warmup 2 --evaluate-every 16 --threads 1`.split(
+  " ",
+);
 /** Small, so that measuring takes no time. */
 const quick = ["--threads", "1", "--latency", "1x8+8"];
 

@@ -98,6 +98,10 @@ describe("layerwise search", () => {
   it.each([
     [["--cutoffs", "120,40"], "softmax / cutoffs: expected rising whole numbers"],
     [["--cutoffs", "40,400"], "softmax / cutoffs"],
+    [["--cutoffs", "40,40"], "softmax / cutoffs: expected rising whole numbers"],
+    [["--projection-sizes", "4"], "softmax / projection sizes: expected 2 whole numbers from 1, one a tail, got [4]"],
+    [["--cutoffs", "none", "--projection-sizes", "4"], "projection sizes: expected cutoffs to have tails, got [4]"],
+    [["--memory", "1000000"], "memory: expected at most"],
     [["--heads", "3"], "expected a width divisible by heads"],
     [["--pattern", "sq"], "pattern: expected letters"],
     [["--steps", "2", "--epochs", "1"], "expected --steps or --epochs, got both"],

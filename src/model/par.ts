@@ -278,12 +278,17 @@ function silently(loss: Tensor, penalty: Tensor): Tensor {
   return add(loss, subtract(penalty, stopGradient(penalty)));
 }
 
-function checkOptions({ memory, compat, dropout = 0, cutoffs, adaptiveInput, clampLength }: ParOptions): void {
+function checkOptions(options: ParOptions): void {
+  const { memory, compat, dropout = 0, cutoffs, projectionSizes, adaptiveInput, clampLength } = options;
   const whole = (value: number, least: number) => Number.isInteger(value) && value >= least;
-  if (!whole(memory, 0)) reject({ who: "memory", needed: "a whole number of steps from 0", got: `${memory}` });
+  if (!whole(memory, 0)) reject({ who: "memory", needed: "a whole number of steps from 0", got: `${memory}` }, 2);
   if (!(dropout >= 0 && dropout < 1)) reject({ who: "dropout", needed: "a rate from 0 to below 1", got: `${dropout}` });
   if (clampLength !== undefined && !whole(clampLength, 1)) {
     reject({ who: "clampLength", needed: "a whole number from 1", got: `${clampLength}` });
+  }
+  if (projectionSizes && !cutoffs?.length) {
+    const remedy = "give cutoffs, or leave the sizes out";
+    reject({ who: "projection sizes", needed: "cutoffs to have tails", got: `[${projectionSizes}]`, remedy }, 2);
   }
   if (adaptiveInput && (!cutoffs?.length || compat === "original")) {
     const got = compat === "original" ? "compat" : "none";

@@ -124,22 +124,28 @@ export interface Tail {
 export function tailsOf(who: string, { width, vocabulary, cutoffs, factor = 4, sizes }: ClusterOptions): Tail[] {
   const rising = cutoffs.every((cutoff, i) => Number.isInteger(cutoff) && cutoff > (cutoffs[i - 1] ?? 0));
   if (cutoffs.length === 0 || !rising || cutoffs.at(-1)! >= vocabulary) {
-    reject({
-      who: `${who} / cutoffs`,
-      needed: `rising whole numbers from 1 to ${vocabulary - 1}, one below the vocabulary`,
-      got: `[${cutoffs}]`,
-      remedy: "sort them, leave repeats and the vocabulary size out, or find them with `layerwise cutoffs`",
-    });
+    reject(
+      {
+        who: `${who} / cutoffs`,
+        needed: `rising whole numbers from 1 to ${vocabulary - 1}, one below the vocabulary`,
+        got: `[${cutoffs}]`,
+        remedy: "sort them, leave repeats and the vocabulary size out, or find them with `layerwise cutoffs`",
+      },
+      2,
+    );
   }
   if (sizes && (sizes.length !== cutoffs.length || sizes.some((size) => !Number.isInteger(size) || size < 1))) {
-    reject({
-      who: `${who} / projection sizes`,
-      needed: `${cutoffs.length} whole numbers from 1, one a tail`,
-      got: `[${sizes}]`,
-      remedy: "give one a cutoff, or none and a projection factor",
-    });
+    reject(
+      {
+        who: `${who} / projection sizes`,
+        needed: `${cutoffs.length} whole numbers from 1, one a tail`,
+        got: `[${sizes}]`,
+        remedy: "give one a cutoff, or none and a projection factor",
+      },
+      2,
+    );
   }
-  if (!(factor >= 1)) reject({ who: `${who} / projection factor`, needed: "a number from 1", got: `${factor}` });
+  if (!(factor >= 1)) reject({ who: `${who} / projection factor`, needed: "a number from 1", got: `${factor}` }, 2);
   return cutoffs.map((start, k) => {
     const size = sizes?.[k] ?? Math.max(1, Math.floor(width / factor ** (k + 1)));
     return { start, end: cutoffs[k + 1] ?? vocabulary, size };

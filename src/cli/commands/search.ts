@@ -1,6 +1,7 @@
 /** `layerwise search`: which kind of block a Transformer-XL wants at each depth. */
 import { existsSync } from "node:fs";
 import { type Command, InvalidArgumentError, Option } from "commander";
+import { patternHelp } from "../../depth/pattern.ts";
 import { scheduleNames } from "../../train/schedule.ts";
 import { parseShape, type SearchConfig, searchDefaults } from "../searching/config.ts";
 import type { Found } from "../searching/search.ts";
@@ -17,7 +18,10 @@ Examples:
   layerwise search --corpus wikitext-2 --tokenizer wiki2_12k --procedure alternate --architecture-rate 0.01 --epochs 4
   layerwise search --corpus wikitext-2 --tokenizer wiki2_12k --budget 0.65 --seeds 3 --out runs/cheap
   layerwise search --resume runs/search
-  layerwise search --corpus wikitext-2 --tokenizer wiki2_12k --pattern '(sff)x2' --steps 2000   a found network instead`;
+  layerwise search --corpus wikitext-2 --tokenizer wiki2_12k --pattern '(sff)x2' --steps 2000   a found network instead
+  layerwise search --corpus wikitext-2 --tokenizer wiki2_12k --pattern par-wikitext103-base/12 --steps 2000
+
+${patternHelp}`;
 
 interface Flags extends Omit<Partial<SearchConfig>, "compat" | "cut" | "latency"> {
   pattern?: string;
@@ -71,6 +75,7 @@ function addModelFlags(command: Command): void {
     .option("--evaluation-length <n>", "pieces of a segment in evaluation (default: as in training)", whole)
     .option("--cutoffs <list>", `ends of the softmax clusters; none: plain softmax${shown(own.cutoffs)}`, cutoffs)
     .option("--factor <n>", `each tail's projection is narrower by this${shown(own.factor)}`, number)
+    .option("--projection-sizes <list>", "projection sizes, one a tail, instead of the factor", wholes)
     .addOption(
       new Option("--compat <mode>", "build the model as the TensorFlow original has it").choices(["original"]),
     );
@@ -153,6 +158,7 @@ function whole(text: string): number {
   return value;
 }
 
+const wholes = (text: string) => text.split(",").map(whole);
 const cutoffs = (text: string) => (text === "none" ? [] : text.split(",").map(fromZero));
 
 /** Settings from flags; the original is compared with as it is, so nothing is cut there unless asked for. */

@@ -33,6 +33,8 @@ export interface SearchConfig {
   evaluationLength: number | null;
   cutoffs: number[];
   factor: number;
+  /** Projection sizes, one a tail, instead of the factor's. */
+  projectionSizes: number[] | null;
   straightThrough: boolean;
   temperatureStart: number;
   temperatureEnd: number;
@@ -86,7 +88,15 @@ export const searchDefaults: SearchConfig = {
     evaluationMemory: null,
     dropout: 0.1,
   },
-  ...{ batch: 32, length: 32, evaluationBatch: null, evaluationLength: null, cutoffs: [250, 2500], factor: 4 },
+  ...{
+    batch: 32,
+    length: 32,
+    evaluationBatch: null,
+    evaluationLength: null,
+    cutoffs: [250, 2500],
+    factor: 4,
+    projectionSizes: null,
+  },
   ...{ straightThrough: false, temperatureStart: 1, temperatureEnd: 0.1 },
   ...{ optimiser: "adamw", rate: 0.003, hiddenRate: null, schedule: "cosine", floor: 0, warmup: 400 },
   ...{ weightDecay: 0.01, beta2: 0.98, clipNorm: 0.5, steps: null, epochs: null },

@@ -44,6 +44,7 @@ function optionsOf(config: SearchConfig, vocabulary: number): ParOptions {
   return {
     ...{ vocabulary, width, heads, hidden, blocks, memory, dropout, cutoffs, straightThrough },
     projectionFactor: factor,
+    projectionSizes: config.projectionSizes ?? undefined,
     compat: compat ? "original" : undefined,
     candidates: candidates === null ? undefined : parseCandidates(candidates),
   };
@@ -76,6 +77,7 @@ export async function openSearch(
   const vocabulary = tokenizer.tokenizer.size;
   const { model, costs } = await modelOf(config, optionsOf(config, vocabulary), engine, known); // mistakes show at once
   const { ids } = await tokensOf(corpus, "train", tokenizer);
+  checkMemory(config, ids.length);
   const ranks = config.compat
     ? Int32Array.from({ length: vocabulary }, (_, id) => id)
     : frequencyRanks(countTokens(ids, vocabulary));
@@ -91,6 +93,14 @@ export async function openSearch(
     },
     validSize: await sizeOf(corpus, tokenizer),
   };
+}
+
+/** A memory that no row of the text can ever fill is a mistake. */
+function checkMemory({ memory, batch }: SearchConfig, tokens: number): void {
+  const row = Math.floor(tokens / batch);
+  if (memory <= row) return;
+  const needed = `at most ${row} steps: the training text has ${tokens} pieces in ${batch} rows`;
+  reject({ who: "memory", needed, got: `${memory}`, remedy: "shorten the memory or take fewer rows" }, 2);
 }
 
 /** Rows, pieces and memory of a batch in evaluation. */

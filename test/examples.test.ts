@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { example as compose } from "../examples/compose.ts";
 import { example as gradients } from "../examples/gradients.ts";
+import { example as search } from "../examples/search.ts";
 import { example as sharing } from "../examples/sharing.ts";
 import { example as train } from "../examples/train.ts";
 
@@ -39,4 +40,14 @@ describe("examples", () => {
     expect(meanDepth).toBeLessThan(6);
     expect(last).toBeLessThan(first - 0.5);
   });
+
+  it("search.ts finds a network, retrains it beside the baseline, and continues a text", () => {
+    const { searched, retrained, text } = search(30);
+    const [found, baseline] = retrained.networks;
+    expect([found.pattern, baseline.pattern]).toEqual([searched.pattern, "(sf)x2"]);
+    // Of 600 pieces, after thirty updates.
+    expect(Math.max(found.perplexity, baseline.perplexity)).toBeLessThan(450);
+    expect(text.startsWith("it was")).toBe(true);
+    expect(text.length).toBeGreaterThan(12);
+  }, 60_000);
 });

@@ -5,9 +5,10 @@ import { argMax, cast, equal, multiply, reshape, simplify, sum, type Tensor } fr
 import { describedAlbert } from "../model/albert-description.ts";
 import { type AlbertObjective, albertObjective } from "../model/albert-heads.ts";
 import type { Document, PieceTokenizer } from "../text/documents.ts";
-import { type PretrainingBatch, PretrainingStream, stackExamples } from "../text/pretraining.ts";
+import { PretrainingStream, stackExamples } from "../text/pretraining.ts";
 import type { Batches } from "../train/evaluate.ts";
 import type { AlbertRun } from "./albertrun.ts";
+import { feedsOf } from "./pretraining/session.ts";
 
 /** Only what the model has heads for. */
 export interface AlbertFigures {
@@ -46,18 +47,6 @@ export function evaluationBatches(
     count,
     tokens: batch * length,
     at: (i) => feedsOf(stackExamples(examples.slice(i * batch, (i + 1) * batch))),
-  };
-}
-
-function feedsOf(batch: PretrainingBatch): Record<string, Int32Array | Float32Array> {
-  return {
-    ids: batch.inputIds,
-    mask: batch.inputMask,
-    types: batch.segmentIds,
-    maskedPositions: batch.maskedPositions,
-    maskedLabels: batch.maskedIds,
-    maskedWeights: batch.maskedWeights,
-    order: batch.orderLabels,
   };
 }
 

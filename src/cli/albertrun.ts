@@ -28,6 +28,7 @@ import { initialise, type Parameter } from "../nn/index.ts";
 import { type CheckpointChoice, RunFolder } from "../runs/folder.ts";
 import { type OpenTokenizer, openTokenizer } from "../text/tokenizerfile.ts";
 import type { TrainState } from "../train/events.ts";
+import { firstProgress } from "../train/loop.ts";
 import type { ParameterTensor } from "../train/memory.ts";
 import { type Field, flag, choice as one, open, real, Schema, type SettingsOf, text, whole } from "./settings.ts";
 
@@ -244,16 +245,6 @@ export function firstState(
   return {
     weights: new Map(named),
     moments: new Map(),
-    progress: {
-      step: 0,
-      groupUpdates: [],
-      position: 0,
-      streams: {},
-      best: null,
-      evaluationsWithoutBest: 0,
-      elapsedMs: 0,
-      totalSteps: 0,
-      finished: true,
-    },
+    progress: { ...firstProgress, totalSteps: 0, finished: true },
   };
 }

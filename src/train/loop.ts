@@ -41,7 +41,8 @@ export interface LoopOptions {
   readonly now?: () => number;
 }
 
-const fresh: Progress = {
+/** Before the first update. */
+export const firstProgress: Progress = {
   step: 0,
   groupUpdates: [],
   position: 0,
@@ -86,7 +87,7 @@ function knownTotal(length: Length, perEpoch: number): number | null {
  */
 export async function* train(options: LoopOptions): AsyncGenerator<TrainEvent, TrainState | undefined, void> {
   const { step, batches, length, accumulate, signal, now = () => performance.now() } = options;
-  const progress: Progress = structuredClone(options.resume?.progress ?? fresh);
+  const progress: Progress = structuredClone(options.resume?.progress ?? firstProgress);
   if (options.resume) restore(step, options.resume);
   progress.totalSteps ??= knownTotal(length, batches.count / accumulate);
   const pace = new Pace(length, progress, now);

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { InferenceSession, Tensor } from "onnxruntime-node";
@@ -19,13 +19,16 @@ import { openRun } from "./kinds.ts";
 const folder = mkdtempSync(join(tmpdir(), "layerwise-albert-"));
 afterAll(() => rmSync(folder, { recursive: true }));
 
+const text = join(folder, "text.txt");
+writeFileSync(text, readFileSync("corpus/books/valid.txt", "utf8").slice(0, 60_000));
+
 const sizes = { vocabulary: 250, embedding: 4, width: 8, heads: 2, hidden: 16, depth: 3, length: 32 };
 const halting = { ponder: 0.01, biasInitial: -1 };
 
 async function written(name: string, heads: object) {
   const path = join(folder, name);
   const description = { model: { ...sizes, halting }, heads };
-  const tokenizer = await chooseTokenizer(undefined, await openCorpus("books"), {
+  const tokenizer = await chooseTokenizer(undefined, await openCorpus(text), {
     ...{ pieces: 250, cache: folder, masked: true },
   });
   const run = await createAlbertRun(path, { description, tokenizer, environment: {} });
@@ -40,7 +43,7 @@ const exported = async (path: string) => (await openRun(path)).exported();
 describe("an ALBERT's run in use", () => {
   it("is measured on masked text, always alike; an untrained one guesses", async () => {
     const path = await written("measured", { maskedLanguage: {}, sentenceOrder: {} });
-    const [first, again] = [0, 1].map(async () => (await openRun(path)).evaluate({ split: "valid" }));
+    const [first, again] = [0, 1].map(async () => (await openRun(path)).evaluate({ split: "train", corpus: text }));
     const found = await first!;
     expect(await again!).toEqual(found);
     expect(found.loss).toBeCloseTo(Math.log(250), 1);
@@ -52,7 +55,7 @@ describe("an ALBERT's run in use", () => {
 
   it("cannot be measured without a head for it, nor continue text", async () => {
     const run = await openRun(await written("bare", {}));
-    await expect(run.evaluate({ split: "valid" })).rejects.toThrow("expected a head for masked pieces");
+    await expect(run.evaluate({ split: "train", corpus: text })).rejects.toThrow("expected a head for masked pieces");
     expect(() => run.continueText({ prompt: "it", maxTokens: 1 })).toThrow("an ALBERT, which fills gaps");
   });
 

@@ -5,6 +5,7 @@ import { table } from "../../base/table.ts";
 import type { CheckpointChoice } from "../../runs/folder.ts";
 import { glueTask } from "../../text/glue-tasks.ts";
 import { addCheckpointFlag } from "../finished.ts";
+import type { Texts } from "../glue/finetune.ts";
 import type { SearchFlags } from "../glue/search.ts";
 import { type GlueSettings, glueSchema } from "../glue/settings.ts";
 
@@ -43,7 +44,7 @@ interface TuneFlags extends Record<string, unknown> {
   out?: string;
   config?: string;
   json?: boolean;
-  trial?: boolean;
+  worker?: boolean;
 }
 
 export function addGlue(program: Command): void {
@@ -52,7 +53,7 @@ export function addGlue(program: Command): void {
     .description("fine-tune an ALBERT on a task of GLUE")
     .argument("<task>", "CoLA, SST-2, MRPC, STS-B, QQP, MNLI, QNLI, RTE or WNLI")
     .option("--out <dir>", "run folder (default: runs/glue/ and the task, with a number where that is taken)");
-  addOriginFlags(command).option("--trial", "report to the search that started it");
+  addOriginFlags(command).option("--worker", "carry out trials of the search that started it");
   command.options.at(-1)!.hideHelp();
   glueSchema.addFlags(command).addHelpText("after", examples).action(tune);
   addSearch(command);
@@ -133,31 +134,22 @@ async function freeFolder(name: string): Promise<string> {
 async function tune(name: string, flags: TuneFlags): Promise<void> {
   const task = trainable(name);
   const settings = settingsFrom(flags);
+  const { resultRows, tuneInto } = await import("../glue/finetune.ts");
+  const { serveOrders, watchTuning } = await import("../glue/processes.ts");
   const { openEngine } = await import("../training.ts");
-  const { environment } = await import("../environment.ts");
-  const { createAlbertRun } = await import("../albertrun.ts");
-  const { fineTune, openGlueJob, resultRows } = await import("../glue/finetune.ts");
-  const { reportTo, watchTuning } = await import("../glue/processes.ts");
-  const job = await openGlueJob(task, settings, flags, say);
   const engine = await openEngine(settings);
-  const path = flags.out ?? (await freeFolder(task.name));
-  const training = { command: "glue", glueTask: task.name, from: flags.from ?? null, ...settings };
-  const content = {
-    description: job.description,
-    training,
-    tokenizer: job.tokenizer,
-    environment: await environment(engine),
-  };
-  const run = await createAlbertRun(path, content, settings.epochs);
-  try {
-    const watcher = flags.trial ? reportTo(process) : watchTuning(process.stderr, task.metrics[0]!);
-    const result = await fineTune(run, job, engine, flags, { watcher });
-    if (!result) return say("stopped");
-    print(flags.json ? JSON.stringify({ run: path, ...result }) : table(resultRows(result)));
-    if (!flags.json) say(`* best ${result.metric}; predict with: layerwise glue predict ${path} --out submission`);
-  } finally {
-    run.close();
+  if (flags.worker) {
+    let texts: Texts | undefined;
+    return serveOrders(async ({ out, ...own }, watcher) => {
+      const trial = { ...settings, ...own };
+      ({ texts } = await tuneInto(out, { task, settings: trial, from: flags.from, engine, say, watcher, texts }));
+    });
   }
+  const path = flags.out ?? (await freeFolder(task.name));
+  const watcher = watchTuning(process.stderr, task.metrics[0]!);
+  const { result } = await tuneInto(path, { task, settings, from: flags.from, engine, say, watcher });
+  print(flags.json ? JSON.stringify({ run: path, ...result }) : table(resultRows(result)));
+  if (!flags.json) say(`* best ${result.metric}; predict with: layerwise glue predict ${path} --out submission`);
 }
 
 function trainable(name: string) {

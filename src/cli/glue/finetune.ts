@@ -21,7 +21,8 @@ import type { Group } from "../../train/memory.ts";
 import { adamw, lamb } from "../../train/optimiser.ts";
 import { schedule } from "../../train/schedule.ts";
 import { TrainingStep } from "../../train/step.ts";
-import { needTokenizer, openAlbertRun, transferred } from "../albertrun.ts";
+import { type AlbertRun, createAlbertRun, needTokenizer, openAlbertRun, transferred } from "../albertrun.ts";
+import { environment } from "../environment.ts";
 import { sortParameters } from "../grouping.ts";
 import { Classifier, glueFigures, glueObjective, LENGTH, type Weights } from "./classifier.ts";
 import { describeGlue, type GlueSettings, rateOf } from "./settings.ts";
@@ -70,8 +71,16 @@ export const glueFolder = ({ glue, data }: Pick<GlueSettings, "glue" | "data">) 
 
 type Say = (message: string) => void;
 
-/** Opens everything a fine-tuning needs. */
-export async function openGlueJob(task: GlueTask, settings: GlueSettings, origin: Origin, say: Say): Promise<GlueJob> {
+export type Texts = Pick<GlueJob, "training" | "dev">;
+
+/** Opens everything a fine-tuning needs; texts that are known are not read again. */
+export async function openGlueJob(
+  task: GlueTask,
+  settings: GlueSettings,
+  origin: Origin,
+  say: Say,
+  known?: Texts,
+): Promise<GlueJob> {
   const model = await openModel(task, settings, origin);
   const { tokenizer } = model.tokenizer;
   const length = Math.min(settings.length, model.described.model.options.length);
@@ -83,7 +92,8 @@ export async function openGlueJob(task: GlueTask, settings: GlueSettings, origin
     progress.end();
     return found;
   };
-  const [training, dev] = [encoded("train", settings.examples ?? undefined), encoded("dev")];
+  const training = known?.training ?? encoded("train", settings.examples ?? undefined);
+  const dev = known?.dev ?? encoded("dev");
   return { task, settings, ...model, training, dev, pad: specialIds(tokenizer).pad };
 }
 
@@ -102,7 +112,14 @@ async function openModel(task: GlueTask, settings: GlueSettings, { from }: Origi
   const tokenizer = settings.tokenizer === null ? needTokenizer(run) : await tokenizerOf(settings);
   const description = describeGlue(task, settings, run.config.model);
   const described = describedAlbert(description);
-  return { tokenizer, description, described, weights: transferred(run, described, settings.seed).weights };
+  const { weights } = transferred(withoutClassifier(run), described, settings.seed);
+  return { tokenizer, description, described, weights };
+}
+
+/** Another task's classes mean nothing here. */
+function withoutClassifier({ path, state }: AlbertRun): Pick<AlbertRun, "path" | "state"> {
+  const weights = new Map([...state.weights].filter(([name]) => !name.startsWith("classifier.")));
+  return { path, state: { ...state, weights } };
 }
 
 async function tokenizerOf({ tokenizer, data }: GlueSettings): Promise<OpenTokenizer> {
@@ -152,14 +169,14 @@ export interface GlueWatcher {
 
 const FIGURES = new Set(["depth"]);
 
-/** Trains in a run folder to the end and writes the results there; undefined where the signal came first. */
+/** Trains in a run folder to the end and writes the results there. */
 export async function fineTune(
   run: RunFolder,
   job: GlueJob,
   engine: Engine,
   origin: Origin,
-  { watcher = {}, signal }: { watcher?: GlueWatcher; signal?: AbortSignal } = {},
-): Promise<GlueResult | undefined> {
+  watcher: GlueWatcher = {},
+): Promise<GlueResult> {
   const { settings, described, task, dev, pad } = job;
   const batches = batchesOf(job);
   const steps = settings.epochs * batches.count;
@@ -203,13 +220,11 @@ export async function fineTune(
       accumulate: 1,
       evaluateEvery: Number.MAX_SAFE_INTEGER,
       checkpointEvery: batches.count,
-      ...(signal ? { signal } : {}),
     });
     for await (const event of events) {
       if (event.type === "step") watcher.step?.(event.step, steps, event.loss, event.tokensPerSecond);
-      if (event.type === "end" && event.reason === "aborted") return undefined;
-      if (event.type === "checkpoint" && !signal?.aborted) await evaluate(event.step, event.state);
-      else if (event.type !== "checkpoint") run.append(event);
+      if (event.type === "checkpoint") await evaluate(event.step, event.state);
+      else run.append(event);
     }
   } finally {
     await Promise.all([step.release(), classifier.release()]);
@@ -217,6 +232,31 @@ export async function fineTune(
   const result = { task: task.name, metric, epochs, best: best!.epoch };
   await writeAtomically(join(run.path, RESULT_FILE), `${JSON.stringify(result)}\n`);
   return result;
+}
+
+export interface TuneRequest extends Origin {
+  readonly task: GlueTask;
+  readonly settings: GlueSettings;
+  readonly engine: Engine;
+  readonly say: Say;
+  readonly watcher?: GlueWatcher;
+  /** Where they are known already. */
+  readonly texts?: Texts | undefined;
+}
+
+/** Fine-tunes into a new run folder. */
+export async function tuneInto(path: string, request: TuneRequest): Promise<{ result: GlueResult; texts: Texts }> {
+  const { task, settings, from, engine, say, watcher, texts } = request;
+  const job = await openGlueJob(task, settings, request, say, texts);
+  const training = { command: "glue", glueTask: task.name, from: from ?? null, ...settings };
+  const { description, tokenizer } = job;
+  const content = { description, training, tokenizer, environment: await environment(engine) };
+  const run = await createAlbertRun(path, content, settings.epochs);
+  try {
+    return { result: await fineTune(run, job, engine, request, watcher), texts: job };
+  } finally {
+    run.close();
+  }
 }
 
 /** Rows of the table that a fine-tuning ends with. */

@@ -1,6 +1,6 @@
 /** Trials of a search as processes of their own: what they report on the way, and what a person sees of them. */
 import { type ChildProcess, fork } from "node:child_process";
-import { UserError } from "../../base/errors.ts";
+import { messageOf, UserError } from "../../base/errors.ts";
 import { clock, type ProgressOutput, startProgress } from "../../base/progress.ts";
 import { formatNumber, table } from "../../base/table.ts";
 import type { GlueWatcher } from "./finetune.ts";
@@ -14,23 +14,47 @@ export interface TrialReport {
   readonly figure?: number | undefined;
 }
 
+/** What a search asks of a worker: settings that differ from trial to trial, and where the run goes. */
+export interface TrialOrder {
+  readonly rate: number;
+  readonly batch: number;
+  readonly epochs: number;
+  readonly seed: number;
+  readonly out: string;
+}
+
+/** What a worker says: how far it is, or that the trial is over, with what went wrong. */
+type Message = { readonly report: TrialReport } | { readonly over: string | null };
+
 const REPORT_MS = 250;
 
-/** Sends reports to the search that started this process, and ends with it: a killed search leaves no orphans. */
-export function reportTo(self: NodeJS.Process): GlueWatcher {
+function reporting(send: (report: TrialReport) => void): GlueWatcher {
   let [due, figure]: [number, number | undefined] = [0, undefined];
-  self.on("disconnect", () => self.exit(1));
-  self.channel?.unref(); // listening must not keep a finished trial alive
   return {
     step: (step, total, loss) => {
       if (performance.now() < due && step < total) return;
       due = performance.now() + REPORT_MS;
-      self.send?.({ step, total, loss, figure } satisfies TrialReport);
+      send({ step, total, loss, figure });
     },
     epoch: ({ figures }) => {
       figure = 100 * Object.values(figures)[0]!;
     },
   };
+}
+
+/** Makes this process a worker: it carries out orders one after another, and ends with the search that started it, however that ends. */
+export function serveOrders(carryOut: (order: TrialOrder, watcher: GlueWatcher) => Promise<void>): void {
+  const send = (message: Message) => void process.send?.(message);
+  process.on("disconnect", () => process.exit(0));
+  process.on("message", (order: TrialOrder) => {
+    carryOut(
+      order,
+      reporting((report) => send({ report })),
+    ).then(
+      () => send({ over: null }),
+      (error: unknown) => send({ over: messageOf(error) }),
+    );
+  });
 }
 
 /** A line of progress on a terminal, and a line an epoch everywhere. */
@@ -50,29 +74,41 @@ export function watchTuning(output: ProgressOutput, metric: string): GlueWatcher
   };
 }
 
-/** Runs this program once more with other arguments; rejects with what it wrote where it fails. */
-export function runTrial(
-  args: readonly string[],
-  onReport: (report: TrialReport) => void,
-  onStart: (child: ChildProcess) => void,
-): Promise<void> {
-  const child = fork(process.argv[1]!, args, {
-    execArgv: process.execArgv,
-    stdio: ["ignore", "ignore", "pipe", "ipc"],
-  });
-  onStart(child);
-  let said = "";
-  child.stderr?.on("data", (text: Buffer) => {
-    said = `${said}${text}`.slice(-2000);
-  });
-  child.on("message", (message) => onReport(message as TrialReport));
-  return new Promise((resolve, rejectWith) => {
-    child.on("error", rejectWith);
-    child.on("close", (code, signal) => {
-      if (code === 0) resolve();
-      else rejectWith(new UserError(`trial ${args.join(" ")} ended with ${signal ?? `code ${code}`}: ${said.trim()}`));
+/** This program once more, as a worker for trials. */
+export class TrialWorker {
+  readonly #child: ChildProcess;
+  #said = "";
+
+  constructor(args: readonly string[]) {
+    const stdio = ["ignore", "ignore", "pipe", "ipc"] as const;
+    this.#child = fork(process.argv[1]!, args, { execArgv: process.execArgv, stdio: [...stdio] });
+    this.#child.stderr?.on("data", (text: Buffer) => {
+      this.#said = `${this.#said}${text}`.slice(-2000);
     });
-  });
+  }
+
+  /** Carries out one order; rejects where the trial fails or the process ends. */
+  run(order: TrialOrder, onReport: (report: TrialReport) => void): Promise<void> {
+    const child = this.#child;
+    return new Promise((resolve, rejectWith) => {
+      const fail = (why: string) => rejectWith(new UserError(`trial ${order.out}: ${why}`));
+      const onClose = (code: number | null, signal: string | null) =>
+        fail(`its process ended with ${signal ?? `code ${code}`}: ${this.#said.trim()}`);
+      const onMessage = (message: unknown) => {
+        const told = message as Message;
+        if ("report" in told) return onReport(told.report);
+        child.off("message", onMessage).off("close", onClose);
+        if (told.over === null) resolve();
+        else fail(told.over);
+      };
+      child.on("message", onMessage).on("close", onClose);
+      child.send(order, (error) => error && fail(messageOf(error)));
+    });
+  }
+
+  end(): void {
+    if (this.#child.connected) this.#child.disconnect();
+  }
 }
 
 /** The trials that run now, redrawn in place on a terminal; elsewhere a line for each that ends. */

@@ -12,7 +12,7 @@ import { lockHolder, takeLock } from "../../files/lock.ts";
 import type { GlueTask } from "../../text/glue-tasks.ts";
 import { type Spread, spreadOf } from "../comparison.ts";
 import { type GlueResult, RESULT_FILE } from "./finetune.ts";
-import { runTrial, TrialTable } from "./processes.ts";
+import { TrialTable, TrialWorker } from "./processes.ts";
 import type { GlueSettings } from "./settings.ts";
 
 export interface SearchFlags {
@@ -243,38 +243,29 @@ async function runWave(
   shown.expect(trials.length, trials.length - waiting.length);
   const { defaultThreads } = await import("../../engine/ort.ts");
   const threads = Math.max(1, Math.floor((plan.settings.threads ?? defaultThreads()) / parallel));
-  const children = new Set<{ kill(): void }>();
-  const worker = async () => {
+  const workers = Array.from({ length: Math.min(parallel, waiting.length) }, () => {
+    return new TrialWorker(workerArguments(plan, folder, threads));
+  });
+  const serve = async (worker: TrialWorker) => {
     for (let trial = waiting.shift(); trial; trial = waiting.shift()) {
       const name = trialName(trial);
       await clearAway(join(folder, name));
       shown.see(name);
-      await runTrial(
-        argumentsOf(plan, trial, folder, threads),
-        (report) => shown.see(name, report),
-        (child) => children.add(child),
-      );
+      await worker.run({ ...trial, out: join(folder, name) }, (report) => shown.see(name, report));
       const result = (await resultOf(folder, trial))!;
       shown.finished(name, `${plan.metric} ${(100 * result.epochs.at(-1)!.figures[plan.metric]!).toFixed(2)}`);
     }
   };
   try {
-    await Promise.all(Array.from({ length: parallel }, worker));
-  } catch (error) {
-    for (const child of children) child.kill();
-    throw error;
+    await Promise.all(workers.map(serve));
+  } finally {
+    for (const worker of workers) worker.end();
   }
 }
 
-function argumentsOf(plan: SearchPlan, trial: Trial, folder: string, threads: number): string[] {
-  const { rate, batch, epochs, seed } = trial;
+function workerArguments(plan: SearchPlan, folder: string, threads: number): string[] {
   const origin = plan.from === null ? ["--scratch"] : ["--from", plan.from];
-  const own = Object.entries({ rate, batch, epochs, seed, threads }).flatMap(([key, value]) => [
-    `--${key}`,
-    `${value}`,
-  ]);
-  const places = ["--config", join(folder, SETTINGS_FILE), "--out", join(folder, trialName(trial))];
-  return ["glue", plan.task, "--trial", "--json", ...origin, ...places, ...own];
+  return ["glue", plan.task, "--worker", ...origin, "--config", join(folder, SETTINGS_FILE), "--threads", `${threads}`];
 }
 
 const ORPHAN_MS = 20_000;

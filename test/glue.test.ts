@@ -1,0 +1,183 @@
+import { spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout } from "node:timers/promises";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { RandomStream } from "../src/base/random.ts";
+import { writeModel } from "../src/text/sentencepiece/modelwriter.ts";
+import { TRAINING_DEFAULTS } from "../src/text/sentencepiece/training/options.ts";
+import { Trainer } from "../src/text/sentencepiece/training/trainer.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "layerwise-glue-"));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+const at = (...parts: string[]) => join(folder, ...parts);
+const main = ["--import", "tsx", "src/cli/main.ts", "glue"];
+
+function glue(...args: string[]) {
+  const { status, stdout, stderr } = spawnSync(process.execPath, [...main, ...args], { encoding: "utf8" });
+  return { status, stdout, stderr };
+}
+
+/** Praise and blame in made-up sentences: one word decides. */
+const words = { praise: ["good", "fine", "lovely"], blame: ["bad", "dull", "awful"] };
+const others = ["the", "film", "a", "story", "with", "people", "in", "it", "and", "music"];
+
+function sentences(count: number, seed: number): { text: string; label: number }[] {
+  const random = new RandomStream(seed, "sentences");
+  return Array.from({ length: count }, () => {
+    const label = random.integer(2);
+    const text = Array.from({ length: 3 + random.integer(8) }, () => others[random.integer(others.length)]!);
+    text[random.integer(text.length)] = words[label ? "praise" : "blame"][random.integer(3)]!;
+    return { text: text.join(" "), label };
+  });
+}
+
+function write(path: string, header: string, lines: readonly string[]): void {
+  mkdirSync(join(at(path), ".."), { recursive: true });
+  writeFileSync(at(path), `${[header, ...lines].join("\n")}\n`);
+}
+
+beforeAll(() => {
+  const [training, dev, test] = [sentences(240, 1), sentences(60, 2), sentences(20, 3)];
+  const labelled = (all: typeof dev) => all.map(({ text, label }) => `${text}\t${label}`);
+  write("glue/SST-2/train.tsv", "sentence\tlabel", labelled(training));
+  write("glue/SST-2/dev.tsv", "sentence\tlabel", labelled(dev));
+  write(
+    "glue/SST-2/test.tsv",
+    "index\tsentence",
+    test.map(({ text }, i) => `${i}\t${text}`),
+  );
+  const scored = (all: typeof dev) =>
+    all.map((each, i) => `${i}\tx\tx\tx\tx\tx\tx\t${each.text}\tthe film\t${each.label ? "4.5" : "0.500"}`);
+  const wide = "index\tgenre\tfilename\tyear\told_index\tsource1\tsource2\tsentence1\tsentence2";
+  write("glue/STS-B/train.tsv", `${wide}\tscore`, scored(training));
+  write("glue/STS-B/dev.tsv", `${wide}\tscore`, scored(dev));
+  write(
+    "glue/STS-B/test.tsv",
+    wide,
+    scored(test).map((line) => line.split("\t").slice(0, 9).join("\t")),
+  );
+  const specials = {
+    padId: 0,
+    unknownId: 1,
+    bosId: 2,
+    eosId: 3,
+    padPiece: "<pad>",
+    bosPiece: "[CLS]",
+    eosPiece: "[SEP]",
+  };
+  const trainer = new Trainer({ ...TRAINING_DEFAULTS, ...specials, controlSymbols: ["[MASK]"], vocabularySize: 40 });
+  for (const { text } of training) trainer.add(text);
+  writeFileSync(at("tiny.model"), writeModel(trainer.finish()));
+});
+
+const sizes = "--width 16 --embedding 8 --heads 2 --depth 2 --length 24 --threads 1".split(" ");
+const scratch = () => ["--scratch", "--glue", at("glue"), "--tokenizer", at("tiny.model"), ...sizes];
+const short = ["--epochs", "6", "--batch", "8", "--rate", "0.01"];
+
+describe("layerwise glue", () => {
+  it("learns a task with adaptive depth, evaluates each epoch, and leaves a run that predicts", () => {
+    const args = [
+      ...scratch(),
+      ...short,
+      "--halt",
+      "--ponder",
+      "0.01",
+      "--pooling",
+      "mean",
+      "--json",
+      "--out",
+      at("sst"),
+    ];
+    const { status, stdout, stderr } = glue("SST-2", ...args);
+    expect([status, stderr.match(/^epoch \d/gm)?.length]).toEqual([0, 6]);
+    const { epochs, best, metric } = JSON.parse(stdout);
+    expect([epochs.length, metric]).toEqual([6, "accuracy"]);
+    expect(epochs[best - 1].figures.accuracy).toBeGreaterThan(0.9); // chance is 0.5
+    expect(epochs[0].figures.depth).toBeGreaterThan(1);
+    expect(glue("predict", at("sst"), "--out", at("submission")).status).toBe(0);
+    const lines = readFileSync(at("submission", "SST-2.tsv"), "utf8").trim().split("\n");
+    const right = sentences(20, 3).filter(({ label }, i) => lines[i + 1] === `${i}\t${label}`);
+    expect([lines[0], lines.length]).toEqual(["index\tprediction", 21]);
+    expect(right.length).toBeGreaterThanOrEqual(17);
+  }, 60_000);
+
+  it("goes on from a run with another head, and keeps numbers of STS-B within 0 and 5", () => {
+    const data = ["--from", at("sst"), "--glue", at("glue"), "--threads", "1", "--optimiser", "lamb", "--rate", "0.03"];
+    const { status, stdout } = glue("STS-B", ...data, "--epochs", "3", "--batch", "8", "--json", "--out", at("sts"));
+    expect([status, Object.keys(JSON.parse(stdout).epochs[0].figures)]).toEqual([0, ["pearson", "spearman", "depth"]]);
+    expect(glue("predict", at("sts"), "--out", at("submission")).status).toBe(0);
+    const said = readFileSync(at("submission", "STS-B.tsv"), "utf8").trim().split("\n").slice(1);
+    expect(said.every((line) => /^\d+\t[0-5]\.\d{3}$/.test(line))).toBe(true);
+  }, 60_000);
+
+  it("refuses unknown tasks and missing weights with exit code 2, bad lines with the file and line", () => {
+    expect(glue("SST", "--scratch")).toMatchObject({
+      status: 2,
+      stderr: expect.stringContaining("did you mean SST-2?"),
+    });
+    expect(glue("SST-2").stderr).toContain("expected --from RUN or --scratch, got neither");
+    write("glue/CoLA/train.tsv", "x\t1\t\tsome text", ["x\t3\t\tmore"]);
+    const { status, stderr } = glue("CoLA", ...scratch());
+    expect([status, stderr]).toEqual([1, expect.stringMatching(/CoLA\/train\.tsv: line 2: expected a label of 0, 1/)]);
+  }, 60_000);
+});
+
+const grid = "--rates 0.01,0.003,0.001 --batches 16,32 --seeds 2 --epochs 2 --parallel 2 --examples 64 --json".split(
+  " ",
+);
+const finished = (name: string) =>
+  existsSync(at(name)) ? readdirSync(at(name)).filter((trial) => existsSync(at(name, trial, "result.json"))).length : 0;
+
+describe("layerwise glue search", () => {
+  const search = (name: string) => ["search", "SST-2", ...scratch(), ...grid, "--out", at(name)];
+
+  it("of 12 trials, killed in the middle, finishes with the same table", async () => {
+    const whole = glue(...search("whole"));
+    const child = spawn(process.execPath, [...main, ...search("killed")]);
+    while (finished("killed") < 3) await setTimeout(20);
+    child.kill("SIGKILL");
+    await once(child, "exit");
+    const before = finished("killed");
+    const resumed = glue(...search("killed"));
+    const table = ({ stdout }: { stdout: string }) => JSON.parse(stdout.replaceAll(at("killed"), at("whole")));
+    expect([whole.status, resumed.status, before < 12]).toEqual([0, 0, true]);
+    expect(table(resumed)).toEqual(table(whole));
+    expect(table(whole)).toMatchObject({ trials: 12, rows: { length: 6 }, metric: "accuracy" });
+    expect(resumed.stderr).toMatch(new RegExp(`^${before + 1} of 12`, "m"));
+    expect(glue("predict", table(whole).best.run, "--out", at("best")).status).toBe(0);
+  }, 120_000);
+
+  it("belongs to the folder it was begun in", () => {
+    const { status, stderr } = glue(...search("whole"), "--seeds", "1");
+    expect([status, stderr]).toEqual([2, expect.stringContaining("expected the search it was begun with")]);
+  }, 60_000);
+});
+
+const shared = "../shared/data";
+
+describe.skipIf(!existsSync(join(shared, "glue")))("GLUE's own files", () => {
+  it.each(["CoLA", "SST-2", "MRPC", "STS-B", "RTE", "WNLI"])("of %s are read whole", async (name) => {
+    const { readGlue } = await import("../src/text/glue.ts");
+    const { glueTask } = await import("../src/text/glue-tasks.ts");
+    const counts: Record<string, number[]> = {
+      CoLA: [8551, 1043],
+      "SST-2": [67349, 872],
+      MRPC: [3668, 408],
+      "STS-B": [5749, 1500],
+      RTE: [2490, 277],
+      WNLI: [635, 71],
+    };
+    const read = (split: string) => readGlue(glueTask(name), split, join(shared, "glue")).length;
+    expect([read("train"), read("dev")]).toEqual(counts[name]);
+  });
+
+  it("teach a tiny model in a few seconds", () => {
+    const data = ["--data", shared, "--tokenizer", "albert-30k", ...sizes, "--examples", "200", "--epochs", "1"];
+    const { status, stdout } = glue("WNLI", "--scratch", ...data, "--json", "--out", at("wnli"));
+    expect([status, JSON.parse(stdout).epochs.length]).toEqual([0, 1]);
+  }, 60_000);
+});

@@ -61,7 +61,7 @@ const SEEDS = 5;
 const LARGE = new Set(["MNLI", "QNLI", "QQP"]);
 const DRAWN = 8;
 
-const strategies = {
+export const strategies = {
   grid: allAtOnce,
   random: allAtOnce,
   halving,

@@ -98,6 +98,9 @@ describe("layerwise glue", () => {
     expect([epochs.length, metric]).toEqual([6, "accuracy"]);
     expect(epochs[best - 1].figures.accuracy).toBeGreaterThan(0.9); // chance is 0.5
     expect(epochs[0].figures.depth).toBeGreaterThan(1);
+    expect(JSON.parse(glue("eval", at("sst"), "--json", "--threads", "1").stdout).figures).toEqual(
+      epochs[best - 1].figures,
+    );
     expect(glue("predict", at("sst"), "--out", at("submission")).status).toBe(0);
     const lines = readFileSync(at("submission", "SST-2.tsv"), "utf8").trim().split("\n");
     const right = sentences(20, 3).filter(({ label }, i) => lines[i + 1] === `${i}\t${label}`);

@@ -2,10 +2,10 @@
 import { type Command, InvalidArgumentError } from "commander";
 import { reject } from "../../base/errors.ts";
 import { table } from "../../base/table.ts";
-import type { CheckpointChoice } from "../../runs/folder.ts";
 import { glueTask } from "../../text/glue-tasks.ts";
 import { addCheckpointFlag } from "../finished.ts";
 import type { Texts } from "../glue/finetune.ts";
+import type { UseFlags } from "../glue/predict.ts";
 import type { SearchFlags } from "../glue/search.ts";
 import { type GlueSettings, glueSchema } from "../glue/settings.ts";
 
@@ -38,6 +38,11 @@ a model of MNLI. Numbers of STS-B are brought into 0 to 5.
 Example:
   layerwise glue predict runs/glue/SST-2 --out submission --glue ~/data/glue`;
 
+const evalExamples = `
+Examples:
+  layerwise glue eval runs/glue/SST-2
+  layerwise glue eval runs/glue/MNLI --split dev-mismatched --json    {task, split, texts, loss, figures}`;
+
 interface TuneFlags extends Record<string, unknown> {
   from?: string;
   scratch?: boolean;
@@ -57,6 +62,7 @@ export function addGlue(program: Command): void {
   command.options.at(-1)!.hideHelp();
   glueSchema.addFlags(command).addHelpText("after", examples).action(tune);
   addSearch(command);
+  addEval(command);
   addPredict(command);
 }
 
@@ -102,12 +108,25 @@ function addPredict(glue: Command): void {
     .command("predict")
     .description("write the benchmark's submission files")
     .argument("<run>", "a fine-tuned run")
-    .requiredOption("--out <dir>", "folder to write to")
+    .requiredOption("--out <dir>", "folder to write to");
+  addUseFlags(command, "test").addHelpText("after", predictExamples).action(predict);
+}
+
+function addEval(glue: Command): void {
+  const command = glue
+    .command("eval")
+    .description("measure a fine-tuned run: loss, the task's metrics, mean depth")
+    .argument("<run>", "a fine-tuned run");
+  addUseFlags(command, "dev").addHelpText("after", evalExamples).action(measure);
+}
+
+function addUseFlags(command: Command, split: string): Command {
+  command
     .option("--glue <dir>", "folder of GLUE's tasks (default: as in training)")
-    .option("--split <name>", "test, or dev to look at", "test")
+    .option("--split <name>", "train, dev, test; dev-mismatched and test-mismatched of MNLI", split)
     .option("--threads <n>", "threads of ONNX Runtime", count)
     .option("--json", "print only JSON");
-  addCheckpointFlag(command).addHelpText("after", predictExamples).action(predict);
+  return addCheckpointFlag(command);
 }
 
 function settingsFrom(flags: TuneFlags): GlueSettings {
@@ -170,11 +189,14 @@ async function search(name: string, flags: TuneFlags & SearchFlags): Promise<voi
   if (!flags.json) say(`best: ${found.best.run}, step ${found.best.step}`);
 }
 
-async function predict(
-  path: string,
-  flags: { out: string; glue?: string; split: string; threads?: number; json?: boolean; checkpoint?: CheckpointChoice },
-): Promise<void> {
+async function predict(path: string, flags: UseFlags & { out: string; json?: boolean }): Promise<void> {
   const { predictGlue } = await import("../glue/predict.ts");
   const written = await predictGlue(path, flags, say);
   print(flags.json ? JSON.stringify(written) : table(written.map((each) => ({ ...each }))));
+}
+
+async function measure(path: string, flags: UseFlags & { json?: boolean }): Promise<void> {
+  const { measureGlue } = await import("../glue/predict.ts");
+  const { figures, ...measured } = await measureGlue(path, flags, say);
+  print(flags.json ? JSON.stringify({ ...measured, figures }) : table([{ ...measured, ...figures }]));
 }

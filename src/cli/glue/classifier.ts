@@ -104,7 +104,7 @@ export function lossOf({ scores, classes }: Scored, labels: ArrayLike<number>, {
 }
 
 /** What scores say about a task: the loss, its metrics and the mean depth. */
-export function glueFigures(task: GlueTask, scored: Scored, examples: readonly EncodedExample[]) {
+export function glueFigures(task: GlueTask, scored: Scored, examples: readonly { readonly label: number }[]) {
   const labels = examples.map(({ label }) => label);
   const figures = figuresOf(task.metrics, labels, guessesOf(scored, task));
   return {

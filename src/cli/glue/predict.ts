@@ -1,4 +1,4 @@
-/** Submission files of the benchmark: what a fine-tuned run says about the test texts, under the names GLUE wants. */
+/** A fine-tuned run at use: figures of a split, and submission files under the names the benchmark wants. */
 import { join } from "node:path";
 import { reject } from "../../base/errors.ts";
 import { startProgress } from "../../base/progress.ts";
@@ -10,12 +10,11 @@ import { encodeGlue } from "../../text/glue-batches.ts";
 import { type GlueTask, glueTask, RANGE, type Submission } from "../../text/glue-tasks.ts";
 import { type AlbertRun, needTokenizer, openAlbertRun } from "../albertrun.ts";
 import { openEngine } from "../training.ts";
-import { Classifier, guessesOf, type Scored } from "./classifier.ts";
+import { Classifier, glueFigures, guessesOf, type Scored } from "./classifier.ts";
 import { glueFolder } from "./finetune.ts";
 import { glueSchema } from "./settings.ts";
 
-export interface PredictFlags {
-  out: string;
+export interface UseFlags {
   glue?: string;
   split: string;
   threads?: number;
@@ -53,8 +52,17 @@ function submissionsOf(task: GlueTask, split: string): readonly Submission[] {
   return split === "test" ? task.submissions : [{ task: task.name, split, file: `${task.name}-${split}.tsv` }];
 }
 
-/** Writes all files whose texts are there; the first must be. */
-export async function predictGlue(path: string, flags: PredictFlags, say: (text: string) => void): Promise<Written[]> {
+type Say = (text: string) => void;
+
+/** A run, opened with what scores texts for it. */
+interface OpenGlueRun {
+  readonly task: GlueTask;
+  readonly folder: string;
+  /** Examples of a split, with their scores. */
+  score(source: GlueTask, split: string): Promise<Scored & { examples: readonly GlueExample[] }>;
+}
+
+async function withRun<T>(path: string, flags: UseFlags, say: Say, use: (run: OpenGlueRun) => Promise<T>): Promise<T> {
   const run = await openAlbertRun(path, flags.checkpoint);
   run.warnings.forEach(say);
   const task = taskOf(run);
@@ -62,24 +70,56 @@ export async function predictGlue(path: string, flags: PredictFlags, say: (text:
   const folder = flags.glue ?? glueFolder(known);
   const engine = await openEngine({ threads: flags.threads ?? null, device: "cpu" });
   const classifier = await Classifier.create(engine, run);
-  const written: Written[] = [];
+  const score = async (source: GlueTask, split: string) => {
+    const examples = numbered(readGlue(source, split, folder, { warn: say }), split);
+    return { examples, ...(await scoresOf(run, classifier, examples, known.length, `${source.name} ${split}`)) };
+  };
   try {
+    return await use({ task, folder, score });
+  } finally {
+    await classifier.release();
+  }
+}
+
+/** Writes all files whose texts are there; those of the first must be. */
+export function predictGlue(path: string, flags: UseFlags & { out: string }, say: Say): Promise<Written[]> {
+  return withRun(path, flags, say, async ({ task, folder, score }) => {
+    const written: Written[] = [];
     for (const each of submissionsOf(task, flags.split)) {
       const source = glueTask(each.task);
       if (written.length > 0 && !hasGlueFile(source, each.split, folder)) {
         say(`${each.file} is left out: its texts are not under ${folder}`);
         continue;
       }
-      const examples = numbered(readGlue(source, each.split, folder, { warn: say }), each.split);
-      const scored = await scoresOf(run, classifier, examples, known.length, each.file);
+      const { examples, ...scored } = await score(source, each.split);
       const file = join(flags.out, each.file);
       await writeAtomically(file, submission(source, examples, scored));
       written.push({ file, texts: examples.length });
     }
-  } finally {
-    await classifier.release();
+    return written;
+  });
+}
+
+export interface Measured {
+  readonly task: string;
+  readonly split: string;
+  readonly texts: number;
+  readonly loss: number;
+  readonly figures: Readonly<Record<string, number>>;
+}
+
+/** Loss, metrics and mean depth of a split with labels. */
+export function measureGlue(path: string, flags: UseFlags, say: Say): Promise<Measured> {
+  if (flags.split.startsWith("test")) {
+    reject(
+      { who: "--split", needed: "a split with labels", got: flags.split, remedy: "see layerwise glue predict" },
+      2,
+    );
   }
-  return written;
+  return withRun(path, flags, say, async ({ task, score }) => {
+    const { examples, ...scored } = await score(task, flags.split);
+    return { task: task.name, split: flags.split, texts: examples.length, ...glueFigures(task, scored, examples) };
+  });
 }
 
 /** Test files name their texts; others are counted. */

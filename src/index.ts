@@ -90,6 +90,9 @@ export {
 export { type Bleu, bleu, tokenise13a } from "./text/bleu.ts";
 export { type Corpus, openCorpus, type Split } from "./text/corpus.ts";
 export { type Cutoffs, countTokens, frequencyRanks, optimalCutoffs, parseCounts } from "./text/cutoffs.ts";
+export { type GlueExample, readGlue } from "./text/glue.ts";
+export { type GlueTask, glueTask, glueTasks } from "./text/glue-tasks.ts";
+export { type MetricName, metrics } from "./text/metrics.ts";
 export { encodePairs, type PackedBatch, packBatches } from "./text/packing.ts";
 export { jointTokenizer, openPairs, type PairsCorpus, pairsOf } from "./text/pairs-corpus.ts";
 export { loadTokenizer, type Tokenizer } from "./text/tokenizer.ts";

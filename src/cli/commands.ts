@@ -5,6 +5,7 @@ import { addCertify } from "./commands/certify.ts";
 import { addCompare } from "./commands/compare.ts";
 import { addCutoffs } from "./commands/cutoffs.ts";
 import { addData } from "./commands/data.ts";
+import { addDepth } from "./commands/depth.ts";
 import { addDoctor } from "./commands/doctor.ts";
 import { addEval } from "./commands/eval.ts";
 import { addExport } from "./commands/export.ts";
@@ -24,6 +25,7 @@ export const commands: readonly ((program: Command) => void)[] = [
   addTrain,
   addResume,
   addPretrain,
+  addDepth,
   addEval,
   addGenerate,
   addExport,

@@ -38,6 +38,7 @@ export const fields = {
   ponderReduce: choice(["mean", "sum"], "mean", "penalty on the mean over tokens, or on their sum a text (original)"),
   ponderWarmup: real(0.1, "part of the updates over which the penalty grows from 0", 0, 1.000001),
   haltBias: real(0, "first bias of the halting unit: 0 halts early, -3 late", -Infinity),
+  haltRate: real(1, "the halting unit's learning rate, as a part of the others'"),
   haltEpsilon: real(0.01, "a token halts when its probabilities exceed 1 − epsilon", 0, 1),
   haltAtCap: flag("a token that runs to the last depth pays for what is left of its probability", true),
   accumulateStates: choice(["blend", "weightedSum"], "blend", "states move towards each output, or are their mean"),

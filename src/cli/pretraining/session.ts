@@ -12,7 +12,6 @@ import type { OpenTokenizer } from "../../text/tokenizerfile.ts";
 import { chooseTokenizer } from "../../text/trainedtokenizer.ts";
 import type { Group } from "../../train/memory.ts";
 import { adamw, lamb } from "../../train/optimiser.ts";
-import { sortParameters } from "../grouping.ts";
 import type { Say } from "../tasks/task.ts";
 import type { PretrainingConfig } from "./config.ts";
 import { type Phase, phasesOf } from "./phases.ts";
@@ -125,27 +124,33 @@ export function describePretraining(config: PretrainingConfig, vocabulary: numbe
   };
 }
 
-/** Matrices decay; biases and norms do not, and LAMB does not stretch their updates. */
+/** Matrices decay; biases and norms do not, and LAMB does not stretch their updates. The halting unit has a rate of its own. */
 export async function pretrainingGroups(
-  { optimiser, weightDecay }: PretrainingConfig,
+  { optimiser, weightDecay, haltRate }: PretrainingConfig,
   parameters: readonly Parameter[],
   engine: Engine,
 ): Promise<Group[]> {
-  const isLayer = ({ name, tensor }: Parameter) =>
-    name.startsWith("encoder.albert_layer_groups.") && tensor.attributes.shape.length > 1;
-  const { hidden, matrices, rest } = sortParameters(parameters);
-  const all = [...hidden, ...matrices];
   const made = (matrix: boolean) =>
     optimiser === "lamb"
       ? lamb({ weightDecay: matrix ? weightDecay : 0, adapt: matrix })
       : adamw({ epsilon: 1e-6, beta2: 0.99, weightDecay: matrix ? weightDecay : 0 });
-  const plain = { parameters: rest, optimiser: made(false) };
-  if (optimiser !== "muon") return [{ parameters: all, optimiser: made(true) }, plain];
-  const layer = parameters.filter(isLayer).map(({ tensor }) => tensor);
-  const { muon } = await import("../../train/muon.ts");
+  const starting = (prefix: string) => (each: Parameter) => each.name.startsWith(prefix);
+  const unit = parameters.filter(starting("encoder.halting."));
+  const others = parameters.filter((each) => !unit.includes(each));
+  const matrices = others.filter(({ tensor }) => tensor.attributes.shape.length > 1);
+  const layer = optimiser === "muon" ? matrices.filter(starting("encoder.albert_layer_groups.")) : [];
+  const group = (members: readonly Parameter[], by: Group["optimiser"], rateFactor = 1): Group[] =>
+    members.length === 0 ? [] : [{ parameters: members.map(({ tensor }) => tensor), optimiser: by, rateFactor }];
   return [
-    { parameters: layer, optimiser: muon(engine, { weightDecay }) },
-    { parameters: all.filter((tensor) => !layer.includes(tensor)), optimiser: made(true) },
-    plain,
+    ...(layer.length > 0 ? group(layer, (await import("../../train/muon.ts")).muon(engine, { weightDecay })) : []),
+    ...group(
+      matrices.filter((each) => !layer.includes(each)),
+      made(true),
+    ),
+    ...group(
+      others.filter((each) => !matrices.includes(each)),
+      made(false),
+    ),
+    ...group(unit, made(false), haltRate),
   ];
 }

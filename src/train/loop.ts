@@ -214,12 +214,15 @@ function stateOf(step: TrainingStep, progress: Progress, elapsedMs: number): Tra
   return { weights, moments, progress: { ...structuredClone(progress), groupUpdates, streams: { noise }, elapsedMs } };
 }
 
-function diverged({ loss, parameter }: Divergence, step: number, rate: number): UserError {
+function diverged(cause: Divergence, step: number, rate: number): UserError {
+  const { loss, parameter } = cause;
   const where =
     parameter === undefined
       ? `the loss is ${loss}`
       : `the loss is ${loss} and the gradient of ${parameter} is not finite`;
   return new UserError(
     `training: at step ${step}, ${where}; the last checkpoint is good: resume from it with a lower learning rate (it was ${rate.toPrecision(3)}), a longer warm-up or tighter clipping`,
+    1,
+    { cause },
   );
 }

@@ -29,7 +29,8 @@ Examples:
   layerwise glue search CoLA --from runs/pretrained --strategy random --trials 8 --rates 1e-5,1e-3 --seeds 2
   layerwise glue search CoLA --from runs/pretrained --strategy halving --trials 8 --epochs 4
 
-JSON: {task, metric, trials, rows: [{rate, batch, epochs, epoch, mean, deviation, values}], best: {..., run, step}}`;
+JSON: {task, metric, trials, rows: [{rate, batch, epochs, epoch, mean, deviation, values}], best: {..., run, step}, failed: [{trial, why}]}
+A setting of which a trial diverged is left out of the table, and the trial stands under failed.`;
 
 const predictExamples = `
 Writes index and prediction, with a tab between, under the names the benchmark wants: SST-2.tsv; MNLI-m.tsv, MNLI-mm.tsv and AX.tsv from
@@ -153,7 +154,7 @@ async function freeFolder(name: string): Promise<string> {
 async function tune(name: string, flags: TuneFlags): Promise<void> {
   const task = trainable(name);
   const settings = settingsFrom(flags);
-  const { resultRows, tuneInto } = await import("../glue/finetune.ts");
+  const { noteDivergence, resultRows, tuneInto } = await import("../glue/finetune.ts");
   const { serveOrders, watchTuning } = await import("../glue/processes.ts");
   const { openEngine } = await import("../training.ts");
   const engine = await openEngine(settings);
@@ -161,7 +162,13 @@ async function tune(name: string, flags: TuneFlags): Promise<void> {
     let texts: Texts | undefined;
     return serveOrders(async ({ out, ...own }, watcher) => {
       const trial = { ...settings, ...own };
-      ({ texts } = await tuneInto(out, { task, settings: trial, from: flags.from, engine, say, watcher, texts }));
+      const request = { task, settings: trial, from: flags.from, engine, say, watcher, texts };
+      await tuneInto(out, request).then(
+        (done) => {
+          texts = done.texts;
+        },
+        (error: unknown) => noteDivergence(out, task, error),
+      );
     });
   }
   const path = flags.out ?? (await freeFolder(task.name));
@@ -186,6 +193,7 @@ async function search(name: string, flags: TuneFlags & SearchFlags): Promise<voi
   const out = flags.out ?? `runs/glue/${task.name}-search`;
   const found = await runSearch(plan, out, { parallel: flags.parallel, output: process.stderr });
   print(flags.json ? JSON.stringify(found) : table(searchRows(found)));
+  for (const { trial, why } of found.failed) say(`left out: ${trial}: ${why}`);
   if (!flags.json) say(`best: ${found.best.run}, step ${found.best.step}`);
 }
 

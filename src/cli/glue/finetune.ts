@@ -20,7 +20,7 @@ import { train } from "../../train/loop.ts";
 import type { Group } from "../../train/memory.ts";
 import { adamw, lamb } from "../../train/optimiser.ts";
 import { schedule } from "../../train/schedule.ts";
-import { TrainingStep } from "../../train/step.ts";
+import { Divergence, TrainingStep } from "../../train/step.ts";
 import { type AlbertRun, createAlbertRun, needTokenizer, openAlbertRun, transferred } from "../albertrun.ts";
 import { environment } from "../environment.ts";
 import { sortParameters } from "../grouping.ts";
@@ -46,6 +46,8 @@ export interface GlueResult {
   readonly epochs: readonly EpochResult[];
   /** The epoch with the best figure; the first of equals. */
   readonly best: number;
+  /** Why there are no epochs. */
+  readonly failed?: string;
 }
 
 /** Where weights come from: a run, or nowhere. */
@@ -257,6 +259,13 @@ export async function tuneInto(path: string, request: TuneRequest): Promise<{ re
   } finally {
     run.close();
   }
+}
+
+/** Notes that a trial diverged, which is an answer too; other errors are thrown on. */
+export async function noteDivergence(path: string, { name, metrics }: GlueTask, error: unknown): Promise<void> {
+  if (!(error instanceof Error && error.cause instanceof Divergence)) throw error;
+  const result: GlueResult = { task: name, metric: metrics[0]!, epochs: [], best: 0, failed: error.message };
+  await writeAtomically(join(path, RESULT_FILE), `${JSON.stringify(result)}\n`);
 }
 
 /** Rows of the table that a fine-tuning ends with. */

@@ -51,6 +51,21 @@ describe("the search for settings", () => {
     expect(rounds(5)).toEqual([1, 2, 5]);
   });
 
+  it("leaves out candidates that diverge", () => {
+    const halving = plan({ strategy: "halving", trials: 4, seeds: 1, rates: [1e-4, 1e-2] }, 2);
+    const waves = strategies.halving(halving);
+    const first = waves.next().value!;
+    const good = trialName(first[2]!);
+    const results = new Map(
+      first.map((trial) => [trialName(trial), { task: "CoLA", metric: "matthews", epochs: [], best: 0 }]),
+    );
+    results.set(good, {
+      ...results.get(good)!,
+      epochs: [{ epoch: 1, step: 1, loss: 1, figures: { matthews: -1 } }] as never,
+    });
+    expect(waves.next(results).value).toEqual([{ ...first[2]!, epochs: 2 }]);
+  });
+
   it("refuses settings that it decides itself, and unknown strategies", () => {
     const given = { rate: 0.1 };
     const flags = { strategy: "grid", parallel: 1 };

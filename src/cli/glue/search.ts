@@ -86,7 +86,7 @@ function* halving(plan: SearchPlan): Waves {
   let left = plan.candidates;
   for (const epochs of rounds(plan.epochs)) {
     const results = yield trialsOf(left, plan, epochs);
-    const ranked = left.map((setting) => rowOf(plan, setting, epochs, epochs, results)).sort(byMean);
+    const ranked = left.flatMap((setting) => rowOf(plan, setting, epochs, epochs, results)).sort(byMean);
     left = ranked.slice(0, Math.ceil(left.length / 2)).map(({ rate, batch }) => ({ rate, batch }));
   }
 }
@@ -144,11 +144,12 @@ export interface SearchRow extends Setting, Spread {
   readonly epoch: number;
 }
 
-function rowOf(plan: SearchPlan, setting: Setting, epochs: number, epoch: number, results: Results): SearchRow {
-  const values = trialsOf([setting], plan, epochs).map((trial) => {
-    return results.get(trialName(trial))!.epochs[epoch - 1]!.figures[plan.metric]!;
+/** No row where a trial of the setting diverged. */
+function rowOf(plan: SearchPlan, setting: Setting, epochs: number, epoch: number, results: Results): SearchRow[] {
+  const values = trialsOf([setting], plan, epochs).flatMap((trial) => {
+    return results.get(trialName(trial))?.epochs[epoch - 1]?.figures[plan.metric] ?? [];
   });
-  return { ...setting, epochs, epoch, ...spreadOf(values)! };
+  return values.length < plan.seeds ? [] : [{ ...setting, epochs, epoch, ...spreadOf(values)! }];
 }
 
 const byMean = (a: SearchRow, b: SearchRow) => b.mean - a.mean;
@@ -161,6 +162,8 @@ export interface SearchResult {
   readonly rows: readonly SearchRow[];
   /** The best row, and of it the best seed's run and checkpoint. */
   readonly best: SearchRow & { readonly run: string; readonly step: number };
+  /** Trials that diverged. */
+  readonly failed: readonly { readonly trial: string; readonly why: string }[];
 }
 
 /** What finished trials say. Looked at are epochs from the second, as the original has it, of settings that were trained to the end. */
@@ -170,15 +173,27 @@ function conclude(plan: SearchPlan, trials: readonly Trial[], results: Results, 
     const from = plan.strategy === "halving" ? trial.epochs : Math.min(2, trial.epochs);
     const epochs = Array.from({ length: trial.epochs - from + 1 }, (_, i) => from + i);
     const { rate, batch } = trial;
-    return epochs.map((epoch) => rowOf(plan, { rate, batch }, trial.epochs, epoch, results));
+    return epochs.flatMap((epoch) => rowOf(plan, { rate, batch }, trial.epochs, epoch, results));
   });
   rows.sort((a, b) => b.epochs - a.epochs || byMean(a, b));
-  const best = rows[0]!;
+  const failed = trials.flatMap((trial) => {
+    const why = results.get(trialName(trial))?.failed;
+    return why === undefined ? [] : [{ trial: trialName(trial), why }];
+  });
+  const best = rows[0];
+  if (!best) {
+    return reject({
+      who: folder,
+      needed: "a setting that trains",
+      got: failed[0]?.why ?? "none",
+      remedy: "lower --rates",
+    });
+  }
   const seed = best.values.indexOf(Math.max(...best.values)) + 1;
   const name = trialName({ ...best, seed });
   const { step } = results.get(name)!.epochs[best.epoch - 1]!;
   const { task, metric } = plan;
-  return { task, metric, trials: trials.length, rows, best: { ...best, run: join(folder, name), step } };
+  return { task, metric, trials: trials.length, rows, best: { ...best, run: join(folder, name), step }, failed };
 }
 
 export interface SearchOptions {
@@ -252,8 +267,8 @@ async function runWave(
       await clearAway(join(folder, name));
       shown.see(name);
       await worker.run({ ...trial, out: join(folder, name) }, (report) => shown.see(name, report));
-      const result = (await resultOf(folder, trial))!;
-      shown.finished(name, `${plan.metric} ${(100 * result.epochs.at(-1)!.figures[plan.metric]!).toFixed(2)}`);
+      const figure = (await resultOf(folder, trial))!.epochs.at(-1)?.figures[plan.metric];
+      shown.finished(name, figure === undefined ? "diverged" : `${plan.metric} ${(100 * figure).toFixed(2)}`);
     }
   };
   try {

@@ -1,0 +1,94 @@
+/** Pre-training from the command line: two phases, exact resume, and the depths of what was trained. */
+import { spawnSync } from "node:child_process";
+import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { RunFolder } from "../src/runs/folder.ts";
+import { summarise, weightsHash } from "../src/runs/summary.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "layerwise-pretrain-"));
+afterAll(() => rmSync(folder, { recursive: true }));
+const whole = join(folder, "whole");
+
+function layerwise(...args: string[]) {
+  const command = ["--import", "tsx", "src/cli/main.ts", ...args];
+  return spawnSync(process.execPath, command, { encoding: "utf8", env: { ...process.env, NO_COLOR: "1" } });
+}
+
+const settings = ["--preset", "trial", "--threads", "1", "--dropout", "0.1", "--accumulate", "2", "--steps", "12"];
+const phases = ["--long-length", "48", "--long-share", "0.5", "--checkpoint-every", "3", "--evaluate-every", "4"];
+
+beforeAll(() => {
+  const { status, stderr } = layerwise("pretrain", ...settings, ...phases, "--keep", "9", "--out", whole);
+  expect(status, stderr).toBe(0);
+}, 60_000);
+
+const lossesOf = async (path: string) =>
+  (await (await RunFolder.read(path)).events()).flatMap((event) => ("loss" in event ? [event.loss] : []));
+
+describe("layerwise pretrain", () => {
+  it("writes every part of the loss and every kind's depth at each evaluation", async () => {
+    const events = await (await RunFolder.read(whole)).events();
+    const evaluations = events.filter((event) => event.type === "evaluation");
+    expect(evaluations.map(({ step }) => step)).toEqual([4, 8, 12]);
+    const names = Object.keys(evaluations[0]!.scalars ?? {});
+    expect(names).toEqual(
+      expect.arrayContaining(["mlm_loss", "mlm_accuracy", "sop_loss", "sop_accuracy", "ponder_cost", "ponder_loss"]),
+    );
+    expect(names).toEqual(
+      expect.arrayContaining(["depth/all", "depth/[MASK/MASK]", "depth/[CLS]", "depth/[SEP]", "depth/at cap"]),
+    );
+  });
+
+  it.each([3, 6, 9])(
+    "goes on from step %i, before, between and after the phases, to the same bits",
+    async (step) => {
+      const cut = join(folder, `cut-${step}`);
+      cpSync(whole, cut, { recursive: true });
+      const run = await RunFolder.open(cut);
+      await run.cutBack(step);
+      run.close();
+      expect(layerwise("resume", cut).status).toBe(0);
+      expect(await lossesOf(cut)).toEqual(await lossesOf(whole));
+      expect(await weightsHash(await summarise(cut))).toBe(await weightsHash(await summarise(whole)));
+    },
+    60_000,
+  );
+
+  it("has a baseline of fixed depth, and one without a penalty", () => {
+    const short = [...settings, "--steps", "2", "--evaluate-texts", "16"];
+    for (const [name, flags] of Object.entries({ fixed: ["--no-halt"], free: ["--ponder", "0"] })) {
+      const { status, stderr } = layerwise("pretrain", ...short, ...flags, "--out", join(folder, name));
+      expect(status, stderr).toBe(0);
+    }
+    expect(readFileSync(join(folder, "fixed", "config.yaml"), "utf8")).not.toContain("halting:");
+    expect(readFileSync(join(folder, "fixed", "events.jsonl"), "utf8")).not.toContain("ponder");
+  }, 60_000);
+
+  it("refuses settings it does not know", () => {
+    const file = join(folder, "bad.yaml");
+    writeFileSync(file, "ponderWarmpu: 0.5\n");
+    const { status, stderr } = layerwise("pretrain", "--config", file);
+    expect([status, stderr]).toEqual([2, expect.stringContaining("did you mean ponderWarmup?")]);
+  }, 20_000);
+});
+
+describe("layerwise depth", () => {
+  it("gives a row a token, whose means are those of the table", () => {
+    const { stdout } = layerwise("depth", whole, "--texts", "16", "--threads", "1", "--json");
+    const { kinds, tokens, cap } = JSON.parse(stdout);
+    const own = tokens.filter(({ kind }: { kind: string }) => kind === "[MASK/MASK]");
+    const mean = own.reduce((sum: number, { depth }: { depth: number }) => sum + depth, 0) / own.length;
+    const row = kinds.find(({ name }: { name: string }) => name === "[MASK/MASK]");
+    expect([cap, row.tokens]).toEqual([4, own.length]);
+    expect(row.mean).toBeCloseTo(mean, 10);
+  }, 20_000);
+
+  it("names file and line of a bad treebank", () => {
+    const file = join(folder, "bad.conllu");
+    writeFileSync(file, "# text = a\n1\ta\n");
+    const { status, stderr } = layerwise("depth", whole, "--conllu", file, "--threads", "1");
+    expect([status, stderr]).toEqual([1, expect.stringContaining("bad.conllu:2: expected 10 columns")]);
+  }, 20_000);
+});

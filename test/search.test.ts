@@ -10,7 +10,7 @@ const folder = mkdtempSync(join(tmpdir(), "layerwise-search-"));
 afterAll(() => rmSync(folder, { recursive: true }));
 
 const tiny =
-  "--pieces 300 --width 16 --heads 2 --hidden 32 --blocks 2 --memory 4 --batch 4 --length 8 --cutoffs 40,120".split(
+  "--pieces 300 --width 16 --heads 2 --hidden 32 --blocks 2 --memory 4 --batch 4 --length 8 --cutoffs 40,120 --evaluation-batch 32 --evaluation-length 32".split(
     " ",
   );
 
@@ -36,6 +36,10 @@ function picturesOf(name: string): Record<string, string> {
   const files = readdirSync(join(run(name), "pictures")).sort();
   return Object.fromEntries(files.map((file) => [file, readFileSync(join(run(name), "pictures", file), "base64")]));
 }
+
+/** Milliseconds of sf, by measured costs. */
+const baselineOf = ({ rest, candidates }: { rest: { ms: number }; candidates: { ms: number }[] }) =>
+  rest.ms + candidates[0]!.ms + candidates[1]!.ms;
 
 describe("layerwise search", () => {
   it("trains, shows π at evaluations, and leaves the architecture that it found", () => {
@@ -63,7 +67,8 @@ describe("layerwise search", () => {
   }, 60_000);
 
   it("goes on after a kill with the same losses and pictures, memory included", async () => {
-    const long = ["--steps", "120", "--evaluate-every", "10", "--checkpoint-every", "5", "--json"];
+    const hasty = ["--architecture-rate", "0.2", "--cut", "0.7", "--cut-every", "10"];
+    const long = ["--steps", "120", "--evaluate-every", "10", "--checkpoint-every", "5", "--json", ...hasty];
     const killed = ["--import", "tsx", "src/cli/main.ts", "search", ...tiny, "--threads", "1"];
     const child = spawn(process.execPath, [...killed, ...long, "--out", run("killed")]);
     const checkpoints = join(run("killed"), "checkpoints");
@@ -74,6 +79,8 @@ describe("layerwise search", () => {
     search(...long, "--out", run("whole"));
     expect(lossesOf("killed")).toHaveLength(120);
     expect(lossesOf("killed")).toEqual(lossesOf("whole"));
+    const { cuts } = JSON.parse(readFileSync(join(run("whole"), "architecture.json"), "utf8"));
+    expect(cuts.length).toBeGreaterThan(0);
     expect(Object.keys(picturesOf("whole"))).toHaveLength(2 * 12 + 1);
     expect(picturesOf("killed")).toEqual(picturesOf("whole"));
   }, 60_000);
@@ -87,6 +94,19 @@ describe("layerwise search", () => {
     }
     const moved = search(...args, "--json", "--out", run("moved"));
     expect(JSON.parse(moved.stdout).probabilities[0][0]).not.toBeCloseTo(third, 6);
+  }, 60_000);
+
+  it("searches from several seeds under a budget, judged by one measurement, and knows when it is done", () => {
+    const args = ["--seeds", "2", "--budget", "0.9", "--latency", "1x8+16", "--steps", "4", "--json"];
+    const { status, stdout, stderr } = search(...args, "--out", run("seeds"));
+    expect([status, stderr.match(/embedding and softmax/g)?.length]).toEqual([0, 2]);
+    const best = JSON.parse(stdout);
+    expect(best.seeds.map(({ seed }: { seed: number }) => seed)).toEqual([1, 2]);
+    const costs = (seed: number) => readFileSync(join(run("seeds"), `seed-${seed}`, "costs.json"), "utf8");
+    expect(costs(2)).toBe(costs(1));
+    expect(best.targetMs).toBeCloseTo(0.9 * baselineOf(best.costs), 10);
+    const again = search("--resume", run("seeds"), "--json");
+    expect(JSON.parse(again.stdout).seeds).toEqual(best.seeds);
   }, 60_000);
 
   it("trains a pattern as an ordinary network", () => {
@@ -105,6 +125,10 @@ describe("layerwise search", () => {
     [["--heads", "3"], "expected a width divisible by heads"],
     [["--pattern", "sq"], "pattern: expected letters"],
     [["--steps", "2", "--epochs", "1"], "expected --steps or --epochs, got both"],
+    [["--budget", "cheap"], "budget: expected milliseconds above 0, such as 3.2ms"],
+    [["--budget", "0.000001ms"], "the cheapest network here"],
+    [["--cut", "0.4"], "cut: expected a probability above 0.5 and below 1, got 0.4"],
+    [["--seeds", "0"], "seeds: expected a number from 1"],
     [["--temperature-end", "0"], "temperature: expected a start and an end above 0"],
   ])("refuses %j before it trains", (args, message) => {
     const { status, stderr } = search("--out", run("refused"), ...args);

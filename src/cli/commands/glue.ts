@@ -3,6 +3,7 @@ import { type Command, InvalidArgumentError } from "commander";
 import { reject } from "../../base/errors.ts";
 import { table } from "../../base/table.ts";
 import { glueTask } from "../../text/glue-tasks.ts";
+import { commandName } from "../environment.ts";
 import { addCheckpointFlag } from "../finished.ts";
 import type { Texts } from "../glue/finetune.ts";
 import type { UseFlags } from "../glue/predict.ts";
@@ -175,7 +176,7 @@ async function tune(name: string, flags: TuneFlags): Promise<void> {
   const watcher = watchTuning(process.stderr, task.metrics[0]!);
   const { result } = await tuneInto(path, { task, settings, from: flags.from, engine, say, watcher });
   print(flags.json ? JSON.stringify({ run: path, ...result }) : table(resultRows(result)));
-  if (!flags.json) say(`* best ${result.metric}; predict with: layerwise glue predict ${path} --out submission`);
+  if (!flags.json) say(`* best ${result.metric}; next: ${commandName()} glue predict ${path} --out submission`);
 }
 
 function trainable(name: string) {

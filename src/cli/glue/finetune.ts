@@ -19,7 +19,7 @@ import type { TrainState } from "../../train/events.ts";
 import { train } from "../../train/loop.ts";
 import type { Group } from "../../train/memory.ts";
 import { adamw, lamb } from "../../train/optimiser.ts";
-import { schedule } from "../../train/schedule.ts";
+import { type Schedule, schedule } from "../../train/schedule.ts";
 import { Divergence, TrainingStep } from "../../train/step.ts";
 import { type AlbertRun, createAlbertRun, needTokenizer, openAlbertRun, transferred } from "../albertrun.ts";
 import { environment } from "../environment.ts";
@@ -165,11 +165,51 @@ function batchesOf({ training, settings, task, described, pad }: GlueJob): Batch
 
 /** What the caller is told on the way. */
 export interface GlueWatcher {
-  step?(step: number, total: number, loss: number, tokensPerSecond: number): void;
+  step?(step: number, total: number, loss: number): void;
   epoch?(result: EpochResult, best: boolean): void;
 }
 
-const FIGURES = new Set(["depth"]);
+/** Remembers the epochs, writes them into the run, and tells the best by the task's first metric. */
+class EpochLog {
+  readonly epochs: EpochResult[] = [];
+  readonly #run: RunFolder;
+  readonly #metric: string;
+  best: EpochResult | undefined;
+
+  constructor(run: RunFolder, metric: string) {
+    [this.#run, this.#metric] = [run, metric];
+  }
+
+  async add(result: EpochResult, state: TrainState, texts: number): Promise<boolean> {
+    const value = (each: EpochResult) => each.figures[this.#metric]!;
+    const best = this.best === undefined || value(result) > value(this.best);
+    if (best) this.best = result;
+    this.epochs.push(result);
+    const { step, loss, figures: scalars } = result;
+    const figures = { loss, perplexity: Math.exp(loss), tokens: texts, scalars };
+    this.#run.append({ type: "evaluation", step, split: "dev", best, ...figures });
+    // Without moments: a fine-tuning is short, and begins again where it was stopped.
+    await this.#run.writeCheckpoint({ ...state, moments: new Map() }, { best });
+    return best;
+  }
+}
+
+const stepOf = (job: GlueJob, engine: Engine): Promise<TrainingStep> =>
+  TrainingStep.create({
+    engine,
+    ...glueObjective(job.described, job.settings.batch),
+    sizes: { [LENGTH]: job.described.model.options.length },
+    groups: groupsOf(job),
+    initial: job.weights,
+    seed: job.settings.seed,
+    clipNorm: job.settings.clipNorm,
+  });
+
+/** A rise over the given part of the updates, then a line to 0. */
+function scheduleOf({ settings }: GlueJob, { from }: Origin): (total: number) => Schedule {
+  const rate = rateOf(settings, from === undefined);
+  return (total) => schedule("linear", { rate, total, warmup: Math.round(settings.warmup * total) });
+}
 
 /** Trains in a run folder to the end and writes the results there. */
 export async function fineTune(
@@ -182,56 +222,33 @@ export async function fineTune(
   const { settings, described, task, dev, pad } = job;
   const batches = batchesOf(job);
   const steps = settings.epochs * batches.count;
-  const step = await TrainingStep.create({
-    engine,
-    ...glueObjective(described, settings.batch),
-    sizes: { [LENGTH]: described.model.options.length },
-    groups: groupsOf(job),
-    initial: job.weights,
-    seed: settings.seed,
-    clipNorm: settings.clipNorm,
-  });
+  const step = await stepOf(job, engine);
   const classifier = await Classifier.create(engine, described);
-  const metric = task.metrics[0]!;
-  const epochs: EpochResult[] = [];
-  let best: EpochResult | undefined;
-  const evaluate = async (at: number, state: TrainState) => {
-    const found = glueFigures(task, await classifier.score(step.weights, dev, { pad }), dev);
-    const result: EpochResult = { epoch: Math.round(at / batches.count), step: at, ...found };
-    epochs.push(result);
-    const isBest = best === undefined || result.figures[metric]! > best.figures[metric]!;
-    if (isBest) best = result;
-    const scalars = result.figures;
-    const figures = { loss: found.loss, perplexity: Math.exp(found.loss), tokens: dev.length, scalars };
-    run.append({ type: "evaluation", step: at, split: "dev", best: isBest, ...figures });
-    // Without moments: a fine-tuning is short, and begins again where it was stopped.
-    await run.writeCheckpoint({ ...state, moments: new Map() }, { best: isBest });
-    watcher.epoch?.(result, isBest);
-  };
+  const log = new EpochLog(run, task.metrics[0]!);
+  const events = train({
+    step,
+    batches,
+    seed: settings.seed,
+    length: { steps },
+    schedule: scheduleOf(job, origin),
+    shuffle: false,
+    accumulate: 1,
+    evaluateEvery: Number.MAX_SAFE_INTEGER, // done here, where an epoch's checkpoint comes
+    checkpointEvery: batches.count,
+  });
   try {
-    const events = train({
-      step,
-      batches,
-      seed: settings.seed,
-      length: { steps },
-      schedule: (total) => {
-        const warmup = Math.round(settings.warmup * total);
-        return schedule("linear", { rate: rateOf(settings, origin.from === undefined), total, warmup });
-      },
-      shuffle: false,
-      accumulate: 1,
-      evaluateEvery: Number.MAX_SAFE_INTEGER,
-      checkpointEvery: batches.count,
-    });
     for await (const event of events) {
-      if (event.type === "step") watcher.step?.(event.step, steps, event.loss, event.tokensPerSecond);
-      if (event.type === "checkpoint") await evaluate(event.step, event.state);
-      else run.append(event);
+      if (event.type !== "checkpoint") run.append(event);
+      if (event.type === "step") watcher.step?.(event.step, steps, event.loss);
+      if (event.type !== "checkpoint") continue;
+      const found = glueFigures(task, await classifier.score(step.weights, dev, { pad }), dev);
+      const result = { epoch: Math.round(event.step / batches.count), step: event.step, ...found };
+      watcher.epoch?.(result, await log.add(result, event.state, dev.length));
     }
   } finally {
     await Promise.all([step.release(), classifier.release()]);
   }
-  const result = { task: task.name, metric, epochs, best: best!.epoch };
+  const result = { task: task.name, metric: task.metrics[0]!, epochs: log.epochs, best: log.best!.epoch };
   await writeAtomically(join(run.path, RESULT_FILE), `${JSON.stringify(result)}\n`);
   return result;
 }
@@ -276,7 +293,7 @@ export function resultRows({ epochs, best }: GlueResult) {
     ...Object.fromEntries(
       Object.entries(figures).map(([name, value]) => [
         name,
-        FIGURES.has(name) ? value.toFixed(2) : (100 * value).toFixed(2),
+        name === "depth" ? value.toFixed(2) : (100 * value).toFixed(2),
       ]),
     ),
   }));

@@ -28,6 +28,7 @@ export {
 export { drawPlan, planSvg } from "./depth/planpicture.ts";
 export type { Deepened, DepthPolicy } from "./depth/policy.ts";
 export { annealedTemperature, type SearchedOptions, searched } from "./depth/searched.ts";
+export { type DepthRow, DepthTally } from "./depth/tally.ts";
 export type { Engine, Feed, Feeds, Program, ProgramSource } from "./engine/engine.ts";
 export { type Device, defaultThreads, type OrtOptions, ortEngine, presentDevices } from "./engine/ort.ts";
 export { referenceEngine } from "./engine/reference.ts";
@@ -35,6 +36,12 @@ export { int32Of, readSafetensors, type StoredTensor, writeSafetensors } from ".
 export { readTorch } from "./format/torch.ts";
 export * as graph from "./graph/index.ts";
 export { type Albert, type AlbertInputs, type AlbertOptions, albert, type Encoded } from "./model/albert.ts";
+export {
+  encodeByDepth,
+  type PretrainingObjective,
+  pretrainingObjective,
+  similarityTrace,
+} from "./model/albert-depth.ts";
 export { type AlbertDescription, describedAlbert, type HeadOptions } from "./model/albert-description.ts";
 export {
   type AlbertObjective,
@@ -79,6 +86,7 @@ export { TranslationModel, type TranslationOptions } from "./model/translation.t
 export * as nn from "./nn/index.ts";
 export { initialise } from "./nn/index.ts";
 export { lower as toOnnx } from "./onnx/lower.ts";
+export { type AlignedPieces, alignWords } from "./text/alignment.ts";
 export {
   type Batch as TokenBatch,
   type BatchSource,
@@ -88,15 +96,22 @@ export {
   streamBatches,
 } from "./text/batches.ts";
 export { type Bleu, bleu, tokenise13a } from "./text/bleu.ts";
+export { readConllu, type TreebankSentence } from "./text/conllu.ts";
 export { type Corpus, openCorpus, type Split } from "./text/corpus.ts";
 export { type Cutoffs, countTokens, frequencyRanks, optimalCutoffs, parseCounts } from "./text/cutoffs.ts";
+export { specialIds } from "./text/documents.ts";
 export { type GlueExample, readGlue } from "./text/glue.ts";
 export { type GlueTask, glueTask, glueTasks } from "./text/glue-tasks.ts";
+export { drawnBatches, type MaskedBatches } from "./text/maskedbatches.ts";
 export { type MetricName, metrics } from "./text/metrics.ts";
 export { encodePairs, type PackedBatch, packBatches } from "./text/packing.ts";
 export { jointTokenizer, openPairs, type PairsCorpus, pairsOf } from "./text/pairs-corpus.ts";
+export { PRETRAINING_DEFAULTS, type PretrainingBatch, type PretrainingOptions } from "./text/pretraining.ts";
+export { documentsOf } from "./text/pretrainingfiles.ts";
+export { type ProbeSentence, readAgreement, readProbe } from "./text/probing.ts";
 export { loadTokenizer, type Tokenizer } from "./text/tokenizer.ts";
 export { type OpenTokenizer, openTokenizer } from "./text/tokenizerfile.ts";
+export { eachToken, kindsOf, TOKEN_KINDS, type TokenKind } from "./text/tokenkinds.ts";
 export { openBatches } from "./text/tokens.ts";
 export { chooseTokenizer } from "./text/trainedtokenizer.ts";
 export { Evaluator, figures } from "./train/evaluate.ts";

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { example as adapt } from "../examples/adapt.ts";
 import { example as compose } from "../examples/compose.ts";
 import { example as gradients } from "../examples/gradients.ts";
 import { example as search } from "../examples/search.ts";
@@ -6,6 +7,16 @@ import { example as sharing } from "../examples/sharing.ts";
 import { example as train } from "../examples/train.ts";
 
 describe("examples", () => {
+  it("adapt.ts learns, and its tokens run between one and four times", async () => {
+    const { first, last, kinds } = await adapt(40);
+    expect(last).toBeLessThan(first - 0.5);
+    expect(kinds.map(({ name }) => name)).toContain("[MASK/MASK]");
+    for (const { mean } of kinds) {
+      expect(mean).toBeGreaterThanOrEqual(1);
+      expect(mean).toBeLessThanOrEqual(4);
+    }
+  }, 20_000);
+
   it("gradients.ts prints the gradient's graph, and the sum of a softmax does not change", async () => {
     const { printed, slope } = await gradients();
     expect(printed).toContain("softmax");

@@ -101,7 +101,15 @@ export const pretrainingPresets: Readonly<Record<string, Partial<Settings>>> = {
   /** Trains within two hours of two cores; docs/log.md has the trials behind it. */
   laptop: {
     ...{ width: 192, heads: 6, embedding: 128, depth: 6, length: 64, batch: 32, positions: 128, pieces: 8000 },
-    ...{ optimiser: "muon", schedule: "linear", ponder: 0.01, haltBias: 0, minutes: 110, longLength: 128 },
+    ...{
+      optimiser: "muon",
+      schedule: "linear",
+      ponder: 0.01,
+      haltBias: 0,
+      haltRate: 0.1,
+      minutes: 110,
+      longLength: 128,
+    },
   },
   /** Seconds: to see that everything runs. */
   trial: {

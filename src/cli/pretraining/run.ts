@@ -63,7 +63,8 @@ export async function resumePretraining(path: string): Promise<void> {
 
 export function concludePretraining(path: string, { end, last }: PretrainingOutcome): void {
   if (end.reason === "aborted") {
-    return print(`stopped at step ${end.step}; go on with: ${commandName()} resume ${path}`);
+    print(`stopped at step ${end.step}; go on with: ${commandName()} resume ${path}`);
+    return;
   }
   const { mlm_accuracy: words, sop_accuracy: order } = last?.scalars ?? {};
   const share = (value: number | undefined) => `${(100 * (value ?? Number.NaN)).toFixed(1)} %`;

@@ -1,5 +1,6 @@
 /** `--dry-run`: what a run would be, and how long it would take, from a few measured steps. */
 
+import { median } from "../base/median.ts";
 import { clock } from "../base/progress.ts";
 import { formatNumber, table } from "../base/table.ts";
 import { fed } from "../train/loop.ts";
@@ -7,10 +8,6 @@ import type { Config } from "./config.ts";
 import { type Job, newStep, summary } from "./training.ts";
 
 const MEASURED = 5;
-
-function median(values: readonly number[]): number {
-  return [...values].sort((a, b) => a - b)[values.length >> 1]!;
-}
 
 function updatesIn({ steps, epochs, minutes, accumulate }: Config, perEpoch: number, stepMs: number): number {
   if (steps !== null) return steps;

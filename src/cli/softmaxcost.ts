@@ -1,4 +1,5 @@
 /** What the clusters of an adaptive softmax cost on this machine: loss and gradients of each part, timed and fitted. */
+import { median } from "../base/median.ts";
 import { RandomStream } from "../base/random.ts";
 import type { Engine, Numbers, Program } from "../engine/engine.ts";
 import { gradients, input, simplify, sum } from "../graph/index.ts";
@@ -144,7 +145,7 @@ async function timesOf(trials: readonly Trial[], tell: (done: number) => void): 
     }
     tell((round + WARM_UP + 1) / (ROUNDS + WARM_UP));
   }
-  return times.map((each) => each.toSorted((a, b) => a - b)[each.length >> 1]!);
+  return times.map(median);
 }
 
 /** A head sees all rows, so its time is a line over its outputs; a tail's has terms for rows, words and their product. */

@@ -1,4 +1,5 @@
 /** What candidates and whole PAR Transformer-XLs cost on this machine: forward milliseconds, measured in turns, beside FLOPs. */
+import { median } from "../base/median.ts";
 import { RandomStream } from "../base/random.ts";
 import type { Engine, Feed, Numbers, Program } from "../engine/engine.ts";
 import { cost, simplify, type Tensor } from "../graph/index.ts";
@@ -100,7 +101,7 @@ export async function networkLatencies(
         if (round >= 0) times[i]!.push(performance.now() - start);
       }
     }
-    return times.map((each) => each.sort((a, b) => a - b)[each.length >> 1]!);
+    return times.map(median);
   } finally {
     for (const { program } of programs) await program.release();
   }

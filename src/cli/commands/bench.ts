@@ -1,6 +1,8 @@
 /** `layerwise bench depth`: what halting saves, in time: adaptive depth beside fixed depth of the same cap, measured in turn. */
+
 import type { Command } from "commander";
 import { reject } from "../../base/errors.ts";
+import { median } from "../../base/median.ts";
 import { table } from "../../base/table.ts";
 
 const HELP = `
@@ -151,11 +153,9 @@ async function race(adaptive: () => Promise<unknown>, fixed: () => Promise<unkno
       if (round >= 0) times[i]!.push(performance.now() - start);
     }
   }
-  const [adaptive_ms, fixed_ms] = times.map(middle) as [number, number];
+  const [adaptive_ms, fixed_ms] = times.map(median) as [number, number];
   return { adaptive_ms, fixed_ms, ratio: adaptive_ms / fixed_ms };
 }
-
-const middle = (values: readonly number[]) => values.toSorted((a, b) => a - b)[values.length >> 1]!;
 
 /** Depths 1 … cap with the given mean and otherwise as even as can be (P(d) ∝ rᵈ), in random order. */
 export async function spreadDepths(count: number, cap: number, mean: number): Promise<Int32Array> {

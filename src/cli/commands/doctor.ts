@@ -1,9 +1,11 @@
 /** `layerwise doctor`: what this machine offers, and how fast it multiplies matrices. */
+
 import { spawnSync } from "node:child_process";
 import os from "node:os";
 import { extname } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Command } from "commander";
+import { median } from "../../base/median.ts";
 import { table } from "../../base/table.ts";
 import { instructionSets, packageVersion, processor } from "../environment.ts";
 
@@ -104,8 +106,7 @@ async function matrixSpeed(m: number, k: number, n: number, threads: number): Pr
     times.push(performance.now() - before);
   }
   await program.release();
-  const median = times.sort((a, b) => a - b)[times.length >> 1]!;
-  return { product: `[${m},${k}] · [${k},${n}]`, threads, gflops: (2 * m * k * n) / median / 1e6 };
+  return { product: `[${m},${k}] · [${k},${n}]`, threads, gflops: (2 * m * k * n) / median(times) / 1e6 };
 }
 
 function asText(found: Diagnosis): string {

@@ -5,6 +5,7 @@ import { table } from "../../base/table.ts";
 import { glueTask } from "../../text/glue-tasks.ts";
 import { commandName } from "../environment.ts";
 import { addCheckpointFlag } from "../finished.ts";
+import { freeFolder } from "../freefolder.ts";
 import type { Texts } from "../glue/finetune.ts";
 import type { UseFlags } from "../glue/predict.ts";
 import type { SearchFlags } from "../glue/search.ts";
@@ -146,12 +147,6 @@ function settingsFrom(flags: TuneFlags): GlueSettings {
 const say = (text: string) => void process.stderr.write(`${text}\n`);
 const print = (text: string) => void process.stdout.write(`${text}\n`);
 
-async function freeFolder(name: string): Promise<string> {
-  const { existsSync } = await import("node:fs");
-  const at = (i: number) => `runs/glue/${name}${i === 1 ? "" : `-${i}`}`;
-  for (let i = 1; ; i++) if (!existsSync(at(i))) return at(i);
-}
-
 async function tune(name: string, flags: TuneFlags): Promise<void> {
   const task = trainable(name);
   const settings = settingsFrom(flags);
@@ -172,7 +167,7 @@ async function tune(name: string, flags: TuneFlags): Promise<void> {
       );
     });
   }
-  const path = flags.out ?? (await freeFolder(task.name));
+  const path = flags.out ?? freeFolder(`glue/${task.name}-`);
   const watcher = watchTuning(process.stderr, task.metrics[0]!);
   const { result } = await tuneInto(path, { task, settings, from: flags.from, engine, say, watcher });
   print(flags.json ? JSON.stringify({ run: path, ...result }) : table(resultRows(result)));

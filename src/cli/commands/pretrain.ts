@@ -1,6 +1,6 @@
 /** `layerwise pretrain`: an ALBERT whose tokens choose their depth, on masked words and the order of sentences. */
-import { existsSync } from "node:fs";
 import type { Command } from "commander";
+import { freeFolder } from "../freefolder.ts";
 import { pretrainingPreset, pretrainingPresets, pretrainingSchema, resolvePretraining } from "../pretraining/config.ts";
 
 const examples = `
@@ -52,11 +52,6 @@ function configFrom({ halt, ...flags }: Flags) {
 }
 
 const say = (text: string) => void process.stderr.write(`${text}\n`);
-
-/** runs/1, runs/2, … */
-function freeFolder(): string {
-  for (let i = 1; ; i++) if (!existsSync(`runs/${i}`)) return `runs/${i}`;
-}
 
 async function runPretrain(flags: Flags): Promise<void> {
   const config = configFrom(flags);

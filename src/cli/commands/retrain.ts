@@ -1,7 +1,7 @@
 /** `layerwise retrain`: trains what a search found as an ordinary network, beside the (sf)-baseline. */
-import { existsSync } from "node:fs";
 import { Command, Option } from "commander";
 import { patternHelp } from "../../depth/pattern.ts";
+import { freeFolder } from "../freefolder.ts";
 import type { SearchConfig } from "../search.ts";
 import { addSearch } from "./search.ts";
 
@@ -64,16 +64,19 @@ export function addRetrain(program: Command): void {
   command.addHelpText("after", examples).action(run);
 }
 
-/** runs/retrain-1, runs/retrain-2, … */
-function freeFolder(): string {
-  for (let i = 1; ; i++) if (!existsSync(`runs/retrain-${i}`)) return `runs/retrain-${i}`;
-}
-
 async function run(search: string, flags: Flags): Promise<void> {
   const { beginRetraining, originOf } = await import("../retraining.ts");
   const { concludeRetraining } = await import("../kinds/retrain.ts");
   const { openEngine } = await import("../training.ts");
-  const { out = freeFolder(), fromSupernet = false, baseline, threads, json = false, latency, ...settings } = flags;
+  const {
+    out = freeFolder("retrain-"),
+    fromSupernet = false,
+    baseline,
+    threads,
+    json = false,
+    latency,
+    ...settings
+  } = flags;
   const { parseShape } = await import("../search.ts");
   const changes = { ...settings, ...(latency === undefined ? {} : { latency: parseShape(latency) }) };
   const origin = { name: search, ...(await originOf(search)) };

@@ -1,8 +1,8 @@
 /** `layerwise search`: which kind of block a Transformer-XL wants at each depth. */
-import { existsSync } from "node:fs";
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { patternHelp } from "../../depth/pattern.ts";
 import { scheduleNames } from "../../train/schedule.ts";
+import { freeFolder } from "../freefolder.ts";
 import { parseShape, type SearchConfig, searchDefaults } from "../searching/config.ts";
 import type { Found } from "../searching/search.ts";
 
@@ -176,11 +176,6 @@ export function configOf(flags: Flags): SearchConfig {
   };
 }
 
-/** runs/search-1, runs/search-2, … */
-function freeFolder(): string {
-  for (let i = 1; ; i++) if (!existsSync(`runs/search-${i}`)) return `runs/search-${i}`;
-}
-
 const tell = (text: string) => void process.stderr.write(`${text}\n`);
 
 async function run(flags: Flags): Promise<void> {
@@ -192,7 +187,7 @@ async function run(flags: Flags): Promise<void> {
   try {
     const { beginSearch } = await import("../searching/run.ts");
     const { isSeedFolder, searchSeeds, parseSeeds } = await import("../searching/seeds.ts");
-    const path = flags.resume ?? flags.out ?? freeFolder();
+    const path = flags.resume ?? flags.out ?? freeFolder("search-");
     const config = flags.resume === undefined ? configOf(flags) : undefined;
     if (flags.seeds !== undefined || (!config && isSeedFolder(path))) {
       const asked = config && { config, seeds: parseSeeds(flags.seeds!, config.seed) };

@@ -1,5 +1,4 @@
 /** `layerwise train` and `layerwise resume`. */
-import { existsSync } from "node:fs";
 import type { Command } from "commander";
 import {
   addConfigFlags,
@@ -11,6 +10,7 @@ import {
   readConfig,
   resolveConfig,
 } from "../config.ts";
+import { freeFolder } from "../freefolder.ts";
 
 const trainExamples = `
 Presets: ${Object.keys(presets).join(", ")}. Order: defaults < task < preset < --config file < flags.
@@ -66,11 +66,6 @@ function configFrom(flags: TrainFlags): Config {
 
 const say = (text: string) => void process.stderr.write(`${text}\n`);
 const print = (text: string) => void process.stdout.write(`${text}\n`);
-
-/** runs/1, runs/2, … */
-function freeFolder(): string {
-  for (let i = 1; ; i++) if (!existsSync(`runs/${i}`)) return `runs/${i}`;
-}
 
 async function runTrain(flags: TrainFlags): Promise<void> {
   const config = configFrom(flags);

@@ -1,4 +1,5 @@
 /** Carries out pre-training in a run folder: one training step a phase, one loop over all of them. */
+import { median } from "../../base/median.ts";
 import { clock } from "../../base/progress.ts";
 import { formatNumber, table } from "../../base/table.ts";
 import type { Engine } from "../../engine/engine.ts";
@@ -242,6 +243,5 @@ async function medianMs(config: PretrainingConfig, step: TrainingStep, batches: 
     await step.run({ ...feedsOf(batches.at(i)), ...scale }, 0);
     times.push(performance.now() - start);
   }
-  const warm = times.slice(times.length > 3 ? 2 : 1).sort((a, b) => a - b);
-  return warm[warm.length >> 1]!;
+  return median(times.slice(times.length > 3 ? 2 : 1));
 }

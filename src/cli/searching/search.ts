@@ -1,4 +1,5 @@
 /** A search over the blocks of a PAR Transformer-XL: trains weights and architecture, cuts what is decided, reports. */
+import { median } from "../../base/median.ts";
 import { formatNumber } from "../../base/table.ts";
 import { candidateName, type MeasuredCosts } from "../../model/latency.ts";
 import type { ParModel } from "../../model/par.ts";
@@ -199,10 +200,7 @@ class Journey {
         `step ${formatNumber(step)}  block ${block + 1} loses ${shares}, keeps ${names(places).join(" and ")}`,
       );
     }
-    const times = this.#stepMs.sort((a, b) => a - b);
-    this.#tell(
-      `  a step took ${formatNumber(times[times.length >> 1] ?? Number.NaN, 1)} ms with ${sizeOf(model.alive)} candidates`,
-    );
+    this.#tell(`  a step took ${formatNumber(median(this.#stepMs), 1)} ms with ${sizeOf(model.alive)} candidates`);
     return model.narrowed(alive);
   }
 

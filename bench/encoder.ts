@@ -1,27 +1,20 @@
 /** The forward pass of the default shared encoder, 8 × 100 × 512, six layers deep, beside torch's nn.TransformerEncoder. */
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { RandomStream } from "../src/base/random.ts";
 import { ortEngine } from "../src/engine/ort.ts";
-import { type TensorRecord, writeSafetensors } from "../src/format/safetensors.ts";
+import type { TensorRecord } from "../src/format/safetensors.ts";
 import { EncoderProgram, ParameterSharedTransformerEncoder } from "../src/model/shared-encoder.ts";
 import { stateDict } from "../src/model/statedict.ts";
 import { initialise } from "../src/nn/index.ts";
-import { type Bench, compare, findPython, interleave, PythonPeer, timed } from "./measure.ts";
+import { type Bench, compare, interleave, timed } from "./measure.ts";
+import { admitted, pythonPeer, torchPython, withTensors } from "./peer.ts";
 
 const SHAPE = [8, 100, 512] as const;
 /** Outputs are layer-normed, so of order 1; single precision through six layers. */
 const TOLERANCE = 1e-4;
 
 export const bench: Bench = async ({ say, rounds, threads }) => {
-  const python = findPython(["torch", "safetensors"]);
-  if (!python) {
-    say(
-      "PyTorch is absent: pip install torch==2.13.0 numpy safetensors, and set LAYERWISE_PYTHON if it is not python3's",
-    );
-    return [];
-  }
+  const python = torchPython(say);
+  if (!python) return [];
   const encoder = new ParameterSharedTransformerEncoder();
   const weights = initialise(encoder.parameters, 1);
   const random = new RandomStream(1, "encoder input");
@@ -29,21 +22,21 @@ export const bench: Bench = async ({ say, rounds, threads }) => {
   const x = { data, shape: SHAPE };
   const program = await EncoderProgram.create(await ortEngine({ threads }), encoder, weights);
 
-  const folder = mkdtempSync(join(tmpdir(), "layerwise-encoder-"));
-  const path = join(folder, "encoder.safetensors");
+  const y = await program.forward(x);
   const tensors = new Map<string, TensorRecord>(stateDict(encoder.parameters, weights));
-  writeFileSync(path, writeSafetensors(tensors.set("input.x", { dtype: "F32", shape: SHAPE, data })));
-  const args = ["--weights", path, "--plan", JSON.stringify(encoder.plan), "--threads", String(threads)];
-  const peer = new PythonPeer(python, "torch_encoder.py", args);
-  await peer.line();
-  await checkEqual(await program.forward(x), await peer.ask<number[]>("checksum"));
+  const peer = await withTensors(tensors.set("input.x", { dtype: "F32", shape: SHAPE, data }), (path) => {
+    const args = ["--weights", path, "--plan", JSON.stringify(encoder.plan), "--threads", String(threads)];
+    return admitted("PyTorch", pythonPeer(python, "torch_encoder.py", args), say, async (started) => {
+      checkEqual(y, await started.ask<number[]>("checksum"));
+    });
+  });
+  if (!peer) return [];
 
   const contenders = { ours: () => timed(() => program.forward(x)), torch: () => peer.ask<number[]>("forward 1") };
   await interleave(contenders, 3); // warm-up
   const times = await interleave(contenders, rounds);
   peer.end();
   await program.release();
-  rmSync(folder, { recursive: true });
   return [
     compare("shared encoder, forward", 0.9, times.get("ours")!, "torch nn.TransformerEncoder", times.get("torch")!),
   ];

@@ -1,14 +1,12 @@
 /** Greedy generation, one text at a time with cached keys and values: against PyTorch with a cache of its own. */
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { RandomStream } from "../src/base/random.ts";
 import { ortEngine } from "../src/engine/ort.ts";
-import { type TensorRecord, writeSafetensors } from "../src/format/safetensors.ts";
+import type { TensorRecord } from "../src/format/safetensors.ts";
 import { Decoder, generateWith } from "../src/model/generation.ts";
-import { languageModel, type Weights } from "../src/model/language.ts";
+import { languageModel } from "../src/model/language.ts";
 import { initialise } from "../src/nn/index.ts";
-import { type Bench, type Contender, compare, findPython, interleave, median, PythonPeer, timed } from "./measure.ts";
+import { type Bench, type Contender, compare, interleave, median, timed } from "./measure.ts";
+import { admitted, type Peer, pythonPeer, recordsOf, torchPython, withTensors } from "./peer.ts";
 
 const config = { vocabulary: 8000, width: 256, heads: 8, hidden: 1024, depth: 4, length: 256, tokens: 128 };
 const PROMPT = 16;
@@ -32,7 +30,8 @@ export const bench: Bench = async ({ say, rounds, threads }) => {
     return ids;
   };
   const contenders: Record<string, Contender> = { ours: () => timed(run) };
-  const peer = await openPeer(fileOf(weights, prompt), threads, await run(), say);
+  const tensors = recordsOf(weights).set("input.prompt", { dtype: "I32", shape: [PROMPT], data: prompt });
+  const peer = await openPeer(tensors, threads, await run(), say);
   if (peer) contenders.peer = () => peer.ask<number>("generate");
 
   await interleave(contenders, 2); // warm-up
@@ -44,42 +43,20 @@ export const bench: Bench = async ({ say, rounds, threads }) => {
   return peer ? [compare(NAME, 0.7, ours, "PyTorch eager, with cache", times.get("peer")!)] : [];
 };
 
-function fileOf(weights: Weights, prompt: Int32Array): Uint8Array {
-  const records = [...weights].map(([{ attributes }, data]): [string, TensorRecord] => {
-    return [attributes.name, { dtype: "F32", shape: attributes.shape, data }];
-  });
-  return writeSafetensors(new Map([...records, ["input.prompt", { dtype: "I32", shape: [PROMPT], data: prompt }]]));
-}
-
 /** PyTorch, where it is there and continues the prompt with the same tokens. */
 async function openPeer(
-  file: Uint8Array,
+  tensors: ReadonlyMap<string, TensorRecord>,
   threads: number,
   ours: readonly number[],
   say: (text: string) => void,
-): Promise<PythonPeer | undefined> {
-  const python = findPython(["torch", "safetensors"]);
-  if (!python) {
-    say(
-      "PyTorch is absent: pip install torch==2.13.0 numpy safetensors, and set LAYERWISE_PYTHON if it is not python3's",
-    );
-    return undefined;
-  }
-  const folder = mkdtempSync(join(tmpdir(), "layerwise-bench-"));
-  const path = join(folder, "weights.safetensors");
-  writeFileSync(path, file);
-  const args = ["--config", JSON.stringify(config), "--weights", path, "--threads", String(threads)];
-  const peer = new PythonPeer(python, "torch_generation.py", args);
-  try {
-    await peer.line();
-    const theirs = await peer.ask<number[]>("tokens");
-    if (String(theirs) !== String(ours)) throw new Error(`its tokens are ${theirs}, ours ${ours}`);
-    return peer;
-  } catch (error) {
-    say(`PyTorch is left out: ${(error as Error).message}`);
-    peer.end();
-    return undefined;
-  } finally {
-    rmSync(folder, { recursive: true });
-  }
+): Promise<Peer | undefined> {
+  const python = torchPython(say);
+  if (!python) return undefined;
+  return withTensors(tensors, (path) => {
+    const args = ["--config", JSON.stringify(config), "--weights", path, "--threads", String(threads)];
+    return admitted("PyTorch", pythonPeer(python, "torch_generation.py", args), say, async (peer) => {
+      const theirs = await peer.ask<number[]>("tokens");
+      if (String(theirs) !== String(ours)) throw new Error(`its tokens are ${theirs}, ours ${ours}`);
+    });
+  });
 }

@@ -1,7 +1,4 @@
-/** How claims are measured: interleaved rounds, medians, and peers that speak over a pipe. */
-import { type ChildProcess, spawn, spawnSync } from "node:child_process";
-import { createInterface, type Interface } from "node:readline";
-import { fileURLToPath } from "node:url";
+/** How claims are measured: interleaved rounds and their medians. */
 
 /** One row of the table; `ratio <= target` is the claim. */
 export interface Measurement {
@@ -13,9 +10,19 @@ export interface Measurement {
   target: number;
 }
 
+/** Something beside times that a run finds out, such as memory; it stands in the table, not among the claims. */
+export interface Fact {
+  name: string;
+  ours: string;
+  peer: string;
+  theirs: string;
+  ratio: number;
+}
+
 export interface BenchOptions {
   /** Says what is going on; on standard error. */
   say: (text: string) => void;
+  note: (fact: Fact) => void;
   rounds: number;
   threads: number;
 }
@@ -57,46 +64,4 @@ export function compare(
 ): Measurement {
   const [ours_ms, peer_ms] = [median(ours), median(theirs)];
   return { name, ours_ms, peer, peer_ms, ratio: ours_ms / peer_ms, target };
-}
-
-/** The first Python that imports the modules: LAYERWISE_PYTHON, python3, python. */
-export function findPython(modules: readonly string[]): string | undefined {
-  const candidates = [process.env.LAYERWISE_PYTHON, "python3", "python"].filter((each) => each !== undefined);
-  return candidates.find((python) => spawnSync(python, ["-c", `import ${modules.join(", ")}`]).status === 0);
-}
-
-/** A Python script in bench/peers that answers one line to each line. */
-export class PythonPeer {
-  readonly #child: ChildProcess;
-  readonly #lines: AsyncIterator<string>;
-  readonly #reader: Interface;
-  #complaints = "";
-
-  constructor(python: string, script: string, args: readonly string[]) {
-    const path = fileURLToPath(new URL(`peers/${script}`, import.meta.url));
-    this.#child = spawn(python, [path, ...args], { stdio: ["pipe", "pipe", "pipe"] });
-    this.#reader = createInterface({ input: this.#child.stdout! });
-    this.#lines = this.#reader[Symbol.asyncIterator]();
-    this.#child.stderr!.on("data", (text) => {
-      this.#complaints = (this.#complaints + text).slice(-2000);
-    });
-  }
-
-  /** The next line; fails when the peer has ended. */
-  async line(): Promise<string> {
-    const { value, done } = await this.#lines.next();
-    if (done) throw new Error(`the peer ended early: ${this.#complaints.trim().split("\n").at(-1)}`);
-    return value;
-  }
-
-  async ask<T>(command: string): Promise<T> {
-    this.#child.stdin!.write(`${command}\n`);
-    return JSON.parse(await this.line());
-  }
-
-  end(): void {
-    this.#child.stdin!.end("quit\n");
-    this.#reader.close();
-    this.#child.kill();
-  }
 }

@@ -1,76 +1,125 @@
 /** `npm run bench`: every claim of speed, measured beside its peers in one run. */
+import { spawnSync } from "node:child_process";
+import { existsSync, readFileSync } from "node:fs";
+import os from "node:os";
+import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
-import { defaultThreads } from "../src/engine/ort.ts";
+import { messageOf } from "../src/base/errors.ts";
+import { defaultThreads, version } from "../src/engine/ort.ts";
+import { writeAtomically } from "../src/files/atomic.ts";
+import { bench as act } from "./act.ts";
+import { bench as blocks } from "./blocks.ts";
+import { bench as cutoffs } from "./cutoffs.ts";
 import { bench as depth } from "./depth.ts";
 import { bench as encoder } from "./encoder.ts";
+import { bench as encoderStep } from "./encoder-step.ts";
 import { bench as generation } from "./generation.ts";
 import { bench as languageModel } from "./language-model.ts";
-import type { Bench, Measurement } from "./measure.ts";
+import type { Bench, Fact } from "./measure.ts";
+import { bench as memory } from "./memory.ts";
+import { resultsJson, resultsPage, resultsTable, type Section } from "./report.ts";
+import { bench as start } from "./start.ts";
 import { bench as supernet } from "./supernet.ts";
 import { bench as tokenizer } from "./tokenizer.ts";
 
 const benches: Readonly<Record<string, Bench>> = {
-  "language-model": languageModel,
-  generation,
-  depth,
-  encoder,
   supernet,
+  "language-model": languageModel,
+  blocks,
+  encoder,
+  "encoder-step": encoderStep,
+  depth,
+  act,
+  generation,
+  cutoffs,
   tokenizer,
+  start,
+  memory,
 };
+const names = Object.keys(benches);
+const page = fileURLToPath(new URL("results.md", import.meta.url));
 
-const { values } = parseArgs({
-  options: {
-    only: { type: "string" },
-    json: { type: "boolean", default: false },
-    rounds: { type: "string", default: "15" },
-    threads: { type: "string", default: String(defaultThreads()) },
-    help: { type: "boolean", default: false },
-  },
-});
+const HELP = `npm run bench -- [--only NAME …] [--rounds N] [--threads N] [--json] [--out FILE]
 
-function chosen(): [string, Bench][] {
-  const names = Object.keys(benches);
-  if (values.only === undefined) return Object.entries(benches);
-  const bench = benches[values.only];
-  if (bench) return [[values.only, bench]];
-  process.stderr.write(`bench: expected one of ${names.join(", ")}, got ${values.only}\n`);
+  --only NAME    one bench; may be given several times: ${names.join(", ")}
+  --rounds N     interleaved rounds (15)
+  --threads N    threads of every contender (${defaultThreads()})
+  --json         only [{name, ours_ms, peer, peer_ms, ratio, target}] on standard output (with npm run --silent)
+  --out FILE     where the page of results goes (bench/results.md); rows of benches that do not run stay in it
+
+LAYERWISE_PYTHON: a Python with torch, numpy, safetensors, sentencepiece. LAYERWISE_PEERS: a folder with npm packages of peers.
+What is absent is named on standard error, with how to install it.
+`;
+
+function fail(text: string): never {
+  process.stderr.write(`bench: ${text}\n`);
   process.exit(2);
 }
 
-function print(rows: readonly Measurement[]): void {
-  const lines = rows.map(({ name, ours_ms, peer, peer_ms, ratio, target }) => {
-    const verdict = ratio <= target ? "holds" : "MISSED";
-    return [
-      name,
-      `${ours_ms.toFixed(1)} ms`,
-      peer,
-      `${peer_ms.toFixed(1)} ms`,
-      ratio.toFixed(3),
-      `≤ ${target}`,
-      verdict,
-    ];
-  });
-  const table = [["work", "ours", "peer", "peer's", "ratio", "target", ""], ...lines];
-  const widths = table[0]!.map((_, i) => Math.max(...table.map((row) => row[i]!.length)));
-  for (const row of table)
-    process.stdout.write(
-      `${row
-        .map((cell, i) => cell.padEnd(widths[i]!))
-        .join("  ")
-        .trimEnd()}\n`,
-    );
+function flags() {
+  try {
+    return parseArgs({
+      options: {
+        only: { type: "string", multiple: true, default: names },
+        json: { type: "boolean", default: false },
+        rounds: { type: "string", default: "15" },
+        threads: { type: "string", default: String(defaultThreads()) },
+        out: { type: "string", default: page },
+        help: { type: "boolean", default: false },
+      },
+    }).values;
+  } catch (error) {
+    return fail(messageOf(error));
+  }
 }
 
+function whole(name: string, text: string): number {
+  const value = Number(text);
+  return Number.isInteger(value) && value >= 1 ? value : fail(`expected --${name} of at least 1, got ${text}`);
+}
+
+const git = (...args: string[]) => spawnSync("git", args, { encoding: "utf8" }).stdout?.trim() ?? "";
+
+/** The commit, with a plus where the code differs from it. */
+function commitNow(): string {
+  const changed = git("status", "--porcelain", "--untracked-files=no", "--", "src", "bench/*.ts", "bench/peers");
+  return `${git("rev-parse", "--short", "HEAD") || "unknown"}${changed ? "+" : ""}`;
+}
+
+function machineNow(): string {
+  const model = os.cpus()[0]?.model.trim() ?? "unknown processor";
+  return `${os.availableParallelism()} cores of ${model}, Node ${process.versions.node}, onnxruntime-node ${version}`;
+}
+
+async function measure(name: string, rounds: number, threads: number): Promise<Section> {
+  const say = (text: string) => void process.stderr.write(`${name}: ${text}\n`);
+  const load = os.loadavg()[0]!;
+  const facts: Fact[] = [];
+  const claims = await benches[name]!({ say, note: (fact) => facts.push(fact), rounds, threads });
+  const date = new Date().toISOString().slice(0, 16).replace("T", " ");
+  return { bench: name, rows: [...claims, ...facts], commit: commitNow(), date, load };
+}
+
+const values = flags();
 if (values.help) {
-  process.stdout.write(
-    `npm run bench -- [--only ${Object.keys(benches).join("|")}] [--rounds N] [--threads N] [--json]\n`,
-  );
+  process.stdout.write(HELP);
   process.exit(0);
 }
-const rows: Measurement[] = [];
-for (const [name, bench] of chosen()) {
-  const say = (text: string) => process.stderr.write(`${name}: ${text}\n`);
-  rows.push(...(await bench({ say, rounds: Number(values.rounds), threads: Number(values.threads) })));
+const unknown = values.only.find((name) => !names.includes(name));
+if (unknown !== undefined) fail(`expected --only with one of ${names.join(", ")}, got ${unknown}`);
+const [rounds, threads] = [whole("rounds", values.rounds), whole("threads", values.threads)];
+const sections: Section[] = [];
+for (const name of names.filter((each) => values.only.includes(each))) {
+  try {
+    sections.push(await measure(name, rounds, threads));
+  } catch (error) {
+    process.stderr.write(`${name}: failed: ${messageOf(error)}\n`);
+    process.exitCode = 1;
+    continue;
+  }
+  // After each bench, so that an interrupted run leaves what it found.
+  const before = existsSync(values.out) ? readFileSync(values.out, "utf8") : "";
+  const setting = { machine: machineNow(), rounds, threads, before, order: names };
+  await writeAtomically(values.out, resultsPage({ sections: sections.slice(-1), ...setting }));
 }
-if (values.json) process.stdout.write(`${JSON.stringify(rows)}\n`);
-else print(rows);
+process.stdout.write(`${values.json ? resultsJson(sections) : resultsTable(sections)}\n`);

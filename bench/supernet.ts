@@ -1,27 +1,15 @@
 /** The training step of the PAR supernet in its base size: against PyTorch, and against its own matrix products timed alone. */
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { RandomStream } from "../src/base/random.ts";
 import type { Engine } from "../src/engine/engine.ts";
 import { ortEngine } from "../src/engine/ort.ts";
-import { type TensorRecord, writeSafetensors } from "../src/format/safetensors.ts";
 import type { Tensor } from "../src/graph/index.ts";
 import { type ParModel, parModel } from "../src/model/par.ts";
 import { initialise } from "../src/nn/index.ts";
 import { adam } from "../src/train/optimiser.ts";
 import { TrainingStep } from "../src/train/step.ts";
 import { stepGraph } from "../src/train/stepgraph.ts";
-import {
-  type Bench,
-  type Contender,
-  compare,
-  findPython,
-  interleave,
-  type Measurement,
-  PythonPeer,
-  timed,
-} from "./measure.ts";
+import { type Bench, compare, timed } from "./measure.ts";
+import { raceSteps, recordsOf, torchSteps } from "./peer.ts";
 import { productsAlone } from "./products.ts";
 
 const config = {
@@ -72,54 +60,18 @@ export const bench: Bench = async ({ say, rounds, threads }) => {
   );
   const products = await productsAlone(engine, Object.values(stepGraph(objective.loss, parameters).outputs), sizes);
   const feeds = { ...batch, ...rows, missing: [0], temperature: [1] };
-  const tensors = new Map<string, TensorRecord>(
-    [...initial].map(([{ attributes }, data]) => [attributes.name, { dtype: "F32", shape: attributes.shape, data }]),
-  );
+  const tensors = recordsOf(initial);
   for (const [name, data] of Object.entries(batch)) {
     tensors.set(`input.${name}`, { dtype: "I32", shape: [config.batch, config.length], data });
   }
-  const contenders: Record<string, Contender> = { ours: () => timed(() => step.run(feeds, RATE)), products };
-  const folder = mkdtempSync(join(tmpdir(), "layerwise-bench-"));
-  const ourLoss = await plainLoss(engine, model, new Map<Tensor, Float32Array>(initial), batch);
-  const peer = await openPeer(folder, writeSafetensors(tensors), threads, ourLoss, say);
-  if (peer) contenders.peer = () => peer.ask<number[]>("step 1");
-  await interleave(contenders, 3); // warm-up
-  const times = await interleave(contenders, rounds);
-  peer?.end();
-  rmSync(folder, { recursive: true });
+  const contenders = { ours: () => timed(() => step.run(feeds, RATE)), products };
+  const loss = await plainLoss(engine, model, new Map<Tensor, Float32Array>(initial), batch);
+  const peers = await torchSteps({ script: "torch_supernet.py", config, tensors, loss, threads, say });
+  const times = await raceSteps(contenders, peers, rounds);
+  await step.release();
   const ours = times.get("ours")!;
-  const results: Measurement[] = peer ? [compare(NAME, 0.7, ours, "PyTorch eager", times.get("peer")!)] : [];
-  return [...results, compare(NAME, 1.6, ours, "its own matrix products, timed alone", times.get("products")!)];
+  return [
+    ...[...peers.keys()].map((peer) => compare(NAME, 0.7, ours, peer, times.get(peer)!)),
+    compare(NAME, 1.35, ours, "its own matrix products, timed alone", times.get("products")!),
+  ];
 };
-
-/** PyTorch eager, where it is there and computes the same loss from the same weights. */
-async function openPeer(
-  folder: string,
-  weights: Uint8Array,
-  threads: number,
-  ourLoss: number,
-  say: (text: string) => void,
-) {
-  const python = findPython(["torch", "safetensors"]);
-  if (!python) {
-    say(
-      "PyTorch is absent: pip install torch==2.13.0 numpy safetensors, and set LAYERWISE_PYTHON if it is not python3's",
-    );
-    return undefined;
-  }
-  const path = join(folder, "weights.safetensors");
-  writeFileSync(path, weights);
-  const args = ["--config", JSON.stringify(config), "--weights", path, "--threads", String(threads)];
-  const peer = new PythonPeer(python, "torch_supernet.py", args);
-  try {
-    say("starting PyTorch");
-    await peer.line();
-    const theirs = await peer.ask<number>("loss");
-    if (Math.abs(theirs - ourLoss) > 1e-4) throw new Error(`its loss is ${theirs}, ours ${ourLoss}`);
-    return peer;
-  } catch (error) {
-    say(`PyTorch is left out: ${(error as Error).message}`);
-    peer.end();
-    return undefined;
-  }
-}

@@ -1,21 +1,12 @@
 /** The tokenizer against the real SentencePiece: encoding on one thread, and training 12,000 pieces on WikiText-2. */
-import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { saveModel, trainOnText } from "../src/text/sentencepiece/files.ts";
 import { TRAINING_DEFAULTS } from "../src/text/sentencepiece/training/options.ts";
 import { loadTokenizer, type Tokenizer } from "../src/text/tokenizer.ts";
-import {
-  type Bench,
-  type BenchOptions,
-  compare,
-  findPython,
-  interleave,
-  type Measurement,
-  PythonPeer,
-  timed,
-} from "./measure.ts";
+import { type Bench, type BenchOptions, compare, interleave, type Measurement, timed } from "./measure.ts";
+import { findPython, type Peer, pythonPeer, withFolder } from "./peer.ts";
 
 const PEER = "sentencepiece";
 const ENCODE_TARGET = 1;
@@ -47,7 +38,7 @@ function encodeAll(tokenizer: Tokenizer, lines: readonly string[]): number {
   return pieces;
 }
 
-async function compareEncoding(peer: PythonPeer, files: Files, { rounds, say }: BenchOptions): Promise<Measurement[]> {
+async function compareEncoding(peer: Peer, files: Files, { rounds, say }: BenchOptions): Promise<Measurement[]> {
   const bytes = readFileSync(files.model);
   const lines = readFileSync(files.valid, "utf8").split("\n");
   const known = loadTokenizer(bytes, files.model);
@@ -73,47 +64,34 @@ async function compareEncoding(peer: PythonPeer, files: Files, { rounds, say }: 
   ];
 }
 
-async function compareTraining(peer: PythonPeer, files: Files, options: BenchOptions): Promise<Measurement> {
-  const folder = mkdtempSync(join(tmpdir(), "layerwise-bench-"));
+async function compareTraining(peer: Peer, files: Files, options: BenchOptions): Promise<Measurement> {
   const training = { ...TRAINING_DEFAULTS, userSymbols: ["@-@"] };
-  try {
-    const times = await interleave(
+  const times = await withFolder((folder) =>
+    interleave(
       {
         ours: () => timed(async () => saveModel(await trainOnText([files.train], training), join(folder, "ours"))),
         peer: async () => (await peer.ask<{ ms: number }>(`train ${join(folder, "peer")} ${options.threads}`)).ms,
       },
       Math.min(options.rounds, TRAIN_ROUNDS),
-    );
-    const name = "tokenizer, train 12,000 pieces";
-    return compare(name, TRAIN_TARGET, times.get("ours")!, `${PEER} on ${options.threads} threads`, times.get("peer")!);
-  } finally {
-    rmSync(folder, { recursive: true, force: true });
-  }
+    ),
+  );
+  const name = "tokenizer, train 12,000 pieces";
+  return compare(name, TRAIN_TARGET, times.get("ours")!, `${PEER} on ${options.threads} threads`, times.get("peer")!);
 }
 
 /** Both comparisons; what is missing is named and left out. */
-export async function measure(options: BenchOptions): Promise<Measurement[]> {
+export const bench: Bench = async (options) => {
   const files = findFiles();
   const python = findPython(["sentencepiece"]);
   if (files === undefined) options.say("WikiText-2 and wiki2_12k.model are absent (set LAYERWISE_DATA); left out");
-  if (python === undefined) options.say("no Python with sentencepiece (set LAYERWISE_PYTHON); left out");
+  if (python === undefined)
+    options.say("SentencePiece is absent: pip install sentencepiece, and set LAYERWISE_PYTHON if it is not python3's");
   if (files === undefined || python === undefined) return [];
-  const peer = new PythonPeer(python, "sentencepiece_peer.py", [files.valid, files.train]);
+  const peer = pythonPeer(python, "sentencepiece_peer.py", [files.valid, files.train]);
   try {
     await peer.line();
     return [...(await compareEncoding(peer, files, options)), await compareTraining(peer, files, options)];
   } finally {
     peer.end();
   }
-}
-
-export const bench: Bench = measure;
-
-if (process.argv[1] === fileURLToPath(import.meta.url)) {
-  const say = (text: string) => process.stderr.write(`tokenizer: ${text}\n`);
-  const rows = await measure({ say, rounds: 11, threads: 2 });
-  if (process.argv.includes("--json")) process.stdout.write(`${JSON.stringify(rows)}\n`);
-  else
-    for (const row of rows)
-      process.stdout.write(`${row.name}: ${row.ratio.toFixed(2)} × ${row.peer} (≤ ${row.target})\n`);
-}
+};

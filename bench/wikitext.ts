@@ -1,17 +1,13 @@
 /** The race on WikiText-2: the same six-layer model and recipe, the same minutes on the same cores, here and in PyTorch. */
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { presetNamed, resolveConfig } from "../src/cli/config.ts";
 import { batchesOf, openData, textSizeOf } from "../src/cli/session.ts";
 import { newStep, openEngine, openWorkshop } from "../src/cli/training.ts";
-import { type TensorRecord, writeSafetensors } from "../src/format/safetensors.ts";
 import { tokensOf } from "../src/text/tokens.ts";
 import { Evaluator, figures } from "../src/train/evaluate.ts";
 import { train } from "../src/train/loop.ts";
 import { schedule } from "../src/train/schedule.ts";
-import { findPython, PythonPeer } from "./measure.ts";
+import { type Peer, pythonPeer, recordsOf, torchPython, withTensors } from "./peer.ts";
 
 const { values } = parseArgs({
   options: {
@@ -49,44 +45,25 @@ const step = await newStep(workshop);
 const { loss } = workshop.model.objective({ batch: config.batch, length: config.length, training: false });
 const evaluator = await Evaluator.create(engine, loss);
 
-async function openPeer(folder: string): Promise<PythonPeer | undefined> {
-  const python = findPython(["torch", "safetensors"]);
-  if (!python) {
-    say(
-      "PyTorch is absent: pip install torch==2.13.0 numpy safetensors, and set LAYERWISE_PYTHON if it is not python3's",
-    );
-    return undefined;
-  }
-  const tensors = new Map<string, TensorRecord>(
-    [...step.weights].map(([{ attributes }, weight]) => [
-      attributes.name,
-      { dtype: "F32", shape: attributes.shape, data: weight },
-    ]),
-  );
+async function openPeer(): Promise<Peer | undefined> {
+  const python = torchPython(say);
+  if (!python) return undefined;
+  const tensors = recordsOf(step.weights);
   for (const split of ["train", "valid"] as const) {
     const ids = Int32Array.from((await tokensOf(data.corpus, split, data.tokenizer)).ids);
     tensors.set(`data.${split}`, { dtype: "I32", shape: [ids.length], data: ids });
   }
-  writeFileSync(join(folder, "race.safetensors"), writeSafetensors(tensors));
-  const peerConfig = {
-    ...config,
-    hidden: config.hidden ?? 4 * config.width,
-    vocabulary: data.tokenizer.tokenizer.size,
-  };
-  const args = ["--config", JSON.stringify(peerConfig), "--data", join(folder, "race.safetensors")];
-  const peer = new PythonPeer(python, "torch_train.py", [
-    ...args,
-    "--minutes",
-    String(minutes),
-    "--threads",
-    String(engine.threads),
-  ]);
-  await peer.line();
-  return peer;
+  const hidden = config.hidden ?? 4 * config.width;
+  const peerConfig = JSON.stringify({ ...config, hidden, vocabulary: data.tokenizer.tokenizer.size });
+  const lengths = ["--minutes", String(minutes), "--threads", String(engine.threads)];
+  return withTensors(tensors, async (path) => {
+    const peer = pythonPeer(python, "torch_train.py", ["--config", peerConfig, "--data", path, ...lengths]);
+    await peer.line();
+    return peer;
+  });
 }
 
-const folder = mkdtempSync(join(tmpdir(), "layerwise-race-"));
-const peer = await openPeer(folder);
+const peer = await openPeer();
 let [activeMs, startedAt] = [0, 0];
 const events = train({
   step,
@@ -128,7 +105,6 @@ const perplexity = (mean: number) => figures(mean, valid.count * valid.tokens, s
 const mine = perplexity(await evaluator.meanLoss(step.weights, valid));
 const its = peer ? perplexity(await peer.ask<number>("evaluate")) : null;
 peer?.end();
-rmSync(folder, { recursive: true });
 const result = {
   minutes,
   ours: { steps: ours.step, perplexity: mine },

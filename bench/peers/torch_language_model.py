@@ -1,11 +1,13 @@
 """PyTorch's side of the language-model benchmark: the same model, weights and batch, one optimiser step at a time.
 
 Reads commands on standard input, one a line: `step N` runs N training steps and prints their times in milliseconds as a JSON
-list; `loss` prints the loss of the batch with dropout off; `quit` ends. Prints `ready` once the model is built.
+list; `loss` prints the loss of the batch with dropout off; `memory` prints the most megabytes that were resident; `quit` ends.
+Prints `ready` once the model is built.
 """
 
 import argparse
 import json
+import resource
 import sys
 import time
 
@@ -102,6 +104,8 @@ def main():
             print(json.dumps([step() for _ in range(int(command[1]))]), flush=True)
         elif command[0] == "loss":
             print(json.dumps(first_loss), flush=True)
+        elif command[0] == "memory":
+            print(json.dumps(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024), flush=True)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,120 @@
+/** What `npm run bench` says and writes, apart from the times themselves. */
+import { spawnSync } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { compare, type Fact, interleave, median } from "../bench/measure.ts";
+import { packageFolder } from "../bench/peer.ts";
+import { resultsJson, resultsPage, resultsTable, type Section } from "../bench/report.ts";
+
+const claim = compare("step", 0.7, [10, 30, 20], "PyTorch eager", [40, 40, 50]);
+const memory: Fact = { name: "peak memory", ours: "300 MB", peer: "PyTorch", theirs: "600 MB", ratio: 0.5 };
+const hour = { commit: "abc1234", date: "2026-11-16 04:00", load: 0.12 };
+const section = (bench: string, rows: Section["rows"]): Section => ({ bench, rows, ...hour });
+const setting = { machine: "2 cores of a processor", rounds: 15, threads: 2, before: "", order: ["first", "second"] };
+
+describe("measuring", () => {
+  it("takes the middle of an odd number of times and the mean of the middle two of an even number", () => {
+    expect([median([5, 1, 9]), median([4, 1, 2, 9])]).toEqual([5, 3]);
+  });
+
+  it("lets contenders take turns, round by round", async () => {
+    const order: string[] = [];
+    const contender = (name: string) => async () => order.push(name);
+    const times = await interleave({ a: contender("a"), b: contender("b") }, 2);
+    expect(order).toEqual(["a", "b", "a", "b"]);
+    expect(times.get("b")).toEqual([2, 4]);
+  });
+
+  it("divides the median of ours by the peer's", () => {
+    expect(claim).toMatchObject({ ours_ms: 20, peer_ms: 40, ratio: 0.5, target: 0.7 });
+  });
+});
+
+describe("JSON", () => {
+  it("holds the claims with exactly the promised fields, and no facts beside them", () => {
+    const extra = { ...claim, extra: 1 };
+    const found = JSON.parse(resultsJson([section("first", [extra, memory])]));
+    expect(found).toEqual([{ name: "step", ours_ms: 20, peer: "PyTorch eager", peer_ms: 40, ratio: 0.5, target: 0.7 }]);
+    expect(Object.keys(found[0])).toEqual(["name", "ours_ms", "peer", "peer_ms", "ratio", "target"]);
+  });
+
+  it("is an empty list where no peer was present", () => {
+    expect(resultsJson([section("first", [])])).toBe("[]");
+  });
+});
+
+describe("the table", () => {
+  it("says of each claim whether it holds", () => {
+    const missed = compare("cutoffs", 0.001, [400], "Python", [133_000]);
+    const lines = resultsTable([section("first", [claim, missed, memory])]).split("\n");
+    expect(lines[1]).toMatch(/^step +20 ms +PyTorch eager +40 ms +0\.500 +≤ 0\.7 +holds$/);
+    expect(lines[2]).toMatch(/400 ms +Python +133,000 ms +0\.0030 +≤ 0\.001 +MISSED$/);
+    expect(lines[3]).toMatch(/300 MB +PyTorch +600 MB +0\.500/);
+  });
+});
+
+describe("the page", () => {
+  const page = resultsPage({ sections: [section("second", [claim])], ...setting });
+
+  it("names machine, commit, date and load", () => {
+    expect(page).toContain("Machine: 2 cores of a processor; 2 threads each");
+    const row =
+      "| second | step | 20 ms | PyTorch eager | 40 ms | 0.500 | ≤ 0.7 | holds | 15 | abc1234 | 2026-11-16 04:00 | 0.1 |";
+    expect(page.split("\n")).toContain(row);
+  });
+
+  it("keeps the rows of benches that did not run, in the order of the benches", () => {
+    const next = resultsPage({ sections: [section("first", [memory])], ...setting, before: page });
+    const rows = next.split("\n").filter((line) => /^\| (first|second) /.test(line));
+    expect(rows.map((row) => row.slice(2, 8))).toEqual(["first ", "second"]);
+  });
+
+  it("replaces the rows of benches that ran, and forgets benches that are gone", () => {
+    const quicker = { ...claim, ours_ms: 12 };
+    const again = resultsPage({ sections: [section("second", [quicker])], ...setting, before: page });
+    expect(again.match(/^\| second /gm)).toHaveLength(1);
+    expect(again).toContain("| 12 ms |");
+    const gone = resultsPage({ sections: [], ...setting, before: page, order: ["first"] });
+    expect(gone).not.toContain("| second |");
+  });
+
+  it("does not mix machines or numbers of threads", () => {
+    const sections = [section("first", [memory])];
+    expect(resultsPage({ ...setting, sections, before: page, machine: "another" })).not.toContain("| second |");
+    expect(resultsPage({ ...setting, sections, before: page, threads: 1 })).not.toContain("| second |");
+  });
+});
+
+describe("absent peers", () => {
+  it("are named with the command that installs them", () => {
+    const said: string[] = [];
+    expect(packageFolder("jax-js", ["@nobody/none@1.2.3"], (text) => said.push(text))).toBeUndefined();
+    expect(said).toEqual([
+      "jax-js is absent: npm install --prefix DIR @nobody/none@1.2.3, and set LAYERWISE_PEERS=DIR",
+    ]);
+  });
+});
+
+describe("the command", () => {
+  const bench = (...args: string[]) => spawnSync(process.execPath, ["--import", "tsx", "bench/run.ts", ...args]);
+
+  it("refuses a bench it does not know, and names those it does", () => {
+    const { status, stderr, stdout } = bench("--only", "nothing");
+    expect([status, String(stdout)]).toEqual([2, ""]);
+    expect(String(stderr)).toMatch(/expected --only with one of supernet, .*cutoffs.*, got nothing/);
+  });
+
+  it("prints only JSON, and writes the page where it is told", { timeout: 60_000 }, () => {
+    const folder = mkdtempSync(join(tmpdir(), "layerwise-"));
+    const out = join(folder, "results.md");
+    const { status, stdout } = bench("--only", "cutoffs", "--json", "--rounds", "3", "--out", out);
+    expect(status).toBe(0);
+    const [row] = JSON.parse(String(stdout));
+    expect(row).toMatchObject({ peer_ms: 133_000, target: 0.001 });
+    expect(row.ratio).toBeCloseTo(row.ours_ms / 133_000, 12);
+    expect(readFileSync(out, "utf8")).toMatch(/^\| cutoffs \| optimal cutoffs/m);
+    rmSync(folder, { recursive: true });
+  });
+});

@@ -39,7 +39,7 @@ export function budgetOf(text: string, weight: number, choices: Choices, measure
   if (target < cheapest) {
     const ms = (value: number) => `${value.toPrecision(3)} ms`;
     const needed = `at least ${ms(cheapest)}, the cheapest network here (the (sf)-baseline takes ${ms(baseline)})`;
-    reject({ who: "budget", needed, got: ms(target), remedy: "ask for less" }, 2);
+    reject({ who: "budget", needed, got: ms(target), remedy: "give it more" }, 2);
   }
   return { costs, fixed: measured.rest.ms, target, weight };
 }

@@ -1,11 +1,10 @@
 /** `npm run bench`: every claim of speed, measured beside its peers in one run. */
-import { spawnSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import os from "node:os";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { messageOf } from "../src/base/errors.ts";
-import { defaultThreads, version } from "../src/engine/ort.ts";
+import { defaultThreads } from "../src/engine/ort.ts";
 import { writeAtomically } from "../src/files/atomic.ts";
 import { bench as act } from "./act.ts";
 import { bench as blocks } from "./blocks.ts";
@@ -18,6 +17,7 @@ import { bench as languageModel } from "./language-model.ts";
 import type { Bench, Fact } from "./measure.ts";
 import { bench as memory } from "./memory.ts";
 import { resultsJson, resultsPage, resultsTable, type Section } from "./report.ts";
+import { commitNow, machineNow } from "./setting.ts";
 import { bench as start } from "./start.ts";
 import { bench as supernet } from "./supernet.ts";
 import { bench as tokenizer } from "./tokenizer.ts";
@@ -76,19 +76,6 @@ function flags() {
 function whole(name: string, text: string): number {
   const value = Number(text);
   return Number.isInteger(value) && value >= 1 ? value : fail(`expected --${name} of at least 1, got ${text}`);
-}
-
-const git = (...args: string[]) => spawnSync("git", args, { encoding: "utf8" }).stdout?.trim() ?? "";
-
-/** The commit, with a plus where the code differs from it. */
-function commitNow(): string {
-  const changed = git("status", "--porcelain", "--untracked-files=no", "--", "src", "bench/*.ts", "bench/peers");
-  return `${git("rev-parse", "--short", "HEAD") || "unknown"}${changed ? "+" : ""}`;
-}
-
-function machineNow(): string {
-  const model = os.cpus()[0]?.model.trim() ?? "unknown processor";
-  return `${os.availableParallelism()} cores of ${model}, Node ${process.versions.node}, onnxruntime-node ${version}`;
 }
 
 async function measure(name: string, rounds: number, threads: number): Promise<Section> {

@@ -7,6 +7,7 @@ import { describe, expect, it } from "vitest";
 import { compare, type Fact, interleave, median } from "../bench/measure.ts";
 import { packageFolder } from "../bench/peer.ts";
 import { resultsJson, resultsPage, resultsTable, type Section } from "../bench/report.ts";
+import { growthPage, growthSvg } from "../bench/scaling.ts";
 
 const claim = compare("step", 0.7, [10, 30, 20], "PyTorch eager", [40, 40, 50]);
 const memory: Fact = { name: "peak memory", ours: "300 MB", peer: "PyTorch", theirs: "600 MB", ratio: 0.5 };
@@ -116,5 +117,23 @@ describe("the command", () => {
     expect(row.ratio).toBeCloseTo(row.ours_ms / 133_000, 12);
     expect(readFileSync(out, "utf8")).toMatch(/^\| cutoffs \| optimal cutoffs/m);
     rmSync(folder, { recursive: true });
+  });
+});
+
+describe("growth", () => {
+  const row = { axis: "width", value: 256, factor: 2, flopsPerToken: 3e6, stepMs: 10, tokensPerSecond: 51_200 };
+  const rows = [{ ...row, value: 128, factor: 1, tokensPerSecond: 90_000 }, row];
+
+  it("draws a line an axis, with a dot for each size", () => {
+    const svg = growthSvg([...rows, { ...row, axis: "depth" }], "title");
+    expect(svg.match(/<polyline/g)).toHaveLength(2);
+    expect(svg.match(/<circle/g)).toHaveLength(3);
+    expect(svg).toContain("<title>width 256</title>");
+  });
+
+  it("lists tokens a second and the rate of arithmetic beside the picture", () => {
+    const page = growthPage(rows, "On a machine.");
+    expect(page).toContain("(scaling.svg)");
+    expect(page.split("\n")).toContain("| width | 256 | 3 M | 10 ms | 51,200 | 153.6 |");
   });
 });

@@ -12,7 +12,6 @@ import sys
 import time
 
 import torch
-from safetensors.torch import load_file
 from torch import nn
 from torch.nn import functional as F
 
@@ -71,6 +70,8 @@ def main():
     torch.manual_seed(1)
     model = LanguageModel(config)
     if args.weights:
+        from safetensors.torch import load_file  # here, so that the start benchmark need not load it
+
         tensors = load_file(args.weights)
         ids, targets = tensors.pop("input.ids").long(), tensors.pop("input.targets").long()
         model.load_state_dict(tensors)

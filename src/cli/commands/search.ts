@@ -127,7 +127,7 @@ function addSearchFlags(command: Command): void {
       ).choices(["joint", "alternate"]),
     )
     .option("--architecture-rate <rate>", "highest rate of the architecture (default: that of the weights)", number)
-    .option("--freeze <part>", `part of the updates before π moves, with alternate${shown(own.freeze)}`, number)
+    .option("--freeze <part>", "part of the updates before π moves (default: 0, or 0.2 with alternate)", number)
     .option("--straight-through", "forward the one candidate that was drawn")
     .option("--temperature-start <tau>", `first temperature${shown(own.temperatureStart)}`, number)
     .option("--temperature-end <tau>", `last temperature${shown(own.temperatureEnd)}`, number)

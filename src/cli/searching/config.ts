@@ -60,8 +60,8 @@ export interface SearchConfig {
   procedure: "joint" | "alternate";
   /** Highest learning rate of the architecture; none: that of the weights. */
   architectureRate: number | null;
-  /** Part of the updates before the architecture moves, where they alternate. */
-  freeze: number;
+  /** Part of the updates before the architecture moves. None: 0, or a fifth where they alternate. */
+  freeze: number | null;
   /** A candidate whose π is below 1 − cut is cut, so a block is decided once its largest π is above. None: never. */
   cut: number | null;
   /** Updates between looks at π. */
@@ -101,7 +101,7 @@ export const searchDefaults: SearchConfig = {
   ...{ optimiser: "adamw", rate: 0.003, hiddenRate: null, schedule: "cosine", floor: 0, warmup: 400 },
   ...{ weightDecay: 0.01, beta2: 0.98, clipNorm: 0.5, steps: null, epochs: null },
   ...{ evaluateEvery: 500, checkpointEvery: 500, seed: 1, compat: false },
-  ...{ procedure: "joint", architectureRate: null, freeze: 0.2, cut: 0.95, cutEvery: 100 },
+  ...{ procedure: "joint", architectureRate: null, freeze: null, cut: 0.95, cutEvery: 100 },
   ...{ budget: null, budgetWeight: 1, latency: { batch: 1, length: 64, memory: 640 }, originalBatches: false },
 };
 

@@ -14,16 +14,25 @@ export interface Course {
   readonly total: number;
   /** Updates before the architecture moves. */
   readonly frozen: number;
+  /** Who is trained when; undefined: all, always. */
   readonly phases: Phases | undefined;
+  /** Whether weights and architecture take turns. */
+  readonly alternates: boolean;
 }
+
+/** Part of the updates before the architecture moves: the paper's, where it moves by turns. */
+const usualFreeze = { joint: 0, alternate: 0.2 } as const;
 
 export function courseOf(config: SearchConfig, perEpoch: number): Course {
   const length = lengthOf(config);
   const total = "steps" in length ? length.steps : Math.max(1, Math.floor(length.epochs * perEpoch));
-  if (config.procedure === "joint") return { total, frozen: 0, phases: undefined };
-  const frozen = Math.floor(config.freeze * total);
+  const frozen = Math.floor((config.freeze ?? usualFreeze[config.procedure]) * total);
+  if (config.procedure === "joint") {
+    const phases = { weights: () => true, architecture: (step: number) => step > frozen };
+    return { total, frozen, phases: frozen > 0 ? phases : undefined, alternates: false };
+  }
   const period = Math.max(2, Math.min(perEpoch, Math.ceil((total - frozen) / 10)));
-  return { total, frozen, phases: alternation({ freeze: frozen, period }) };
+  return { total, frozen, phases: alternation({ freeze: frozen, period }), alternates: true };
 }
 
 export function temperatureOf({ temperatureStart, temperatureEnd, compat }: SearchConfig, total: number) {
@@ -38,7 +47,12 @@ const ARCHITECTURE_DECAY = 5e-4;
  * Matrices decay; biases and norms do not. The architecture has its own rate, and its own turns where they alternate. Groups may
  * become empty when candidates are cut, but never fewer: their updates are counted by place.
  */
-export function groupsOf(model: ParModel, config: SearchConfig, { phases }: Course, engine: Engine): Group[] {
+export function groupsOf(
+  model: ParModel,
+  config: SearchConfig,
+  { phases, alternates }: Course,
+  engine: Engine,
+): Group[] {
   const { weightDecay, rate, hiddenRate, architectureRate, beta2 } = config;
   const architecture = new Set(model.policy.architecture.map(({ tensor }) => tensor));
   const { hidden, matrices, rest } = sortParameters(model.parameters.filter(({ tensor }) => !architecture.has(tensor)));
@@ -55,7 +69,7 @@ export function groupsOf(model: ParModel, config: SearchConfig, { phases }: Cour
   };
   const choice: Group = {
     parameters: [...architecture],
-    optimiser: adam({ ...moments, weightDecay: phases ? ARCHITECTURE_DECAY : 0 }),
+    optimiser: adam({ ...moments, weightDecay: alternates ? ARCHITECTURE_DECAY : 0 }),
     rateFactor: (architectureRate ?? rate) / rate,
     ...turn(phases?.architecture),
   };

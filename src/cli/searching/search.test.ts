@@ -94,7 +94,17 @@ describe("a search that is stopped", () => {
     expect([found, losses.size, states.at(-1)!.progress.step]).toEqual([undefined, 10, 10]);
     const rest = await trace(session, states.at(-1)!);
     expect([rest.found!.steps, rest.losses.size]).toEqual([40, 30]);
-  }, 30_000);
+  });
+
+  it("leaves the architecture alone while it is frozen, and the weights not", async () => {
+    const session = await openSearch({ ...tiny, freeze: 0.5, cut: null }, engine);
+    const { states } = await trace(session);
+    const at = (step: number) => states.find(({ progress }) => progress.step === step)!.weights;
+    const choice = (step: number) => [...at(step).get("blocks.0.pi")!.data];
+    expect(choice(20)).toEqual([0, 0, 0]);
+    expect(choice(40)).not.toEqual([0, 0, 0]);
+    expect(at(20).get("norm.weight")!.data).not.toEqual(at(1).get("norm.weight")!.data);
+  });
 
   it("by turns still ends after three quarters of its stage without a change", async () => {
     const turns = { ...tiny, procedure: "alternate", freeze: 0, architectureRate: 0, evaluateEvery: 1000 } as const;
@@ -104,7 +114,7 @@ describe("a search that is stopped", () => {
     const middle = whole.states.find(({ progress }) => progress.step === 20)!;
     expect((await trace(session, middle)).found!.steps).toBe(whole.found!.steps);
     expect(whole.states.at(-1)!.progress.finished).toBe(true);
-  }, 30_000);
+  });
 });
 
 describe("a budget", () => {

@@ -162,7 +162,7 @@ class Journey {
         return this.#last;
       },
       ...{ evaluateEvery: config.evaluateEvery, checkpointEvery: config.checkpointEvery },
-      enough: (step) => course.phases !== undefined && this.#settled.see(step, `${stage.model.chosen(stage.weights)}`),
+      enough: (step) => course.alternates && this.#settled.see(step, `${stage.model.chosen(stage.weights)}`),
       pause: (step) => this.#due(stage, step),
       notes: (): Readonly<Record<string, unknown>> & Notes => ({
         ...{ alive: stage.model.alive, standing: this.#settled.standing, cuts: this.#cuts },

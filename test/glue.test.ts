@@ -106,7 +106,7 @@ describe("layerwise glue", () => {
     const right = sentences(20, 3).filter(({ label }, i) => lines[i + 1] === `${i}\t${label}`);
     expect([lines[0], lines.length]).toEqual(["index\tprediction", 21]);
     expect(right.length).toBeGreaterThanOrEqual(17);
-  }, 60_000);
+  });
 
   it("goes on from a run with another head, and keeps numbers of STS-B within 0 and 5", () => {
     const data = ["--from", at("sst"), "--glue", at("glue"), "--threads", "1", "--optimiser", "lamb", "--rate", "0.03"];
@@ -115,7 +115,7 @@ describe("layerwise glue", () => {
     expect(glue("predict", at("sts"), "--out", at("submission")).status).toBe(0);
     const said = readFileSync(at("submission", "STS-B.tsv"), "utf8").trim().split("\n").slice(1);
     expect(said.every((line) => /^\d+\t[0-5]\.\d{3}$/.test(line))).toBe(true);
-  }, 60_000);
+  });
 
   it("refuses unknown tasks and missing weights with exit code 2, bad lines with the file and line", () => {
     expect(glue("SST", "--scratch")).toMatchObject({
@@ -126,7 +126,7 @@ describe("layerwise glue", () => {
     write("glue/CoLA/train.tsv", "x\t1\t\tsome text", ["x\t3\t\tmore"]);
     const { status, stderr } = glue("CoLA", ...scratch());
     expect([status, stderr]).toEqual([1, expect.stringMatching(/CoLA\/train\.tsv: line 2: expected a label of 0, 1/)]);
-  }, 60_000);
+  });
 });
 
 const grid = "--rates 0.01,0.003,0.001 --batches 16,32 --seeds 2 --epochs 2 --parallel 2 --examples 64 --json".split(
@@ -152,12 +152,12 @@ describe("layerwise glue search", () => {
     expect(table(whole)).toMatchObject({ trials: 12, rows: { length: 6 }, metric: "accuracy" });
     expect(resumed.stderr).toMatch(new RegExp(`^${before + 1} of 12`, "m"));
     expect(glue("predict", table(whole).best.run, "--out", at("best")).status).toBe(0);
-  }, 120_000);
+  });
 
   it("belongs to the folder it was begun in", () => {
     const { status, stderr } = glue(...search("whole"), "--seeds", "1");
     expect([status, stderr]).toEqual([2, expect.stringContaining("expected the search it was begun with")]);
-  }, 60_000);
+  });
 });
 
 const shared = "../shared/data";
@@ -182,5 +182,5 @@ describe.skipIf(!existsSync(join(shared, "glue")))("GLUE's own files", () => {
     const data = ["--data", shared, "--tokenizer", "albert-30k", ...sizes, "--examples", "200", "--epochs", "1"];
     const { status, stdout } = glue("WNLI", "--scratch", ...data, "--json", "--out", at("wnli"));
     expect([status, JSON.parse(stdout).epochs.length]).toEqual([0, 1]);
-  }, 60_000);
+  });
 });

@@ -29,7 +29,7 @@ function run(command: string, args: readonly string[], cwd = root): Promise<Ende
 
 beforeAll(async () => {
   if (!existsSync(main)) await run("npm", ["run", "build"]);
-}, 120_000);
+});
 
 describe("the packed package", () => {
   it("installs in an empty folder and runs there", { timeout: 180_000 }, async ({ skip }) => {

@@ -22,7 +22,7 @@ const phases = ["--long-length", "48", "--long-share", "0.5", "--checkpoint-ever
 beforeAll(() => {
   const { status, stderr } = layerwise("pretrain", ...settings, ...phases, "--keep", "9", "--out", whole);
   expect(status, stderr).toBe(0);
-}, 60_000);
+});
 
 const lossesOf = async (path: string) =>
   (await (await RunFolder.read(path)).events()).flatMap((event) => ("loss" in event ? [event.loss] : []));
@@ -41,20 +41,16 @@ describe("layerwise pretrain", () => {
     );
   });
 
-  it.each([3, 6, 9])(
-    "goes on from step %i, before, between and after the phases, to the same bits",
-    async (step) => {
-      const cut = join(folder, `cut-${step}`);
-      cpSync(whole, cut, { recursive: true });
-      const run = await RunFolder.open(cut);
-      await run.cutBack(step);
-      run.close();
-      expect(layerwise("resume", cut).status).toBe(0);
-      expect(await lossesOf(cut)).toEqual(await lossesOf(whole));
-      expect(await weightsHash(await summarise(cut))).toBe(await weightsHash(await summarise(whole)));
-    },
-    60_000,
-  );
+  it.each([3, 6, 9])("goes on from step %i, before, between and after the phases, to the same bits", async (step) => {
+    const cut = join(folder, `cut-${step}`);
+    cpSync(whole, cut, { recursive: true });
+    const run = await RunFolder.open(cut);
+    await run.cutBack(step);
+    run.close();
+    expect(layerwise("resume", cut).status).toBe(0);
+    expect(await lossesOf(cut)).toEqual(await lossesOf(whole));
+    expect(await weightsHash(await summarise(cut))).toBe(await weightsHash(await summarise(whole)));
+  });
 
   it("has a baseline of fixed depth, and one without a penalty", () => {
     const short = [...settings, "--steps", "2", "--evaluate-texts", "16"];
@@ -64,14 +60,14 @@ describe("layerwise pretrain", () => {
     }
     expect(readFileSync(join(folder, "fixed", "config.yaml"), "utf8")).not.toContain("halting:");
     expect(readFileSync(join(folder, "fixed", "events.jsonl"), "utf8")).not.toContain("ponder");
-  }, 60_000);
+  });
 
   it("refuses settings it does not know", () => {
     const file = join(folder, "bad.yaml");
     writeFileSync(file, "ponderWarmpu: 0.5\n");
     const { status, stderr } = layerwise("pretrain", "--config", file);
     expect([status, stderr]).toEqual([2, expect.stringContaining("did you mean ponderWarmup?")]);
-  }, 20_000);
+  });
 });
 
 describe("layerwise depth", () => {
@@ -83,12 +79,12 @@ describe("layerwise depth", () => {
     const row = kinds.find(({ name }: { name: string }) => name === "[MASK/MASK]");
     expect([cap, row.tokens]).toEqual([4, own.length]);
     expect(row.mean).toBeCloseTo(mean, 10);
-  }, 20_000);
+  });
 
   it("names file and line of a bad treebank", () => {
     const file = join(folder, "bad.conllu");
     writeFileSync(file, "# text = a\n1\ta\n");
     const { status, stderr } = layerwise("depth", whole, "--conllu", file, "--threads", "1");
     expect([status, stderr]).toEqual([1, expect.stringContaining("bad.conllu:2: expected 10 columns")]);
-  }, 20_000);
+  });
 });

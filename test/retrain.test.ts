@@ -36,7 +36,7 @@ const lossesOf = (run: string) =>
 describe("layerwise retrain", () => {
   beforeAll(() => {
     expect(layerwise("search", ...tiny, "--blocks", "4", "--steps", "6", "--out", at("search")).status).toBe(0);
-  }, 60_000);
+  });
 
   it("trains the found network and the baseline under the search's settings, and compares them", () => {
     const { status, stdout } = layerwise("retrain", at("search"), ...quick, "--json", "--out", at("whole"));
@@ -48,7 +48,7 @@ describe("layerwise retrain", () => {
     expect(latency).toEqual({ batch: 1, length: 8, memory: 8, threads: 1 });
     expect([lossesOf("whole").length, lossesOf("whole-baseline").length]).toEqual([6, 6]);
     expect(JSON.parse(read("whole", "retrain.json")).networks).toEqual(networks);
-  }, 60_000);
+  });
 
   it("goes on after a kill, the baseline included, with the same losses", async () => {
     const args = ["retrain", at("search"), ...quick, "--checkpoint-every", "4", "--steps", "32"];
@@ -66,7 +66,7 @@ describe("layerwise retrain", () => {
     expect(lossesOf("killed")).toEqual(lossesOf("unbroken"));
     expect(lossesOf("killed-baseline")).toEqual(lossesOf("unbroken-baseline"));
     expect(lossesOf("killed")).toHaveLength(32);
-  }, 90_000);
+  });
 
   it("starts from the supernet's weights where asked, and compares with a run that is there", () => {
     const from = ["--from-supernet", "--baseline", at("whole-baseline"), "--steps", "3", "--json"];
@@ -83,7 +83,7 @@ describe("layerwise retrain", () => {
     expect([existsSync(at("from-baseline")), found.name]).toEqual([false, "found"]);
     // Six updates of the supernet came before: the first loss is below that of fresh weights.
     expect(lossesOf("from")[0]).toBeLessThan(lossesOf("whole")[0]);
-  }, 60_000);
+  });
 
   it("trains a published pattern, scaled, without a baseline", () => {
     const { stdout } = layerwise(
@@ -100,7 +100,7 @@ describe("layerwise retrain", () => {
     );
     const { networks, ratios } = JSON.parse(stdout);
     expect([networks.length, networks[0].pattern, ratios]).toEqual([1, "s(f)x3", null]);
-  }, 60_000);
+  });
 
   it.each([
     [["no-such-run"], "pattern: expected letters"],
@@ -127,7 +127,7 @@ describe("runs of search and retrain", () => {
     const other = figures("--split", "test", "--evaluation-memory", "12", "--mixture", "arg-max");
     expect([other.split, other.evaluationMemory, other.mixture]).toEqual(["test", 12, "arg-max"]);
     expect(other.loss).not.toBe(plain.loss);
-  }, 60_000);
+  });
 
   it("continue a text out of their memory, the same from the same seed", () => {
     const text = () =>
@@ -135,12 +135,12 @@ describe("runs of search and retrain", () => {
     const { text: first } = JSON.parse(text());
     expect(first.length).toBeGreaterThan(5);
     expect(JSON.parse(text()).text).toBe(first);
-  }, 60_000);
+  });
 
   it("are listed with their blocks, go on as others do, and say what they cannot", () => {
     expect(layerwise("runs", folder).stdout).toContain("retrain books (sf)x2");
     expect(layerwise("resume", at("search")).stdout).toContain("retrain");
     const { status, stderr } = layerwise("export", at("whole"));
     expect([status, stderr]).toEqual([2, expect.stringContaining("expected a run of layerwise train")]);
-  }, 60_000);
+  });
 });

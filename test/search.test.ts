@@ -56,7 +56,7 @@ describe("layerwise search", () => {
     expect(JSON.parse(readFileSync(join(run("first"), "architecture.json"), "utf8")).pattern).toBe(found.pattern);
     const pictures = ["pi-000003.png", "pi-000003.svg", "pi-000006.png", "pi-000006.svg", "pi.gif"];
     expect(Object.keys(picturesOf("first"))).toEqual(pictures);
-  }, 60_000);
+  });
 
   it("gives the same losses from the same seed, the temperature annealed on the way", () => {
     search(...short, "--out", run("again"));
@@ -64,7 +64,7 @@ describe("layerwise search", () => {
     const temperatures = lossesOf("first").map(([, temperature]) => temperature);
     expect(temperatures[0]).toBe(1);
     expect(temperatures.every((each, i) => i === 0 || each < temperatures[i - 1])).toBe(true);
-  }, 60_000);
+  });
 
   it("goes on after a kill with the same losses and pictures, memory included", async () => {
     const hasty = ["--architecture-rate", "0.2", "--cut", "0.7", "--cut-every", "10"];
@@ -83,7 +83,7 @@ describe("layerwise search", () => {
     expect(cuts.length).toBeGreaterThan(0);
     expect(Object.keys(picturesOf("whole"))).toHaveLength(2 * 12 + 1);
     expect(picturesOf("killed")).toEqual(picturesOf("whole"));
-  }, 60_000);
+  });
 
   it("by turns leaves π alone while it is frozen, and moves only it in its own turns", () => {
     const args = ["--procedure", "alternate", "--architecture-rate", "0.01", "--freeze", "0.5", "--steps", "8"];
@@ -94,7 +94,7 @@ describe("layerwise search", () => {
     }
     const moved = search(...args, "--json", "--out", run("moved"));
     expect(JSON.parse(moved.stdout).probabilities[0][0]).not.toBeCloseTo(third, 6);
-  }, 60_000);
+  });
 
   it("searches from several seeds under a budget, judged by one measurement, and knows when it is done", () => {
     const args = ["--seeds", "2", "--budget", "0.9", "--latency", "1x8+16", "--steps", "4", "--json"];
@@ -107,13 +107,13 @@ describe("layerwise search", () => {
     expect(best.targetMs).toBeCloseTo(0.9 * baselineOf(best.costs), 10);
     const again = search("--resume", run("seeds"), "--json");
     expect(JSON.parse(again.stdout).seeds).toEqual(best.seeds);
-  }, 60_000);
+  });
 
   it("trains a pattern as an ordinary network", () => {
     const { status, stdout } = search(...short, "--pattern", "(sf)x2", "--out", run("pattern"));
     const { pattern, noisyMeanBatchPerplexity } = JSON.parse(stdout);
     expect([status, pattern, noisyMeanBatchPerplexity]).toEqual([0, "(sf)x2", null]);
-  }, 60_000);
+  });
 
   it.each([
     [["--cutoffs", "120,40"], "softmax / cutoffs: expected rising whole numbers"],

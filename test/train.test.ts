@@ -24,7 +24,7 @@ function train(name: string, ...args: string[]) {
 describe("layerwise train", () => {
   beforeAll(() => {
     expect(train("run").status).toBe(0);
-  }, 60_000);
+  });
 
   it("leaves a folder with config, events, log, TensorBoard files, tokenizer and checkpoints", () => {
     for (const file of [

@@ -40,7 +40,7 @@ describe("layerwise compare", () => {
     const before = statSync(events).mtimeMs;
     expect(JSON.parse(compare(...args).stdout).rows).toEqual(rows);
     expect(statSync(events).mtimeMs).toBe(before);
-  }, 120_000);
+  });
 
   it("refuses settings that are not those of the runs, or that it decides itself", () => {
     const other = compare("--steps", "7", "--seeds", "1", "--only", "vanilla 3/3");

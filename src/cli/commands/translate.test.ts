@@ -40,7 +40,7 @@ beforeAll(() => {
     ...habits,
   ]);
   expect([status, stderr]).toEqual([0, expect.stringContaining("encoder plan         0 0")]);
-}, 120_000);
+});
 
 describe("layerwise translate", () => {
   it("translates the lines of standard input; empty lines stay", () => {

@@ -68,7 +68,6 @@ describe("a search that cuts", () => {
         expect(rest.found!.cuts).toEqual(whole.found!.cuts);
       }
     },
-    60_000,
   );
 
   it("keeps names, loses dead weights, and says so", async () => {
@@ -79,12 +78,12 @@ describe("a search that cuts", () => {
     expect(names.every((name) => first.has(name))).toBe(true);
     expect(told.join("\n")).toMatch(/block \d loses .* keeps .*\n {2}a step took .* with 9 candidates/);
     expect(found!.probabilities.every((shares) => shares.length === 3)).toBe(true);
-  }, 30_000);
+  });
 
   it("keeps everything where it is told to", async () => {
     const { states, found } = await trace(await openSearch({ ...hasty, cut: null }, engine));
     expect([aliveAt(states.at(-1)!), found!.cuts]).toEqual([9, []]);
-  }, 30_000);
+  });
 });
 
 describe("a search that is stopped", () => {
@@ -138,7 +137,6 @@ describe("a budget", () => {
       expect(bound.found!.latency!.chosenMs).toBeLessThanOrEqual(free.found!.latency!.chosenMs);
       expect([bound.found!.targetMs!.toFixed(6), bound.found!.costs]).toEqual(["2.300000", costs]);
     },
-    30_000,
   );
 
   it.each([

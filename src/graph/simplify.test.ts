@@ -166,6 +166,40 @@ describe("simplify", () => {
     expect(opsOf(...simplify([g.gather(replaced, others)]))).toContain("gather");
   });
 
+  it("looks up nothing where all rows hold one number, and puts nothing that is there already", () => {
+    const some = g.input("some", ["R"], "int");
+    const looked = g.gather(g.full(3, [5, 2]), some);
+    expect(reduced(looked)).toEqual(["%0 = constant {data: [3]} []", "%1 = broadcast %0 [R,2]"]);
+    const put = (value: number) => g.replaceRows(g.full(1, [5, 2]), some, g.full(value, ["R", 2]));
+    expect(opsOf(...simplify([put(1)]))).not.toContain("replaceRows");
+    expect(opsOf(...simplify([put(2)]))).toContain("replaceRows");
+  });
+
+  it("takes the branch of a choice that is the same everywhere", () => {
+    const always = (value: number) => g.broadcast(g.scalar(value, "bool"), [2, 1]);
+    expect(simplify([g.select(always(1), x, 0)])).toEqual([x]);
+    expect(simplify([g.select(always(0), x, y)])).toEqual([y]);
+    expect(reduced(g.select(always(0), x, 4))).toEqual(["%0 = constant {data: [4]} []", "%1 = broadcast %0 [2,3]"]);
+  });
+
+  it("recognises a sigmoid, but for those who differentiate it", () => {
+    const probability = g.divide(1, g.add(g.exp(g.negate(x)), 1));
+    expect(reduced(probability)).toEqual(["%0 = input x [2,3]", "%1 = sigmoid %0 [2,3]"]);
+    expect(opsOf(...simplify([probability, ...gradients(g.sum(probability), [x])]))).not.toContain("sigmoid");
+  });
+
+  it("blends with one product, but for those who differentiate it", () => {
+    const share = g.input("share", [2, 1]);
+    const blend = g.add(g.multiply(share, y), g.multiply(g.subtract(1, share), x));
+    expect(reduced(blend).slice(3)).toEqual([
+      "%3 = subtract %2 %0 [2,3]",
+      "%4 = multiply %1 %3 [2,3]",
+      "%5 = add %0 %4 [2,3]",
+    ]);
+    const both = simplify([blend, ...gradients(g.sum(g.square(blend)), [share, x])]);
+    expect(topological(both).some(({ op, inputs }) => op === "subtract" && inputs[0] === y)).toBe(false);
+  });
+
   it("picks log-probabilities without writing them all, where the softmax is at hand", () => {
     const loss = g.sum(g.crossEntropy(x, ids));
     expect(opsOf(...simplify([loss]))).toContain("logSoftmax");

@@ -3,7 +3,7 @@ import * as g from "./build.ts";
 import { broadcastShapes, type Shape, sameShape, sizeOf } from "./dims.ts";
 import { topological, useCounts } from "./order.ts";
 import { is, withInputs, within } from "./tensor.ts";
-import type { Op, Tensor } from "./vocabulary.ts";
+import type { DType, Op, Tensor } from "./vocabulary.ts";
 
 /** What a rule may ask about the graph as it was. */
 interface Context {
@@ -23,10 +23,10 @@ const elementwise = new Set<Op>([
 const unary = new Set<Op>(["negate", "abs", "exp", "log", "sqrt", "erf", "tanh", "sigmoid", "relu", "silu", "not"]);
 
 /** The number a node holds everywhere, looking through broadcasts and reshapes. */
-function uniform(tensor: Tensor | undefined): number | undefined {
-  if (tensor?.dtype !== "float") return undefined;
+function uniform(tensor: Tensor | undefined, dtype: DType = "float"): number | undefined {
+  if (tensor?.dtype !== dtype) return undefined;
   if (is(tensor, "constant")) return tensor.attributes.data.length === 1 ? tensor.attributes.data[0] : undefined;
-  return tensor.op === "broadcast" || tensor.op === "reshape" ? uniform(tensor.inputs[0]) : undefined;
+  return tensor.op === "broadcast" || tensor.op === "reshape" ? uniform(tensor.inputs[0], dtype) : undefined;
 }
 
 const folds: Partial<Record<Op, (a: number, b: number) => number>> = {
@@ -45,7 +45,7 @@ const folds: Partial<Record<Op, (a: number, b: number) => number>> = {
 /** Arithmetic on numbers that are the same everywhere. */
 const foldNumbers: Rule = (node) => {
   const fold = folds[node.op];
-  const values = node.inputs.map(uniform);
+  const values = node.inputs.map((each) => uniform(each));
   if (!fold || values.some((value) => value === undefined)) return undefined;
   return g.full(fold(values[0]!, values[1] ?? 0), node.shape);
 };
@@ -234,6 +234,45 @@ const gatherOfReplaced: Rule = (node) => {
   return node.op === "gather" && table?.op === "replaceRows" && table.inputs[1] === ids ? table.inputs[2] : undefined;
 };
 
+/** Looked up or put, the same number everywhere stays that. */
+const rowsOfNumbers: Rule = (node) => {
+  const value = uniform(node.inputs[0]);
+  if (value === undefined) return undefined;
+  if (node.op === "gather") return g.full(value, node.shape);
+  return node.op === "replaceRows" && uniform(node.inputs[2]) === value ? node.inputs[0] : undefined;
+};
+
+/** A choice that is the same everywhere is no choice. */
+const chooseOnce: Rule = (node) => {
+  const [condition, yes, no] = node.inputs;
+  const value = node.op === "select" ? uniform(condition, "bool") : undefined;
+  if (value === undefined) return undefined;
+  const chosen = value ? yes! : no!;
+  return sameShape(chosen.shape, node.shape) ? chosen : g.broadcast(chosen, node.shape);
+};
+
+/** 1 / (e^−x + 1) = sigmoid x, where no pull-back wants what comes between. */
+const recogniseSigmoid: Rule = (node, { usedOnce }) => {
+  const [one, total] = node.inputs;
+  if (node.op !== "divide" || uniform(one) !== 1 || total!.op !== "add" || uniform(total!.inputs[1]) !== 1)
+    return undefined;
+  const power = total!.inputs[0]!;
+  const negated = power.op === "exp" ? power.inputs[0]! : undefined;
+  if (negated?.op !== "negate" || ![total!, power, negated].every(usedOnce)) return undefined;
+  return sameShape(negated.shape, node.shape) ? g.sigmoid(negated.inputs[0]!) : undefined;
+};
+
+/** w · y + (1 − w) · x = x + w · (y − x), where no pull-back wants the products. */
+const blendOnce: Rule = (node, { usedOnce }) => {
+  const [share, rest] = node.inputs;
+  if (node.op !== "add" || share!.op !== "multiply" || rest!.op !== "multiply") return undefined;
+  const [w, y] = share!.inputs as [Tensor, Tensor];
+  const [remaining, x] = rest!.inputs as [Tensor, Tensor];
+  const isRest = remaining.op === "subtract" && uniform(remaining.inputs[0]) === 1 && remaining.inputs[1] === w;
+  if (!isRest || !sameShape(x.shape, y.shape) || !sameShape(x.shape, node.shape)) return undefined;
+  return [share!, rest!, remaining].every(usedOnce) ? g.add(x, g.multiply(w, g.subtract(y, x))) : undefined;
+};
+
 const rules: readonly Rule[] = [
   foldNumbers,
   dropNeutral,
@@ -249,6 +288,10 @@ const rules: readonly Rule[] = [
   absorbIntoMatmul,
   pickOfLogSoftmax,
   gatherOfReplaced,
+  rowsOfNumbers,
+  chooseOnce,
+  recogniseSigmoid,
+  blendOnce,
 ];
 
 /** Equal keys mean equal values. Large constants are equal when they hold the same array. */

@@ -65,17 +65,17 @@ export class Emitter {
     );
   }
 
-  /** Notes where named dimensions of an input, or of what it told, can be read at run time. */
+  /** Notes where named dimensions of an input, or of what it told, and their sums can be read at run time. */
   learnDims(tensor: Tensor, name: string): void {
     tensor.shape.forEach((dim, axis) => {
-      if (typeof dim === "string" && !/[*+]/.test(dim) && !this.#sources.has(dim))
-        this.#sources.set(dim, { input: name, axis });
+      if (typeof dim === "string" && !this.#sources.has(dim)) this.#sources.set(dim, { input: name, axis });
     });
   }
 
   /** A dimension as an int64 tensor of one element. */
   dim(dim: Dim): string {
     if (typeof dim === "number") return this.integers([dim]);
+    if (this.#sources.has(dim)) return this.#namedDim(dim);
     return this.once(`dim ${dim}`, () => {
       const terms = dimTerms(dim).map(({ names, coefficient }) => {
         const factors = names.map((name) => this.#namedDim(name));

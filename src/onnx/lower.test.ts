@@ -115,6 +115,34 @@ it("named dimensions are named in the model, and computed where a shape needs th
   for (const name of ["\x12\x01B", "\x12\x01T", "\x12\x03B*T"]) expect(text).toContain(name);
 });
 
+it("sizes that are known by name only are told to the runtime for every value", () => {
+  const rows = g.exp(g.reshape(g.input("batch", ["B", "T", 4]), ["B*T", 4]));
+  const { values } = lowerGraph({ outputs: { y: g.exp(rows), sum: g.sum(rows, { axes: [0] }) } });
+  expect(values.map(({ shape }) => shape)).toEqual([
+    ["B*T", 4],
+    ["B*T", 4],
+    ["B*T", 4],
+  ]);
+});
+
+it("a sum of sizes is read off the value that has it", () => {
+  const [a, b] = [g.input("a", ["M", 2]), g.input("b", ["T", 2])];
+  const joined = g.concat([a, b], 0);
+  const ops = opsOf({ y: g.multiply(joined, g.full(2, joined.shape)) });
+  expect(ops).toEqual(["Concat", "Shape", "Concat", "Expand", "Mul"]);
+});
+
+it("rows that a condition names are taken without writing their numbers, unless those are wanted", () => {
+  const condition = g.input("condition", [5], "bool");
+  const ids = g.which(condition, "R");
+  const taken = g.gather(g.input("table", [5, 3]), ids);
+  expect(opsOf({ taken })).toEqual(["Compress"]);
+  expect(opsOf({ taken, ids })).toEqual(["NonZero", "Squeeze", "Reshape", "Cast", "Gather"]);
+  expect(opsOf({ put: g.replaceRows(g.input("all", [9, 3]), g.gather(g.iota(5), ids), taken) })).not.toContain(
+    "NonZero",
+  );
+});
+
 it("a dimension that no input has cannot be lowered", () => {
   const counted = g.iota("T");
   expect(() => lower({ outputs: { counted } })).toThrow("dimension T is not a dimension of any input");

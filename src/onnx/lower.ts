@@ -95,23 +95,49 @@ function inverseDeviation(node: Tensor<"inverseDeviation">, [x]: readonly string
   })[2]!;
 }
 
+type Users = ReadonlyMap<Tensor, readonly Tensor[]>;
+
 /** A fused add is lowered with its product: the product itself must not be lowered before. */
-function absorbed(
-  node: Tensor,
-  outputs: ReadonlySet<Tensor>,
-  users: ReadonlyMap<Tensor, Tensor>,
-  to: Lowering,
-): boolean {
-  const user = users.get(node);
+function absorbed(node: Tensor, outputs: ReadonlySet<Tensor>, users: Users, to: Lowering): boolean {
+  const user = users.get(node)?.[0];
   if (!is(node, "matmul") || outputs.has(node) || !user || !is(user, "add") || !to.usedOnce(node)) return false;
   const [first, second] = [user.inputs[0]!, user.inputs[1]!];
   const chosen = is(first, "matmul") && fusesBias(first, second, to) ? first : second;
   return chosen === node && fusesBias(node, node === first ? second : first, to);
 }
 
+/** True when rows are taken at the condition's places and nothing else is done with their numbers. */
+function onlyTakes(node: Tensor, outputs: ReadonlySet<Tensor>, users: Users): boolean {
+  const takes = (user: Tensor) => is(user, "gather") && user.inputs[1] === node && user.inputs[0] !== node;
+  return is(node, "which") && !outputs.has(node) && users.get(node)!.every(takes);
+}
+
+/** Rows at places, or those where a condition is true, whose numbers then are never written. */
+function gather(node: Tensor<"gather">, [table, ids]: readonly string[], to: Lowering): string {
+  const condition = takenWhere(node, to);
+  if (condition === undefined) return to.emit("Gather", [table!, ids!]);
+  const rows = compress(to, table!, condition);
+  to.learnDims(node, rows);
+  return rows;
+}
+
+/** The condition of the rows that are taken, where their numbers are not written. */
+function takenWhere(node: Tensor<"gather">, to: Lowering): string | undefined {
+  const places = node.inputs[1]!;
+  return to.names.has(places) ? undefined : to.names.get(places.inputs[0]!);
+}
+
+const compress = (to: Lowering, rows: string, condition: string) =>
+  to.emit("Compress", [rows, condition], { attributes: { axis: 0 } });
+
 /** Ids [I] as ScatterND wants them, int64 [I, 1]. */
-function column(to: Lowering, ids: string, shape: Shape, wide: () => string): string {
-  return to.once(`column ${ids}`, () => to.reshape(wide(), [...shape, 1]));
+function column(to: Lowering, ids: Tensor): string {
+  return to.once(`column ${ids.id}`, () => {
+    const condition = is(ids, "gather") ? takenWhere(ids, to) : undefined;
+    if (condition !== undefined) return compress(to, column(to, ids.inputs[0]!), condition);
+    const wide = to.emit("Cast", [to.names.get(ids)!], { attributes: { to: onnxTypes.int64 } });
+    return to.reshape(wide, [...ids.shape, 1]);
+  });
 }
 
 const zeros = (to: Lowering, shape: Shape) => to.emit("Expand", [to.scalar(0), to.shape(shape)]);
@@ -215,7 +241,11 @@ const lowering: { readonly [K in Op]: Lower<K> } = {
   reshape: (node, [x], to) => to.reshape(x!, node.attributes.shape),
   broadcast: (node, [x], to) => to.emit("Expand", [x!, to.shape(node.attributes.shape)]),
   transpose: (node, inputs, to) => to.emit("Transpose", inputs, { attributes: { perm: node.attributes.permutation } }),
-  concat: (node, inputs, to) => to.emit("Concat", inputs, { attributes: { axis: node.attributes.axis } }),
+  concat: (node, inputs, to) => {
+    const joined = to.emit("Concat", inputs, { attributes: { axis: node.attributes.axis } });
+    to.learnDims(node, joined);
+    return joined;
+  },
   slice: (node, [x], to) => {
     const { axis, start, end } = node.attributes;
     return to.emit("Slice", [x!, to.dim(start), to.dim(end), to.integers([axis])]);
@@ -225,18 +255,14 @@ const lowering: { readonly [K in Op]: Lower<K> } = {
     return to.emit("Pad", [x!, to.shape([before, after]), to.scalar(value), to.integers([axis])]);
   },
 
-  gather: simple("Gather"),
+  gather,
   which: (node, inputs, to) => {
     const found = to.emit("Squeeze", [to.emit("NonZero", inputs), to.integers([0])]);
     to.learnDims(node, found);
-    const ids = to.emit("Cast", [found], { attributes: { to: onnxTypes.int } });
-    column(to, ids, node.shape, () => found);
-    return ids;
+    to.once(`column ${node.id}`, () => to.reshape(found, [...node.shape, 1]));
+    return to.emit("Cast", [found], { attributes: { to: onnxTypes.int } });
   },
-  replaceRows: (node, [table, ids, rows], to) => {
-    const wide = () => to.emit("Cast", [ids!], { attributes: { to: onnxTypes.int64 } });
-    return to.emit("ScatterND", [table!, column(to, ids!, node.inputs[1]!.shape, wide), rows!]);
-  },
+  replaceRows: (node, [table, , rows], to) => to.emit("ScatterND", [table!, column(to, node.inputs[1]!), rows!]),
   scatterAdd,
   pick: (node, [x, ids], to) => {
     const column = to.reshape(ids!, [...node.shape, 1]);
@@ -267,10 +293,10 @@ export function lowerGraph({ outputs, weights }: LowerSource): OnnxGraph {
   for (const node of order) {
     if (is(node, "inverseDeviation")) to.deviations.set(normKey(node.inputs[0]!, node.attributes.epsilon), undefined);
   }
-  const users = new Map(order.flatMap((node) => node.inputs.map((input) => [input, node] as const)));
+  const users = usersOf(order);
   const results = new Set(wanted);
   for (const node of order) {
-    if (to.names.has(node) || absorbed(node, results, users, to)) continue;
+    if (to.names.has(node) || absorbed(node, results, users, to) || onlyTakes(node, results, users)) continue;
     const sources = node.inputs.map((input) => to.names.get(input) ?? "");
     to.names.set(node, (lowering[node.op] as Lower<Op>)(node, sources, to));
   }
@@ -278,7 +304,30 @@ export function lowerGraph({ outputs, weights }: LowerSource): OnnxGraph {
     to.nodes.push({ op: "Identity", inputs: [to.names.get(node)!], outputs: [name], attributes: {} });
     return { name, type: node.dtype, shape: node.shape };
   });
-  return { nodes: to.nodes, tensors: to.tensors, inputs, outputs: named };
+  return { nodes: to.nodes, tensors: to.tensors, inputs, outputs: named, values: namedValues(order, inputs, to) };
+}
+
+/** Where sizes are known by name only: values of equal names share memory, which the runtime else gives to each anew. */
+function namedValues(order: readonly Tensor[], inputs: readonly OnnxValue[], { names }: Lowering): OnnxValue[] {
+  const known = new Set(inputs.map(({ name }) => name));
+  return order.flatMap((node) => {
+    const name = names.get(node);
+    if (name === undefined || known.has(name) || node.shape.every((dim) => typeof dim === "number")) return [];
+    known.add(name);
+    return [{ name, type: node.dtype, shape: node.shape }];
+  });
+}
+
+function usersOf(order: readonly Tensor[]): Users {
+  const users = new Map<Tensor, Tensor[]>();
+  for (const node of order) {
+    for (const input of node.inputs) {
+      const known = users.get(input);
+      if (known) known.push(node);
+      else users.set(input, [node]);
+    }
+  }
+  return users;
 }
 
 function bindLeaves(order: readonly Tensor[], weights: LowerSource["weights"], to: Lowering): OnnxValue[] {

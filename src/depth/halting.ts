@@ -2,7 +2,7 @@
 import { reject } from "../base/errors.ts";
 import {
   add,
-  and,
+  broadcast,
   cast,
   divide,
   exp,
@@ -14,7 +14,9 @@ import {
   multiply,
   negate,
   not,
+  or,
   reshape,
+  scalar,
   select,
   slice,
   subtract,
@@ -95,12 +97,17 @@ export interface Counters {
 /** One depth for every token: how much of the block output it takes, and its counters afterwards. */
 interface Turn extends Counters, Share {
   readonly probability: Tensor;
+  /** bool: true from the depth on at which a token halts. */
+  readonly halts: Tensor;
+  /** What `halting` becomes where a token goes on. */
+  readonly total: Tensor;
 }
 
 interface Share {
   /** Weight of the block output: probability, remainder at the halting step, 0 once halted. */
   readonly weight: Tensor;
-  readonly running: Tensor;
+  /** Left out where all of them run. */
+  readonly running?: Tensor | undefined;
 }
 
 /** State and sum of the outputs, [N, C] each; with `blend` only the state counts. */
@@ -120,8 +127,8 @@ export interface HaltingPolicy extends DepthPolicy {
   probability(y: Tensor): Tensor;
   /** The counters of the tokens x before the first depth. */
   start(x: Tensor, context: HaltingContext): Counters;
-  /** Who halts at a depth, from everybody's probability [N, 1] there. */
-  turn(probability: Tensor, counters: Counters, depth: number, context: HaltingContext): Turn;
+  /** Who halts at a depth, from probabilities there [N, 1] and the caps [N] or [N, 1] of the same tokens. */
+  turn(probability: Tensor, counters: Counters, depth: number, caps?: Tensor): Turn;
   /** Block outputs y into the sums, all of the same rows. */
   accumulate(y: Tensor, sums: Accumulated, share: Share): Accumulated;
   finish(
@@ -186,35 +193,37 @@ class Halting implements HaltingPolicy {
     return { halting, remainders: zero, updates: zero };
   }
 
-  turn(probability: Tensor, { halting, remainders, updates }: Counters, depth: number, { caps }: HaltingContext): Turn {
+  turn(probability: Tensor, { halting, remainders, updates }: Counters, depth: number, caps?: Tensor): Turn {
     const running = less(halting, 1);
-    const total = add(halting, probability);
-    const goesOn = this.#goesOn(total, running, depth, caps);
+    const total = add(halting, probability); // above 1 for those who have halted before
+    const halts = this.#halts(total, depth, caps);
     const left = subtract(1, halting); // 0 for those who have halted before
     return {
       probability,
       running,
-      weight: select(goesOn, probability, left),
+      halts,
+      total,
+      weight: select(halts, left, probability),
       // A constant 1, not the sum: what was added up must not come out as 0.99999994.
-      halting: select(goesOn, total, 1),
-      remainders: add(remainders, select(goesOn, 0, left)),
+      halting: select(halts, 1, total),
+      remainders: add(remainders, select(halts, left, 0)),
       updates: add(updates, cast(running, "float")),
     };
   }
 
-  /** Whose probabilities do not exceed 1 − epsilon yet. */
-  #goesOn(total: Tensor, running: Tensor, depth: number, caps: Tensor | undefined): Tensor {
+  /** Whose probabilities exceed 1 − epsilon, or who has come to a cap. */
+  #halts(total: Tensor, depth: number, caps: Tensor | undefined): Tensor {
     const { haltAtCap, epsilon } = this.options;
-    if (haltAtCap && depth === this.depth - 1) return less(full(0, total.shape), 0);
-    const below = and(running, not(greater(total, 1 - epsilon)));
-    return caps ? and(below, greater(reshape(caps, total.shape), depth + 1)) : below;
+    if (haltAtCap && depth === this.depth - 1) return broadcast(scalar(1, "bool"), total.shape);
+    const enough = greater(total, 1 - epsilon);
+    return caps ? or(enough, less(reshape(caps, total.shape), depth + 2)) : enough;
   }
 
   accumulate(y: Tensor, { state, total }: Accumulated, { weight, running }: Share): Accumulated {
     const { accumulate, halted } = this.options;
     const share = multiply(weight, y);
     if (accumulate === "blend") return { state: add(share, multiply(subtract(1, weight), state)), total };
-    return { state: halted === "frozen" ? select(running, y, state) : y, total: add(total, share) };
+    return { state: running && halted === "frozen" ? select(running, y, state) : y, total: add(total, share) };
   }
 
   apply(x: Tensor, context: HaltingContext): Deepened {
@@ -225,7 +234,7 @@ class Halting implements HaltingPolicy {
       within(`depth ${depth}`, () => {
         const here = atDepth(context, depth);
         const y = this.blocks[i]!.apply(this.entering(sums.state, depth), here);
-        const turn = this.turn(this.probability(y), counters, depth, context);
+        const turn = this.turn(this.probability(y), counters, depth, context.caps);
         sums = this.accumulate(y, sums, turn);
         counters = turn;
         record(probes, `step${depth + 1}`, { ...tokens(turn), block: y, state: sums.state });

@@ -1,13 +1,20 @@
 /** ALBERT: factorised embeddings, one layer (or a few) run again and again, a pooler. Depth is fixed, or each token halts by itself. */
 import { reject } from "../base/errors.ts";
 import { fixed } from "../depth/fixed.ts";
-import { type HaltingContext, type HaltingOptions, halting, haltingDefaults, isHalting } from "../depth/halting.ts";
+import {
+  type HaltingContext,
+  type HaltingOptions,
+  type HaltingPolicy,
+  halting,
+  haltingDefaults,
+  isHalting,
+} from "../depth/halting.ts";
 import type { Plan } from "../depth/plan.ts";
 import type { Deepened, DepthPolicy } from "../depth/policy.ts";
 import { applySkipping } from "../depth/skipping.ts";
 import { cast, type Dim, equal, greater, multiply, reshape, type Tensor, tanh, within } from "../graph/index.ts";
 import { ALBERT_DEVIATION, AlbertEmbeddings, AlbertLayer, firstRows } from "../nn/albert.ts";
-import { type Activation, inference, Linear, type Mode, normal, type Parameter } from "../nn/index.ts";
+import { type Activation, inference, Linear, type Mode, normal, type Parameter, type Rows } from "../nn/index.ts";
 
 export interface AlbertOptions {
   /** Number of pieces. */
@@ -150,21 +157,25 @@ export class Albert {
   /** What `encode` gives, for inference, without computing tokens that have halted: a model whose tokens do. */
   encodeRunning(inputs: AlbertInputs): Encoded {
     const { rows, context } = this.start(inputs);
-    const { policy } = this;
-    if (isHalting(policy)) return this.#encoded(applySkipping(policy, this.layers, rows, context), context);
+    return this.#encoded(applySkipping(this.haltingPolicy, this.layers, rows, context), context);
+  }
+
+  /** The policy of a model whose tokens halt; a model of fixed depth is refused. */
+  get haltingPolicy(): HaltingPolicy {
+    if (isHalting(this.policy)) return this.policy;
     const remedy = "give the model halting options";
     return reject({ who: "ALBERT", needed: "a model whose tokens halt", got: "fixed depth", remedy });
   }
 
   #encoded({ hidden, penalty, probes }: Deepened, context: HaltingContext): Encoded {
-    const pooled = this.pool(hidden, context.rows);
+    const pooled = this.pool(hidden, context.rows, context.mode);
     return { ...context.rows, sequence: hidden, pooled, penalty, probes, real: context.real };
   }
 
   /** tanh of a linear map of each text's first row: [B·T, C] → [B, C] */
-  pool(sequence: Tensor, { batch, length }: { batch: Dim; length: Dim }): Tensor | undefined {
+  pool(sequence: Tensor, { batch, length }: Rows, mode: Mode): Tensor | undefined {
     const pooler = this.#pooler;
-    return pooler && within("pooler", () => tanh(pooler.apply(firstRows(sequence, batch, length))));
+    return pooler && within("pooler", () => tanh(pooler.apply(firstRows(sequence, batch, length, mode))));
   }
 }
 

@@ -27,42 +27,51 @@ export interface SteppedResult {
 }
 
 type Weights = ReadonlyMap<Tensor, Float32Array>;
-type Batch = 1 | "B";
 
-/** An ALBERT whose tokens halt. One text alone needs no order of rows by text: it has a program of its own. */
+/** What texts have that costs time: each kind has a program of its own, compiled when it is first met. */
+interface Kind {
+  /** One text alone needs no order of rows by text. */
+  readonly batch: 1 | "B";
+  readonly padded: boolean;
+  readonly capped: boolean;
+}
+
+/** An ALBERT whose tokens halt. */
 export class SteppedAlbert {
   readonly model: Albert;
-  readonly #compile: (batch: Batch) => Promise<Program>;
-  readonly #programs = new Map<Batch, Promise<Program>>();
+  readonly #compile: (kind: Kind) => Promise<Program>;
+  readonly #programs = new Map<string, Promise<Program>>();
 
   static async create(engine: Engine, model: Albert, weights: Weights): Promise<SteppedAlbert> {
-    const outputs = { 1: outputsOf(model, 1), B: outputsOf(model, "B") };
-    return new SteppedAlbert(model, (batch) => engine.compile({ outputs: outputs[batch], weights }));
+    model.haltingPolicy; // refuses other models
+    return new SteppedAlbert(model, (kind) => engine.compile({ outputs: outputsOf(model, kind), weights }));
   }
 
-  private constructor(model: Albert, compile: (batch: Batch) => Promise<Program>) {
+  private constructor(model: Albert, compile: (kind: Kind) => Promise<Program>) {
     this.model = model;
     this.#compile = compile;
   }
 
-  #program(batch: Batch): Promise<Program> {
-    const program = this.#programs.get(batch) ?? this.#compile(batch);
-    this.#programs.set(batch, program);
+  #program(kind: Kind): Promise<Program> {
+    const key = JSON.stringify(kind);
+    const program = this.#programs.get(key) ?? this.#compile(kind);
+    this.#programs.set(key, program);
     return program;
   }
 
   async encode(texts: TextBatch): Promise<SteppedResult> {
     checkTexts(texts, this.model);
-    const program = await this.#program(texts.batch === 1 ? 1 : "B");
-    const found = await program.run(feedsOf(texts, this.model.policy.depth));
-    const copy = (name: string) => (found[name]!.data as Float32Array).slice();
+    const kind = kindOf(texts);
+    const program = await this.#program(kind);
+    const found = await program.run(feedsOf(texts, kind));
+    const numbers = (name: string) => found[name]!.data as Float32Array;
     return {
-      sequence: copy("sequence"),
-      ...(found.pooled ? { pooled: copy("pooled") } : {}),
-      updates: copy("updates"),
-      remainders: copy("remainders"),
-      halting: copy("halting"),
-      iterations: (found.ran!.data as Float32Array).reduce((most, each) => Math.max(most, each), 0),
+      sequence: numbers("sequence"),
+      ...(found.pooled ? { pooled: numbers("pooled") } : {}),
+      updates: numbers("updates"),
+      remainders: numbers("remainders"),
+      halting: numbers("halting"),
+      iterations: numbers("ran").reduce((most, each) => Math.max(most, each), 0),
     };
   }
 
@@ -73,10 +82,19 @@ export class SteppedAlbert {
   }
 }
 
-function outputsOf(model: Albert, batch: Batch): Record<string, Tensor> {
+function kindOf({ batch, mask, caps }: TextBatch): Kind {
+  const padded = mask !== undefined && Array.from(mask).includes(0);
+  return { batch: batch === 1 ? 1 : "B", padded, capped: caps !== undefined };
+}
+
+function outputsOf(model: Albert, { batch, padded, capped }: Kind): Record<string, Tensor> {
   const numbers = (name: string) => input(name, [batch, "T"], "int");
-  const texts = { ids: numbers("ids"), mask: numbers("mask"), types: numbers("types"), caps: numbers("caps") };
-  const { sequence, pooled, probes } = model.encodeRunning(texts);
+  const { sequence, pooled, probes } = model.encodeRunning({
+    ids: numbers("ids"),
+    types: numbers("types"),
+    mask: padded ? numbers("mask") : undefined,
+    caps: capped ? numbers("caps") : undefined,
+  });
   const { updates, remainders, halting, ran } = probes;
   const outputs = { sequence, pooled, updates, remainders, halting, ran };
   const wanted = Object.entries(outputs).flatMap(([name, tensor]) => (tensor ? [[name, tensor] as const] : []));
@@ -84,15 +102,13 @@ function outputsOf(model: Albert, batch: Batch): Record<string, Tensor> {
   return Object.fromEntries(wanted.map(([name], i) => [name, simple[i]!]));
 }
 
-function feedsOf({ batch, length, ids, mask, types, caps }: TextBatch, depth: number): Record<string, Feed> {
-  const count = batch * length;
+function feedsOf({ batch, length, ids, mask, types, caps }: TextBatch, { padded }: Kind): Record<string, Feed> {
   const feed = (data: Int32Array) => ({ data, shape: [batch, length] });
   return {
     ids: feed(ids),
-    mask: feed(mask ? Int32Array.from(mask) : new Int32Array(count).fill(1)),
-    types: feed(types ?? new Int32Array(count)),
-    // Without a cap of its own a token must not be halted even at the last depth, which `haltAtCap` decides about.
-    caps: feed(caps ? Int32Array.from(caps) : new Int32Array(count).fill(depth + 1)),
+    types: feed(types ?? new Int32Array(batch * length)),
+    ...(padded && mask ? { mask: feed(Int32Array.from(mask)) } : {}),
+    ...(caps ? { caps: feed(Int32Array.from(caps)) } : {}),
   };
 }
 

@@ -11,6 +11,7 @@ import {
   matmul,
   multiply,
   reshape,
+  scalar,
   slice,
   softmax,
   split,
@@ -19,7 +20,6 @@ import {
   transpose,
   within,
 } from "../graph/index.ts";
-import type { KeyValues } from "./attention.ts";
 import type { Block, Context } from "./block.ts";
 import { type Activation, activations } from "./feedforward.ts";
 import { Embedding, headWidth, LayerNorm, Linear } from "./layers.ts";
@@ -95,10 +95,10 @@ export interface AlbertLayerOptions {
 
 /** A block that can run for some rows of a batch, looking at keys and values of all of them. */
 export interface RowwiseBlock extends Block {
-  /** x [K, C] → [K, C] each */
-  keyValues(x: Tensor): KeyValues;
-  /** x [R, C] → [R, C], for inference: these rows look at keys and values [B·T, C] of all. */
-  applyRows(x: Tensor, all: KeyValues, rows: SomeRows, context: Context): Tensor;
+  /** Keys and values side by side: x [K, C] → [K, 2·C] */
+  keyValues(x: Tensor): Tensor;
+  /** x [R, C] → [R, C], for inference: these rows look at keys and values [B·T, 2·C] of all. */
+  applyRows(x: Tensor, keyValues: Tensor, rows: SomeRows, context: Context): Tensor;
 }
 
 /** a = norm(x + attention x), then norm(a + feed-forward a). */
@@ -107,8 +107,9 @@ export class AlbertLayer implements RowwiseBlock {
   readonly #options: AlbertLayerOptions;
   readonly #headWidth: number;
   readonly #projections: readonly [Linear, Linear, Linear];
-  /** Query, key and value maps as one, so that a depth makes one product of them: [3·C, C] and [3·C]. */
-  readonly #joined: { readonly weight: Tensor; readonly bias: Tensor };
+  /** Query, key and value maps as one, so that a depth makes one product of them; and without the query. */
+  readonly #joined: Joined;
+  readonly #keyValues: Joined;
   readonly #dense: Linear;
   readonly #norm1: LayerNorm;
   readonly #up: Linear;
@@ -128,6 +129,7 @@ export class AlbertLayer implements RowwiseBlock {
       linear("attention.value", width, width),
     ];
     this.#joined = joined(this.#projections);
+    this.#keyValues = joined(this.#projections.slice(1));
     this.#dense = linear("attention.dense", width, width);
     this.#norm1 = new LayerNorm(`${name}.attention.LayerNorm`, { width, epsilon });
     this.#up = linear("ffn", width, hidden);
@@ -144,38 +146,34 @@ export class AlbertLayer implements RowwiseBlock {
     const { width } = this.#options;
     const { batch, length } = rows;
     return within(this.#name, () => {
-      const all = add(matmul(x, this.#joined.weight, { transposeB: true }), this.#joined.bias); // [N, 3·C]
-      const fold = (each: Tensor) => reshape(each, [batch, length, width]);
+      const fold = (each: Tensor) => byHeads(reshape(each, [batch, length, width]), this.#options.heads);
+      const all = applyJoined(x, this.#joined); // [N, 3·C]
       const [q, k, v] = split(all, 1, [width, width, width]).map(fold) as [Tensor, Tensor, Tensor];
       const mixed = this.#attend(q, k, v, mode, mask);
       return this.#finish(x, reshape(mixed, [x.shape[0]!, width]), mode);
     });
   }
 
-  keyValues(x: Tensor): KeyValues {
-    const [, key, value] = this.#projections;
-    return within(this.#name, () => ({ keys: key.apply(x), values: value.apply(x) }));
+  keyValues(x: Tensor): Tensor {
+    return within(this.#name, () => applyJoined(x, this.#keyValues));
   }
 
-  applyRows(
-    x: Tensor,
-    { keys, values }: KeyValues,
-    rows: SomeRows,
-    { rows: { batch, length }, mask }: Context,
-  ): Tensor {
+  applyRows(x: Tensor, keyValues: Tensor, rows: SomeRows, { rows: { batch, length }, mask }: Context): Tensor {
+    const { heads } = this.#options;
     return within(this.#name, () => {
-      const [k, v] = [keys, values].map((each) => reshape(each, [batch, length, this.#options.width]));
-      const queries = rows.byText(this.#projections[0].apply(x));
-      return this.#finish(x, rows.fromText(this.#attend(queries, k!, v!, inference, mask)), inference);
+      const folded = reshape(keyValues, [batch, length, 2, heads, this.#headWidth]);
+      const both = transpose(folded, [2, 0, 3, 1, 4]); // [2, B, H, T, D]
+      const [k, v] = [0, 1].map((i) => gather(both, scalar(i, "int"))) as [Tensor, Tensor];
+      const q = byHeads(rows.byText(this.#projections[0].apply(x)), heads);
+      return this.#finish(x, rows.fromText(this.#attend(q, k, v, inference, mask)), inference);
     });
   }
 
-  /** Queries [B, R, C] over keys and values [B, T, C] → [B, R, C]; `mask` is added to the scores [B, H, R, T]. */
+  /** Queries [B, H, R, D] over keys and values [B, H, T, D] → [B, R, C]; `mask` is added to the scores [B, H, R, T]. */
   #attend(q: Tensor, k: Tensor, v: Tensor, mode: Mode, mask?: Tensor): Tensor {
-    const { heads } = this.#options;
-    const scores = headScores(byHeads(q, heads), byHeads(k, heads), this.#headWidth, mask);
+    const scores = headScores(q, k, this.#headWidth, mask);
     const weights = mode.dropout(softmax(scores), this.#options.attentionDropout);
-    return fromHeads(matmul(weights, byHeads(v, heads)));
+    return fromHeads(matmul(weights, v));
   }
 
   #finish(x: Tensor, mixed: Tensor, mode: Mode): Tensor {
@@ -186,7 +184,13 @@ export class AlbertLayer implements RowwiseBlock {
   }
 }
 
-function joined(layers: readonly Linear[]): { weight: Tensor; bias: Tensor } {
+/** Several linear maps of one input as one: [n·C, C] and [n·C]. */
+interface Joined {
+  readonly weight: Tensor;
+  readonly bias: Tensor;
+}
+
+function joined(layers: readonly Linear[]): Joined {
   return {
     weight: concat(
       layers.map(({ weight }) => weight.tensor),
@@ -198,6 +202,8 @@ function joined(layers: readonly Linear[]): { weight: Tensor; bias: Tensor } {
     ),
   };
 }
+
+const applyJoined = (x: Tensor, { weight, bias }: Joined) => add(matmul(x, weight, { transposeB: true }), bias);
 
 /** [B, S, C] → [B, H, S, D] */
 function byHeads(x: Tensor, heads: number): Tensor {
@@ -218,10 +224,10 @@ function headScores(q: Tensor, k: Tensor, headWidth: number, mask?: Tensor): Ten
 }
 
 /** The first token's row of every text: rows [B·T, C] → [B, C]. */
-export function firstRows(rows: Tensor, batch: Dim, length: Dim): Tensor {
+export function firstRows(rows: Tensor, batch: Dim, length: Dim, mode: Mode): Tensor {
   const width = rows.shape[1]!;
   const texts = reshape(rows, [batch, length, width]);
-  if (typeof length === "number") return reshape(slice(texts, 1, 0, 1), [batch, width]);
+  if (typeof length === "number" || mode === inference) return reshape(slice(texts, 1, 0, 1), [batch, width]);
   // A sum over one row: the gradient of a slice would not know how much of a named length is left.
   const isFirst = cast(reshape(equal(iota(length), 0), [length, 1]), "float");
   return sum(multiply(texts, isFirst), { axes: [1] });

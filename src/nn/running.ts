@@ -1,9 +1,10 @@
-/** Rows of a batch that a condition names: which they are, and how they lie text by text, for attention. */
+/** Rows of a batch that are still computed: which they are, and how they lie text by text, for attention. */
 import {
   add,
   broadcast,
   cast,
   cumulativeSum,
+  full,
   gather,
   iota,
   less,
@@ -13,6 +14,7 @@ import {
   multiplyDims,
   replaceRows,
   reshape,
+  scatterAdd,
   subtract,
   sum,
   type Tensor,
@@ -34,14 +36,37 @@ export interface SomeRows {
   fromText(texts: Tensor): Tensor;
 }
 
-/** The rows at which `condition`, bool [B·T], is true. `name` tells their sizes from those of other conditions. */
-export function someRows(condition: Tensor, layout: Rows, name: string): SomeRows {
-  const ids = which(condition, `rows_${name}`);
+/** Every row. */
+export function allRows({ batch, length }: Rows): SomeRows {
+  const count = multiplyDims(batch, length);
   return {
-    ids,
-    take: (table) => gather(table, ids),
-    put: (table, rows) => replaceRows(table, ids, rows),
-    ...(layout.batch === 1 ? oneText(ids) : manyTexts(condition, ids, layout, `places_${name}`)),
+    ids: iota(count),
+    take: (table) => table,
+    put: (_, rows) => rows,
+    byText: (rows) => reshape(rows, [batch, length, rows.shape[1]!]),
+    fromText: (texts) => reshape(texts, [count, texts.shape[2]!]),
+  };
+}
+
+/** Fewer rows than before, and what brings things of the rows before, [R, …], down to them. */
+export interface Narrowed {
+  readonly rows: SomeRows;
+  keep(each: Tensor): Tensor;
+}
+
+/** Those of `rows` at which `condition`, bool [R], is true. `name` tells their sizes from those of other conditions. */
+export function narrow(rows: SomeRows, condition: Tensor, layout: Rows, name: string): Narrowed {
+  const kept = which(condition, `rows_${name}`);
+  const keep = (each: Tensor) => gather(each, kept);
+  const ids = keep(rows.ids);
+  return {
+    keep,
+    rows: {
+      ids,
+      take: (table) => gather(table, ids),
+      put: (table, changed) => replaceRows(table, ids, changed),
+      ...(layout.batch === 1 ? oneText(ids) : manyTexts(ids, layout, `places_${name}`)),
+    },
   };
 }
 
@@ -56,17 +81,18 @@ function oneText(ids: Tensor): TextOrder {
 }
 
 /** Row i of text b, whose rows begin at o, stands at place i − o of the text; places without a row repeat another. */
-function manyTexts(condition: Tensor, ids: Tensor, { batch, length }: Rows, name: string): TextOrder {
-  const counts = sum(cast(reshape(condition, [batch, length]), "float"), { axes: [1] }); // [B]
+function manyTexts(ids: Tensor, { batch, length }: Rows, name: string): TextOrder {
+  const [count] = ids.shape;
+  const textOfAll = broadcast(reshape(iota(batch), [batch, 1]), [batch, length]);
+  const textOf = gather(reshape(textOfAll, [multiplyDims(batch, length)]), ids); // [R]
+  const counts = scatterAdd(textOf, full(1, [count!]), batch); // [B]
   const starts = cast(cumulativeSum(counts, 0, { exclusive: true }), "int"); // [B]
   const most = max(counts);
   const place = which(less(cast(iota(length), "float"), most), name); // 0 … Q − 1
   const last = cast(subtract(sum(counts), 1), "int");
   const rowAt = minimum(add(reshape(starts, [batch, 1]), place), last); // [B, Q]
   const shift = subtract(multiply(iota(batch), cast(most, "int")), starts); // [B]
-  const [count] = condition.shape;
-  const textOf = reshape(broadcast(reshape(iota(batch), [batch, 1]), [batch, length]), [count!]); // [B·T]
-  const placeOf = add(iota(ids.shape[0]!), gather(shift, gather(textOf, ids))); // [R]
+  const placeOf = add(gather(shift, textOf), iota(count!)); // [R]
   return {
     byText: (rows) => gather(rows, rowAt),
     fromText: (texts) => gather(reshape(texts, [multiplyDims(batch, name), texts.shape[2]!]), placeOf),

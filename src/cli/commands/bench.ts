@@ -1,5 +1,6 @@
 /** `layerwise bench depth`: what halting saves, in time: adaptive depth beside fixed depth of the same cap, measured in turn. */
 
+import { setTimeout } from "node:timers/promises";
 import type { Command } from "commander";
 import { reject } from "../../base/errors.ts";
 import { median } from "../../base/median.ts";
@@ -12,7 +13,7 @@ Examples:
   layerwise bench depth --batch 16 --mean 3.8
 
 Weights are random; every token is told at which depth to halt, spread over 1 … cap with the mean that is asked for.
-Both contenders run in turn, each once to warm up and once timed; the medians are shown.`;
+Both contenders run in turn, each after a pause, once to warm up and once timed; the medians are shown.`;
 
 export interface DepthBenchOptions {
   batches: readonly number[];
@@ -115,8 +116,9 @@ export async function measureDepth(options: DepthBenchOptions): Promise<DepthMea
   const weights = initialise(fixed.parameters, 1);
   const rows: DepthMeasurement[] = [];
   for (const batch of options.batches) {
-    const { ids, mask, types } = textInputs({ batch, length });
-    const { sequence, pooled } = fixed.encode({ ids, mask, types });
+    // Without padding neither contender is given a mask.
+    const { ids, types } = textInputs({ batch, length });
+    const { sequence, pooled } = fixed.encode({ ids: ids!, types });
     const [state, first] = simplify([sequence, pooled!]);
     const program = await engine.compile({ outputs: { state: state!, first: first! }, weights });
     const texts = someTexts(batch, length);
@@ -136,18 +138,21 @@ export async function measureDepth(options: DepthBenchOptions): Promise<DepthMea
 
 const average = (values: ArrayLike<number>) => Array.from(values).reduce((a, b) => a + b, 0) / values.length;
 
-function someTexts(batch: number, length: number): Record<"ids" | "mask" | "types", Int32Array> {
+function someTexts(batch: number, length: number): Record<"ids" | "types", Int32Array> {
   const count = batch * length;
   const ids = Int32Array.from({ length: count }, (_, i) => 5 + ((i * 7919) % 990));
-  return { ids, mask: new Int32Array(count).fill(1), types: new Int32Array(count) };
+  return { ids, types: new Int32Array(count) };
 }
+
+/** Threads of the runtime wait busily for some tens of milliseconds after a run, and would take a core from the other contender. */
+const PAUSE_MS = 100;
 
 async function race(adaptive: () => Promise<unknown>, fixed: () => Promise<unknown>, rounds: number) {
   const times: [number[], number[]] = [[], []];
   for (let round = -2; round < rounds; round++) {
     for (const [i, work] of [adaptive, fixed].entries()) {
-      // Not timed: the other's threads wait busily for a while, and these have gone to sleep.
-      await work();
+      await setTimeout(PAUSE_MS);
+      await work(); // not timed: its own threads have gone to sleep
       const start = performance.now();
       await work();
       if (round >= 0) times[i]!.push(performance.now() - start);

@@ -13,7 +13,7 @@ Examples:
   layerwise bench depth --batch 16 --mean 3.8
 
 Weights are random; every token is told at which depth to halt, spread over 1 … cap with the mean that is asked for.
-Both contenders run in turn, each after a pause, once to warm up and once timed; the medians are shown.`;
+Both contenders run in turn, each after a pause, twice to warm up and once timed; the medians are shown.`;
 
 export interface DepthBenchOptions {
   batches: readonly number[];
@@ -152,7 +152,7 @@ async function race(adaptive: () => Promise<unknown>, fixed: () => Promise<unkno
   for (let round = -2; round < rounds; round++) {
     for (const [i, work] of [adaptive, fixed].entries()) {
       await setTimeout(PAUSE_MS);
-      await work(); // not timed: its own threads have gone to sleep
+      for (let warm = 0; warm < 2; warm++) await work(); // its own threads have gone to sleep, and its data left the caches
       const start = performance.now();
       await work();
       if (round >= 0) times[i]!.push(performance.now() - start);

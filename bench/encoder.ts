@@ -25,7 +25,7 @@ export const bench: Bench = async ({ say, rounds, threads }) => {
   const y = await program.forward(x);
   const tensors = new Map<string, TensorRecord>(stateDict(encoder.parameters, weights));
   const peer = await withTensors(tensors.set("input.x", { dtype: "F32", shape: SHAPE, data }), (path) => {
-    const args = ["--weights", path, "--plan", JSON.stringify(encoder.plan), "--threads", String(threads)];
+    const args = ["--weights", path, "--config", JSON.stringify({ plan: encoder.plan }), "--threads", String(threads)];
     return admitted("PyTorch", pythonPeer(python, "torch_encoder.py", args), say, async (started) => {
       checkEqual(y, await started.ask<number[]>("checksum"));
     });

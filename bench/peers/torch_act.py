@@ -5,14 +5,11 @@ depth; `quit` ends. Prints `ready` once the model is built. Attention and the ta
 are faster than the original's own.
 """
 
-import argparse
-import json
-import sys
-import time
-
 import torch
 from safetensors.torch import load_file
 from torch.nn import functional as F
+
+from answers import answer, arguments, timed
 
 LAYER = "encoder.albert_layer_groups.0.albert_layers.0."
 
@@ -63,32 +60,18 @@ class Albert:
 
 
 def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--config", required=True)
-    parser.add_argument("--weights", required=True)
-    parser.add_argument("--threads", type=int, default=2)
-    args = parser.parse_args()
-    torch.set_num_threads(args.threads)
+    args = arguments()
     tensors = load_file(args.weights)
     ids, caps = tensors.pop("input.ids").long(), tensors.pop("input.caps").long()
-    model = Albert(json.loads(args.config), tensors)
-    print("ready", flush=True)
+    model = Albert(args.config, tensors)
+
+    def checksum():
+        state, _, updates = model(ids, caps)
+        first = state.flatten()[:8].tolist()
+        return {"mean": state.abs().mean().item(), "first": first, "depth": updates.mean().item()}
+
     with torch.inference_mode():
-        for line in sys.stdin:
-            command = line.split()
-            if not command or command[0] == "quit":
-                break
-            if command[0] == "checksum":
-                state, _, updates = model(ids, caps)
-                found = {"mean": state.abs().mean().item(), "first": state.flatten()[:8].tolist(), "depth": updates.mean().item()}
-                print(json.dumps(found), flush=True)
-            if command[0] == "forward":
-                times = []
-                for _ in range(int(command[1])):
-                    start = time.perf_counter()
-                    model(ids, caps)
-                    times.append((time.perf_counter() - start) * 1000)
-                print(json.dumps(times), flush=True)
+        answer(forward=timed(lambda: model(ids, caps)), checksum=checksum)
 
 
 main()

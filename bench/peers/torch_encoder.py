@@ -4,24 +4,16 @@
 numbers; `quit` ends. Prints `ready` once the model is built.
 """
 
-import argparse
-import json
-import sys
-import time
-
 import torch
 from safetensors.torch import load_file
 from torch import nn
 
+from answers import answer, arguments, timed
+
 
 def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--weights", required=True)
-    parser.add_argument("--plan", required=True)
-    parser.add_argument("--threads", type=int, default=2)
-    args = parser.parse_args()
-    torch.set_num_threads(args.threads)
-    plan = json.loads(args.plan)
+    args = arguments()
+    plan = args.config["plan"]
     tensors = load_file(args.weights)
     x = tensors.pop("input.x")
     layer = nn.TransformerEncoderLayer(512, 16, 2048, dropout=0.1, activation="relu", batch_first=True)
@@ -30,22 +22,13 @@ def main():
         prefix = f"layers.{unique}."
         own = {name[len(prefix) :]: value for name, value in tensors.items() if name.startswith(prefix)}
         model.layers[depth].load_state_dict(own)
-    print("ready", flush=True)
+
+    def checksum():
+        y = model(x)
+        return [y.abs().mean().item(), *y.flatten()[:8].tolist()]
+
     with torch.inference_mode():
-        for line in sys.stdin:
-            command = line.split()
-            if not command or command[0] == "quit":
-                break
-            if command[0] == "checksum":
-                y = model(x)
-                print(json.dumps([y.abs().mean().item(), *y.flatten()[:8].tolist()]), flush=True)
-            if command[0] == "forward":
-                times = []
-                for _ in range(int(command[1])):
-                    start = time.perf_counter()
-                    model(x)
-                    times.append((time.perf_counter() - start) * 1000)
-                print(json.dumps(times), flush=True)
+        answer(forward=timed(lambda: model(x)), checksum=checksum)
 
 
 main()

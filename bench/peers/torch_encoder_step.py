@@ -4,15 +4,12 @@
 Prints `ready` once the model is built.
 """
 
-import argparse
-import json
-import sys
-import time
-
 import torch
 from safetensors.torch import load_file
 from torch import nn
 from torch.nn import functional as F
+
+from answers import answer, arguments, timed, training_step
 
 
 class SharedEncoder(nn.Module):
@@ -29,42 +26,17 @@ class SharedEncoder(nn.Module):
 
 
 def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--config", required=True)
-    parser.add_argument("--weights", required=True)
-    parser.add_argument("--threads", type=int, default=2)
-    args = parser.parse_args()
-    torch.set_num_threads(args.threads)
-    torch.manual_seed(1)
-    config = json.loads(args.config)
+    args = arguments()
     tensors = load_file(args.weights)
     x, target = tensors.pop("input.x"), tensors.pop("input.target")
-    model = SharedEncoder(config["plan"])
+    model = SharedEncoder(args.config["plan"])
     model.load_state_dict(tensors)
-    optimiser = torch.optim.Adam(model.parameters(), lr=config["rate"])
-
-    def step():
-        start = time.perf_counter()
-        optimiser.zero_grad(set_to_none=True)
-        loss = model(x, target)
-        loss.backward()
-        optimiser.step()
-        loss.item()
-        return (time.perf_counter() - start) * 1000
-
+    optimiser = torch.optim.Adam(model.parameters(), lr=args.config["rate"])
     model.eval()
     with torch.no_grad():
         first_loss = float(model(x, target))
     model.train()
-    print("ready", flush=True)
-    for line in sys.stdin:
-        command = line.split()
-        if not command or command[0] == "quit":
-            break
-        if command[0] == "step":
-            print(json.dumps([step() for _ in range(int(command[1]))]), flush=True)
-        elif command[0] == "loss":
-            print(json.dumps(first_loss), flush=True)
+    answer(step=timed(training_step(lambda: model(x, target), optimiser)), loss=lambda: first_loss)
 
 
 main()

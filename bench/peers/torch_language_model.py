@@ -5,15 +5,13 @@ list; `loss` prints the loss of the batch with dropout off; `memory` prints the 
 Prints `ready` once the model is built.
 """
 
-import argparse
-import json
 import resource
-import sys
-import time
 
 import torch
 from torch import nn
 from torch.nn import functional as F
+
+from answers import answer, arguments, timed, training_step
 
 
 class Block(nn.Module):
@@ -59,15 +57,8 @@ class LanguageModel(nn.Module):
 
 
 def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--config", required=True)
-    parser.add_argument("--weights")
-    parser.add_argument("--threads", type=int, default=2)
-    parser.add_argument("--compile", action="store_true")
-    args = parser.parse_args()
-    config = json.loads(args.config)
-    torch.set_num_threads(args.threads)
-    torch.manual_seed(1)
+    args = arguments(compile={"action": "store_true"})
+    config = args.config
     model = LanguageModel(config)
     if args.weights:
         from safetensors.torch import load_file  # here, so that the start benchmark need not load it
@@ -80,33 +71,15 @@ def main():
         ids, targets = torch.randint(config["vocabulary"], shape), torch.randint(config["vocabulary"], shape)
     optimiser = torch.optim.AdamW(model.parameters(), lr=1e-4, weight_decay=0.01)
     forward = torch.compile(model) if args.compile else model
-
-    def step():
-        start = time.perf_counter()
-        optimiser.zero_grad(set_to_none=True)
-        loss = forward(ids, targets)
-        loss.backward()
-        optimiser.step()
-        loss.item()
-        return (time.perf_counter() - start) * 1000
-
     model.eval()
     with torch.no_grad():
         first_loss = float(model(ids, targets))
     model.train()
+    step = training_step(lambda: forward(ids, targets), optimiser)
     if args.compile:
         step()
-    print("ready", flush=True)
-    for line in sys.stdin:
-        command = line.split()
-        if not command or command[0] == "quit":
-            break
-        if command[0] == "step":
-            print(json.dumps([step() for _ in range(int(command[1]))]), flush=True)
-        elif command[0] == "loss":
-            print(json.dumps(first_loss), flush=True)
-        elif command[0] == "memory":
-            print(json.dumps(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024), flush=True)
+    peak = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    answer(step=timed(step), loss=lambda: first_loss, memory=peak)
 
 
 if __name__ == "__main__":

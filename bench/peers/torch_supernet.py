@@ -4,16 +4,14 @@ Reads commands on standard input, one a line: `step N` runs N training steps and
 list; `loss` prints the loss of the batch without memory, dropout and noise; `quit` ends. Prints `ready` once the model is built.
 """
 
-import argparse
-import json
 import math
-import sys
-import time
 
 import torch
 from safetensors.torch import load_file
 from torch import nn
 from torch.nn import functional as F
+
+from answers import answer, arguments, timed, training_step
 
 
 class Attention(nn.Module):
@@ -118,15 +116,8 @@ def sinusoids(keys, width):
 
 
 def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--config", required=True)
-    parser.add_argument("--weights", required=True)
-    parser.add_argument("--threads", type=int, default=2)
-    parser.add_argument("--compile", action="store_true")
-    args = parser.parse_args()
-    config = json.loads(args.config)
-    torch.set_num_threads(args.threads)
-    torch.manual_seed(1)
+    args = arguments(compile={"action": "store_true"})
+    config = args.config
     model = Supernet(config)
     tensors = load_file(args.weights)
     ids, targets = tensors.pop("input.ids").long(), tensors.pop("input.targets").long()
@@ -136,31 +127,19 @@ def main():
     empty = [torch.zeros(config["batch"], 0, config["width"])] * config["blocks"]
     memories = [torch.zeros(config["batch"], config["memory"], config["width"])] * config["blocks"]
 
-    def step():
+    def loss_of():
         nonlocal memories
-        start = time.perf_counter()
-        optimiser.zero_grad(set_to_none=True)
         loss, memories = forward(ids, targets, memories)
-        loss.backward()
-        optimiser.step()
-        loss.item()
-        return (time.perf_counter() - start) * 1000
+        return loss
 
     model.eval()
     with torch.no_grad():
         first_loss = float(model(ids, targets, empty)[0])
     model.train()
+    step = training_step(loss_of, optimiser)
     if args.compile:
         step()
-    print("ready", flush=True)
-    for line in sys.stdin:
-        command = line.split()
-        if not command or command[0] == "quit":
-            break
-        if command[0] == "step":
-            print(json.dumps([step() for _ in range(int(command[1]))]), flush=True)
-        elif command[0] == "loss":
-            print(json.dumps(first_loss), flush=True)
+    answer(step=timed(step), loss=lambda: first_loss)
 
 
 if __name__ == "__main__":

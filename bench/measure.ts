@@ -1,4 +1,5 @@
 /** How claims are measured: interleaved rounds and their medians. */
+import { setTimeout as sleep } from "node:timers/promises";
 
 /** One row of the table; `ratio <= target` is the claim. */
 export interface Measurement {
@@ -43,14 +44,20 @@ export async function timed(work: () => unknown): Promise<number> {
 
 export type Contender = () => Promise<number | number[]>;
 
-/** Runs all contenders in turn, round by round, and gives each one's times in milliseconds. */
+/** Threads of ONNX Runtime and of OpenMP wait busily for tens of milliseconds after a run, and would take a core from the next. */
+const PAUSE_MS = 100;
+
+/** Runs all contenders in turn, round by round, with a pause between them, and gives each one's times in milliseconds. */
 export async function interleave(
   contenders: Readonly<Record<string, Contender>>,
   rounds: number,
 ): Promise<Map<string, number[]>> {
   const times = new Map(Object.keys(contenders).map((name) => [name, [] as number[]]));
   for (let round = 0; round < rounds; round++) {
-    for (const [name, run] of Object.entries(contenders)) times.get(name)!.push(...[await run()].flat());
+    for (const [name, run] of Object.entries(contenders)) {
+      await sleep(PAUSE_MS);
+      times.get(name)!.push(...[await run()].flat());
+    }
   }
   return times;
 }

@@ -196,6 +196,6 @@ describe("an ALBERT layer for some rows", () => {
       attentionDropout: 0,
     } as const;
     const layer = new AlbertLayer("layer", options);
-    expect(layer.keyValues(x).shape).toEqual([COUNT, 2 * WIDTH]);
+    expect(layer.keyValues(x).keys.shape).toEqual([COUNT, WIDTH]);
   });
 });

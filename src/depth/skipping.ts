@@ -14,13 +14,14 @@ import {
   type Tensor,
   within,
 } from "../graph/index.ts";
+import type { KeyValues } from "../nn/attention.ts";
 import { allRows, narrow, type RowwiseBlock, type SomeRows } from "../nn/index.ts";
 import type { Counters, HaltingContext, HaltingPolicy } from "./halting.ts";
 import type { Deepened } from "./policy.ts";
 
 /** What a block knows of all tokens, and whose states have changed since. */
 interface Memory {
-  readonly keyValues: Tensor;
+  readonly pair: KeyValues;
   readonly changed: SomeRows;
 }
 
@@ -60,9 +61,9 @@ export function applySkipping(
   policy.plan.forEach((block, depth) => {
     within(`depth ${depth}`, () => {
       const { rows } = now;
-      const keyValues = refreshed(policy, blocks[block]!, memories.get(block), sums.state, depth);
-      memories.set(block, { keyValues, changed: rows });
-      const y = blocks[block]!.applyRows(policy.entering(now.state, depth), keyValues, rows, context);
+      const pair = refreshed(policy, blocks[block]!, memories.get(block), sums.state, depth);
+      memories.set(block, { pair, changed: rows });
+      const y = blocks[block]!.applyRows(policy.entering(now.state, depth), pair, rows, context);
       const zero = full(0, now.halting.shape);
       const counters = { halting: now.halting, remainders: zero, updates: zero };
       const turn = policy.turn(policy.probability(y), counters, depth, now.caps);
@@ -115,8 +116,9 @@ function refreshed(
   memory: Memory | undefined,
   state: Tensor,
   depth: number,
-): Tensor {
+): KeyValues {
   if (!memory || policy.options.stepEmbedding) return block.keyValues(policy.entering(state, depth));
-  const { keyValues, changed } = memory;
-  return changed.put(keyValues, block.keyValues(changed.take(state)));
+  const { pair, changed } = memory;
+  const fresh = block.keyValues(changed.take(state));
+  return { keys: changed.put(pair.keys, fresh.keys), values: changed.put(pair.values, fresh.values) };
 }

@@ -11,7 +11,6 @@ import {
   matmul,
   multiply,
   reshape,
-  scalar,
   slice,
   softmax,
   split,
@@ -20,6 +19,7 @@ import {
   transpose,
   within,
 } from "../graph/index.ts";
+import type { KeyValues } from "./attention.ts";
 import type { Block, Context } from "./block.ts";
 import { type Activation, activations } from "./feedforward.ts";
 import { Embedding, headWidth, LayerNorm, Linear } from "./layers.ts";
@@ -95,10 +95,10 @@ export interface AlbertLayerOptions {
 
 /** A block that can run for some rows of a batch, looking at keys and values of all of them. */
 export interface RowwiseBlock extends Block {
-  /** Keys and values side by side: x [K, C] → [K, 2·C] */
-  keyValues(x: Tensor): Tensor;
-  /** x [R, C] → [R, C], for inference: these rows look at keys and values [B·T, 2·C] of all. */
-  applyRows(x: Tensor, keyValues: Tensor, rows: SomeRows, context: Context): Tensor;
+  /** x [K, C] → [K, C] each */
+  keyValues(x: Tensor): KeyValues;
+  /** x [R, C] → [R, C], for inference: these rows look at keys and values [B·T, C] of all. */
+  applyRows(x: Tensor, all: KeyValues, rows: SomeRows, context: Context): Tensor;
 }
 
 /** a = norm(x + attention x), then norm(a + feed-forward a). */
@@ -107,9 +107,8 @@ export class AlbertLayer implements RowwiseBlock {
   readonly #options: AlbertLayerOptions;
   readonly #headWidth: number;
   readonly #projections: readonly [Linear, Linear, Linear];
-  /** Query, key and value maps as one, so that a depth makes one product of them; and without the query. */
+  /** Query, key and value maps as one, so that a depth makes one product of them. */
   readonly #joined: Joined;
-  readonly #keyValues: Joined;
   readonly #dense: Linear;
   readonly #norm1: LayerNorm;
   readonly #up: Linear;
@@ -129,7 +128,6 @@ export class AlbertLayer implements RowwiseBlock {
       linear("attention.value", width, width),
     ];
     this.#joined = joined(this.#projections);
-    this.#keyValues = joined(this.#projections.slice(1));
     this.#dense = linear("attention.dense", width, width);
     this.#norm1 = new LayerNorm(`${name}.attention.LayerNorm`, { width, epsilon });
     this.#up = linear("ffn", width, hidden);
@@ -154,16 +152,16 @@ export class AlbertLayer implements RowwiseBlock {
     });
   }
 
-  keyValues(x: Tensor): Tensor {
-    return within(this.#name, () => applyJoined(x, this.#keyValues));
+  keyValues(x: Tensor): KeyValues {
+    const [, key, value] = this.#projections;
+    return within(this.#name, () => ({ keys: key.apply(x), values: value.apply(x) }));
   }
 
-  applyRows(x: Tensor, keyValues: Tensor, rows: SomeRows, { rows: { batch, length }, mask }: Context): Tensor {
-    const { heads } = this.#options;
+  applyRows(x: Tensor, all: KeyValues, rows: SomeRows, { rows: { batch, length }, mask }: Context): Tensor {
+    const { heads, width } = this.#options;
     return within(this.#name, () => {
-      const folded = reshape(keyValues, [batch, length, 2, heads, this.#headWidth]);
-      const both = transpose(folded, [2, 0, 3, 1, 4]); // [2, B, H, T, D]
-      const [k, v] = [0, 1].map((i) => gather(both, scalar(i, "int"))) as [Tensor, Tensor];
+      const fold = (each: Tensor) => byHeads(reshape(each, [batch, length, width]), heads);
+      const [k, v] = [fold(all.keys), fold(all.values)];
       const q = byHeads(rows.byText(this.#projections[0].apply(x)), heads);
       return this.#finish(x, rows.fromText(this.#attend(q, k, v, inference, mask)), inference);
     });

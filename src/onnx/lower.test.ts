@@ -115,16 +115,6 @@ it("named dimensions are named in the model, and computed where a shape needs th
   for (const name of ["\x12\x01B", "\x12\x01T", "\x12\x03B*T"]) expect(text).toContain(name);
 });
 
-it("sizes that are known by name only are told to the runtime for every value", () => {
-  const rows = g.exp(g.reshape(g.input("batch", ["B", "T", 4]), ["B*T", 4]));
-  const { values } = lowerGraph({ outputs: { y: g.exp(rows), sum: g.sum(rows, { axes: [0] }) } });
-  expect(values.map(({ shape }) => shape)).toEqual([
-    ["B*T", 4],
-    ["B*T", 4],
-    ["B*T", 4],
-  ]);
-});
-
 it("a sum of sizes is read off the value that has it", () => {
   const [a, b] = [g.input("a", ["M", 2]), g.input("b", ["T", 2])];
   const joined = g.concat([a, b], 0);

@@ -304,18 +304,7 @@ export function lowerGraph({ outputs, weights }: LowerSource): OnnxGraph {
     to.nodes.push({ op: "Identity", inputs: [to.names.get(node)!], outputs: [name], attributes: {} });
     return { name, type: node.dtype, shape: node.shape };
   });
-  return { nodes: to.nodes, tensors: to.tensors, inputs, outputs: named, values: namedValues(order, inputs, to) };
-}
-
-/** Where sizes are known by name only: values of equal names share memory, which the runtime else gives to each anew. */
-function namedValues(order: readonly Tensor[], inputs: readonly OnnxValue[], { names }: Lowering): OnnxValue[] {
-  const known = new Set(inputs.map(({ name }) => name));
-  return order.flatMap((node) => {
-    const name = names.get(node);
-    if (name === undefined || known.has(name) || node.shape.every((dim) => typeof dim === "number")) return [];
-    known.add(name);
-    return [{ name, type: node.dtype, shape: node.shape }];
-  });
+  return { nodes: to.nodes, tensors: to.tensors, inputs, outputs: named };
 }
 
 function usersOf(order: readonly Tensor[]): Users {

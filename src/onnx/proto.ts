@@ -37,8 +37,6 @@ export interface OnnxGraph {
   readonly tensors: readonly OnnxTensor[];
   readonly inputs: readonly OnnxValue[];
   readonly outputs: readonly OnnxValue[];
-  /** Shapes that the runtime could not work out by itself. */
-  readonly values: readonly OnnxValue[];
 }
 
 const elementTypes: Record<ElementType, number> = { float: 1, int: 6, int64: 7, bool: 9 };
@@ -94,7 +92,6 @@ export function encodeModel(graph: OnnxGraph): Uint8Array<ArrayBuffer> {
       for (const tensor of graph.tensors) writer.message(5, (inner) => writeTensor(inner, tensor));
       for (const value of graph.inputs) writer.message(11, (inner) => writeValue(inner, value));
       for (const value of graph.outputs) writer.message(12, (inner) => writeValue(inner, value));
-      for (const value of graph.values) writer.message(13, (inner) => writeValue(inner, value));
     })
     .message(8, (opset) => opset.string(1, "").integer(2, OPSET))
     .message(8, (opset) => opset.string(1, MICROSOFT).integer(2, 1))

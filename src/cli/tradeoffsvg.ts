@@ -45,10 +45,10 @@ export function tradeOffSvg(rows: readonly TradeOff[], title = "Perplexity again
   ]);
 }
 
-/** Names in their colours, on the right, from the bottom up: labels gather at the top. */
-function legend({ right, bottom }: Plot, names: readonly string[], colourOf: (name: string) => string): string[] {
+/** Names in their colours, at the upper right: slow networks that are also bad are rare. */
+function legend({ right, top }: Plot, names: readonly string[], colourOf: (name: string) => string): string[] {
   return names.flatMap((name, i) => {
-    const y = bottom - 16 * (names.length - 1 - i) - 8;
+    const y = top + 16 * i + 8;
     return [
       `<circle cx="${right + 20}" cy="${y - 4}" r="4" fill="${colourOf(name)}"/>`,
       svgText(right + 30, y, name, "start"),
@@ -93,7 +93,7 @@ export function curvesSvg(
       return [lineMark(plot, places, colourOf(name)), ...places.map((each) => dotMark(plot, each, colourOf(name)))];
     }),
     ...legend(
-      { ...plot, bottom: plot.top + 16 * curves.length },
+      plot,
       curves.map(({ name }) => name),
       colourOf,
     ),

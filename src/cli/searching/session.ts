@@ -55,8 +55,8 @@ function check(config: SearchConfig): void {
   lengthOf(config);
   temperatureOf(config, 1);
   if (config.budget !== null) parseBudget(config.budget);
-  if (config.freeze !== null && !(config.freeze >= 0 && config.freeze < 1)) {
-    reject({ who: "freeze", needed: "a part from 0 to below 1", got: `${config.freeze}` }, 2);
+  if (config.freeze !== null && !(config.freeze >= 0 && config.freeze <= 1)) {
+    reject({ who: "freeze", needed: "a part from 0 to 1", got: `${config.freeze}` }, 2);
   }
   if (config.cut !== null && !(config.cut > 0.5 && config.cut < 1)) {
     reject({ who: "cut", needed: "a probability above 0.5 and below 1", got: `${config.cut}` }, 2);

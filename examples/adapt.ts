@@ -12,7 +12,7 @@ import {
   openCorpus,
   ortEngine,
   PRETRAINING_DEFAULTS,
-  type PretrainingBatch,
+  pretrainingFeeds,
   pretrainingObjective,
   schedule,
   sentenceOrderHead,
@@ -21,16 +21,6 @@ import {
   TrainingStep,
   train,
 } from "../src/index.ts";
-
-const feeds = (batch: PretrainingBatch) => ({
-  ids: batch.inputIds,
-  mask: batch.inputMask,
-  types: batch.segmentIds,
-  maskedPositions: batch.maskedPositions,
-  maskedLabels: batch.maskedIds,
-  maskedWeights: batch.maskedWeights,
-  order: batch.orderLabels,
-});
 
 /** Mean losses of the first and the last ten updates, and mean iterations by kind of token. */
 export async function example(steps = 60) {
@@ -58,7 +48,7 @@ export async function example(steps = 60) {
   const losses: number[] = [];
   const events = train({
     step,
-    batches: { ...batches, at: (place) => feeds(batches.at(place)) },
+    batches: { ...batches, at: (place) => pretrainingFeeds(batches.at(place)) },
     ...{ seed: 1, length: { steps }, shuffle: false, accumulate: 1, evaluateEvery: steps, checkpointEvery: steps },
     schedule: (total) => schedule("linear", { rate: 0.003, warmup: 10, total }),
   });
@@ -66,7 +56,7 @@ export async function example(steps = 60) {
 
   // Depth: of a batch the model has not seen.
   const batch = batches.at(steps);
-  await step.differentiate(feeds(batch));
+  await step.differentiate(pretrainingFeeds(batch));
   const tally = new DepthTally(4);
   eachToken(batch, specialIds(tokenizer), (place, kinds) => {
     for (const kind of kinds) tally.add(kind, step.probes.depths!.data[place]!);

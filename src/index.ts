@@ -102,7 +102,7 @@ export { type Cutoffs, countTokens, frequencyRanks, optimalCutoffs, parseCounts 
 export { specialIds } from "./text/documents.ts";
 export { type GlueExample, readGlue } from "./text/glue.ts";
 export { type GlueTask, glueTask, glueTasks } from "./text/glue-tasks.ts";
-export { drawnBatches, type MaskedBatches } from "./text/maskedbatches.ts";
+export { drawnBatches, type MaskedBatches, pretrainingFeeds } from "./text/maskedbatches.ts";
 export { type MetricName, metrics } from "./text/metrics.ts";
 export { encodePairs, type PackedBatch, packBatches } from "./text/packing.ts";
 export { jointTokenizer, openPairs, type PairsCorpus, pairsOf } from "./text/pairs-corpus.ts";

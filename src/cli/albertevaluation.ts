@@ -5,10 +5,10 @@ import { argMax, cast, equal, multiply, reshape, simplify, sum, type Tensor } fr
 import { describedAlbert } from "../model/albert-description.ts";
 import { type AlbertObjective, albertObjective } from "../model/albert-heads.ts";
 import type { Document, PieceTokenizer } from "../text/documents.ts";
+import { pretrainingFeeds } from "../text/maskedbatches.ts";
 import { PretrainingStream, stackExamples } from "../text/pretraining.ts";
 import type { Batches } from "../train/evaluate.ts";
 import type { AlbertRun } from "./albertrun.ts";
-import { feedsOf } from "./pretraining/session.ts";
 
 /** Only what the model has heads for. */
 export interface AlbertFigures {
@@ -46,7 +46,7 @@ export function evaluationBatches(
   return {
     count,
     tokens: batch * length,
-    at: (i) => feedsOf(stackExamples(examples.slice(i * batch, (i + 1) * batch))),
+    at: (i) => pretrainingFeeds(stackExamples(examples.slice(i * batch, (i + 1) * batch))),
   };
 }
 

@@ -103,3 +103,16 @@ function meanTokens(at: (place: number) => PretrainingBatch, count: number): num
   for (let i = 0; i < batches; i++) total += at(i).inputMask.reduce((sum, one) => sum + one, 0);
   return Math.round(total / batches);
 }
+
+/** A batch under the names of the objective's inputs. */
+export function pretrainingFeeds(batch: PretrainingBatch): Record<string, Int32Array | Float32Array> {
+  return {
+    ids: batch.inputIds,
+    mask: batch.inputMask,
+    types: batch.segmentIds,
+    maskedPositions: batch.maskedPositions,
+    maskedLabels: batch.maskedIds,
+    maskedWeights: batch.maskedWeights,
+    order: batch.orderLabels,
+  };
+}

@@ -6,12 +6,12 @@ import { pretrainingObjective } from "../../model/albert-depth.ts";
 import type { DescribedAlbert } from "../../model/albert-description.ts";
 import type { SpecialIds } from "../../text/documents.ts";
 import type { MaskedBatches } from "../../text/maskedbatches.ts";
+import { pretrainingFeeds } from "../../text/maskedbatches.ts";
 import type { PretrainingBatch } from "../../text/pretraining.ts";
 import { eachToken, TOKEN_KINDS } from "../../text/tokenkinds.ts";
 import type { Measured } from "../../train/events.ts";
 import type { ParameterTensor } from "../../train/memory.ts";
 import type { Phase } from "./phases.ts";
-import { feedsOf } from "./session.ts";
 
 type Weights = ReadonlyMap<ParameterTensor, Float32Array>;
 
@@ -74,7 +74,7 @@ export class PretrainingEvaluator {
     const fixed = Object.fromEntries([...weights].map(([{ attributes }, data]) => [attributes.name, data]));
     const sums = new Sums(this.#cap);
     for (const batch of this.#batches) {
-      const found = await this.#program.run({ ...fixed, ...feedsOf(batch) });
+      const found = await this.#program.run({ ...fixed, ...pretrainingFeeds(batch) });
       sums.add(batch, (name) => found[name]?.data, this.#special);
     }
     return this.#figures(sums);

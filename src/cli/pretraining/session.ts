@@ -6,7 +6,7 @@ import type { Parameter } from "../../nn/index.ts";
 import { type Corpus, openCorpus, partOf, type Split } from "../../text/corpus.ts";
 import { type Document, type SpecialIds, specialIds } from "../../text/documents.ts";
 import { drawnBatches, type MaskedBatches, storedBatches } from "../../text/maskedbatches.ts";
-import type { PretrainingBatch, PretrainingOptions } from "../../text/pretraining.ts";
+import type { PretrainingOptions } from "../../text/pretraining.ts";
 import { documentsOf, holdsExamples, readPretrainingFiles } from "../../text/pretrainingfiles.ts";
 import type { OpenTokenizer } from "../../text/tokenizerfile.ts";
 import { chooseTokenizer } from "../../text/trainedtokenizer.ts";
@@ -82,19 +82,6 @@ async function storedFrom(corpus: Corpus, split: Split, { tokenizer }: OpenToken
     reject({ who: `corpus ${corpus.name}`, needed, got: `${batches.length} with ${slots}`, remedy }, 2);
   }
   return batches;
-}
-
-/** A batch under the names of the objective's inputs. */
-export function feedsOf(batch: PretrainingBatch): Record<string, Int32Array | Float32Array> {
-  return {
-    ids: batch.inputIds,
-    mask: batch.inputMask,
-    types: batch.segmentIds,
-    maskedPositions: batch.maskedPositions,
-    maskedLabels: batch.maskedIds,
-    maskedWeights: batch.maskedWeights,
-    order: batch.orderLabels,
-  };
 }
 
 /** The model and its heads as data. */

@@ -1,4 +1,5 @@
 /** Carries out pre-training in a run folder: one training step a phase, one loop over all of them. */
+
 import { median } from "../../base/median.ts";
 import { clock } from "../../base/progress.ts";
 import { formatNumber, table } from "../../base/table.ts";
@@ -9,6 +10,7 @@ import { countParameters } from "../../model/report.ts";
 import { initialise } from "../../nn/index.ts";
 import type { RunFolder } from "../../runs/folder.ts";
 import type { MaskedBatches } from "../../text/maskedbatches.ts";
+import { pretrainingFeeds } from "../../text/maskedbatches.ts";
 import type { Batches } from "../../train/evaluate.ts";
 import type { EndEvent, Measured, TrainState } from "../../train/events.ts";
 import { type Length, train } from "../../train/loop.ts";
@@ -20,7 +22,7 @@ import { Watch } from "../watch.ts";
 import type { PretrainingConfig } from "./config.ts";
 import { PretrainingEvaluator, SHOWN } from "./evaluation.ts";
 import { lastPhaseFrom, type Phase, phasedSchedule, phasesOf, ponderScale } from "./phases.ts";
-import { describePretraining, feedsOf, type MaskedData, openMaskedData, pretrainingGroups } from "./session.ts";
+import { describePretraining, type MaskedData, openMaskedData, pretrainingGroups } from "./session.ts";
 
 export interface PretrainingJob {
   readonly config: PretrainingConfig;
@@ -72,7 +74,7 @@ function fed(source: MaskedBatches, from: () => number): Batches {
     count: source.count,
     tokens: source.tokens,
     anew: true,
-    at: (place) => feedsOf(source.at(place - from())),
+    at: (place) => pretrainingFeeds(source.at(place - from())),
   };
 }
 
@@ -240,7 +242,7 @@ async function medianMs(config: PretrainingConfig, step: TrainingStep, batches: 
   const begin = performance.now();
   for (let i = 0; i < 7 && (i < 2 || performance.now() - begin < MEASURED_MS); i++) {
     const start = performance.now();
-    await step.run({ ...feedsOf(batches.at(i)), ...scale }, 0);
+    await step.run({ ...pretrainingFeeds(batches.at(i)), ...scale }, 0);
     times.push(performance.now() - start);
   }
   return median(times.slice(times.length > 3 ? 2 : 1));

@@ -85,6 +85,21 @@ describe("layerwise search", () => {
     expect(picturesOf("killed")).toEqual(picturesOf("whole"));
   });
 
+  it("stops on SIGINT without a result, and goes on to the same one", async () => {
+    const long = ["--steps", "300", "--evaluate-every", "300", "--checkpoint-every", "5", "--json"];
+    const command = ["--import", "tsx", "src/cli/main.ts", "search", ...tiny, "--threads", "1"];
+    const child = spawn(process.execPath, [...command, ...long, "--out", run("stopped")]);
+    const checkpoints = join(run("stopped"), "checkpoints");
+    while (!existsSync(checkpoints) || readdirSync(checkpoints).length < 1) await setTimeout(1);
+    child.kill("SIGINT");
+    await once(child, "exit");
+    expect(lossesOf("stopped").length).toBeLessThan(300);
+    expect(existsSync(join(run("stopped"), "architecture.json"))).toBe(false);
+    expect(search("--resume", run("stopped"), "--json").status).toBe(0);
+    search(...long, "--out", run("unstopped"));
+    expect(lossesOf("stopped")).toEqual(lossesOf("unstopped"));
+  });
+
   it("by turns leaves π alone while it is frozen, and moves only it in its own turns", () => {
     const args = ["--procedure", "alternate", "--architecture-rate", "0.01", "--freeze", "0.5", "--steps", "8"];
     const frozen = search(...args, "--freeze", "1", "--json", "--out", run("frozen"));

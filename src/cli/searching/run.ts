@@ -84,7 +84,8 @@ export async function searchIn(
     for (;;) {
       const { value, done } = await events.next();
       if (done) {
-        if (value) await pictures.finish();
+        if (!value) return undefined; // stopped: there is no result yet
+        await pictures.finish();
         await writeAtomically(join(run.path, ARCHITECTURE_FILE), json(value));
         return value;
       }

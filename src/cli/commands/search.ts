@@ -17,6 +17,7 @@ Examples:
   layerwise search --corpus wikitext-2 --tokenizer wiki2_12k --blocks 12 --epochs 4 --out runs/search
   layerwise search --corpus wikitext-2 --tokenizer wiki2_12k --procedure alternate --architecture-rate 0.01 --epochs 4
   layerwise search --corpus wikitext-2 --tokenizer wiki2_12k --budget 0.65 --seeds 3 --out runs/cheap
+  layerwise search --corpus wikitext-2 --tokenizer wiki2_12k --freeze 0.2 --decide 0.25,0.75    a search of bounded cost
   layerwise search --resume runs/search
   layerwise search --corpus wikitext-2 --tokenizer wiki2_12k --pattern '(sff)x2' --steps 2000   a found network instead
   layerwise search --corpus wikitext-2 --tokenizer wiki2_12k --pattern par-wikitext103-base/12 --steps 2000
@@ -133,6 +134,11 @@ function addSearchFlags(command: Command): void {
     .option("--temperature-end <tau>", `last temperature${shown(own.temperatureEnd)}`, number)
     .option("--cut <p>", `cut candidates whose π is below 1 − p, and compile anew${shown(own.cut)}`, number)
     .option("--no-cut", "keep all candidates to the end")
+    .option(
+      "--decide <from,by>",
+      "decide blocks at an even pace between these parts of the updates, the surest first",
+      parts,
+    )
     .option("--cut-every <n>", `updates between looks at π${shown(own.cutEvery)}`, whole)
     .option("--budget <latency>", "penalise latency above this: 3.2ms, or 0.65 of the (sf)-baseline's")
     .option("--budget-weight <n>", `weight of the penalty${shown(own.budgetWeight)}`, number)
@@ -159,6 +165,12 @@ function whole(text: string): number {
 }
 
 const wholes = (text: string) => text.split(",").map(whole);
+function parts(text: string): [number, number] {
+  const found = text.split(",").map(number);
+  if (found.length !== 2) throw new InvalidArgumentError("It must be two parts of the updates, such as 0.25,0.75.");
+  return [found[0]!, found[1]!];
+}
+
 const cutoffs = (text: string) => (text === "none" ? [] : text.split(",").map(fromZero));
 
 /** Settings from flags; the original is compared with as it is, so nothing is cut there unless asked for. */

@@ -5,16 +5,30 @@ import type { ParameterTensor } from "../../train/memory.ts";
 
 type Alive = readonly (readonly number[])[];
 
+type Weights = ReadonlyMap<ParameterTensor, Float32Array>;
+
 /** The candidates of each block whose π is at least 1 − threshold: one is left once its π is above the threshold. */
-export function survivors(
-  model: ParModel,
-  weights: ReadonlyMap<ParameterTensor, Float32Array>,
-  threshold: number,
-): number[][] {
+export function survivors(model: ParModel, weights: Weights, threshold: number): number[][] {
   const largest = model.chosen(weights);
   return model.probabilities(weights).map((shares, i) => {
     return model.alive[i]!.filter((k) => k === largest[i] || shares[k]! >= 1 - threshold);
   });
+}
+
+/** Decides blocks, those with the largest π first, until at most `open` have a choice left. */
+export function decideSurest(alive: Alive, model: ParModel, weights: Weights, open: number): number[][] {
+  const largest = model.chosen(weights);
+  const undecided = model.probabilities(weights).flatMap((shares, block) => {
+    return alive[block]!.length > 1 ? [{ block, share: shares[largest[block]!]! }] : [];
+  });
+  const surest = undecided.toSorted((a, b) => b.share - a.share).slice(0, Math.max(0, undecided.length - open));
+  const decided = new Set(surest.map(({ block }) => block));
+  return alive.map((places, block) => (decided.has(block) ? [largest[block]!] : [...places]));
+}
+
+/** How many of the blocks may have a choice after a part of the updates: all before `from`, none from `by` on. */
+export function openBlocks(blocks: number, [from, by]: readonly [number, number], part: number): number {
+  return Math.ceil(blocks * Math.min(1, Math.max(0, (by - part) / (by - from))));
 }
 
 export const sizeOf = (alive: Alive): number => alive.reduce((total, { length }) => total + length, 0);

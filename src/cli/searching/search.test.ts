@@ -4,6 +4,7 @@ import { ortEngine } from "../../engine/ort.ts";
 import type { MeasuredCosts } from "../../model/latency.ts";
 import type { StateTensor, TrainState } from "../../train/events.ts";
 import type { SearchConfig } from "./config.ts";
+import { decideSurest, openBlocks } from "./cutting.ts";
 import { type Found, search } from "./search.ts";
 import { openSearch, type SearchSession } from "./session.ts";
 
@@ -80,9 +81,36 @@ describe("a search that cuts", () => {
     expect(found!.probabilities.every((shares) => shares.length === 3)).toBe(true);
   });
 
+  it("decides block by block at the pace it is given, and goes on from between to the same numbers", async () => {
+    const session = await openSearch({ ...tiny, decide: [0.2, 0.8], cutEvery: 4 }, engine);
+    const whole = await trace(session);
+    expect(whole.found!.cuts.map(({ step, left }) => [step, left.length])).toEqual([16, 24, 32].map((at) => [at, 1]));
+    expect(new Set(whole.found!.cuts.map(({ block }) => block)).size).toBe(3);
+    const rest = await trace(session, whole.states.find(({ progress }) => progress.step === 20)!);
+    expect(rest.states.at(-1)!.weights).toEqual(whole.states.at(-1)!.weights);
+  });
+
   it("keeps everything where it is told to", async () => {
     const { states, found } = await trace(await openSearch({ ...hasty, cut: null }, engine));
     expect([aliveAt(states.at(-1)!), found!.cuts]).toEqual([9, []]);
+  });
+});
+
+describe("blocks that may still choose", () => {
+  it("are all before the pace begins, none when it ends, and fewer evenly between", () => {
+    const at = (part: number) => openBlocks(6, [0.25, 0.75], part);
+    expect([0, 0.25, 0.3, 0.5, 0.7, 0.75, 1].map(at)).toEqual([6, 6, 6, 3, 1, 0, 0]);
+  });
+
+  it("are those with the least sure choices", async () => {
+    const { model } = await openSearch(tiny, engine);
+    const shares = [2, 0, 1].map((k, i) => [`blocks.${i}.pi`, Float32Array.of(0, k, 0)] as const);
+    const named = new Map<string, Float32Array>(shares);
+    const weights = new Map(
+      model.parameters.flatMap(({ name, tensor }) => (named.has(name) ? [[tensor, named.get(name)!]] : [])),
+    );
+    expect(decideSurest(model.alive, model, weights, 1)).toEqual([[1], [0, 1, 2], [1]]);
+    expect(decideSurest(model.alive, model, weights, 3)).toEqual(model.alive);
   });
 });
 

@@ -10,7 +10,7 @@ import { schedule } from "../../train/schedule.ts";
 import { heatMap } from "../heatmap.ts";
 import { lengthOf, type SearchConfig } from "./config.ts";
 import { courseOf, temperatureOf } from "./course.ts";
-import { narrowState, sizeOf, survivors } from "./cutting.ts";
+import { decideSurest, narrowState, openBlocks, sizeOf, survivors } from "./cutting.ts";
 import { modelAt, type SearchSession } from "./session.ts";
 import { type Material, type SearchFigures, Stage } from "./stage.ts";
 
@@ -181,15 +181,24 @@ class Journey {
     });
   }
 
-  #due({ model, weights }: Stage, step: number): boolean {
+  #due(stage: Stage, step: number): boolean {
     const { cut, cutEvery } = this.#session.config;
     if (cut === null || step === 0 || step % cutEvery !== 0 || step <= this.#material.course.frozen) return false;
-    return sizeOf(survivors(model, weights, cut)) < sizeOf(model.alive);
+    return sizeOf(this.#survivors(stage, step)) < sizeOf(stage.model.alive);
+  }
+
+  #survivors({ model, weights }: Stage, step: number): number[][] {
+    const { cut, decide } = this.#session.config;
+    const alive = survivors(model, weights, cut!);
+    if (!decide) return alive;
+    const open = openBlocks(model.alive.length, decide, step / this.#material.course.total);
+    return decideSurest(alive, model, weights, open);
   }
 
   /** The model without its dead candidates; says which they are. */
-  cut({ model, weights, probabilities }: Stage, step: number): ParModel {
-    const alive = survivors(model, weights, this.#session.config.cut!);
+  cut(stage: Stage, step: number): ParModel {
+    const { model, probabilities } = stage;
+    const alive = this.#survivors(stage, step);
     for (const [block, places] of alive.entries()) {
       const dead = model.alive[block]!.filter((k) => !places.includes(k));
       if (dead.length === 0) continue;

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { parsePattern, patternHelp, printPattern, publishedPatterns, scalePattern } from "./pattern.ts";
+import { parsePattern, patternBlocks, patternHelp, printPattern, publishedPatterns, scalePattern } from "./pattern.ts";
 
 const names = Object.keys(publishedPatterns);
 
@@ -42,9 +42,12 @@ describe("published patterns", () => {
     );
   });
 
-  it.each(["baseline/0", "baseline/x", "baseline/2.5"])("refuse %s", (text) => {
-    expect(() => parsePattern(text)).toThrow("pattern: expected a whole number of blocks from 1");
-  });
+  it.each(["baseline/0", "baseline/x", "baseline/2.5", "baseline/6/6", "baseline/1e9", "(sf)x99999999"])(
+    "refuse %s",
+    (text) => {
+      expect(() => parsePattern(text)).toThrow("pattern: expected a whole number of blocks from 1");
+    },
+  );
 
   it("are named where a pattern cannot be read", () => {
     expect(() => parsePattern("basline")).toThrow("par-wikitext103-base");
@@ -52,12 +55,29 @@ describe("published patterns", () => {
 });
 
 describe("a pattern", () => {
-  it("is printed so that it is read as it was", () => {
-    const kinds = fc.array(fc.constantFrom("attention", "feed-forward", "identity" as const), { minLength: 1 });
+  it("is printed so that it is read as it was, sizes and all", () => {
+    const size = fc.option(fc.integer({ min: 1, max: 9999 }), { nil: undefined });
+    const sized = fc.record({ kind: fc.constantFrom("attention", "feed-forward" as const), size });
+    const block = fc.oneof(sized, fc.constant({ kind: "identity" as const, size: undefined }));
     fc.assert(
-      fc.property(kinds, (pattern) => {
-        expect(parsePattern(printPattern(pattern))).toEqual(pattern);
+      fc.property(fc.array(block, { minLength: 1 }), (pattern) => {
+        const read = patternBlocks(printPattern(pattern)).map(({ kind, size }) => ({ kind, size }));
+        expect(read).toEqual(pattern);
       }),
     );
+  });
+
+  it.each([
+    ["sffsffi", "(sff)x2i"],
+    ["sf:1024sf:1024i", "(s f:1024)x2 i"],
+    ["s:8 f f f:64", "s:8 (f)x2 f:64"],
+    ["( s f ) x 2 f:64", "(sf)x2 f:64"],
+  ])("of %s is printed %s", (text, printed) => {
+    expect(printPattern(patternBlocks(text))).toBe(printed);
+    expect(parsePattern(printed)).toEqual(parsePattern(text));
+  });
+
+  it.each(["i:3", "s:0", "f:", "f:-1", "f:10 24", "(sf)x0", "(sf", "toString", ""])("%j is refused", (text) => {
+    expect(() => patternBlocks(text)).toThrow("pattern: expected letters s (attention)");
   });
 });

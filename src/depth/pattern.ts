@@ -1,9 +1,15 @@
-/** Block patterns: `(sfff)x6(f)x8` says which kind of block stands at each depth. */
+/** Block patterns: `(sfff)x6(f)x8` says which kind of block stands at each depth, `s f:1024` also how large it is. */
 import { reject } from "../base/errors.ts";
 
 export const kinds = { s: "attention", f: "feed-forward", i: "identity" } as const;
 export type KindLetter = keyof typeof kinds;
 export type BlockKind = (typeof kinds)[KindLetter];
+
+/** A block of a pattern: its kind and, where the network's own is not meant, its heads (attention) or width (feed-forward). */
+export interface PatternBlock {
+  readonly kind: BlockKind;
+  readonly size?: number | undefined;
+}
 
 /** Patterns from the literature, by name. */
 export const publishedPatterns = {
@@ -19,37 +25,66 @@ export const publishedPatterns = {
 export const patternHelp = `Patterns by name, scaled to a number of blocks with /N (baseline/6 is (sf)x3):
 ${Object.entries(publishedPatterns)
   .map(([name, pattern]) => `  ${name.padEnd(24)}${pattern}`)
-  .join("\n")}`;
+  .join("\n")}
+Sizes of a block follow a colon: f:1024 is a feed-forward block of that width, s:8 attention of eight heads.`;
 
-const isName = (text: string): text is keyof typeof publishedPatterns => text in publishedPatterns;
+const isName = (text: string): text is keyof typeof publishedPatterns => Object.hasOwn(publishedPatterns, text);
 
-const isLetter = (text: string): text is KindLetter => text in kinds;
-
-/** `(sfff)x6(f)x8` → the kinds, depth by depth. Letters outside brackets stand for themselves; `baseline/12` is a published pattern at 12 blocks. */
+/** The kinds of a pattern, depth by depth; `patternBlocks` has their sizes too. */
 export function parsePattern(text: string): BlockKind[] {
-  const [name = "", blocks] = text.trim().split("/");
+  return patternBlocks(text).map(({ kind }) => kind);
+}
+
+/** `(sfff)x6 f:1024` → its blocks. Letters outside brackets stand for themselves; `baseline/12` is a published pattern at 12 blocks. */
+export function patternBlocks(text: string): PatternBlock[] {
+  const [, name = "", blocks] = /^([^/]*)(?:\/(.*))?$/s.exec(text.trim())!;
   if (!isName(name)) return readPattern(text);
   const whole = readPattern(publishedPatterns[name]);
-  return blocks === undefined ? whole : scalePattern(whole, Number(blocks));
+  if (blocks === undefined) return whole;
+  const scaled = scalePattern(
+    whole.map(({ kind }) => kind),
+    Number(blocks),
+  );
+  return scaled.map((kind) => ({ kind }));
 }
 
-function readPattern(text: string): BlockKind[] {
+const unit = "[sf](?::[1-9]\\d*)?|i";
+const part = `\\(((?:${unit})+)\\)(?:x([1-9]\\d*))?|(${unit})`;
+
+/** No network here is this deep: more is a slip of the hand. */
+const MOST_BLOCKS = 10_000;
+
+function readPattern(text: string): PatternBlock[] {
+  const torn = /\d\s+\d/.exec(text); // without its space it would be another number
   const compact = text.replace(/\s+/g, "");
-  const found = [...compact.matchAll(/\(([sfi]+)\)(?:x(\d+))?|([sfi])/gy)];
+  const found = [...compact.matchAll(new RegExp(part, "gy"))];
   const read = found.reduce((length, [whole]) => length + whole.length, 0);
-  if (read === 0 || read < compact.length || found.some(([, , times]) => times === "0")) refuse(text, compact, read);
-  return found.flatMap(([, group, times, single]) => {
-    const letters = [...(group ?? single ?? "")].filter(isLetter).map((letter) => kinds[letter]);
-    return Array.from({ length: Number(times ?? 1) }, () => letters).flat();
+  if (read === 0 || read < compact.length || torn) refuse(text, torn?.[0] ?? compact.slice(read));
+  const groups = found.map(([, group, times, single]) => {
+    return { blocks: unitsOf(group ?? single ?? ""), times: Number(times ?? 1) };
   });
+  checkCount(groups.reduce((total, { blocks, times }) => total + blocks.length * times, 0));
+  return groups.flatMap(({ blocks, times }) => Array.from({ length: times }, () => blocks).flat());
 }
 
-function refuse(text: string, compact: string, read: number): never {
-  const rest = compact.slice(read);
+function checkCount(blocks: number): void {
+  if (Number.isSafeInteger(blocks) && blocks >= 1 && blocks <= MOST_BLOCKS) return;
+  const needed = `a whole number of blocks from 1 to ${MOST_BLOCKS}`;
+  reject({ who: "pattern", needed, got: `${blocks}`, remedy: "write baseline/12" }, 2);
+}
+
+function unitsOf(text: string): PatternBlock[] {
+  return [...text.matchAll(/([sfi])(?::(\d+))?/g)].map(([, letter, size]) => ({
+    kind: kinds[letter as KindLetter],
+    ...(size === undefined ? {} : { size: Number(size) }),
+  }));
+}
+
+function refuse(text: string, rest: string): never {
   reject(
     {
       who: "pattern",
-      needed: `letters s (attention), f (feed-forward), i (identity), groups like (sf)x6, or ${Object.keys(publishedPatterns).join(", ")}`,
+      needed: `letters s (attention), f (feed-forward), i (identity), sizes like f:1024, groups like (sf)x6, or ${Object.keys(publishedPatterns).join(", ")}`,
       got: rest === "" ? JSON.stringify(text) : `${JSON.stringify(text)}, not readable from ${JSON.stringify(rest)}`,
       remedy: "write (sfff)x6(f)x8",
     },
@@ -63,13 +98,8 @@ function refuse(text: string, compact: string, read: number): never {
  * before / after) stands in the old one, between blocks where that falls between them.
  */
 export function scalePattern(pattern: readonly BlockKind[], blocks: number): BlockKind[] {
-  if (!Number.isSafeInteger(blocks) || blocks < 1) {
-    reject(
-      { who: "pattern", needed: "a whole number of blocks from 1", got: `${blocks}`, remedy: "write baseline/12" },
-      2,
-    );
-  }
-  const { group, times } = longestRun(lettersOf(pattern));
+  checkCount(blocks);
+  const { group, times } = longestRun(pattern);
   if (group.length * times === pattern.length) {
     return Array.from({ length: blocks }, (_, i) => pattern[i % group.length]!);
   }
@@ -93,28 +123,36 @@ function placeOf(rank: number, places: readonly number[]): number {
 
 const letterOf = Object.fromEntries(Object.entries(kinds).map(([letter, kind]) => [kind, letter]));
 
-const lettersOf = (pattern: readonly BlockKind[]) => pattern.map((kind) => letterOf[kind]).join("");
-
-/** Kinds → their letters, runs of a repeated group written once: sfffsfff → (sfff)x2. */
-export function printPattern(pattern: readonly BlockKind[]): string {
-  let letters = lettersOf(pattern);
-  let text = "";
-  while (letters !== "") {
-    const { group, times } = longestRun(letters);
-    text += times > 1 ? `(${group})x${times}` : group;
-    letters = letters.slice(group.length * times);
-  }
-  return text;
+function unitOf(block: BlockKind | PatternBlock): string {
+  const { kind, size } = typeof block === "string" ? { kind: block } : block;
+  return size === undefined ? letterOf[kind]! : `${letterOf[kind]}:${size}`;
 }
 
-/** The group at the start whose repeats cover most letters; the shortest such group. */
-function longestRun(letters: string): { group: string; times: number } {
-  let best = { group: letters[0]!, times: 1 };
-  for (let size = 1; size <= letters.length / 2; size++) {
-    const group = letters.slice(0, size);
-    let times = 1;
-    while (letters.startsWith(group, times * size)) times++;
-    if (times > 1 && size * times > best.group.length * best.times) best = { group, times };
+/** Letters stand together, sizes apart: `(sff)x2i`, `(s f:1024)x2 i`. */
+function spaced(parts: readonly string[]): string {
+  return parts.some((text) => text.includes(":")) ? parts.join(" ") : parts.join("");
+}
+
+/** Blocks → their letters and sizes, runs of a repeated group written once: sfffsfff → (sfff)x2. */
+export function printPattern(pattern: readonly (BlockKind | PatternBlock)[]): string {
+  const units = pattern.map(unitOf);
+  const parts: string[] = [];
+  while (units.length > 0) {
+    const { group, times } = longestRun(units);
+    parts.push(times > 1 ? `(${spaced(group)})x${times}` : group[0]!);
+    units.splice(0, group.length * times);
+  }
+  return spaced(parts);
+}
+
+/** The group at the start whose repeats cover most units; the shortest such group. */
+function longestRun<T extends string>(units: readonly T[]): { group: readonly T[]; times: number } {
+  let best = { group: units.slice(0, 1), times: 1 };
+  for (let size = 1; size <= units.length / 2; size++) {
+    let end = size;
+    while (end < units.length && units[end] === units[end - size]) end++;
+    const times = Math.floor(end / size);
+    if (times > 1 && size * times > best.group.length * best.times) best = { group: units.slice(0, size), times };
   }
   return best;
 }

@@ -28,7 +28,7 @@ import {
   straightThrough,
   zeros,
 } from "../nn/index.ts";
-import { type BlockKind, printPattern } from "./pattern.ts";
+import { printPattern } from "./pattern.ts";
 import type { Deepened, DepthPolicy } from "./policy.ts";
 
 export interface SearchedOptions {
@@ -210,10 +210,9 @@ export class Searched implements DepthPolicy {
     return this.probabilities(values).map((shares) => shares.indexOf(Math.max(...shares)));
   }
 
-  /** The found architecture as a pattern: `(sff)x2i`. */
+  /** The found architecture as a pattern: `(sff)x2i`, `s f:1024`. */
   pattern(values: ReadonlyMap<Tensor<"parameter">, ArrayLike<number>>): string {
-    const kinds: BlockKind[] = this.chosen(values).map((index, i) => this.blocks[i]![index]!.kind);
-    return printPattern(kinds);
+    return printPattern(this.chosen(values).map((index, i) => this.blocks[i]![index]!));
   }
 }
 

@@ -1,15 +1,17 @@
 /** The PAR Transformer-XL: a language model over segments with memory, whose blocks are searched for or already found. */
 import { reject } from "../base/errors.ts";
-import { parsePattern } from "../depth/pattern.ts";
+import { type PatternBlock, patternBlocks } from "../depth/pattern.ts";
 import { type Budget, type Evaluation, Searched, type SearchedOptions } from "../depth/searched.ts";
 import {
   add,
   cast,
+  type Dim,
   divide,
   equal,
   input,
   maximum,
   multiply,
+  multiplyDims,
   not,
   reshape,
   stopGradient,
@@ -60,7 +62,7 @@ export interface ParOptions extends SearchedOptions {
   heads: number;
   /** Width of the feed-forward layers. Default: four times the width. */
   hidden?: number | undefined;
-  /** A number of blocks to search, a pattern of found ones (`(sff)x2 i`), or the candidates of each block. */
+  /** A number of blocks to search, a pattern of found ones (`(sff)x2 i`, `s f:1024`), or the candidates of each block. */
   blocks: number | string | readonly (readonly CandidateChoice[])[];
   /** What a searched block may be. Default: attention, feed-forward, identity. */
   candidates?: readonly CandidateChoice[] | undefined;
@@ -84,7 +86,8 @@ export interface ParOptions extends SearchedOptions {
 
 /** Sizes and purpose of a program. */
 export interface SegmentShape {
-  batch: number;
+  /** A name where any number of rows is to do. */
+  batch: Dim;
   /** Tokens of a segment. */
   length: number;
   /** Steps of memory. Default: the model's. */
@@ -92,6 +95,7 @@ export interface SegmentShape {
 }
 
 export interface ParRun extends SegmentShape {
+  batch: number;
   training: boolean;
   /** Draw Gumbel noise though nothing is trained, as the original does. */
   noisy?: boolean | undefined;
@@ -210,7 +214,7 @@ export class ParModel {
         if (before) carried.push({ input: before, output: remembered(before, reshape(x, [batch, length, width])) });
       },
     };
-    const embedded = within("embedding", () => this.#embed(reshape(ids, [batch * length])));
+    const embedded = within("embedding", () => this.#embed(reshape(ids, [multiplyDims(batch, length)])));
     const { hidden, probes, penalty } = this.policy.apply(mode.dropout(embedded, dropout), context);
     const { temperature } = this.policy;
     const inputs = {
@@ -220,7 +224,7 @@ export class ParModel {
     return { hidden: this.#norm ? this.#norm.apply(hidden) : hidden, carried, probes, inputs, penalty };
   }
 
-  #memoryInputs(batch: number, memory: number): Tensor<"input">[] {
+  #memoryInputs(batch: Dim, memory: number): Tensor<"input">[] {
     if (memory === 0) return [];
     return this.policy.blocks.map((_, i) => input(`memory.${i}`, [batch, memory, this.options.width]));
   }
@@ -307,12 +311,17 @@ function embeddingOf(options: ParOptions): Embedding | AdaptiveEmbedding {
 }
 
 function choicesOf({ blocks, candidates = everything }: ParOptions): readonly (readonly CandidateChoice[])[] {
-  if (typeof blocks === "string") return parsePattern(blocks).map((kind) => [{ kind }]);
+  if (typeof blocks === "string") return patternBlocks(blocks).map((block) => [choiceOf(block)]);
   if (typeof blocks !== "number") return blocks;
   if (!Number.isInteger(blocks) || blocks < 1) {
     reject({ who: "blocks", needed: "a whole number from 1, or a pattern", got: `${blocks}` });
   }
   return Array.from({ length: blocks }, () => candidates);
+}
+
+function choiceOf({ kind, size }: PatternBlock): CandidateChoice {
+  if (size === undefined) return { kind };
+  return kind === "attention" ? { kind, heads: size } : { kind, hidden: size };
 }
 
 const builders = { attention: attentionCandidate, "feed-forward": feedForwardCandidate, identity: () => identity };
@@ -341,7 +350,7 @@ function blocksOf(options: ParOptions, all: ParModel["choices"], alive: ParModel
       const { kind, ...sizes } = choices[k]!;
       const twin = choices.slice(0, k).filter((other) => other.kind === kind).length;
       const name = `blocks.${i}.${partNames[kind]}${twin === 0 ? "" : twin + 1}`;
-      return builders[kind](name, { ...shared, ...sizes });
+      return builders[kind](name, { ...shared, ...sizes, size: kind === "attention" ? sizes.heads : sizes.hidden });
     }),
   );
 }

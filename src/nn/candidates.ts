@@ -12,6 +12,8 @@ export type CandidateKind = "attention" | "feed-forward" | "identity";
 /** A block that may be chosen. */
 export interface Candidate extends Block {
   readonly kind: CandidateKind;
+  /** Its heads or feed-forward width, where they are not the network's own. */
+  readonly size?: number | undefined;
   /** What it adds to its input: null where that is nothing, absent where it is no such block. */
   residual?(x: Tensor, context: SegmentContext): Tensor | null;
 }
@@ -23,6 +25,8 @@ export interface CandidateOptions {
   hidden: number;
   dropout: number;
   activation: Activation;
+  /** What a pattern says of its size. */
+  size?: number | undefined;
   /** norm(x + F(x)) with the original's epsilon, where the default is x + F(norm x). */
   compat?: "original" | undefined;
   weight?: Initial;
@@ -36,6 +40,7 @@ interface Layer {
 
 class Sublayer implements Candidate {
   readonly kind: CandidateKind;
+  readonly size: number | undefined;
   readonly #name: string;
   readonly #layer: Layer;
   readonly #norm: LayerNorm;
@@ -43,6 +48,7 @@ class Sublayer implements Candidate {
 
   constructor(name: string, kind: CandidateKind, layer: Layer, options: CandidateOptions) {
     this.kind = kind;
+    this.size = options.size;
     this.#name = name;
     this.#layer = layer;
     this.#options = options;

@@ -11,7 +11,14 @@ export {
   ponderScale,
 } from "./depth/halting.ts";
 export { nested, type Outer } from "./depth/nested.ts";
-export { parsePattern, printPattern, publishedPatterns, scalePattern } from "./depth/pattern.ts";
+export {
+  type PatternBlock,
+  parsePattern,
+  patternBlocks,
+  printPattern,
+  publishedPatterns,
+  scalePattern,
+} from "./depth/pattern.ts";
 export {
   cycle,
   cycleReverse,
@@ -72,6 +79,7 @@ export {
   type ParOptions,
   parModel,
 } from "./model/par.ts";
+export { type FoundNetwork, foundNetwork } from "./model/par-found.ts";
 export { generateFromMemory, ParDecoder, type ParGenerationOptions } from "./model/par-generation.ts";
 export { type ModelReport, reportOn } from "./model/report.ts";
 export {

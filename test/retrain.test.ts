@@ -85,6 +85,32 @@ describe("layerwise retrain", () => {
     expect(lossesOf("from")[0]).toBeLessThan(lossesOf("whole")[0]);
   });
 
+  it("builds blocks of the sizes that the search chose, with the supernet's weights of just these", () => {
+    const sized = ["--candidates", "f:48,f:64", "--cut", "0.6", "--blocks", "2", "--steps", "12"];
+    expect(layerwise("search", ...tiny, ...sized, "--out", at("sized")).status).toBe(0);
+    const { pattern } = JSON.parse(read("sized", "architecture.json"));
+    const from = ["--from-supernet", "--no-baseline", "--json", "--out", at("large")];
+    const { networks } = JSON.parse(layerwise("retrain", at("sized"), ...quick, ...from).stdout);
+    const plain = layerwise(
+      "retrain",
+      "ff",
+      ...tiny,
+      ...quick,
+      "--no-baseline",
+      "--json",
+      "--steps",
+      "12",
+      "--out",
+      at("ff"),
+    );
+    const added = (pattern.match(/48|64/g) as string[]).map((text) => Number(text) - 32);
+    expect(networks[0].pattern).toBe(pattern);
+    // Two products and a bias grow with the hidden width, 16 wide each.
+    const extra = networks[0].parameters - JSON.parse(plain.stdout).networks[0].parameters;
+    expect(extra).toBe((pattern.includes("x2") ? 2 * added[0]! : added[0]! + added[1]!) * (2 * 16 + 1));
+    expect(lossesOf("large")[0]).toBeLessThan(lossesOf("ff")[0]);
+  });
+
   it("trains a published pattern, scaled, without a baseline", () => {
     const { stdout } = layerwise(
       "retrain",

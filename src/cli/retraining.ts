@@ -5,7 +5,7 @@ import { dirname, join, relative, resolve } from "node:path";
 import { stringify } from "yaml";
 import { reject } from "../base/errors.ts";
 import { formatNumber, table } from "../base/table.ts";
-import { parsePattern, printPattern } from "../depth/pattern.ts";
+import { parsePattern, patternBlocks, printPattern } from "../depth/pattern.ts";
 import type { Engine } from "../engine/engine.ts";
 import { type LatencyShape, networkFlops, networkLatencies } from "../model/latency.ts";
 import { countParameters } from "../model/report.ts";
@@ -55,7 +55,7 @@ function parsed(text: string): { pattern?: unknown; seed?: unknown } | undefined
   }
 }
 
-const printed = (text: string) => printPattern(parsePattern(text));
+const printed = (text: string) => printPattern(patternBlocks(text));
 
 async function configIn(run: string): Promise<SearchConfig> {
   const { task: _, retrain: __, ...config } = parConfig((await RunFolder.read(run)).config, `${run}/config.yaml`);
@@ -143,7 +143,8 @@ export async function finishRetraining(
 ): Promise<Retrained | undefined> {
   const config = parConfig((await RunFolder.read(path)).config, `${path}/config.yaml`);
   const notes = config.retrain!;
-  const first = notes.supernet === null ? undefined : () => supernetWeights(notes.supernet!);
+  const first =
+    notes.supernet === null ? undefined : () => supernetWeights(notes.supernet!, String(config.blocks), engine);
   tell(`training ${config.blocks} in ${path}`);
   if (!(await finishPar(path, engine, tell, first, running))) return undefined;
   const baseline = notes.baseline === null ? undefined : join(path, notes.baseline);
@@ -156,8 +157,22 @@ export async function finishRetraining(
   return result;
 }
 
-async function supernetWeights(path: string) {
-  return (await (await RunFolder.read(path)).readCheckpoint("last")).state.weights;
+/** Weights of the chosen candidates, by the names they have in a network of their own. */
+async function supernetWeights(path: string, pattern: string, engine: Engine) {
+  const { foundNetwork } = await import("../model/par-found.ts");
+  const run = await RunFolder.read(path);
+  const supernet = await restore(path, run.config, (await run.readCheckpoint("last")).state, engine);
+  const { weights } = foundNetwork(supernet.model, supernet.weights, pattern);
+  return new Map(
+    [...weights].map(
+      ([
+        {
+          attributes: { name, shape },
+        },
+        data,
+      ]) => [name, { shape, data }] as const,
+    ),
+  );
 }
 
 async function trainBaseline(path: string, found: ParConfig, engine: Engine, tell: Tell, running: RunningOptions) {

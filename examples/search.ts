@@ -1,16 +1,8 @@
 /** The whole walk of a search as a user of the command line takes it: data, search, retrain, generate. */
-import { execFileSync } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-
-/** Runs `layerwise` and gives what it prints. */
-function layerwise(...args: string[]): string {
-  return execFileSync(process.execPath, ["--import", "tsx", "src/cli/main.ts", ...args], {
-    encoding: "utf8",
-    stdio: "pipe",
-  });
-}
+import { layerwise } from "./layerwise.ts";
 
 /** What a search over four blocks finds on the embedded books in a few seconds; longer ones find better networks. */
 export function example(steps = 60) {

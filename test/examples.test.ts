@@ -7,14 +7,18 @@ import { example as sharing } from "../examples/sharing.ts";
 import { example as train } from "../examples/train.ts";
 
 describe("examples", () => {
-  it("adapt.ts learns, and its tokens run between one and four times", async () => {
-    const { first, last, kinds } = await adapt(40);
-    expect(last).toBeLessThan(first - 0.5);
-    expect(kinds.map(({ name }) => name)).toContain("[MASK/MASK]");
-    for (const { mean } of kinds) {
+  it("adapt.ts pre-trains, shows depths between one and four, and learns to tell two books apart", () => {
+    const { pretrained, depth, tuned, answers } = adapt(60);
+    expect(pretrained.loss).toBeLessThan(Math.log(600) - 0.5); // that of guessing
+    expect(depth.kinds.map(({ name }: { name: string }) => name)).toContain("[MASK/MASK]");
+    for (const { mean } of depth.kinds) {
       expect(mean).toBeGreaterThanOrEqual(1);
       expect(mean).toBeLessThanOrEqual(4);
     }
+    // Half of the sentences are from either book.
+    expect(tuned.epochs[tuned.best - 1].figures.accuracy).toBeGreaterThan(0.8);
+    const right = answers.filter((line) => line.startsWith(line.at(-1)!));
+    expect(right.length / answers.length).toBeGreaterThan(0.75);
   });
 
   it("gradients.ts prints the gradient's graph, and the sum of a softmax does not change", async () => {

@@ -379,15 +379,25 @@ describe("events", () => {
   });
 });
 
+it("shows the first step at once, and those of the next second together", async () => {
+  const run = await RunFolder.create(newPath(), content);
+  run.log("begins");
+  const linesAfter = (step: number) => {
+    run.append(stepEvent(step));
+    return readFileSync(join(run.path, "events.jsonl"), "utf8").trim().split("\n").length;
+  };
+  expect([1, 2, 3].map(linesAfter)).toEqual([1, 1, 1]);
+  run.close();
+});
+
 describe("a fault of the disk", () => {
   it.runIf(existsSync("/dev/full"))("when it is full stops with advice and keeps the checkpoint", async () => {
     const path = await runWith(2);
     const run = await RunFolder.open(path);
     rmSync(join(path, "events.jsonl"));
     symlinkSync("/dev/full", join(path, "events.jsonl"));
-    run.append(stepEvent(3));
     const full = `cannot write events.jsonl: the disk is full; free some space, then continue from the last checkpoint with \`layerwise resume ${path}\``;
-    expect(() => run.flush()).toThrow(full);
+    expect(() => run.append(stepEvent(3))).toThrow(full);
     await expect(run.writeCheckpoint(stateAt(3))).rejects.toThrow(full);
     run.close();
     expect((await (await RunFolder.read(path)).readCheckpoint("last")).step).toBe(2);
@@ -396,7 +406,7 @@ describe("a fault of the disk", () => {
   it("when the folder is deleted is an error, and nothing grows in its place", async () => {
     const run = await RunFolder.create(newPath(), content);
     rmSync(run.path, { recursive: true });
-    run.append(stepEvent(1));
+    expect(() => run.append(stepEvent(1))).toThrow("the folder is gone");
     await expect(run.writeCheckpoint(stateAt(1))).rejects.toThrow("the folder is gone");
     run.close();
     expect(existsSync(run.path)).toBe(false);
@@ -406,8 +416,7 @@ describe("a fault of the disk", () => {
     const run = await RunFolder.create(newPath(), content);
     rmSync(run.path, { recursive: true });
     const other = await RunFolder.create(run.path, content);
-    run.append(stepEvent(1));
-    expect(() => run.flush()).toThrow("expected this process's lock on the folder");
+    expect(() => run.append(stepEvent(1))).toThrow("expected this process's lock on the folder");
     run.close();
     expect(other.owner()?.live).toBe(true);
     other.close();

@@ -56,7 +56,8 @@ export class RunFolder {
   readonly #journal = new RunJournal();
   #events = "";
   #words = "";
-  #flushedMs = Date.now();
+  /** When events last went to disk: never yet, so the first is seen at once. */
+  #flushedMs = 0;
   #broken = false;
 
   private constructor(path: string, content: RunContent, lock: Lock | null, { keep = 3 }: RunOptions) {
@@ -109,7 +110,7 @@ export class RunFolder {
     return new RunFolder(path, await readContent(path), null, {});
   }
 
-  /** Writes down a step, an evaluation or the end; to disk once a second, and at once unless it is a step. */
+  /** Writes down a step, an evaluation or the end; the first at once, later steps once a second, all others at once. */
   append(event: LoggedEvent): void {
     this.#own();
     const stored: StoredEvent = { ...event, timeMs: Date.now() };
@@ -134,11 +135,12 @@ export class RunFolder {
   /** Brings everything appended so far to the files. */
   flush(): void {
     this.#own();
-    this.#flushedMs = Date.now();
     this.#guard(EVENTS, () => {
       this.#stillOurs();
-      if (this.#events) appendFileSync(join(this.path, EVENTS), this.#events);
+      if (!this.#events) return;
+      appendFileSync(join(this.path, EVENTS), this.#events);
       this.#events = "";
+      this.#flushedMs = Date.now();
     });
     this.#guard(LOG, () => {
       if (this.#words) appendFileSync(join(this.path, LOG), this.#words);

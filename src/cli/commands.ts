@@ -1,46 +1,28 @@
-/** The list of commands. Each file in commands/ adds one to the program and loads what it needs only when it runs. */
+/** The commands by name, in the order of the help. Each file in commands/ adds one to a program, and is loaded when it is asked for. */
 import type { Command } from "commander";
-import { addBench } from "./commands/bench.ts";
-import { addCertify } from "./commands/certify.ts";
-import { addCompare } from "./commands/compare.ts";
-import { addCutoffs } from "./commands/cutoffs.ts";
-import { addData } from "./commands/data.ts";
-import { addDepth } from "./commands/depth.ts";
-import { addDoctor } from "./commands/doctor.ts";
-import { addEval } from "./commands/eval.ts";
-import { addExport } from "./commands/export.ts";
-import { addGenerate } from "./commands/generate.ts";
-import { addGlue } from "./commands/glue.ts";
-import { addImport } from "./commands/import.ts";
-import { addPlan } from "./commands/plan.ts";
-import { addPretrain } from "./commands/pretrain.ts";
-import { addRetrain } from "./commands/retrain.ts";
-import { addRuns } from "./commands/runs.ts";
-import { addSearch } from "./commands/search.ts";
-import { addTokenizer } from "./commands/tokenizer.ts";
-import { addResume, addTrain } from "./commands/train.ts";
-import { addTranslate } from "./commands/translate.ts";
 
-export const commands: readonly ((program: Command) => void)[] = [
-  addTrain,
-  addResume,
-  addPretrain,
-  addDepth,
-  addEval,
-  addGenerate,
-  addExport,
-  addImport,
-  addGlue,
-  addRuns,
-  addTranslate,
-  addPlan,
-  addCompare,
-  addBench,
-  addCertify,
-  addSearch,
-  addRetrain,
-  addCutoffs,
-  addData,
-  addTokenizer,
-  addDoctor,
-];
+export type AddCommand = (program: Command) => void;
+
+export const commands: Readonly<Record<string, () => Promise<AddCommand>>> = {
+  train: async () => (await import("./commands/train.ts")).addTrain,
+  resume: async () => (await import("./commands/train.ts")).addResume,
+  pretrain: async () => (await import("./commands/pretrain.ts")).addPretrain,
+  depth: async () => (await import("./commands/depth.ts")).addDepth,
+  eval: async () => (await import("./commands/eval.ts")).addEval,
+  generate: async () => (await import("./commands/generate.ts")).addGenerate,
+  export: async () => (await import("./commands/export.ts")).addExport,
+  import: async () => (await import("./commands/import.ts")).addImport,
+  glue: async () => (await import("./commands/glue.ts")).addGlue,
+  runs: async () => (await import("./commands/runs.ts")).addRuns,
+  translate: async () => (await import("./commands/translate.ts")).addTranslate,
+  plan: async () => (await import("./commands/plan.ts")).addPlan,
+  compare: async () => (await import("./commands/compare.ts")).addCompare,
+  bench: async () => (await import("./commands/bench.ts")).addBench,
+  certify: async () => (await import("./commands/certify.ts")).addCertify,
+  search: async () => (await import("./commands/search.ts")).addSearch,
+  retrain: async () => (await import("./commands/retrain.ts")).addRetrain,
+  cutoffs: async () => (await import("./commands/cutoffs.ts")).addCutoffs,
+  data: async () => (await import("./commands/data.ts")).addData,
+  tokenizer: async () => (await import("./commands/tokenizer.ts")).addTokenizer,
+  doctor: async () => (await import("./commands/doctor.ts")).addDoctor,
+};

@@ -126,8 +126,9 @@ export async function trainIn(
   const [training, valid] = [await task.batches("train", say), await task.batches("valid", say)];
   const size = await task.textSize("valid");
   const step = await newStep(job, from.init);
-  const { loss } = task.objective({ batch: config.batch, length: config.length, training: false });
-  const evaluator = await Evaluator.create(engine, loss);
+  const { batch, length: pieces } = config;
+  // Compiled at the first evaluation: the first step need not wait for it.
+  let evaluator: Evaluator | undefined;
   const stop = stopOnSignals(output);
   const length = lengthOf(config);
   const perEpoch = training.count / config.accumulate;
@@ -151,6 +152,7 @@ export async function trainIn(
     shuffle: true,
     accumulate: config.accumulate,
     evaluate: async () => {
+      evaluator ??= await Evaluator.create(engine, task.objective({ batch, length: pieces, training: false }).loss);
       last = figures(await evaluator.meanLoss(step.weights, valid), valid.count * valid.tokens, size);
       return last;
     },
@@ -173,6 +175,6 @@ export async function trainIn(
   } finally {
     watch.wipe();
     stop.release();
-    await Promise.all([step.release(), evaluator.release()]);
+    await Promise.all([step.release(), evaluator?.release()]);
   }
 }

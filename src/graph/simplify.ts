@@ -325,20 +325,18 @@ function pass(outputs: readonly Tensor[]): Tensor[] {
     return same ?? node;
   };
   const done = new Map<Tensor, Tensor>();
-  /** New nodes made by a rule are interned from their leaves up. */
-  const settle = (made: Tensor): Tensor => {
-    for (const node of topological([made])) {
-      if (!done.has(node)) done.set(node, internWith(node));
-    }
-    return done.get(made)!;
-  };
-  const internWith = (node: Tensor): Tensor => {
-    const inputs = node.inputs.map((input) => done.get(input) ?? input);
-    return intern(inputs.every((input, i) => input === node.inputs[i]) ? node : withInputs(node, inputs));
+  const interned = new Set<Tensor>();
+  /** The node on settled inputs; nodes that a rule made are settled from their leaves up, no further than those that are. */
+  const settle = (node: Tensor): Tensor => {
+    if (interned.has(node)) return node;
+    const inputs = node.inputs.map((input) => done.get(input) ?? settle(input));
+    const settled = intern(inputs.every((input, i) => input === node.inputs[i]) ? node : withInputs(node, inputs));
+    interned.add(settled);
+    done.set(node, settled);
+    return settled;
   };
   for (const node of order) {
-    const result = rewrite(internWith(node), context);
-    const settled = settle(result);
+    const settled = settle(rewrite(settle(node), context));
     done.set(node, settled);
     if (!originals.has(settled)) originals.set(settled, node);
   }

@@ -11,8 +11,8 @@ export interface Progress {
   position: number;
   /** Random streams by name. */
   streams: Record<string, StreamState>;
-  /** Lowest validation loss so far. */
-  best: { step: number; loss: number } | null;
+  /** The best evaluation so far: the lowest loss, or the highest score where one decides. */
+  best: { step: number; loss: number; score?: number } | null;
   /** Evaluations in a row without a new best: for early stopping. */
   evaluationsWithoutBest: number;
   /** Milliseconds spent training, over all sessions. */
@@ -80,13 +80,15 @@ export interface Measured extends Partial<Figures> {
   readonly perplexity: number;
   /** Accuracies, parts of the loss, depths. */
   readonly scalars?: Readonly<Record<string, number>>;
+  /** The scalar that decides which evaluation is best: the higher the better. Without one the loss does. */
+  readonly decisive?: string;
 }
 
 export interface EvaluationEvent extends Measured {
   readonly type: "evaluation";
   readonly step: number;
   readonly split: string;
-  /** True when this is the lowest loss so far. */
+  /** True when this is the best so far. */
   readonly best: boolean;
   /** π of each block, in a search. */
   readonly choices?: readonly Choice[];

@@ -99,8 +99,8 @@ export async function* train(options: LoopOptions): AsyncGenerator<TrainEvent, T
     if (!options.evaluate || evaluatedAt === progress.step) return false;
     evaluatedAt = progress.step;
     const figures = await pace.untimed(options.evaluate);
-    const best = progress.best === null || figures.loss < progress.best.loss;
-    progress.best = best ? { step: progress.step, loss: figures.loss } : progress.best;
+    const best = progress.best === null || isBetter(figures, progress.best);
+    progress.best = best ? { step: progress.step, ...standing(figures) } : progress.best;
     progress.evaluationsWithoutBest = best ? 0 : progress.evaluationsWithoutBest + 1;
     yield { type: "evaluation", step: progress.step, split: "valid", best, ...figures };
     return best;
@@ -151,6 +151,16 @@ export async function* train(options: LoopOptions): AsyncGenerator<TrainEvent, T
   const reason = aborted ? "aborted" : progress.step === progress.totalSteps ? "finished" : "stopped early";
   yield { type: "end", step: progress.step, reason, elapsedMs: pace.elapsedMs };
   return undefined;
+}
+
+/** What an evaluation is compared by. */
+const standing = ({ loss, scalars, decisive }: Measured) =>
+  decisive === undefined ? { loss } : { loss, score: scalars![decisive]! };
+
+/** Whether an evaluation is better than the best before: by its decisive scalar, or else by its loss. */
+function isBetter(figures: Measured, best: { loss: number; score?: number }): boolean {
+  const { loss, score } = standing(figures);
+  return score === undefined ? loss < best.loss : score > (best.score ?? Number.NEGATIVE_INFINITY);
 }
 
 const noted = ({ notes }: LoopOptions) => (notes ? { notes: notes() } : {});

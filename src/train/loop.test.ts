@@ -1,0 +1,45 @@
+import { describe, expect, it } from "vitest";
+import { ortEngine } from "../engine/ort.ts";
+import { input, multiply, sum } from "../graph/index.ts";
+import { newParameter } from "../nn/index.ts";
+import type { Measured } from "./events.ts";
+import { train } from "./loop.ts";
+import { sgd } from "./optimiser.ts";
+import { TrainingStep } from "./step.ts";
+
+/** At which updates an evaluation was the best so far, and which checkpoints were asked for. */
+async function bestOf(evaluations: readonly Measured[]) {
+  const x = input("x", [1]);
+  const { tensor } = newParameter("w", [1], () => Float32Array.of(1));
+  const step = await TrainingStep.create({
+    ...{ engine: await ortEngine({ threads: 1 }), loss: sum(multiply(x, tensor)), inputs: { x }, noise: [], seed: 1 },
+    groups: [{ parameters: [tensor], optimiser: sgd() }],
+    initial: new Map([[tensor, Float32Array.of(1)]]),
+  });
+  const left = [...evaluations];
+  const [best, stored]: [number[], number[]] = [[], []];
+  for await (const event of train({
+    ...{ step, batches: { count: 1, tokens: 1, at: () => ({ x: Float32Array.of(1) }) }, seed: 1, shuffle: false },
+    ...{ length: { steps: evaluations.length }, schedule: () => () => 0.1, accumulate: 1 },
+    ...{ evaluate: async () => left.shift()!, evaluateEvery: 1, checkpointEvery: 100 },
+  })) {
+    if (event.type === "evaluation" && event.best) best.push(event.step);
+    if (event.type === "checkpoint") stored.push(event.step);
+  }
+  await step.release();
+  return { best, stored };
+}
+
+const losses = [3, 2, 2.5, 1];
+
+describe("the loop", () => {
+  it("calls the lowest loss best, and asks for it to be stored", async () => {
+    const found = await bestOf(losses.map((loss) => ({ loss, perplexity: 1 })));
+    expect(found).toEqual({ best: [1, 2, 4], stored: [1, 2, 4] });
+  });
+
+  it("lets a scalar decide where there is one", async () => {
+    const scored = losses.map((loss) => ({ loss, perplexity: 1, scalars: { accuracy: loss }, decisive: "accuracy" }));
+    expect(await bestOf(scored)).toEqual({ best: [1], stored: [1, 4] });
+  });
+});

@@ -1,35 +1,56 @@
 /** Goes on with a training run from its last checkpoint, and says how training ended. */
+import type { Engine } from "../engine/engine.ts";
 import { RunFolder } from "../runs/folder.ts";
-import { parseConfig, resolveConfig } from "./config.ts";
+import type { TrainState } from "../train/events.ts";
+import { type Config, parseConfig, resolveConfig } from "./config.ts";
 import { changes, environment } from "./environment.ts";
 import { type Job, type Outcome, openEngine, openJob, trainIn } from "./training.ts";
 
 const say = (text: string) => void process.stderr.write(`${text}\n`);
 const print = (text: string) => void process.stdout.write(`${text}\n`);
 
-export async function resumeTraining(path: string): Promise<void> {
+/** What a kind of training says so that its runs can go on. */
+export interface Resumption<C extends Pick<Config, "keep" | "threads" | "device">> {
+  /** Its settings, out of config.yaml. */
+  settings(yaml: string, source: string): C;
+  /** What to say of a run that has come to its end. */
+  finished(run: RunFolder, settings: C, step: number): string | Promise<string>;
+  /** Trains on from a state, or from the start where none was stored, and says how it ended. */
+  train(run: RunFolder, settings: C, engine: Engine, resume: TrainState | undefined): Promise<void>;
+}
+
+/** Takes a run over, cuts it back to its last checkpoint, and trains on. */
+export async function resumeWith<C extends Pick<Config, "keep" | "threads" | "device">>(
+  path: string,
+  kind: Resumption<C>,
+): Promise<void> {
   const run = await RunFolder.open(path);
   try {
-    const source = `${path}/config.yaml`;
-    const config = resolveConfig([{ source, values: parseConfig(run.config, source) }]);
-    run.keep = config.keep;
-    const places = await run.checkpoints();
-    const loaded = places.length > 0 ? await run.readCheckpoint("last") : undefined;
+    const settings = kind.settings(run.config, `${path}/config.yaml`);
+    run.keep = settings.keep;
+    const loaded = (await run.checkpoints()).length > 0 ? await run.readCheckpoint("last") : undefined;
     loaded?.warnings.forEach(say);
-    if (loaded?.state.progress.finished) {
-      return print(`${path} is finished: ${loaded.step} steps; start a new run with layerwise train --init ${path}`);
-    }
-    const engine = await openEngine(config);
+    if (loaded?.state.progress.finished) return print(await kind.finished(run, settings, loaded.step));
+    const engine = await openEngine(settings);
     for (const change of changes(run.environment, await environment(engine)))
       say(`not as when the run began: ${change}; results may differ in the last bit`);
     await run.cutBack(loaded?.step ?? 0);
-    const job = await openJob(config, say, path, engine);
-    const from = loaded ? { resume: loaded.state } : {};
-    await conclude(path, job, await trainIn(run, job, from, process.stderr));
+    await kind.train(run, settings, engine, loaded?.state);
   } finally {
     run.close();
   }
 }
+
+export const resumeTraining = (path: string): Promise<void> =>
+  resumeWith(path, {
+    settings: (yaml, source) => resolveConfig([{ source, values: parseConfig(yaml, source) }]),
+    finished: (_, __, step) =>
+      `${path} is finished: ${step} steps; start a new run with layerwise train --init ${path}`,
+    train: async (run, config, engine, resume) => {
+      const job = await openJob(config, say, path, engine);
+      await conclude(path, job, await trainIn(run, job, resume ? { resume } : {}, process.stderr));
+    },
+  });
 
 /** Prints how training ended and what one may do next. */
 export async function conclude(path: string, { task, engine }: Job, { end, last, weights }: Outcome): Promise<void> {

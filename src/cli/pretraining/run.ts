@@ -1,10 +1,10 @@
 /** The run folder of pre-training: made, gone on with, and concluded. */
 import { join } from "node:path";
 import { reject } from "../../base/errors.ts";
-import { RunFolder } from "../../runs/folder.ts";
+import type { RunFolder } from "../../runs/folder.ts";
 import { type AlbertRunConfig, createAlbertRun, openAlbertRun, parseAlbertRun, transferred } from "../albertrun.ts";
-import { changes, commandName, environment } from "../environment.ts";
-import { openEngine } from "../training.ts";
+import { commandName, environment } from "../environment.ts";
+import { resumeWith } from "../resuming.ts";
 import { pretrainingSchema, resolvePretraining } from "./config.ts";
 import { openPretraining, type PretrainingJob, type PretrainingOutcome, pretrainIn } from "./training.ts";
 
@@ -38,28 +38,15 @@ export function storedSettings({ training }: AlbertRunConfig, source: string) {
 }
 
 /** Goes on from the last checkpoint, and prints how it ended. */
-export async function resumePretraining(path: string): Promise<void> {
-  const run = await RunFolder.open(path);
-  try {
-    const source = join(path, "config.yaml");
-    const config = storedSettings(parseAlbertRun(run.config, source), source);
-    run.keep = config.keep;
-    const loaded = (await run.checkpoints()).length > 0 ? await run.readCheckpoint("last") : undefined;
-    loaded?.warnings.forEach(say);
-    if (loaded?.state.progress.finished) {
-      return print(`${path} is finished: ${loaded.step} steps; go on with layerwise pretrain --init ${path}`);
-    }
-    const engine = await openEngine(config);
-    for (const change of changes(run.environment, await environment(engine)))
-      say(`not as when the run began: ${change}; results may differ in the last bit`);
-    await run.cutBack(loaded?.step ?? 0);
-    const job = await openPretraining(config, engine, say, join(path, "tokenizer.model"));
-    const from = loaded ? { resume: loaded.state } : {};
-    concludePretraining(path, await pretrainIn(run, job, from, process.stderr));
-  } finally {
-    run.close();
-  }
-}
+export const resumePretraining = (path: string): Promise<void> =>
+  resumeWith(path, {
+    settings: (yaml, source) => storedSettings(parseAlbertRun(yaml, source), source),
+    finished: (_, __, step) => `${path} is finished: ${step} steps; go on with layerwise pretrain --init ${path}`,
+    train: async (run, config, engine, resume) => {
+      const job = await openPretraining(config, engine, say, join(path, "tokenizer.model"));
+      concludePretraining(path, await pretrainIn(run, job, resume ? { resume } : {}, process.stderr));
+    },
+  });
 
 export function concludePretraining(path: string, { end, last }: PretrainingOutcome): void {
   if (end.reason === "aborted") {

@@ -39,4 +39,10 @@ describe("phases of pre-training", () => {
     expect([scale(0), scale(24), scale(49), scale(99)]).toEqual([0.02, 0.5, 1, 1]);
     expect(ponderScale(config({ ponderWarmup: 0 }), 100)(0)).toBe(1);
   });
+
+  it("can spare the first updates the penalty", () => {
+    const scale = ponderScale(config({ ponderFrom: 0.5, ponderWarmup: 0.25 }), 100);
+    expect([scale(0), scale(49), scale(62), scale(74), scale(99)]).toEqual([0, 0, 0.52, 1, 1]);
+    expect([49, 50].map(ponderScale(config({ ponderFrom: 0.5, ponderWarmup: 0 }), 100))).toEqual([0, 1]);
+  });
 });

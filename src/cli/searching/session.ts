@@ -12,6 +12,7 @@ import { chooseTokenizer } from "../../text/trainedtokenizer.ts";
 import type { Batches, TextSize } from "../../train/evaluate.ts";
 import type { TrainState } from "../../train/events.ts";
 import type { ParameterTensor } from "../../train/memory.ts";
+import { textSizeOf } from "../session.ts";
 import { budgetOf, parseBudget } from "./budget.ts";
 import { lengthOf, parseCandidates, type SearchConfig, searchDefaults } from "./config.ts";
 import { temperatureOf } from "./course.ts";
@@ -102,7 +103,7 @@ export async function openSearch(
       const source = await openBatches(corpus, split, tokenizer, { batch, length, ...(repeats ? original : {}) });
       return segmentsOf(source, model, ranks, memory);
     },
-    validSize: await sizeOf(corpus, tokenizer),
+    validSize: await textSizeOf({ corpus, tokenizer }, "valid"),
   };
 }
 
@@ -142,12 +143,6 @@ export function aliveIn(state: TrainState | undefined): ParModel["alive"] | unde
 export function modelAt({ model }: Pick<SearchSession, "model">, state: TrainState | undefined): ParModel {
   const alive = aliveIn(state);
   return alive ? model.narrowed(alive) : model;
-}
-
-async function sizeOf(corpus: Corpus, tokenizer: OpenTokenizer): Promise<TextSize> {
-  const { ids } = await tokensOf(corpus, "valid", tokenizer);
-  const text = tokenizer.tokenizer.decode(ids);
-  return { tokens: ids.length, words: text.match(/\S+/g)?.length ?? 0, bytes: Buffer.byteLength(text) };
 }
 
 /** Batches as the model takes them: ids by rank, rows of each cluster, and how much memory is still empty. */

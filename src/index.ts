@@ -2,6 +2,7 @@
 export { UserError } from "./base/errors.ts";
 export { RandomStream, type StreamState } from "./base/random.ts";
 export { exportConfig, exportOnnx, exportSafetensors } from "./cli/export.ts";
+export { exportParOnnx, type ParProgramShape } from "./cli/parexport.ts";
 export { fixed } from "./depth/fixed.ts";
 export {
   compat as haltingCompat,

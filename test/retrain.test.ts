@@ -163,10 +163,12 @@ describe("runs of search and retrain", () => {
     expect(JSON.parse(text()).text).toBe(first);
   });
 
-  it("are listed with their blocks, go on as others do, and say what they cannot", () => {
+  it("are listed with their blocks, go on as others do, and are exported once their blocks are decided", () => {
     expect(layerwise("runs", folder).stdout).toContain("retrain books (sf)x2");
     expect(layerwise("resume", at("search")).stdout).toContain("retrain");
-    const { status, stderr } = layerwise("export", at("whole"));
-    expect([status, stderr]).toEqual([2, expect.stringContaining("expected a run of layerwise train")]);
+    expect(layerwise("export", at("whole")).stdout).toContain("token.onnx");
+    expect(readdirSync(join(at("whole"), "export"))).toContain("model.safetensors");
+    const { status, stderr } = layerwise("export", at("search"));
+    expect([status, stderr]).toEqual([2, expect.stringContaining(`retrain ${at("search")}\` and export that`)]);
   });
 });

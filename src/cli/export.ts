@@ -16,7 +16,7 @@ export function exportOnnx(model: LanguageModel, weights: Weights): Uint8Array {
 
 /** All weights under their names, each once; `metadata` goes into the header. */
 export function exportSafetensors(
-  model: LanguageModel,
+  model: Pick<LanguageModel, "parameters">,
   weights: Weights,
   metadata: Record<string, string> = {},
 ): Uint8Array {

@@ -89,7 +89,10 @@ function checkPlan(plan: readonly number[]): number {
 }
 
 /** The weights of all parameters of the model, and of no others; fails where one is missing or of another size. */
-export function boundWeights(model: LanguageModel, weights: Weights): Map<Tensor<"parameter">, Float32Array> {
+export function boundWeights(
+  model: Pick<LanguageModel, "parameters">,
+  weights: Weights,
+): Map<Tensor<"parameter">, Float32Array> {
   return new Map(
     model.parameters.map(({ name, tensor }) => {
       const value = weights.get(tensor);

@@ -9,7 +9,11 @@ import { addCheckpointFlag } from "../finished.ts";
 const examples = `
 Examples:
   layerwise export runs/1                         runs/1/export/{model.onnx, model.safetensors, config.json, tokenizer.model}
-  layerwise export runs/1 --out model --checkpoint best`;
+  layerwise export runs/1 --out model --checkpoint best
+  layerwise export runs/retrain-1                 a Transformer-XL: model.onnx for segments, token.onnx for one token at a time
+
+A Transformer-XL gives log_probabilities of all pieces, and takes what it gave: next_memory.N goes to memory.N (zeros at first), next_missing to
+missing (at first the steps of memory that config.json names). A search is exported once all its blocks are decided; else retrain it first.`;
 
 export function addExport(program: Command): void {
   const command = program

@@ -1,4 +1,4 @@
-/** Runs of search and retrain: measured with memory, continued out of it. */
+/** Runs of search and retrain: measured with memory, continued out of it, exported once their blocks are decided. */
 import { reject } from "../../base/errors.ts";
 import type { ParRun } from "../../model/par.ts";
 import { RecurrentEvaluator } from "../../train/recurrent.ts";
@@ -43,7 +43,7 @@ async function evaluate(run: Restored, { split, ...choices }: Measuring) {
   };
 }
 
-async function open({ path, config, state, environment }: StoredRun): Promise<FinishedRun> {
+async function open({ path, config, state, step, environment }: StoredRun): Promise<FinishedRun> {
   const run = await restore(path, config, state, await engineOf(environment));
   const { model, weights, session } = run;
   return {
@@ -65,17 +65,26 @@ async function open({ path, config, state, environment }: StoredRun): Promise<Fi
       };
       yield* continueText(tokenizer.tokenizer, after, { prompt, stop });
     },
-    exported: async () =>
-      reject(
-        {
-          who: path,
-          needed: "a run of layerwise train",
-          got: `task ${run.config.task}`,
-          remedy: "use its checkpoints, whose weights.safetensors has every weight by name",
-        },
-        2,
-      ),
+    exported: () => exported(run, path, step),
   };
+}
+
+async function exported({ config, session, model, weights }: Restored, path: string, step: number) {
+  const open = model.policy.blocks.filter((candidates) => candidates.length > 1).length;
+  if (open > 0) {
+    const got = `${open} of ${model.policy.depth} still with a choice`;
+    const remedy = `train what was found with \`${commandName()} retrain ${path}\` and export that`;
+    reject({ who: path, needed: "blocks that are decided", got, remedy }, 2);
+  }
+  const { exportedPar } = await import("../parexport.ts");
+  const { foundNetwork } = await import("../../model/par-found.ts");
+  const { length, memory } = evaluationShape(config);
+  const { ranks, tokenizer } = session;
+  return exportedPar({
+    ...foundNetwork(model, weights),
+    ...{ length, memory, ranks, step },
+    tokenizer: tokenizer.bytes,
+  });
 }
 
 async function resume(path: string): Promise<void> {

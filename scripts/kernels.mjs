@@ -1,10 +1,12 @@
-/** Compiles kernels/ into src/engine/kernels.wasm.ts; with --check, only says whether that file is what the sources give. */
+/** Compiles kernels/ into modules of WebAssembly text; with --check, only says whether those files are what the sources give. */
 import { readFile, writeFile } from "node:fs/promises";
 import asc from "assemblyscript/asc";
 
 const ROOT = new URL("..", import.meta.url);
-const SOURCE = "kernels/index.ts";
-const TARGET = "src/engine/kernels.wasm.ts";
+const MODULES = [
+  { source: "kernels/index.ts", target: "src/engine/kernels.wasm.ts", name: "KERNELS_BASE64" },
+  { source: "kernels/draws.ts", target: "src/base/draws.wasm.ts", name: "DRAWS_BASE64" },
+];
 const OPTIONS = [
   "--optimizeLevel",
   "3",
@@ -19,34 +21,35 @@ const OPTIONS = [
 ];
 const MEMORY = ["--importMemory", "--initialMemory", "1"];
 
-async function compile() {
+async function compile(source) {
   let binary;
-  const { error, stderr } = await asc.main([SOURCE, "--outFile", "kernels.wasm", ...OPTIONS, ...MEMORY], {
+  const { error, stderr } = await asc.main([source, "--outFile", "kernels.wasm", ...OPTIONS, ...MEMORY], {
     readFile: (name) => readFile(new URL(name, ROOT), "utf8").catch(() => null),
     writeFile: (name, contents) => {
       if (name === "kernels.wasm") binary = contents;
     },
     listFiles: () => [],
   });
-  if (error) throw new Error(`${SOURCE}: expected sources that compile, got\n${stderr.toString() || error.message}`);
+  if (error) throw new Error(`${source}: expected sources that compile, got\n${stderr.toString() || error.message}`);
   return binary;
 }
 
-function moduleText(binary) {
-  return `/** Generated from kernels/ by \`npm run kernels\`: ${binary.length} bytes of WebAssembly. */
-export const KERNELS_BASE64 =
+function moduleText({ source, name }, binary) {
+  return `/** Generated from ${source} by \`npm run kernels\`: ${binary.length} bytes of WebAssembly. */
+export const ${name} =
   "${Buffer.from(binary).toString("base64")}";
 `;
 }
 
-const text = moduleText(await compile());
-if (process.argv.includes("--check")) {
-  const same = text === (await readFile(new URL(TARGET, ROOT), "utf8"));
-  console.log(
-    same ? `${TARGET} agrees with kernels/` : `${TARGET} differs from what kernels/ gives; run npm run kernels`,
-  );
-  process.exitCode = same ? 0 : 1;
-} else {
-  await writeFile(new URL(TARGET, ROOT), text);
-  console.log(text.split("\n")[0]);
+for (const module of MODULES) {
+  const { source, target } = module;
+  const text = moduleText(module, await compile(source));
+  if (process.argv.includes("--check")) {
+    const same = text === (await readFile(new URL(target, ROOT), "utf8"));
+    console.log(same ? `${target} agrees with ${source}` : `${target} differs from ${source}; run npm run kernels`);
+    if (!same) process.exitCode = 1;
+  } else {
+    await writeFile(new URL(target, ROOT), text);
+    console.log(text.split("\n")[0]);
+  }
 }

@@ -1,7 +1,7 @@
 /** The arena: one WebAssembly.Memory, sized up front, that holds weights, gradients, moments and masks at 64-byte alignment. */
 import { reject } from "../base/errors.ts";
+import { Wasm, type WasmMemory } from "../base/wasm.ts";
 import { type ArenaView, Kernels, SCRATCH_BYTES } from "./kernels.ts";
-import { Wasm, type WasmMemory } from "./wasm.ts";
 
 /** Every tensor starts at a multiple of this: ONNX Runtime's reductions change bits with the alignment of their input. */
 export const ALIGNMENT = 64;

@@ -1,9 +1,9 @@
 /** Typed calls of the SIMD kernels: views of the arena are checked, constants worked out in double precision, then one pass runs in WebAssembly. */
 import { reject } from "../base/errors.ts";
 import type { StreamKey } from "../base/random.ts";
+import { compileWasm, Wasm, type WasmMemory, type WasmModule } from "../base/wasm.ts";
 import { KERNELS_BASE64 } from "./kernels.wasm.ts";
 import { type AdamSettings, adamConstants, type LambSettings, type SgdSettings } from "./updates.ts";
-import { Wasm, type WasmMemory, type WasmModule } from "./wasm.ts";
 
 /** Bytes at the start of the memory that kernels use for themselves. */
 export const SCRATCH_BYTES = 128;
@@ -25,11 +25,6 @@ type Exports = Record<Passes | "normal" | "adam" | "sgd", Pass> &
 
 let compiled: WasmModule | undefined;
 
-function compile(): WasmModule {
-  compiled ??= new Wasm.Module(Uint8Array.from(atob(KERNELS_BASE64), (character) => character.charCodeAt(0)));
-  return compiled;
-}
-
 /** Random words that `dropoutMask` takes from its stream: 16 bits a value. */
 export function maskWords(values: number): number {
   return Math.ceil(values / 2);
@@ -50,7 +45,8 @@ export class Kernels {
 
   constructor(space: KernelMemory) {
     this.#space = space;
-    this.#wasm = new Wasm.Instance<Exports>(compile(), { env: { memory: space.memory } }).exports;
+    compiled ??= compileWasm(KERNELS_BASE64);
+    this.#wasm = new Wasm.Instance<Exports>(compiled, { env: { memory: space.memory } }).exports;
   }
 
   /** Adam and AdamW: one pass over weight, gradient and both moments. */

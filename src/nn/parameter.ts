@@ -1,4 +1,5 @@
 /** Parameters: a graph node with a name, and the distribution its first value is drawn from. */
+import { drawNormal, drawUniform } from "../base/draws.ts";
 import { RandomStream } from "../base/random.ts";
 import { parameter, type Tensor } from "../graph/index.ts";
 
@@ -18,35 +19,22 @@ export function newParameter(name: string, shape: readonly number[], initial: In
 const sizeOf = (shape: readonly number[]) => shape.reduce((a, b) => a * b, 1);
 const fans = (shape: readonly number[]) => ({ out: shape[0] ?? 1, in: sizeOf(shape.slice(1)) });
 
-function fill(shape: readonly number[], next: () => number): Float32Array {
+function filled(shape: readonly number[], fill: (values: Float32Array) => void): Float32Array {
   const values = new Float32Array(sizeOf(shape));
-  for (let i = 0; i < values.length; i++) values[i] = next();
+  fill(values);
   return values;
 }
 
 export const zeros: Initial = (shape) => new Float32Array(sizeOf(shape));
 export const ones: Initial = (shape) => new Float32Array(sizeOf(shape)).fill(1);
-/** Both numbers of each Box–Muller pair are used: millions are drawn before the first step. */
 export const normal =
   (deviation: number): Initial =>
-  (shape, random) => {
-    let spare: number | undefined;
-    return fill(shape, () => {
-      if (spare !== undefined) {
-        const value = spare;
-        spare = undefined;
-        return value;
-      }
-      const radius = deviation * Math.sqrt(-2 * Math.log(1 - random.uniform()));
-      const angle = 2 * Math.PI * random.uniform();
-      spare = radius * Math.sin(angle);
-      return radius * Math.cos(angle);
-    });
-  };
+  (shape, random) =>
+    filled(shape, (values) => drawNormal(random, values, deviation));
 export const uniform =
   (bound: number): Initial =>
   (shape, random) =>
-    fill(shape, () => bound * (2 * random.uniform() - 1));
+    filled(shape, (values) => drawUniform(random, values, bound));
 /** ±√(6 / (in + out)); Glorot's, and Xavier's. */
 export const xavierUniform: Initial = (shape, random) => {
   const { in: fanIn, out } = fans(shape);

@@ -1,4 +1,4 @@
-/** The part of the WebAssembly interface that the arena uses, declared here: TypeScript has it only together with a browser's document. */
+/** The part of the WebAssembly interface that kernels use, declared here: TypeScript has it only together with a browser's document. */
 
 export interface WasmMemory {
   readonly buffer: ArrayBuffer;
@@ -18,3 +18,8 @@ interface WasmInterface {
 declare const WebAssembly: WasmInterface;
 
 export const Wasm = WebAssembly;
+
+/** A module out of its text. */
+export function compileWasm(base64: string): WasmModule {
+  return new Wasm.Module(Uint8Array.from(atob(base64), (character) => character.charCodeAt(0)));
+}

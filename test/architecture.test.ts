@@ -141,9 +141,11 @@ describe("the architecture", () => {
   });
 
   it("starts the command without the runtime", () => {
-    const loaded = loadedBy("cli/main.ts", sources);
-    expect(loaded).toContain("cli/commands/doctor.ts");
-    expect(loaded).not.toContain("engine/ort.ts");
+    const commands = importsOf(sources.get("cli/commands.ts")!).filter((target) => target.startsWith("."));
+    expect(commands).toContain("./commands/doctor.ts");
+    for (const command of ["./main.ts", ...commands]) {
+      expect(loadedBy(resolved("cli/commands.ts", command), sources)).not.toContain("engine/ort.ts");
+    }
     expect(loadedBy("cli/devices.ts", sources)).toContain("engine/ort.ts");
   });
 });

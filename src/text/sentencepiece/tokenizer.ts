@@ -24,11 +24,13 @@ export class SentencePieceTokenizer {
   readonly #ids = new Map<string, number>();
   readonly #normaliser: Normaliser;
   readonly #denormaliser: Normaliser | undefined;
-  readonly #encoder: Encoder;
+  readonly #release: Release;
+  #made: Encoder | undefined;
 
   constructor(model: Model, source: string, release: Release = "0.2.2") {
     this.model = model;
     this.#source = source;
+    this.#release = release;
     this.size = model.pieces.length;
     this.unknownId = model.pieces.findIndex((piece) => piece.kind === "unknown");
     this.#indexPieces();
@@ -40,7 +42,12 @@ export class SentencePieceTokenizer {
       model.denormaliser && model.denormaliser.charsmap.length > 0
         ? new Normaliser(model.denormaliser, [], false, source)
         : undefined;
-    this.#encoder = new Encoder(encoderParts(model, this.#normaliser, release));
+  }
+
+  /** Made at the first use: where a text's ids are cached, nothing is encoded. */
+  get #encoder(): Encoder {
+    this.#made ??= new Encoder(encoderParts(this.model, this.#normaliser, this.#release));
+    return this.#made;
   }
 
   encode(text: string): Int32Array {

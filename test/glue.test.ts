@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { setTimeout } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { RandomStream } from "../src/base/random.ts";
+import { summarise, weightsHash } from "../src/runs/summary.ts";
 import { writeModel } from "../src/text/sentencepiece/modelwriter.ts";
 import { TRAINING_DEFAULTS } from "../src/text/sentencepiece/training/options.ts";
 import { Trainer } from "../src/text/sentencepiece/training/trainer.ts";
@@ -129,6 +130,55 @@ describe("layerwise glue", () => {
   });
 });
 
+describe("a fine-tuning that was stopped", () => {
+  const own = ["--dropout", "0.1", "--checkpoint-every", "7", "--epochs", "4", "--batch", "8", "--rate", "0.003"];
+  const args = (name: string) => [
+    ...["SST-2", "--from", at("sst"), "--glue", at("glue"), "--threads", "1", ...own, "--out", at(name)],
+  ];
+  const resume = (name: string) =>
+    spawnSync(process.execPath, [...main.slice(0, -1), "resume", at(name)], { encoding: "utf8" });
+  /** All but times and rates. */
+  const eventsOf = (name: string) =>
+    readFileSync(at(name, "events.jsonl"), "utf8")
+      .split(/\n(?=.)/)
+      .map((line) => ({ ...JSON.parse(line), timeMs: 0, tokensPerSecond: 0, elapsedMs: 0 }));
+  const weightsOf = async (name: string) => weightsHash(await summarise(at(name)));
+  const result = (name: string) => readFileSync(at(name, "result.json"), "utf8");
+
+  async function stopped(name: string, signal: "SIGKILL" | "SIGINT", when: string) {
+    const child = spawn(process.execPath, [...main, ...args(name)]);
+    let said = "";
+    child.stderr.on("data", (text) => (said += text));
+    while (!existsSync(at(name, when))) await setTimeout(5);
+    child.kill(signal);
+    await once(child, "exit");
+    return said;
+  }
+
+  it.each([
+    ["before its first checkpoint", "SIGKILL", "config.yaml"],
+    ["in its second epoch", "SIGKILL", "checkpoints/step-00000035"],
+    ["by Ctrl-C", "SIGINT", "checkpoints/step-00000007"],
+  ] as const)("%s goes on to the same bits", async (_, signal, when) => {
+    if (!existsSync(at("straight"))) expect(glue(...args("straight")).status).toBe(0);
+    const name = `stopped-${when.slice(-2)}`;
+    const said = await stopped(name, signal, when);
+    if (signal === "SIGINT") expect(said).toContain(`layerwise resume ${at(name)}`);
+    expect(existsSync(at(name, "result.json"))).toBe(false);
+    const { status, stderr } = resume(name);
+    expect(status, stderr).toBe(0);
+    expect(eventsOf(name)).toEqual(eventsOf("straight"));
+    expect([await weightsOf(name), result(name)]).toEqual([await weightsOf("straight"), result("straight")]);
+  });
+
+  it("between its last checkpoint and its result still gives that, and nothing else", () => {
+    const before = result("straight");
+    rmSync(at("straight", "result.json"));
+    expect(resume("straight").stdout).toContain("is finished: 120 steps");
+    expect(result("straight")).toBe(before);
+  });
+});
+
 const grid = "--rates 0.01,0.003,0.001 --batches 16,32 --seeds 2 --epochs 2 --parallel 2 --examples 64 --json".split(
   " ",
 );
@@ -152,6 +202,14 @@ describe("layerwise glue search", () => {
     expect(table(whole)).toMatchObject({ trials: 12, rows: { length: 6 }, metric: "accuracy" });
     expect(resumed.stderr).toMatch(new RegExp(`^${before + 1} of 12`, "m"));
     expect(glue("predict", table(whole).best.run, "--out", at("best")).status).toBe(0);
+  });
+
+  it("has trials that go on with it, not by themselves", () => {
+    const trial = at("whole", "rate-0.01-batch-16-epochs-2-seed-1");
+    const { status, stderr } = spawnSync(process.execPath, [...main.slice(0, -1), "resume", trial], {
+      encoding: "utf8",
+    });
+    expect([status, stderr]).toEqual([2, expect.stringContaining("got a trial of a search")]);
   });
 
   it("belongs to the folder it was begun in", () => {

@@ -93,12 +93,31 @@ export function epochBatches(
 }
 
 /** How many batches an epoch has. */
-export const batchesInEpoch = (examples: number, rows: number) => Math.max(1, Math.floor(examples / rows));
+const batchesInEpoch = (examples: number, rows: number) => Math.max(1, Math.floor(examples / rows));
 
 /** Places of all examples, those of equal length together; the last batch may have fewer. */
 export function evaluationBatches(examples: readonly EncodedExample[], rows: number): number[][] {
   const order = examples.map((_, i) => i).sort((a, b) => examples[a]!.ids.length - examples[b]!.ids.length || a - b);
   return cut(order, rows);
+}
+
+/** Batches for training by their place over all epochs, each of which is drawn anew, in the form the loop takes. */
+export function trainingBatches(examples: readonly EncodedExample[], options: BatchOptions & { seed: number }) {
+  const { rows, seed } = options;
+  const count = batchesInEpoch(examples.length, rows);
+  const pieces = examples.reduce((total, { ids }) => total + ids.length, 0);
+  let drawn: { epoch: number; batches: EncodedExample[][] } | undefined;
+  return {
+    count,
+    tokens: Math.round((rows * pieces) / examples.length),
+    anew: true,
+    at: (place: number) => {
+      const epoch = Math.floor(place / count);
+      if (drawn?.epoch !== epoch) drawn = { epoch, batches: epochBatches(examples, rows, seed, epoch) };
+      const { ids, mask, types, labels } = layOut(drawn.batches[place % count]!, options);
+      return { ids, mask, types, labels };
+    },
+  };
 }
 
 function cut<T>(items: readonly T[], size: number): T[][] {

@@ -3,10 +3,9 @@ import { type Command, InvalidArgumentError } from "commander";
 import { reject } from "../../base/errors.ts";
 import { table } from "../../base/table.ts";
 import { glueTask } from "../../text/glue-tasks.ts";
-import { commandName } from "../environment.ts";
 import { addCheckpointFlag } from "../finished.ts";
 import { freeFolder } from "../freefolder.ts";
-import type { Texts } from "../glue/finetune.ts";
+import type { Texts } from "../glue/job.ts";
 import type { UseFlags } from "../glue/predict.ts";
 import type { SearchFlags } from "../glue/search.ts";
 import { type GlueSettings, glueSchema } from "../glue/settings.ts";
@@ -17,6 +16,7 @@ Tasks: CoLA, SST-2, MRPC, STS-B, QQP, MNLI, QNLI, RTE, WNLI. GLUE's folder holds
 Examples:
   layerwise glue SST-2 --from runs/pretrained --glue ~/data/glue
   layerwise glue RTE --scratch --tokenizer albert-30k --data ~/data --halt --ponder 0.001 --depth 6
+  layerwise resume runs/glue/SST-2-1      after Ctrl-C or a kill, exactly as if it had never stopped
   layerwise glue search MRPC --from runs/pretrained --seeds 3 --parallel 2
   layerwise glue predict runs/glue/SST-2 --out submission
 
@@ -150,15 +150,16 @@ const print = (text: string) => void process.stdout.write(`${text}\n`);
 async function tune(name: string, flags: TuneFlags): Promise<void> {
   const task = trainable(name);
   const settings = settingsFrom(flags);
-  const { noteDivergence, resultRows, tuneInto } = await import("../glue/finetune.ts");
+  const origin = { from: flags.from };
+  const { interruptibly, report, tuneInto } = await import("../glue/run.ts");
   const { serveOrders, watchTuning } = await import("../glue/processes.ts");
   const { openEngine } = await import("../training.ts");
   const engine = await openEngine(settings);
   if (flags.worker) {
+    const { noteDivergence } = await import("../glue/result.ts");
     let texts: Texts | undefined;
     return serveOrders(async ({ out, ...own }, watcher) => {
-      const trial = { ...settings, ...own };
-      const request = { task, settings: trial, from: flags.from, engine, say, watcher, texts };
+      const request = { task, settings: { ...settings, ...own }, origin, engine, say, watcher, texts, trial: true };
       await tuneInto(out, request).then(
         (done) => {
           texts = done.texts;
@@ -169,9 +170,9 @@ async function tune(name: string, flags: TuneFlags): Promise<void> {
   }
   const path = flags.out ?? freeFolder(`glue/${task.name}-`);
   const watcher = watchTuning(process.stderr, task.metrics[0]!);
-  const { result } = await tuneInto(path, { task, settings, from: flags.from, engine, say, watcher });
-  print(flags.json ? JSON.stringify({ run: path, ...result }) : table(resultRows(result)));
-  if (!flags.json) say(`* best ${result.metric}; next: ${commandName()} glue predict ${path} --out submission`);
+  const request = { task, settings, origin, engine, say, watcher };
+  const { result } = await interruptibly((signal) => tuneInto(path, { ...request, signal }));
+  report(path, result, flags.json);
 }
 
 function trainable(name: string) {

@@ -11,7 +11,7 @@ import { type GlueTask, glueTask, RANGE, type Submission } from "../../text/glue
 import { type AlbertRun, needTokenizer, openAlbertRun } from "../albertrun.ts";
 import { openEngine } from "../training.ts";
 import { Classifier, glueFigures, guessesOf, type Scored } from "./classifier.ts";
-import { glueFolder } from "./finetune.ts";
+import { glueFolder } from "./job.ts";
 import { glueSchema } from "./settings.ts";
 
 export interface UseFlags {

@@ -11,8 +11,8 @@ import { writeAtomically } from "../../files/atomic.ts";
 import { lockHolder, takeLock } from "../../files/lock.ts";
 import type { GlueTask } from "../../text/glue-tasks.ts";
 import { type Spread, spreadOf } from "../comparison.ts";
-import { type GlueResult, RESULT_FILE } from "./finetune.ts";
 import { TrialTable, TrialWorker } from "./processes.ts";
+import { type GlueResult, RESULT_FILE } from "./result.ts";
 import type { GlueSettings } from "./settings.ts";
 
 export interface SearchFlags {

@@ -38,6 +38,8 @@ const fields = {
   weightDecay: real(0.01, "decay of matrices; biases and norms have none"),
   clipNorm: real(1, "longest gradient; longer ones are scaled down"),
   seed: whole(1, "seed of new weights, data order and dropout", 0),
+  checkpointEvery: whole(200, "store the state every so many updates"),
+  keep: whole(2, "checkpoints kept besides the best"),
   threads: open(whole(2, "threads of ONNX Runtime; open: physical cores")),
   device: choice(["cpu", "cuda", "webgpu", "dml"], "cpu", "where programs run"),
 } as const;

@@ -36,7 +36,12 @@ async function open({ path, config, ...checkpoint }: StoredRun): Promise<Finishe
   };
 }
 
-export const albertRuns: RunKind = {
-  open,
-  resume: async (path) => (await import("../pretraining/run.ts")).resumePretraining(path),
-};
+async function resume(path: string): Promise<void> {
+  const { RunFolder } = await import("../../runs/folder.ts");
+  const { isTuning, resumeTuning } = await import("../glue/run.ts");
+  const { config } = await RunFolder.read(path);
+  if (isTuning(parseAlbertRun(config, `${path}/config.yaml`))) return resumeTuning(path);
+  return (await import("../pretraining/run.ts")).resumePretraining(path);
+}
+
+export const albertRuns: RunKind = { open, resume };

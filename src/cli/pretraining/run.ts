@@ -24,9 +24,6 @@ export async function weightsOf(path: string, { described, config }: Pretraining
   return transferred(await openAlbertRun(path), described, config.seed).weights;
 }
 
-/** Whether `layerwise pretrain` made a run. */
-export const isPretraining = ({ training }: AlbertRunConfig) => training?.command === COMMAND;
-
 /** The settings that a run was made with. */
 export function storedSettings({ training }: AlbertRunConfig, source: string) {
   const { command, ...values } = training ?? {};

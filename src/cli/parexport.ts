@@ -24,7 +24,8 @@ export interface ParProgramShape {
 }
 
 /** What a run brings to its export. */
-export interface ExportedRun extends Required<ParProgramShape> {
+export interface ExportedRun extends ParProgramShape {
+  readonly ranks: Int32Array;
   readonly model: ParModel;
   readonly weights: Weights;
   readonly step: number;

@@ -99,7 +99,9 @@ export async function finishPar(
     for (const change of changes(run.environment, await environment(engine)))
       tell(`not as when the run began: ${change}; results may differ in the last bit`);
     const config = withTokenizer(parConfig(run.config, `${path}/config.yaml`), path);
-    const session = await openSearch(config, engine, { costs: await keptCosts(path) });
+    const searches = config.task === "search" && typeof config.blocks === "number";
+    const unmeasured = searches && !stored ? "measure" : undefined; // killed before it could write them down
+    const session = await openSearch(config, engine, { costs: (await keptCosts(path)) ?? unmeasured });
     if (stored || (await run.events()).length > 0) await run.cutBack(stored?.step ?? 0);
     const initial = stored || !first ? {} : { initial: await startFrom(session, first) };
     return await searchIn(run, { ...session, ...initial }, tell, stored?.state, options);

@@ -3,6 +3,7 @@ import { type Command, InvalidArgumentError, Option } from "commander";
 import { patternHelp } from "../../depth/pattern.ts";
 import { scheduleNames } from "../../train/schedule.ts";
 import { freeFolder } from "../freefolder.ts";
+import { conclusion } from "../searching/conclusion.ts";
 import { parseShape, type SearchConfig, searchDefaults } from "../searching/config.ts";
 import type { Found } from "../searching/search.ts";
 
@@ -198,7 +199,8 @@ async function run(flags: Flags): Promise<void> {
   const how = { signal: stop.signal, output: process.stderr };
   try {
     const { beginSearch } = await import("../searching/run.ts");
-    const { isSeedFolder, searchSeeds, parseSeeds } = await import("../searching/seeds.ts");
+    const { searchSeeds, parseSeeds } = await import("../searching/seeds.ts");
+    const { isSeedFolder } = await import("../searching/seedfolder.ts");
     const path = flags.resume ?? flags.out ?? freeFolder("search-");
     const config = flags.resume === undefined ? configOf(flags) : undefined;
     if (flags.seeds !== undefined || (!config && isSeedFolder(path))) {
@@ -216,15 +218,5 @@ async function run(flags: Flags): Promise<void> {
 }
 
 function print(flags: Flags, found: Found | undefined, path: string): void {
-  const words = found ? conclusion(path, found) : `stopped; go on with: layerwise search --resume ${path}`;
-  process.stdout.write(`${flags.json ? JSON.stringify({ run: path, ...found }) : words}\n`);
-}
-
-function conclusion(path: string, found: Found): string {
-  const { pattern, steps, elapsedMs, perplexity, meanBatchPerplexity, noisyMeanBatchPerplexity: noisy } = found;
-  const time = `${steps} steps in ${(elapsedMs / 1000).toFixed(0)} s`;
-  const noise = noisy === null ? "" : `, with noise ${noisy.toFixed(2)}`;
-  const figures = `valid perplexity ${perplexity.toFixed(2)} (mean of batches ${meanBatchPerplexity.toFixed(2)}${noise})`;
-  const cost = found.latency ? `, ${found.latency.chosenMs.toFixed(2)} ms forward` : "";
-  return `found ${pattern} after ${time}, ${figures}${cost}; see ${path}`;
+  process.stdout.write(`${flags.json ? JSON.stringify({ run: path, ...found }) : conclusion(path, found)}\n`);
 }

@@ -53,6 +53,14 @@ export interface RunKind {
   resume(path: string): Promise<void>;
 }
 
+/** Several runs in one folder, of which one was chosen. */
+export interface RunGroup {
+  /** Goes on with all that have not ended, and prints how it ended. */
+  resume(path: string): Promise<void>;
+  /** The run that stands for them. */
+  chosen(path: string): Promise<string>;
+}
+
 /** For kinds without memory and without a choice of blocks. */
 export function refuseSegmentChoices({ evaluationMemory, mixture }: SegmentChoices, path: string): void {
   const given = [

@@ -2,7 +2,8 @@
 import { parse } from "yaml";
 import { messageOf, reject, UserError } from "../../base/errors.ts";
 import type { CheckpointChoice } from "../../runs/folder.ts";
-import type { FinishedRun, RunKind } from "./kind.ts";
+import { isSeedFolder } from "../searching/seedfolder.ts";
+import type { FinishedRun, RunGroup, RunKind } from "./kind.ts";
 
 export const kinds: Readonly<Record<string, () => Promise<RunKind>>> = {
   language: async () => (await import("./language.ts")).languageRuns,
@@ -11,6 +12,13 @@ export const kinds: Readonly<Record<string, () => Promise<RunKind>>> = {
   retrain: async () => (await import("./retrain.ts")).retrainRuns,
   search: async () => (await import("./search.ts")).searchRuns,
 };
+
+/** Folders of several runs, and how they are known. */
+const groups: readonly { is: (path: string) => boolean; open: () => Promise<RunGroup> }[] = [
+  { is: isSeedFolder, open: async () => (await import("./seeds.ts")).seedRuns },
+];
+
+const groupOf = async (path: string) => groups.find(({ is }) => is(path))?.open();
 
 /** The kind of a run whose config.yaml has this text; a config without a task is a language model's. */
 async function kindOf(yaml: string, source: string): Promise<RunKind> {
@@ -34,8 +42,9 @@ const configOf = (path: string) => `${path}/config.yaml`;
 const say = (text: string) => void process.stderr.write(`${text}\n`);
 
 /** Opens a run to use it, whatever its task: by default at its best checkpoint, or the last where none is best. */
-export async function openRun(path: string, choice?: CheckpointChoice): Promise<FinishedRun> {
+export async function openRun(folder: string, choice?: CheckpointChoice): Promise<FinishedRun> {
   const { RunFolder } = await import("../../runs/folder.ts");
+  const path = (await (await groupOf(folder))?.chosen(folder)) ?? folder;
   const run = await RunFolder.read(path);
   const kind = await kindOf(run.config, configOf(path));
   const hasBest = (await run.checkpoints()).some(({ best }) => best);
@@ -44,8 +53,10 @@ export async function openRun(path: string, choice?: CheckpointChoice): Promise<
   return kind.open({ path, config: run.config, environment: run.environment, ...stored });
 }
 
-/** Goes on with a run from its last checkpoint, whatever its task. */
+/** Goes on with a run, or with several in one folder, from the last checkpoint, whatever the task. */
 export async function resumeRun(path: string): Promise<void> {
+  const group = await groupOf(path);
+  if (group) return group.resume(path);
   const { RunFolder } = await import("../../runs/folder.ts");
   const { config } = await RunFolder.read(path);
   await (await kindOf(config, configOf(path))).resume(path);

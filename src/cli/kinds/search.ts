@@ -5,6 +5,7 @@ import { RecurrentEvaluator } from "../../train/recurrent.ts";
 import { commandName } from "../environment.ts";
 import { engineOf, finishPar, type Restored, restore } from "../parruns.ts";
 import { evaluateOn, evaluationShape } from "../search.ts";
+import { conclusion } from "../searching/conclusion.ts";
 import { textSizeOf } from "../session.ts";
 import { stopOnSignals } from "../signals.ts";
 import {
@@ -94,10 +95,7 @@ async function resume(path: string): Promise<void> {
   const running = { signal: stop.signal, output: process.stderr };
   const found = await finishPar(path, await engineOf(environment), say, undefined, running);
   stop.release();
-  const text = found
-    ? `found ${found.pattern}, valid perplexity ${found.perplexity.toFixed(2)}; next: ${commandName()} retrain ${path}`
-    : `stopped; go on with: ${commandName()} resume ${path}`;
-  process.stdout.write(`${text}\n`);
+  process.stdout.write(`${conclusion(path, found)}\n`);
 }
 
 export const searchRuns: RunKind = { open, resume };

@@ -1,22 +1,24 @@
 /** One search from several seeds: a run each, a table, and the best of those within the budget. */
 import { existsSync } from "node:fs";
-import { mkdir, readFile } from "node:fs/promises";
+import { mkdir, readdir, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { reject } from "../../base/errors.ts";
 import { table } from "../../base/table.ts";
 import type { Engine } from "../../engine/engine.ts";
 import { writeAtomically } from "../../files/atomic.ts";
+import { commandName } from "../environment.ts";
 import { finishPar } from "../parruns.ts";
 import { type SearchConfig, searchConfig, searchYaml } from "./config.ts";
 import { ARCHITECTURE_FILE, beginSearch, keptCosts, type RunningOptions } from "./run.ts";
 import type { Found, Tell } from "./search.ts";
-
-const SEEDS_FILE = "seeds.json";
+import { SEEDS_FILE, seedRun } from "./seedfolder.ts";
 
 /** What is searched from which seeds. */
 export interface SeedRequest {
   readonly config: SearchConfig;
   readonly seeds: readonly number[];
+  /** As when it began, so that its numbers stay its own. */
+  readonly threads?: number;
 }
 
 export interface SeedRow {
@@ -46,8 +48,6 @@ export function parseSeeds(text: string, first: number): number[] {
   return listed ? numbers : Array.from({ length: count! }, (_, i) => first + i);
 }
 
-export const isSeedFolder = (path: string) => existsSync(join(path, SEEDS_FILE));
-
 /** Begins, or with no request goes on with, a search from several seeds; gives nothing where it was stopped. */
 export async function searchSeeds(
   path: string,
@@ -56,14 +56,13 @@ export async function searchSeeds(
   tell: Tell,
   options: RunningOptions,
 ): Promise<BestFound | undefined> {
-  const { config, seeds } = asked ? await keepRequest(path, asked) : await keptRequest(path);
+  const request = asked ? await keepRequest(path, { ...asked, threads: engine.threads }) : await keptRequest(path);
   const found = new Map<number, Found>();
-  for (const seed of seeds) {
-    const folder = join(path, `seed-${seed}`);
+  for (const seed of request.seeds) {
     tell(`seed ${seed}`);
-    const result = existsSync(join(folder, "config.yaml"))
-      ? await finishPar(folder, engine, tell, undefined, options)
-      : await beginSearch(folder, { ...config, seed }, engine, tell, options, await costsOfFirst(path, seeds));
+    const result = await searchSeed(path, seed, request, engine, tell, options).catch((error: unknown) =>
+      forget(path, error),
+    );
     if (!result) return undefined;
     found.set(seed, result);
   }
@@ -73,24 +72,44 @@ export async function searchSeeds(
   return best;
 }
 
-/** All seeds are judged by the same measurement: that of the first. */
-const costsOfFirst = (path: string, [first]: readonly number[]) => keptCosts(join(path, `seed-${first}`));
+/** Begins, goes on with, or looks up one of the searches. All are judged by the same measurement: that of the first. */
+async function searchSeed(
+  path: string,
+  seed: number,
+  { config, seeds }: SeedRequest,
+  engine: Engine,
+  tell: Tell,
+  options: RunningOptions,
+): Promise<Found | undefined> {
+  const run = seedRun(path, seed);
+  if (existsSync(join(run, "config.yaml"))) return finishPar(run, engine, tell, undefined, options);
+  const costs = await keptCosts(seedRun(path, seeds[0]!));
+  return beginSearch(run, { ...config, seed }, engine, tell, options, costs);
+}
+
+/** A request that could not even begin leaves no folder behind. */
+async function forget(path: string, error: unknown): Promise<never> {
+  const begun = (await readdir(path)).some((name) => name !== SEEDS_FILE);
+  if (!begun) await rm(path, { recursive: true });
+  throw error;
+}
 
 async function keepRequest(path: string, request: SeedRequest): Promise<SeedRequest> {
   if (existsSync(path)) {
-    const remedy = "choose another, or go on with --resume";
+    const remedy = `choose another, or go on with \`${commandName()} resume ${path}\``;
     reject({ who: path, needed: "a new folder", got: "one that exists", remedy }, 2);
   }
   await mkdir(path, { recursive: true });
-  const kept = { config: searchYaml(request.config), seeds: request.seeds };
+  const kept = { ...request, config: searchYaml(request.config) };
   await writeAtomically(join(path, SEEDS_FILE), `${JSON.stringify(kept, null, 2)}\n`);
   return request;
 }
 
-async function keptRequest(path: string): Promise<SeedRequest> {
+/** What was asked for when the search began. */
+export async function keptRequest(path: string): Promise<SeedRequest> {
   const file = join(path, SEEDS_FILE);
-  const { config, seeds } = JSON.parse(await readFile(file, "utf8"));
-  return { config: searchConfig(config, file), seeds };
+  const { config, ...rest } = JSON.parse(await readFile(file, "utf8"));
+  return { ...rest, config: searchConfig(config, file) };
 }
 
 /** The lowest perplexity among those within the budget; where none is, the cheapest. */

@@ -46,7 +46,7 @@ export interface HaltingOptions {
   stepEmbedding?: boolean;
   /** Factor τ of the penalty on depths plus remainders; 0 for none. */
   ponder?: number;
-  /** Updates over which τ grows from 0: the model then asks for the input `ponderScale`. 0 for none. */
+  /** Updates until τ is whole, or below 1 a part of them: the model then asks for the input `ponderScale`. 0: it is so from the start. */
   ponderWarmup?: number;
   /** The penalty's mean over real tokens, or their sum a text (averaged over texts), which grows with the length. */
   ponderReduce?: "mean" | "sum";
@@ -269,9 +269,12 @@ class Halting implements HaltingPolicy {
   }
 }
 
-/** The input `ponderScale` of update s, counted from 0: it grows evenly to 1, which it reaches at update `warmup`. */
-export function ponderScale(warmup: number): (step: number) => number {
-  return (step) => (step >= warmup ? 1 : step / warmup);
+/** The input `ponderScale` of update s, counted from 0: nothing for `from` updates, then it grows evenly to 1 over `warmup` more. */
+export function ponderScale(warmup: number, from = 0): (step: number) => number {
+  return (step) => {
+    const into = step + 1 - from;
+    return into <= 0 ? 0 : Math.min(1, into / warmup);
+  };
 }
 
 /** C → 1, with a bias that starts where it is told. */

@@ -51,6 +51,8 @@ export type Tensors = Readonly<Record<string, Tensor>>;
 export interface BatchShape {
   batch: number;
   length: Dim;
+  /** Masked places a text, where masked pieces are predicted; else as the head has it. */
+  predictions?: number | undefined;
 }
 
 export interface Head {
@@ -105,13 +107,13 @@ export function maskedLanguageHead(model: Albert, { predictions }: MaskedLanguag
         ),
       };
     },
-    targets: ({ batch, length }): Tensors =>
-      predictions === undefined
+    targets: ({ batch, length, predictions: places = predictions }): Tensors =>
+      places === undefined
         ? { labels: input("labels", [batch, length], "int") }
         : {
-            maskedPositions: input("maskedPositions", [batch, predictions], "int"),
-            maskedLabels: input("maskedLabels", [batch, predictions], "int"),
-            maskedWeights: input("maskedWeights", [batch, predictions]),
+            maskedPositions: input("maskedPositions", [batch, places], "int"),
+            maskedLabels: input("maskedLabels", [batch, places], "int"),
+            maskedWeights: input("maskedWeights", [batch, places]),
           },
     loss: ({ words }, { labels, maskedLabels, maskedWeights }) =>
       labels

@@ -99,7 +99,9 @@ describe("a penalty that grows", () => {
   });
 
   it("is whole once the warm-up is over", () => {
-    expect([0, 5, 10, 11].map(ponderScale(10))).toEqual([0, 0.5, 1, 1]);
+    expect([0, 4, 9, 10].map(ponderScale(10))).toEqual([0.1, 0.5, 1, 1]);
+    expect([0, 49, 62, 74, 99].map(ponderScale(25, 50))).toEqual([0, 0, 0.52, 1, 1]);
+    expect([49, 50].map(ponderScale(0, 50))).toEqual([0, 1]);
     expect(ponderScale(0)(0)).toBe(1);
   });
 });

@@ -1,9 +1,10 @@
-/** Evaluation of pre-training: words and orders guessed, each part of the loss, and how deep each kind of token runs. */
+/** Evaluation on masked text: words and orders guessed, each part of the loss, and how deep each kind of token runs. */
+import { reject } from "../../base/errors.ts";
 import { DepthTally } from "../../depth/tally.ts";
 import type { Engine, Program } from "../../engine/engine.ts";
 import { argMax, crossEntropy, reshape, simplify, type Tensor } from "../../graph/index.ts";
-import { pretrainingObjective } from "../../model/albert-depth.ts";
 import type { DescribedAlbert } from "../../model/albert-description.ts";
+import { albertObjective } from "../../model/albert-heads.ts";
 import type { SpecialIds } from "../../text/documents.ts";
 import type { MaskedBatches } from "../../text/maskedbatches.ts";
 import { pretrainingFeeds } from "../../text/maskedbatches.ts";
@@ -25,6 +26,31 @@ export const SHOWN = [
   "depth/[MASK/MASK]",
 ];
 
+type Described = Pick<DescribedAlbert, "model" | "heads">;
+type Shape = Pick<Phase, "batch" | "length" | "predictions">;
+
+/** What the heads that a model has for masked text say, and how deep its tokens run. */
+function outputsOf(
+  { model, heads: { maskedLanguage, sentenceOrder } }: Described,
+  shape: Shape,
+): Record<string, Tensor> {
+  const heads = [maskedLanguage, sentenceOrder].filter((head) => head !== undefined);
+  if (heads.length === 0) {
+    const remedy = "published ALBERT-ACT files have no heads; look at depths with `layerwise depth`";
+    reject({ who: "ALBERT", needed: "a head for masked pieces or the order of sentences", got: "none", remedy }, 2);
+  }
+  const { logits, inputs, encoded } = albertObjective(model, heads, { ...shape, training: false });
+  const { words, order } = logits;
+  const { updates, remainders } = encoded.probes;
+  const labels = () => reshape(inputs.maskedLabels!, [words!.shape[0]!]);
+  return {
+    ...(words ? { wordLoss: crossEntropy(words, labels()), wordGuess: argMax(words) } : {}),
+    ...(order ? { orderLoss: crossEntropy(order, inputs.order!), orderGuess: argMax(order) } : {}),
+    ...(updates && remainders ? { depths: updates, remainders } : {}),
+  };
+}
+
+/** The same texts under weights that change. */
 export class PretrainingEvaluator {
   readonly #program: Program;
   readonly #batches: readonly PretrainingBatch[];
@@ -35,26 +61,16 @@ export class PretrainingEvaluator {
   /** Evaluates on the first `texts` texts of the batches, or on all there are. */
   static async create(
     engine: Engine,
-    { model, heads }: DescribedAlbert,
-    { batch, length, predictions }: Phase,
+    described: Described,
+    { batch, length, predictions }: Shape,
     given: { batches: MaskedBatches; special: SpecialIds; texts: number },
   ): Promise<PretrainingEvaluator> {
-    const shape = { batch, length, predictions, training: false, warmup: false };
-    const both = { maskedLanguage: heads.maskedLanguage!, sentenceOrder: heads.sentenceOrder! };
-    const { logits, inputs, depths, remainders } = pretrainingObjective(model, both, shape);
-    const labels = reshape(inputs.maskedLabels!, [batch * predictions]);
-    const outputs: Record<string, Tensor> = {
-      wordLoss: crossEntropy(logits.words!, labels),
-      wordGuess: argMax(logits.words!),
-      orderLoss: crossEntropy(logits.order!, inputs.order!),
-      orderGuess: argMax(logits.order!),
-      ...(remainders ? { depths, remainders } : {}),
-    };
+    const outputs = outputsOf(described, { batch, length, predictions });
     const simple = simplify(Object.values(outputs));
     const program = await engine.compile({
       outputs: Object.fromEntries(Object.keys(outputs).map((name, i) => [name, simple[i]!])),
     });
-    return new PretrainingEvaluator(program, model.options, given);
+    return new PretrainingEvaluator(program, described.model.options, given);
   }
 
   private constructor(
@@ -70,28 +86,34 @@ export class PretrainingEvaluator {
     this.#halting = halting;
   }
 
-  async measure(weights: Weights): Promise<Measured> {
-    const fixed = Object.fromEntries([...weights].map(([{ attributes }, data]) => [attributes.name, data]));
+  /** Texts that are looked at. */
+  get texts(): number {
+    return this.#batches.reduce((total, { rows }) => total + rows, 0);
+  }
+
+  async measure(weights: Weights, onBatch?: (done: number) => void): Promise<Measured> {
+    const taken = new Set(this.#program.inputs.map(({ name }) => name));
+    const only = <T>(values: readonly (readonly [string, T])[]) =>
+      Object.fromEntries(values.filter(([name]) => taken.has(name)));
+    const fixed = only([...weights].map(([{ attributes }, data]) => [attributes.name, data] as const));
     const sums = new Sums(this.#cap);
-    for (const batch of this.#batches) {
-      const found = await this.#program.run({ ...fixed, ...pretrainingFeeds(batch) });
-      sums.add(batch, (name) => found[name]?.data, this.#special);
+    for (const [i, batch] of this.#batches.entries()) {
+      onBatch?.(i);
+      const found = await this.#program.run({ ...fixed, ...only(Object.entries(pretrainingFeeds(batch))) });
+      sums.add(batch, found, this.#special);
     }
     return this.#figures(sums);
   }
 
   #figures(sums: Sums): Measured {
-    const words = sums.wordLoss / sums.words;
-    const order = sums.orderLoss / sums.texts;
+    const [words, order] = [sums.words.mean, sums.order.mean];
     return {
-      loss: words + order,
-      perplexity: Math.exp(words),
-      tokens: sums.words,
+      loss: (words?.loss ?? 0) + (order?.loss ?? 0),
+      perplexity: Math.exp(words?.loss ?? order!.loss),
+      tokens: sums.words.count,
       scalars: {
-        mlm_loss: words,
-        mlm_accuracy: sums.wordHits / sums.words,
-        sop_loss: order,
-        sop_accuracy: sums.orderHits / sums.texts,
+        ...(words ? { mlm_loss: words.loss, mlm_accuracy: words.accuracy } : {}),
+        ...(order ? { sop_loss: order.loss, sop_accuracy: order.accuracy } : {}),
         ...(this.#halting ? depthFigures(sums, this.#halting) : {}),
       },
     };
@@ -116,15 +138,29 @@ function depthFigures(
   };
 }
 
+/** Guesses of one head, added up. */
+class Guesses {
+  count = 0;
+  #loss = 0;
+  #hits = 0;
+
+  add(loss: number, right: boolean): void {
+    this.count++;
+    this.#loss += loss;
+    if (right) this.#hits++;
+  }
+
+  get mean(): { loss: number; accuracy: number } | undefined {
+    return this.count === 0 ? undefined : { loss: this.#loss / this.count, accuracy: this.#hits / this.count };
+  }
+}
+
 /** What is added up over batches. */
 class Sums {
   readonly depths: DepthTally;
-  words = 0;
-  wordLoss = 0;
-  wordHits = 0;
+  readonly words = new Guesses();
+  readonly order = new Guesses();
   texts = 0;
-  orderLoss = 0;
-  orderHits = 0;
   tokens = 0;
   /** Depths and remainders of all tokens. */
   ponder = 0;
@@ -133,24 +169,24 @@ class Sums {
     this.depths = new DepthTally(cap);
   }
 
-  add(batch: PretrainingBatch, of: (name: string) => ArrayLike<number> | undefined, special: SpecialIds): void {
+  add(
+    batch: PretrainingBatch,
+    found: Readonly<Record<string, { readonly data: ArrayLike<number> }>>,
+    special: SpecialIds,
+  ) {
+    const { wordLoss, wordGuess, orderLoss, orderGuess, depths, remainders } = found;
+    this.texts += batch.rows;
     batch.maskedWeights.forEach((weight, i) => {
-      if (weight === 0) return;
-      this.words++;
-      this.wordLoss += of("wordLoss")![i]!;
-      if (of("wordGuess")![i] === batch.maskedIds[i]) this.wordHits++;
+      if (weight > 0 && wordLoss) this.words.add(wordLoss.data[i]!, wordGuess!.data[i] === batch.maskedIds[i]);
     });
     batch.orderLabels.forEach((label, i) => {
-      this.texts++;
-      this.orderLoss += of("orderLoss")![i]!;
-      if (of("orderGuess")![i] === label) this.orderHits++;
+      if (orderLoss) this.order.add(orderLoss.data[i]!, orderGuess!.data[i] === label);
     });
-    const [depths, remainders] = [of("depths"), of("remainders")];
     eachToken(batch, special, (place, kinds) => {
       this.tokens++;
       if (!depths || !remainders) return;
-      this.ponder += depths[place]! + remainders[place]!;
-      for (const kind of kinds) this.depths.add(kind, depths[place]!);
+      this.ponder += depths.data[place]! + remainders.data[place]!;
+      for (const kind of kinds) this.depths.add(kind, depths.data[place]!);
     });
   }
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { pretrainingPreset, pretrainingPresets, resolvePretraining } from "./config.ts";
-import { lastPhaseFrom, phasedSchedule, phasesOf, ponderScale } from "./phases.ts";
+import { lastPhaseFrom, phasedSchedule, phasesOf } from "./phases.ts";
 
 const config = (values: Parameters<typeof resolvePretraining>[0][0]["values"]) =>
   resolvePretraining([{ source: "test", values }]);
@@ -32,17 +32,5 @@ describe("phases of pre-training", () => {
     const settings = config({ longLength: 256, longShare: 0.5, rate: 1, longRate: 0.5, warmup: 0.1, longWarmup: 2 });
     const rate = phasedSchedule(settings, phasesOf(settings), 200);
     expect([rate(9), rate(99) < 0.02, rate(100), rate(101), rate(199) < 0.01]).toEqual([1, true, 0.25, 0.5, true]);
-  });
-
-  it("let the penalty grow to its full size", () => {
-    const scale = ponderScale(config({ ponderWarmup: 0.5 }), 100);
-    expect([scale(0), scale(24), scale(49), scale(99)]).toEqual([0.02, 0.5, 1, 1]);
-    expect(ponderScale(config({ ponderWarmup: 0 }), 100)(0)).toBe(1);
-  });
-
-  it("can spare the first updates the penalty", () => {
-    const scale = ponderScale(config({ ponderFrom: 0.5, ponderWarmup: 0.25 }), 100);
-    expect([scale(0), scale(49), scale(62), scale(74), scale(99)]).toEqual([0, 0, 0.52, 1, 1]);
-    expect([49, 50].map(ponderScale(config({ ponderFrom: 0.5, ponderWarmup: 0 }), 100))).toEqual([0, 1]);
   });
 });

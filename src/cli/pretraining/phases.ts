@@ -54,13 +54,3 @@ function rateOf(config: PretrainingConfig, { rate, warmup }: Phase, total: numbe
   const options = { rate, warmup: updates, total };
   return config.schedule === "polynomial" ? polynomialSchedule(options) : schedule(config.schedule, options);
 }
-
-/** How much of the penalty counts at an update: nothing at first, then it grows evenly from 0 to 1. */
-export function ponderScale(config: PretrainingConfig, total: number): (step: number) => number {
-  const { ponderFrom, ponderWarmup } = config;
-  return (step) => {
-    const into = (step + 1) / total - ponderFrom;
-    if (into <= 0 && ponderFrom > 0) return 0;
-    return ponderWarmup === 0 ? 1 : Math.min(1, into / ponderWarmup);
-  };
-}

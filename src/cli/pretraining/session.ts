@@ -98,6 +98,7 @@ export function describePretraining(config: PretrainingConfig, vocabulary: numbe
     biasInitial: config.haltBias,
     stepEmbedding: config.stepEmbedding,
     ponder: config.ponder,
+    ponderWarmup: config.ponderFrom + config.ponderWarmup,
     ponderReduce: config.ponderReduce,
   };
   return {

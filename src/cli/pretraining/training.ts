@@ -1,11 +1,11 @@
 /** Carries out pre-training in a run folder: one training step a phase, one loop over all of them. */
-
 import { median } from "../../base/median.ts";
 import { clock } from "../../base/progress.ts";
 import { formatNumber, table } from "../../base/table.ts";
+import { ponderScale } from "../../depth/halting.ts";
 import type { Engine } from "../../engine/engine.ts";
-import { PONDER_SCALE, pretrainingObjective } from "../../model/albert-depth.ts";
 import { type AlbertDescription, type DescribedAlbert, describedAlbert } from "../../model/albert-description.ts";
+import { albertObjective } from "../../model/albert-heads.ts";
 import { countParameters } from "../../model/report.ts";
 import { initialise } from "../../nn/index.ts";
 import type { RunFolder } from "../../runs/folder.ts";
@@ -21,7 +21,7 @@ import type { Say } from "../tasks/task.ts";
 import { Watch } from "../watch.ts";
 import type { PretrainingConfig } from "./config.ts";
 import { PretrainingEvaluator, SHOWN } from "./evaluation.ts";
-import { lastPhaseFrom, type Phase, phasedSchedule, phasesOf, ponderScale } from "./phases.ts";
+import { lastPhaseFrom, type Phase, phasedSchedule, phasesOf } from "./phases.ts";
 import { describePretraining, type MaskedData, openMaskedData, pretrainingGroups } from "./session.ts";
 
 export interface PretrainingJob {
@@ -48,18 +48,14 @@ export async function openPretraining(
   return { config, engine, data, description, described: describedAlbert(description) };
 }
 
-const grows = ({ ponderWarmup, ponder, depthPolicy }: PretrainingConfig) =>
-  ponderWarmup > 0 && ponder > 0 && depthPolicy === "adaptive";
-
 async function newStep(
   { config, engine, described }: PretrainingJob,
   { batch, length, predictions, accumulate }: Phase,
   initial?: ReadonlyMap<ParameterTensor, Float32Array>,
 ): Promise<TrainingStep> {
   const { model, heads, parameters } = described;
-  const both = { maskedLanguage: heads.maskedLanguage!, sentenceOrder: heads.sentenceOrder! };
-  const shape = { batch, length, predictions, training: true, warmup: grows(config) };
-  const { loss, inputs, noise } = pretrainingObjective(model, both, shape);
+  const shape = { batch, length, predictions, training: true };
+  const { loss, inputs, noise } = albertObjective(model, Object.values(heads), shape);
   return TrainingStep.create({
     ...{ engine, loss, inputs, noise, accumulate, seed: config.seed },
     groups: await pretrainingGroups(config, parameters, engine),
@@ -162,7 +158,7 @@ async function* phaseEvents(job: PretrainingJob, phases: readonly Phase[], index
         total = updates;
         return phasedSchedule(config, phases, updates);
       },
-      ...(grows(config) ? { scalars: (updates) => scaled(config, updates) } : {}),
+      ...(described.model.policy.scalars?.ponderScale ? { scalars: (updates) => scaled(config, updates) } : {}),
       accumulate: phase.accumulate,
       evaluate: () => evaluator.measure(step.weights),
       evaluateEvery: config.evaluateEvery,
@@ -176,9 +172,10 @@ async function* phaseEvents(job: PretrainingJob, phases: readonly Phase[], index
   }
 }
 
-function scaled(config: PretrainingConfig, total: number) {
-  const at = ponderScale(config, total);
-  return (step: number) => ({ [PONDER_SCALE]: at(step) });
+/** How much of the penalty counts at an update. */
+function scaled({ ponderFrom, ponderWarmup }: PretrainingConfig, total: number) {
+  const scale = ponderScale(ponderWarmup * total, ponderFrom * total);
+  return (step: number) => ({ ponderScale: scale(step) });
 }
 
 const MEASURED_MS = 15_000;
@@ -214,7 +211,7 @@ export async function dryPretraining(job: PretrainingJob): Promise<string> {
   for (const [i, phase] of phases.entries()) {
     const batches = await job.data.batches("train", phase);
     const step = await newStep(job, { ...phase, accumulate: 1 });
-    const batchMs = await medianMs(job.config, step, batches);
+    const batchMs = await medianMs(job.described, step, batches);
     await step.release();
     const length = lengthOf(job.config, batches);
     const updateMs = batchMs * phase.accumulate;
@@ -236,8 +233,8 @@ export async function dryPretraining(job: PretrainingJob): Promise<string> {
 }
 
 /** Of up to five batches after two to warm up, for a while. */
-async function medianMs(config: PretrainingConfig, step: TrainingStep, batches: MaskedBatches): Promise<number> {
-  const scale = grows(config) ? { [PONDER_SCALE]: [1] } : {};
+async function medianMs({ model }: DescribedAlbert, step: TrainingStep, batches: MaskedBatches): Promise<number> {
+  const scale = Object.fromEntries(Object.keys(model.policy.scalars ?? {}).map((name) => [name, [1]]));
   const times: number[] = [];
   const begin = performance.now();
   for (let i = 0; i < 7 && (i < 2 || performance.now() - begin < MEASURED_MS); i++) {

@@ -17,5 +17,5 @@ export {
   search,
   type Tell,
 } from "./searching/search.ts";
-export { aliveIn, evaluationShape, modelAt, openSearch, type SearchSession } from "./searching/session.ts";
+export { aliveIn, checkReach, evaluationShape, modelAt, openSearch, type SearchSession } from "./searching/session.ts";
 export { evaluateOn } from "./searching/stage.ts";

@@ -52,7 +52,7 @@ const unit = "[sf](?::[1-9]\\d*)?|i";
 const part = `\\(((?:${unit})+)\\)(?:x([1-9]\\d*))?|(${unit})`;
 
 /** No network here is this deep: more is a slip of the hand. */
-const MOST_BLOCKS = 10_000;
+export const MOST_BLOCKS = 10_000;
 
 function readPattern(text: string): PatternBlock[] {
   const torn = /\d\s+\d/.exec(text); // without its space it would be another number

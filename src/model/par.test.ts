@@ -162,20 +162,3 @@ describe("a PAR Transformer-XL", () => {
     expect(names).toContain("embedding.tails.1.projection");
   });
 });
-
-describe("mistakes in a PAR Transformer-XL", () => {
-  it.each([
-    [{ cutoffs: [15, 6] }, "softmax / cutoffs"],
-    [{ cutoffs: [6, 30] }, "softmax / cutoffs"],
-    [{ projectionSizes: [4] }, "softmax / projection sizes: expected 2 whole numbers"],
-    [{ memory: -1 }, "memory: expected a whole number of steps from 0, got -1"],
-    [{ blocks: 0 }, "blocks: expected a whole number from 1, or a pattern, got 0"],
-    [{ blocks: "sxf" }, "pattern: expected letters"],
-    [{ heads: 3 }, "blocks.0.attention: expected a width divisible by heads"],
-    [{ dropout: 1 }, "dropout: expected a rate from 0 to below 1, got 1"],
-    [{ clampLength: 0 }, "clampLength: expected a whole number from 1, got 0"],
-    [{ adaptiveInput: true, cutoffs: [] }, "adaptiveInput: expected cutoffs, and no compat, got none"],
-  ])("%j throws when the model is built", (change, message) => {
-    expect(() => parModel({ ...base, ...change })).toThrow(message);
-  });
-});

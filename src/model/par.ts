@@ -1,7 +1,5 @@
 /** The PAR Transformer-XL: a language model over segments with memory, whose blocks are searched for or already found. */
-import { reject } from "../base/errors.ts";
-import { type PatternBlock, patternBlocks } from "../depth/pattern.ts";
-import { type Budget, type Evaluation, Searched, type SearchedOptions } from "../depth/searched.ts";
+import { type Evaluation, Searched } from "../depth/searched.ts";
 import {
   add,
   cast,
@@ -21,12 +19,10 @@ import {
   within,
 } from "../graph/index.ts";
 import {
-  type Activation,
   AdaptiveEmbedding,
   AdaptiveSoftmax,
   attentionCandidate,
   type Candidate,
-  type CandidateKind,
   Embedding,
   feedForwardCandidate,
   identity,
@@ -48,41 +44,18 @@ import {
   type WordDistribution,
 } from "../nn/index.ts";
 import type { Objective } from "./language.ts";
+import {
+  aliveOf,
+  budgetOf,
+  type CandidateChoice,
+  checkMemory,
+  checkOptions,
+  checkWhole,
+  choicesOf,
+  type ParOptions,
+} from "./par-options.ts";
 
-/** One thing a block may be; sizes default to the model's. */
-export interface CandidateChoice {
-  kind: CandidateKind;
-  heads?: number;
-  hidden?: number;
-}
-
-export interface ParOptions extends SearchedOptions {
-  vocabulary: number;
-  width: number;
-  heads: number;
-  /** Width of the feed-forward layers. Default: four times the width. */
-  hidden?: number | undefined;
-  /** A number of blocks to search, a pattern of found ones (`(sff)x2 i`, `s f:1024`), or the candidates of each block. */
-  blocks: number | string | readonly (readonly CandidateChoice[])[];
-  /** What a searched block may be. Default: attention, feed-forward, identity. */
-  candidates?: readonly CandidateChoice[] | undefined;
-  /** Which candidates of each block are still there, by their place among all; their parameters keep their names. Default: all. */
-  alive?: readonly (readonly number[])[] | undefined;
-  /** Steps of memory in training; evaluation may take another number. */
-  memory: number;
-  dropout?: number | undefined;
-  activation?: Activation | undefined;
-  /** Ends of the clusters of an adaptive softmax, but the last; none: an ordinary softmax. */
-  cutoffs?: readonly number[] | undefined;
-  projectionFactor?: number | undefined;
-  projectionSizes?: readonly number[] | undefined;
-  /** Give rare words shorter vectors on the way in, too; needs cutoffs. */
-  adaptiveInput?: boolean | undefined;
-  clampLength?: number | undefined;
-  sameLength?: boolean | undefined;
-  /** A target that does not count. */
-  padding?: number | undefined;
-}
+export type { CandidateChoice, ParOptions } from "./par-options.ts";
 
 /** Sizes and purpose of a program. */
 export interface SegmentShape {
@@ -132,8 +105,6 @@ export interface ParObjective extends Objective {
   readonly tokenLosses: Tensor;
 }
 
-const everything: readonly CandidateChoice[] = [{ kind: "attention" }, { kind: "feed-forward" }, { kind: "identity" }];
-
 export class ParModel {
   readonly options: ParOptions;
   readonly policy: Searched;
@@ -154,7 +125,7 @@ export class ParModel {
     this.alive = aliveOf(options, this.choices);
     this.policy = new Searched("blocks", blocksOf(options, this.choices, this.alive), {
       ...options,
-      budget: budgetOf(options, this.alive),
+      budget: budgetOf(options, this.choices, this.alive),
     });
     // Sums of residuals need a norm at their end; the original's candidates end in norms of their own.
     this.#norm = compat === "original" ? undefined : new LayerNorm("norm", { width });
@@ -198,6 +169,9 @@ export class ParModel {
     const { batch, length } = shape;
     const { width, dropout = 0, clampLength, sameLength, compat } = this.options;
     const memory = shape.memory ?? this.options.memory;
+    checkMemory(memory);
+    checkWhole("length", length);
+    if (typeof batch === "number") checkWhole("batch", batch);
     const missing = memory > 0 ? input("missing", [], "int") : undefined;
     const where = { width, length, memory, missing, clampLength, sameLength, compat };
     const memories = this.#memoryInputs(batch, memory);
@@ -282,24 +256,6 @@ function silently(loss: Tensor, penalty: Tensor): Tensor {
   return add(loss, subtract(penalty, stopGradient(penalty)));
 }
 
-function checkOptions(options: ParOptions): void {
-  const { memory, compat, dropout = 0, cutoffs, projectionSizes, adaptiveInput, clampLength } = options;
-  const whole = (value: number, least: number) => Number.isInteger(value) && value >= least;
-  if (!whole(memory, 0)) reject({ who: "memory", needed: "a whole number of steps from 0", got: `${memory}` }, 2);
-  if (!(dropout >= 0 && dropout < 1)) reject({ who: "dropout", needed: "a rate from 0 to below 1", got: `${dropout}` });
-  if (clampLength !== undefined && !whole(clampLength, 1)) {
-    reject({ who: "clampLength", needed: "a whole number from 1", got: `${clampLength}` });
-  }
-  if (projectionSizes && !cutoffs?.length) {
-    const remedy = "give cutoffs, or leave the sizes out";
-    reject({ who: "projection sizes", needed: "cutoffs to have tails", got: `[${projectionSizes}]`, remedy }, 2);
-  }
-  if (adaptiveInput && (!cutoffs?.length || compat === "original")) {
-    const got = compat === "original" ? "compat" : "none";
-    reject({ who: "adaptiveInput", needed: "cutoffs, and no compat", got, remedy: "give cutoffs or leave it off" });
-  }
-}
-
 function embeddingOf(options: ParOptions): Embedding | AdaptiveEmbedding {
   const { width, vocabulary, cutoffs, projectionFactor, projectionSizes, adaptiveInput, compat } = options;
   if (adaptiveInput && cutoffs) {
@@ -310,37 +266,8 @@ function embeddingOf(options: ParOptions): Embedding | AdaptiveEmbedding {
   return new Embedding("embedding", { count: vocabulary, width, weight });
 }
 
-function choicesOf({ blocks, candidates = everything }: ParOptions): readonly (readonly CandidateChoice[])[] {
-  if (typeof blocks === "string") return patternBlocks(blocks).map((block) => [choiceOf(block)]);
-  if (typeof blocks !== "number") return blocks;
-  if (!Number.isInteger(blocks) || blocks < 1) {
-    reject({ who: "blocks", needed: "a whole number from 1, or a pattern", got: `${blocks}` });
-  }
-  return Array.from({ length: blocks }, () => candidates);
-}
-
-function choiceOf({ kind, size }: PatternBlock): CandidateChoice {
-  if (size === undefined) return { kind };
-  return kind === "attention" ? { kind, heads: size } : { kind, hidden: size };
-}
-
 const builders = { attention: attentionCandidate, "feed-forward": feedForwardCandidate, identity: () => identity };
 const partNames = { attention: "attention", "feed-forward": "dense", identity: "identity" };
-
-function aliveOf({ alive }: ParOptions, choices: ParModel["choices"]): readonly (readonly number[])[] {
-  const every = choices.map((block) => block.map((_, k) => k));
-  const fits = alive?.length === every.length && alive.every((places, i) => places.every((k) => every[i]!.includes(k)));
-  if (alive && !fits) {
-    const needed = `places among the ${every.map(({ length }) => length).join(", ")} candidates`;
-    reject({ who: "alive", needed, got: JSON.stringify(alive) });
-  }
-  return alive ?? every;
-}
-
-/** The budget of the candidates that are still there. */
-function budgetOf({ budget }: ParOptions, alive: ParModel["alive"]): Budget | undefined {
-  return budget && { ...budget, costs: alive.map((places, i) => places.map((k) => budget.costs[i]![k]!)) };
-}
 
 function blocksOf(options: ParOptions, all: ParModel["choices"], alive: ParModel["alive"]): Candidate[][] {
   const { width, hidden = 4 * width, heads, dropout = 0, compat, activation = "relu" } = options;

@@ -44,6 +44,16 @@ describe("a search's run in use", () => {
     expect(last).toMatchObject({ loss, perplexity, perplexityPerWord, bitsPerByte, meanBatchPerplexity });
   });
 
+  it("has no memory longer than a row of its text", async () => {
+    const run = await openRun(at("measured"));
+    await expect(run.evaluate({ split: "valid", evaluationMemory: 60_000 })).rejects.toThrow(
+      /--evaluation-memory: expected at most \d+ steps: the text has \d+ pieces in 32 rows, got 60000/,
+    );
+    await expect(openSearch({ ...tiny, evaluationMemory: 60_000 }, engine)).rejects.toThrow(
+      "evaluation memory: expected at most",
+    );
+  });
+
   it("is not exported while blocks have a choice", async () => {
     const run = await openRun(at("measured"));
     await expect(run.exported()).rejects.toThrow(/expected blocks that are decided, got 2 of 2 .* retrain .*measured/);

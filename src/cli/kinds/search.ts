@@ -4,7 +4,7 @@ import type { ParRun } from "../../model/par.ts";
 import { RecurrentEvaluator } from "../../train/recurrent.ts";
 import { commandName } from "../environment.ts";
 import { engineOf, finishPar, type Restored, restore } from "../parruns.ts";
-import { evaluateOn, evaluationShape } from "../search.ts";
+import { checkReach, evaluateOn, evaluationShape } from "../search.ts";
 import { conclusion } from "../searching/conclusion.ts";
 import { textSizeOf } from "../session.ts";
 import { stopOnSignals } from "../signals.ts";
@@ -33,13 +33,17 @@ async function evaluate(run: Restored, { split, ...choices }: Measuring) {
   const { figures } = await import("../../train/evaluate.ts");
   const { memory, evaluation } = settled(run, choices);
   const program: ParRun = { ...evaluationShape(config), memory, evaluation, training: false };
+  const size = await textSizeOf(session, split);
+  if (choices.evaluationMemory !== undefined) {
+    checkReach("--evaluation-memory", memory, { batch: program.batch, tokens: size.tokens });
+  }
   const batches = watched(await session.batches(split, memory));
   const evaluator = await RecurrentEvaluator.create(session.engine, model.objective(program));
   const { loss, meanBatchPerplexity } = await evaluateOn(evaluator, weights, batches);
   batches.end();
   await evaluator.release();
   return {
-    ...figures(loss, batches.count * batches.tokens, await textSizeOf(session, split)),
+    ...figures(loss, batches.count * batches.tokens, size),
     ...{ meanBatchPerplexity, evaluationMemory: memory, mixture: evaluation, pattern: model.policy.pattern(weights) },
   };
 }

@@ -29,12 +29,6 @@ export function budgetOf(text: string, weight: number, choices: Choices, measure
   const baseline = baselineCost(measured, choices.length);
   const target = "ms" in asked ? asked.ms : asked.part * baseline;
   const costs = choices.map((block) => block.map((choice) => costOfCandidate(measured, choice)));
-  if (choices.every((block) => block.length === 1)) {
-    reject(
-      { who: "budget", needed: "blocks to choose", got: "a pattern", remedy: "leave the budget or the pattern out" },
-      2,
-    );
-  }
   const cheapest = measured.rest.ms + total(costs.map((block) => Math.min(...block)));
   if (target < cheapest) {
     const ms = (value: number) => `${value.toPrecision(3)} ms`;

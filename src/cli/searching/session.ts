@@ -56,6 +56,10 @@ function check(config: SearchConfig): void {
   lengthOf(config);
   temperatureOf(config, 1);
   if (config.budget !== null) parseBudget(config.budget);
+  if (config.budget !== null && typeof config.blocks === "string") {
+    const remedy = "leave the budget or the pattern out";
+    reject({ who: "budget", needed: "blocks to choose", got: "a pattern", remedy }, 2);
+  }
   if (config.freeze !== null && !(config.freeze >= 0 && config.freeze <= 1)) {
     reject({ who: "freeze", needed: "a part from 0 to 1", got: `${config.freeze}` }, 2);
   }
@@ -89,13 +93,18 @@ export async function openSearch(
   const vocabulary = tokenizer.tokenizer.size;
   const { model, costs } = await modelOf(config, optionsOf(config, vocabulary), engine, known); // mistakes show at once
   const { ids } = await tokensOf(corpus, "train", tokenizer);
-  checkMemory(config, ids.length);
+  const validSize = await textSizeOf({ corpus, tokenizer }, "valid");
+  checkReach("memory", config.memory, { batch: config.batch, tokens: ids.length });
+  if (config.evaluationMemory !== null) {
+    const { batch, memory } = evaluationShape(config);
+    checkReach("evaluation memory", memory, { batch, tokens: validSize.tokens });
+  }
   const ranks = config.compat
     ? Int32Array.from({ length: vocabulary }, (_, id) => id)
     : frequencyRanks(countTokens(ids, vocabulary));
   const original = { compat: "original" as const };
   return {
-    ...{ config, engine, model, corpus, tokenizer, ranks, costs },
+    ...{ config, engine, model, corpus, tokenizer, ranks, validSize, costs },
     batches: async (split, memory) => {
       const repeats = config.compat || (config.originalBatches && split !== "train");
       const shape = split === "train" ? config : evaluationShape(config);
@@ -103,16 +112,15 @@ export async function openSearch(
       const source = await openBatches(corpus, split, tokenizer, { batch, length, ...(repeats ? original : {}) });
       return segmentsOf(source, model, ranks, memory);
     },
-    validSize: await textSizeOf({ corpus, tokenizer }, "valid"),
   };
 }
 
 /** A memory that no row of the text can ever fill is a mistake. */
-function checkMemory({ memory, batch }: SearchConfig, tokens: number): void {
+export function checkReach(who: string, memory: number, { batch, tokens }: { batch: number; tokens: number }): void {
   const row = Math.floor(tokens / batch);
   if (memory <= row) return;
-  const needed = `at most ${row} steps: the training text has ${tokens} pieces in ${batch} rows`;
-  reject({ who: "memory", needed, got: `${memory}`, remedy: "shorten the memory or take fewer rows" }, 2);
+  const needed = `at most ${row} steps: the text has ${tokens} pieces in ${batch} rows`;
+  reject({ who, needed, got: `${memory}`, remedy: "shorten the memory or take fewer rows" }, 2);
 }
 
 /** Rows, pieces and memory of a batch in evaluation. */

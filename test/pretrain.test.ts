@@ -52,6 +52,28 @@ describe("layerwise pretrain", () => {
     expect(await weightsHash(await summarise(cut))).toBe(await weightsHash(await summarise(whole)));
   });
 
+  it("begun with another run's weights has them also when it was killed before its first checkpoint", async () => {
+    const [straight, cut] = [join(folder, "begun"), join(folder, "begun-cut")];
+    const flags = [
+      "--init",
+      whole,
+      ...settings,
+      ...phases,
+      "--steps",
+      "2",
+      "--evaluate-texts",
+      "16",
+      "--out",
+      straight,
+    ];
+    expect(layerwise("pretrain", ...flags).status).toBe(0);
+    cpSync(straight, cut, { recursive: true });
+    for (const name of ["checkpoints", "events.jsonl"]) rmSync(join(cut, name), { recursive: true });
+    expect(layerwise("resume", cut).status).toBe(0);
+    expect(await lossesOf(cut)).toEqual(await lossesOf(straight));
+    expect((await lossesOf(straight))[0]).toBeLessThan((await lossesOf(whole))[0]!);
+  });
+
   it("has a baseline of fixed depth, and one without a penalty", () => {
     const short = [...settings, "--steps", "2", "--evaluate-texts", "16"];
     for (const [name, flags] of Object.entries({ fixed: ["--no-halt"], free: ["--ponder", "0"] })) {

@@ -61,16 +61,15 @@ async function runPretrain(flags: Flags): Promise<void> {
   );
   const job = await openPretraining(config, await openEngine(config), say);
   if (flags.dryRun) return void process.stdout.write(`${await dryPretraining(job)}\n`);
-  const { createPretraining, concludePretraining, weightsOf } = await import("../pretraining/run.ts");
-  const initial = flags.init === undefined ? undefined : await weightsOf(flags.init, job);
+  const { createPretraining, concludePretraining, openInitial } = await import("../pretraining/run.ts");
+  const initial = flags.init === undefined ? undefined : await openInitial(flags.init, job);
   const path = flags.out ?? freeFolder();
-  const run = await createPretraining(path, job);
+  const run = await createPretraining(path, job, initial);
   try {
     const text = jobTable(describeJob(job));
     run.log(text);
     say(text);
-    const from = initial ? { initial } : {};
-    concludePretraining(path, await pretrainIn(run, job, from, process.stderr));
+    concludePretraining(path, await pretrainIn(run, job, { initial: initial?.weights }, process.stderr));
   } finally {
     run.close();
   }

@@ -2,6 +2,7 @@
 import { join } from "node:path";
 import { reject } from "../../base/errors.ts";
 import type { RunFolder } from "../../runs/folder.ts";
+import type { ParameterTensor } from "../../train/memory.ts";
 import { type AlbertRunConfig, createAlbertRun, openAlbertRun, parseAlbertRun, transferred } from "../albertrun.ts";
 import { commandName, environment } from "../environment.ts";
 import { resumeWith } from "../resuming.ts";
@@ -12,26 +13,40 @@ const COMMAND = "pretrain";
 const say = (text: string) => void process.stderr.write(`${text}\n`);
 const print = (text: string) => void process.stdout.write(`${text}\n`);
 
-export async function createPretraining(path: string, job: PretrainingJob): Promise<RunFolder> {
+/** First weights out of another ALBERT's run: encoder and, where it has them, heads. */
+export interface Initial {
+  readonly init: string;
+  /** The step of the checkpoint they are from. */
+  readonly initStep: number;
+  readonly weights: ReadonlyMap<ParameterTensor, Float32Array>;
+}
+
+export async function openInitial(
+  init: string,
+  { described, config }: PretrainingJob,
+  step?: number,
+): Promise<Initial> {
+  const run = await openAlbertRun(init, step);
+  return { init, initStep: run.step, weights: transferred(run, described, config.seed).weights };
+}
+
+export async function createPretraining(path: string, job: PretrainingJob, initial?: Initial): Promise<RunFolder> {
   const { description, data, config, engine } = job;
-  const training = { command: COMMAND, ...config };
+  const origin = initial ? { init: initial.init, initStep: initial.initStep } : {};
+  const training = { command: COMMAND, ...origin, ...config };
   const content = { description, training, tokenizer: data.tokenizer, environment: await environment(engine) };
   return createAlbertRun(path, content, config.keep);
 }
 
-/** First weights out of another ALBERT's run: encoder and, where it has them, heads. */
-export async function weightsOf(path: string, { described, config }: PretrainingJob) {
-  return transferred(await openAlbertRun(path), described, config.seed).weights;
-}
-
-/** The settings that a run was made with. */
-export function storedSettings({ training }: AlbertRunConfig, source: string) {
-  const { command, ...values } = training ?? {};
+/** The settings that a run was made with, and where its first weights came from. */
+function storedSettings({ training }: AlbertRunConfig, source: string) {
+  const { command, init, initStep, ...values } = training ?? {};
   if (command !== COMMAND) {
     const got = typeof command === "string" ? `one of layerwise ${command}` : "one that was imported";
     reject({ who: source, needed: "a run of layerwise pretrain", got }, 2);
   }
-  return resolvePretraining([{ source, values: pretrainingSchema.checked(values, source) }]);
+  const config = resolvePretraining([{ source, values: pretrainingSchema.checked(values, source) }]);
+  return { ...config, origin: init === undefined ? undefined : { init: `${init}`, initStep: Number(initStep) } };
 }
 
 /** Goes on from the last checkpoint, and prints how it ended. */
@@ -39,9 +54,10 @@ export const resumePretraining = (path: string): Promise<void> =>
   resumeWith(path, {
     settings: (yaml, source) => storedSettings(parseAlbertRun(yaml, source), source),
     finished: (_, __, step) => `${path} is finished: ${step} steps; go on with layerwise pretrain --init ${path}`,
-    train: async (run, config, engine, resume) => {
+    train: async (run, { origin, ...config }, engine, resume) => {
       const job = await openPretraining(config, engine, say, join(path, "tokenizer.model"));
-      concludePretraining(path, await pretrainIn(run, job, resume ? { resume } : {}, process.stderr));
+      const initial = resume || !origin ? undefined : await openInitial(origin.init, job, origin.initStep);
+      concludePretraining(path, await pretrainIn(run, job, { resume, initial: initial?.weights }, process.stderr));
     },
   });
 

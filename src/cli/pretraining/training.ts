@@ -89,7 +89,7 @@ export interface PretrainingOutcome {
 export async function pretrainIn(
   run: RunFolder,
   job: PretrainingJob,
-  from: { resume?: TrainState; initial?: ReadonlyMap<ParameterTensor, Float32Array> },
+  from: { resume?: TrainState | undefined; initial?: ReadonlyMap<ParameterTensor, Float32Array> | undefined },
   output: NodeJS.WriteStream,
 ): Promise<PretrainingOutcome> {
   const { config } = job;

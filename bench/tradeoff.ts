@@ -4,6 +4,7 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { formatNumber, table } from "../src/base/table.ts";
+import { spreadOf } from "../src/cli/comparison.ts";
 import { finishPar } from "../src/cli/parruns.ts";
 import { type Found, type SearchConfig, searchDefaults } from "../src/cli/search.ts";
 import { beginSearch } from "../src/cli/searching/run.ts";
@@ -24,22 +25,27 @@ const { values } = parseArgs({
     steps: { type: "string", default: "2000" },
     threads: { type: "string" },
     out: { type: "string", default: "runs/tradeoff" },
-    seed: { type: "string", default: "1" },
+    /** Seeds of the retrained networks; searches take the first. */
+    seeds: { type: "string", default: "1" },
     json: { type: "boolean", default: false },
   },
 });
 
 const blocks = Number(values.blocks);
+const seeds = values.seeds.split(",").map(Number);
 const shape = searchDefaults.latency; // the paper's
 const say = (text: string) => void process.stderr.write(`${text}\n`);
 const engine = await ortEngine(values.threads === undefined ? {} : { threads: Number(values.threads) });
 const base: SearchConfig = {
   ...searchDefaults,
-  ...{ corpus: "wikitext-2", tokenizer: "wiki2_12k", data: values.data ?? null, seed: Number(values.seed) },
+  ...{ corpus: "wikitext-2", tokenizer: "wiki2_12k", data: values.data ?? null, seed: seeds[0]! },
   ...{ dropout: 0, evaluateEvery: 500 },
 };
-/** Soft draws first, so that weights learn; then hard ones, and an architecture that decides. */
-const searching = { temperatureStart: 5, temperatureEnd: 0.2, architectureRate: 0.03, budgetWeight: 2 };
+/** Weights learn first; then the architecture moves fast, and blocks settle one after another, so that steps become cheaper. */
+const searching = {
+  ...{ temperatureStart: 5, temperatureEnd: 0.2, architectureRate: 0.03, budgetWeight: 2 },
+  ...{ freeze: 0.15, settle: [0.3, 0.7] as [number, number], cutEvery: 50 },
+};
 
 /** The result of a run, from its folder where it has ended, otherwise trained to its end. */
 async function carriedOut(name: string, config: SearchConfig, costs: MeasuredCosts): Promise<Found> {
@@ -55,6 +61,7 @@ interface Row extends TradeOff {
   readonly executedDepth: number;
   readonly flopsPerToken: number;
   readonly trainingMs: number;
+  readonly perplexities: readonly number[];
 }
 
 const optionsOf = (pattern: string | number) => {
@@ -87,21 +94,31 @@ for (const budget of values.budgets.split(",")) {
 }
 
 const networks = [...wanted.values()];
-const trained: Found[] = [];
-for (const { pattern, name } of networks) {
-  say(`training ${pattern} (${name})`);
-  const config = { ...base, blocks: pattern, steps: Number(values.steps) };
-  trained.push(await carriedOut(pattern.replaceAll(/[()]/g, "_"), config, costs));
+const trained: Found[][] = networks.map(() => []);
+for (const seed of seeds) {
+  for (const [i, { pattern, name }] of networks.entries()) {
+    say(`training ${pattern} (${name}), seed ${seed}`);
+    const config = { ...base, seed, blocks: pattern, steps: Number(values.steps) };
+    const folder = `${pattern.replaceAll(/[()]/g, "_")}${seed === 1 ? "" : `-seed-${seed}`}`;
+    trained[i]!.push(await carriedOut(folder, config, costs));
+  }
 }
 const models = networks.map(({ pattern }) => parModel(optionsOf(pattern)));
 const latencies = await networkLatencies(engine, models, shape);
+const perplexitiesOf = (i: number) => trained[i]!.map(({ perplexity }) => perplexity);
 const rows: Row[] = networks.map(({ name, kind, pattern }, i) => ({
-  ...{ name, kind, pattern, latencyMs: latencies[i]!, perplexity: trained[i]!.perplexity },
+  ...{ name, kind, pattern, latencyMs: latencies[i]!, perplexity: spreadOf(perplexitiesOf(i))!.mean },
+  perplexities: perplexitiesOf(i),
   parameters: countParameters(models[i]!.parameters),
   executedDepth: parsePattern(pattern).filter((each) => each !== "identity").length,
   flopsPerToken: networkFlops(models[i]!, shape) / (shape.batch * shape.length),
-  trainingMs: trained[i]!.elapsedMs,
+  trainingMs: trained[i]!.reduce((sum, { elapsedMs }) => sum + elapsedMs, 0) / seeds.length,
 }));
+
+function spreadText(perplexities: readonly number[]): string {
+  const { mean, deviation } = spreadOf(perplexities)!;
+  return deviation === null ? mean.toFixed(2) : `${mean.toFixed(2)} ± ${deviation.toFixed(2)}`;
+}
 
 const baseline = rows[0]!;
 const best = new Set(paretoFront(rows));
@@ -113,7 +130,7 @@ const shown = rows
     flops: `${formatNumber(row.flopsPerToken / 1e6, 2)} M`,
     latency: `${formatNumber(row.latencyMs, 2)} ms`,
     ratio: (row.latencyMs / baseline.latencyMs).toFixed(2),
-    perplexity: row.perplexity.toFixed(2),
+    perplexity: spreadText(row.perplexities),
     front: best.has(row) ? "*" : "",
   }));
 const titles = {

@@ -18,7 +18,7 @@ Examples:
   layerwise search --corpus wikitext-2 --tokenizer wiki2_12k --blocks 12 --epochs 4 --out runs/search
   layerwise search --corpus wikitext-2 --tokenizer wiki2_12k --procedure alternate --architecture-rate 0.01 --epochs 4
   layerwise search --corpus wikitext-2 --tokenizer wiki2_12k --budget 0.65 --seeds 3 --out runs/cheap
-  layerwise search --corpus wikitext-2 --tokenizer wiki2_12k --freeze 0.2 --decide 0.25,0.75    a search of bounded cost
+  layerwise search --corpus wikitext-2 --tokenizer wiki2_12k --freeze 0.2 --settle 0.25,0.75    a search of bounded cost
   layerwise search --resume runs/search
   layerwise search --corpus wikitext-2 --tokenizer wiki2_12k --pattern '(sff)x2' --steps 2000   a found network instead
   layerwise search --corpus wikitext-2 --tokenizer wiki2_12k --pattern par-wikitext103-base/12 --steps 2000
@@ -136,8 +136,8 @@ function addSearchFlags(command: Command): void {
     .option("--cut <p>", `cut candidates whose π is below 1 − p, and compile anew${shown(own.cut)}`, number)
     .option("--no-cut", "keep all candidates to the end")
     .option(
-      "--decide <from,by>",
-      "decide blocks at an even pace between these parts of the updates, the surest first",
+      "--settle <from,by>",
+      "between these parts of the updates blocks settle, the surest first, for one candidate beside identity",
       parts,
     )
     .option("--cut-every <n>", `updates between looks at π${shown(own.cutEvery)}`, whole)

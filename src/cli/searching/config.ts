@@ -64,8 +64,8 @@ export interface SearchConfig {
   freeze: number | null;
   /** A candidate whose π is below 1 − cut is cut, so a block is decided once its largest π is above. None: never. */
   cut: number | null;
-  /** Parts of the updates between which blocks are decided at an even pace, the surest first. None: when π says so. */
-  decide: [number, number] | null;
+  /** Parts of the updates between which blocks settle, at an even pace and the surest first, for one candidate beside identity. None: as π says. */
+  settle: [number, number] | null;
   /** Updates between looks at π. */
   cutEvery: number;
   /** Latency asked for: `3.2ms`, or `0.65` of the (sf)-baseline's with as many blocks. */
@@ -103,7 +103,7 @@ export const searchDefaults: SearchConfig = {
   ...{ optimiser: "adamw", rate: 0.003, hiddenRate: null, schedule: "cosine", floor: 0, warmup: 400 },
   ...{ weightDecay: 0.01, beta2: 0.98, clipNorm: 0.5, steps: null, epochs: null },
   ...{ evaluateEvery: 500, checkpointEvery: 500, seed: 1, compat: false },
-  ...{ procedure: "joint", architectureRate: null, freeze: null, cut: 0.95, decide: null, cutEvery: 100 },
+  ...{ procedure: "joint", architectureRate: null, freeze: null, cut: 0.95, settle: null, cutEvery: 100 },
   ...{ budget: null, budgetWeight: 1, latency: { batch: 1, length: 64, memory: 640 }, originalBatches: false },
 };
 

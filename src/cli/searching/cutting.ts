@@ -15,18 +15,25 @@ export function survivors(model: ParModel, weights: Weights, threshold: number):
   });
 }
 
-/** Decides blocks, those with the largest π first, until at most `open` have a choice left. */
-export function decideSurest(alive: Alive, model: ParModel, weights: Weights, open: number): number[][] {
-  const largest = model.chosen(weights);
+/**
+ * Leaves one candidate that computes in as many blocks as it takes for at most `open` to have more, the surest first. Identity stays
+ * for π to judge: it costs nothing, and early in a search, while weights are poor, it is liked too much.
+ */
+export function settleSurest(alive: Alive, model: ParModel, weights: Weights, open: number): number[][] {
+  const computes = (block: number) => (k: number) => model.choices[block]![k]!.kind !== "identity";
   const undecided = model.probabilities(weights).flatMap((shares, block) => {
-    return alive[block]!.length > 1 ? [{ block, share: shares[largest[block]!]! }] : [];
+    const rivals = alive[block]!.filter(computes(block)).toSorted((a, b) => shares[b]! - shares[a]!);
+    const total = rivals.reduce((sum, k) => sum + shares[k]!, 0);
+    return rivals.length > 1 ? [{ block, best: rivals[0]!, share: shares[rivals[0]!]! / total }] : [];
   });
   const surest = undecided.toSorted((a, b) => b.share - a.share).slice(0, Math.max(0, undecided.length - open));
-  const decided = new Set(surest.map(({ block }) => block));
-  return alive.map((places, block) => (decided.has(block) ? [largest[block]!] : [...places]));
+  const best = new Map(surest.map((each) => [each.block, each.best]));
+  return alive.map((places, block) => {
+    return places.filter((k) => !best.has(block) || k === best.get(block) || !computes(block)(k));
+  });
 }
 
-/** How many of the blocks may have a choice after a part of the updates: all before `from`, none from `by` on. */
+/** How many blocks may have rivals that compute after a part of the updates: all before `from`, none from `by` on. */
 export function openBlocks(blocks: number, [from, by]: readonly [number, number], part: number): number {
   return Math.ceil(blocks * Math.min(1, Math.max(0, (by - part) / (by - from))));
 }

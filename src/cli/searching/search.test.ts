@@ -4,7 +4,7 @@ import { ortEngine } from "../../engine/ort.ts";
 import type { MeasuredCosts } from "../../model/latency.ts";
 import type { StateTensor, TrainState } from "../../train/events.ts";
 import type { SearchConfig } from "./config.ts";
-import { decideSurest, openBlocks } from "./cutting.ts";
+import { openBlocks, settleSurest } from "./cutting.ts";
 import { type Found, search } from "./search.ts";
 import { openSearch, type SearchSession } from "./session.ts";
 
@@ -82,9 +82,9 @@ describe("a search that cuts", () => {
   });
 
   it("decides block by block at the pace it is given, and goes on from between to the same numbers", async () => {
-    const session = await openSearch({ ...tiny, decide: [0.2, 0.8], cutEvery: 4 }, engine);
+    const session = await openSearch({ ...tiny, settle: [0.2, 0.8], cutEvery: 4 }, engine);
     const whole = await trace(session);
-    expect(whole.found!.cuts.map(({ step, left }) => [step, left.length])).toEqual([16, 24, 32].map((at) => [at, 1]));
+    expect(whole.found!.cuts.map(({ step, left }) => [step, left.length])).toEqual([16, 24, 32].map((at) => [at, 2]));
     expect(new Set(whole.found!.cuts.map(({ block }) => block)).size).toBe(3);
     const rest = await trace(session, whole.states.find(({ progress }) => progress.step === 20)!);
     expect(rest.states.at(-1)!.weights).toEqual(whole.states.at(-1)!.weights);
@@ -96,21 +96,25 @@ describe("a search that cuts", () => {
   });
 });
 
-describe("blocks that may still choose", () => {
+describe("blocks that may still compute several candidates", () => {
   it("are all before the pace begins, none when it ends, and fewer evenly between", () => {
     const at = (part: number) => openBlocks(6, [0.25, 0.75], part);
     expect([0, 0.25, 0.3, 0.5, 0.7, 0.75, 1].map(at)).toEqual([6, 6, 6, 3, 1, 0, 0]);
   });
 
-  it("are those with the least sure choices", async () => {
+  it("are those with the least sure choices, and identity is left to π", async () => {
     const { model } = await openSearch(tiny, engine);
-    const shares = [2, 0, 1].map((k, i) => [`blocks.${i}.pi`, Float32Array.of(0, k, 0)] as const);
+    const shares = [2, 0, 1].map((k, i) => [`blocks.${i}.pi`, Float32Array.of(0, k, 3)] as const);
     const named = new Map<string, Float32Array>(shares);
     const weights = new Map(
       model.parameters.flatMap(({ name, tensor }) => (named.has(name) ? [[tensor, named.get(name)!]] : [])),
     );
-    expect(decideSurest(model.alive, model, weights, 1)).toEqual([[1], [0, 1, 2], [1]]);
-    expect(decideSurest(model.alive, model, weights, 3)).toEqual(model.alive);
+    expect(settleSurest(model.alive, model, weights, 1)).toEqual([
+      [1, 2],
+      [0, 1, 2],
+      [1, 2],
+    ]);
+    expect(settleSurest(model.alive, model, weights, 3)).toEqual(model.alive);
   });
 });
 

@@ -10,7 +10,7 @@ import { schedule } from "../../train/schedule.ts";
 import { heatMap } from "../heatmap.ts";
 import { lengthOf, type SearchConfig } from "./config.ts";
 import { courseOf, temperatureOf } from "./course.ts";
-import { decideSurest, narrowState, openBlocks, sizeOf, survivors } from "./cutting.ts";
+import { narrowState, openBlocks, settleSurest, sizeOf, survivors } from "./cutting.ts";
 import { modelAt, type SearchSession } from "./session.ts";
 import { type Material, type SearchFigures, Stage } from "./stage.ts";
 
@@ -188,11 +188,11 @@ class Journey {
   }
 
   #survivors({ model, weights }: Stage, step: number): number[][] {
-    const { cut, decide } = this.#session.config;
+    const { cut, settle } = this.#session.config;
     const alive = survivors(model, weights, cut!);
-    if (!decide) return alive;
-    const open = openBlocks(model.alive.length, decide, step / this.#material.course.total);
-    return decideSurest(alive, model, weights, open);
+    if (!settle) return alive;
+    const open = openBlocks(model.alive.length, settle, step / this.#material.course.total);
+    return settleSurest(alive, model, weights, open);
   }
 
   /** The model without its dead candidates; says which they are. */

@@ -66,13 +66,13 @@ function check(config: SearchConfig): void {
   if (config.cut !== null && !(config.cut > 0.5 && config.cut < 1)) {
     reject({ who: "cut", needed: "a probability above 0.5 and below 1", got: `${config.cut}` }, 2);
   }
-  const [from, by] = config.decide ?? [0, 1];
+  const [from, by] = config.settle ?? [0, 1];
   if (!(from >= 0 && from < by && by <= 1)) {
-    reject({ who: "decide", needed: "two parts of the updates, such as 0.25,0.75", got: `${config.decide}` }, 2);
+    reject({ who: "settle", needed: "two parts of the updates, such as 0.25,0.75", got: `${config.settle}` }, 2);
   }
-  if (config.decide && config.cut === null) {
+  if (config.settle && config.cut === null) {
     const remedy = "leave out --no-cut";
-    reject({ who: "decide", needed: "a search that cuts candidates", got: "--no-cut", remedy }, 2);
+    reject({ who: "settle", needed: "a search that cuts candidates", got: "--no-cut", remedy }, 2);
   }
 }
 

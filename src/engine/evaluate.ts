@@ -177,33 +177,6 @@ function layerNorm(node: Tensor<"layerNorm">, inputs: readonly Value[]): Value {
   });
 }
 
-function attention(node: Tensor<"attention">, inputs: readonly Value[]): Value {
-  const [q, k, v] = inputs as [Value, Value, Value];
-  const { heads, scale } = node.attributes;
-  const [batch, queries, width] = q.shape as [number, number, number];
-  const [keys, out] = [k.shape[1]!, v.shape[2]!];
-  const [each, eachOut] = [width / heads, out / heads];
-  const data = new Float64Array(batch * queries * out);
-  for (let row = 0; row < batch * queries; row++) {
-    const text = Math.floor(row / queries);
-    for (let head = 0; head < heads; head++) {
-      const scores = Float64Array.from({ length: keys }, (_, key) => {
-        let total = 0;
-        const [atQ, atK] = [row * width + head * each, (text * keys + key) * width + head * each];
-        for (let c = 0; c < each; c++) total += q.data[atQ + c]! * k.data[atK + c]!;
-        return total * scale;
-      });
-      const total = logSumExp(scores, 0, keys);
-      scores.forEach((score, key) => {
-        const atV = (text * keys + key) * out + head * eachOut;
-        for (let c = 0; c < eachOut; c++)
-          data[row * out + head * eachOut + c]! += Math.exp(score - total) * v.data[atV + c]!;
-      });
-    }
-  }
-  return { shape: [batch, queries, out], data };
-}
-
 function cumulativeSum(node: Tensor<"cumulativeSum">, inputs: readonly Value[]): Value {
   const { axis, exclusive, reverse } = node.attributes;
   const x = inputs[0]!;
@@ -396,7 +369,6 @@ export const evaluation: { readonly [K in Op]: Evaluate<K> } = {
     }
     return { shape: x.shape.slice(0, -1), data: best };
   },
-  attention,
   softmax: (_, inputs) =>
     eachRow(inputs[0]!, (source, start, width, target) => {
       const total = logSumExp(source, start, width);

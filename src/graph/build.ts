@@ -1,7 +1,7 @@
 /** The functions with which models are written: one an operation, and the few compositions everybody needs. */
 import { type Dim, multiplyDims, type Shape, sameShape, sizeOf } from "./dims.ts";
 import { node } from "./tensor.ts";
-import type { Attributes, DType, Tensor } from "./vocabulary.ts";
+import type { DType, Tensor } from "./vocabulary.ts";
 
 /** A tensor, or a number that stands for a scalar constant. */
 export type Operand = Tensor | number;
@@ -101,8 +101,6 @@ export const mean = (x: Tensor, options: ReduceOptions = {}) => node("mean", [x]
 export const max = (x: Tensor, options: ReduceOptions = {}) => node("max", [x], reduction(x, options));
 export const argMax = (x: Tensor) => node("argMax", [x], {});
 export const softmax = (x: Tensor) => node("softmax", [x], {});
-export const attention = (q: Tensor, k: Tensor, v: Tensor, options: Attributes["attention"]) =>
-  node("attention", [q, k, v], options);
 export const logSoftmax = (x: Tensor) => node("logSoftmax", [x], {});
 export const inverseDeviation = (x: Tensor, epsilon: number) => node("inverseDeviation", [x], { epsilon });
 

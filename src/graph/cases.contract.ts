@@ -221,22 +221,6 @@ export const opCases: { readonly [K in Op]: readonly OpCase[] } = {
     ...rowwise(g.softmax),
     one("masked", [[[2, 4], "normal"]], (x) => g.softmax(g.add(x!, g.constant([0, 0, -Infinity, 0], [4])))),
   ],
-  attention: [
-    [1, 3, 3, 4, 4, 2],
-    [2, 3, 5, 6, 4, 2],
-    [2, 1, 1, 4, 2, 1],
-    [0, 2, 3, 4, 4, 2],
-  ].map(([b, t, s, c, e, heads]) =>
-    one(
-      `[${b},${t},${c}] over [${b},${s},${e}], ${heads} heads`,
-      [
-        [[b!, t!, c!], "normal"],
-        [[b!, s!, c!], "normal"],
-        [[b!, s!, e!], "normal"],
-      ],
-      (q, k, v) => g.attention(q!, k!, v!, { heads: heads!, scale: 0.7 }),
-    ),
-  ),
   logSoftmax: rowwise(g.logSoftmax),
   layerNorm: rowShapes
     .filter((shape) => shape.at(-1)! > 1)

@@ -59,15 +59,6 @@ const flops: { readonly [K in Op]: Flops<K> } = {
   max: perInput(1),
   argMax: perInput(1),
   softmax: perResult(5),
-  attention: (node, sizes) => {
-    const [queries, , values] = node.inputs.map(({ shape }) => evaluateShape(shape, sizes)) as [
-      number[],
-      number[],
-      number[],
-    ];
-    const pairs = queries[0]! * queries[1]! * values[1]!;
-    return pairs * (2 * queries[2]! + 5 * node.attributes.heads + 2 * values[2]!);
-  },
   logSoftmax: perResult(5),
   layerNorm: perResult(8),
   inverseDeviation: perInput(4),

@@ -81,22 +81,6 @@ function matmulPullBack(gradient: Tensor, node: Tensor<"matmul">, [a, b]: readon
   return [da, db];
 }
 
-/** By head, with P = softmax(scale·q·kᵀ): dv = Pᵀ·d, dS = P∘(d·vᵀ − Σ(d·vᵀ)∘P), dq = scale·dS·k, dk = scale·dSᵀ·q. */
-function attentionPullBack(gradient: Tensor, node: Tensor<"attention">, inputs: readonly Tensor[]): Tensor[] {
-  const { heads, scale } = node.attributes;
-  const split = ({ shape: [batch, length, width] }: Tensor) => [batch!, length!, heads, Number(width) / heads];
-  const byHead = (x: Tensor) => g.transpose(g.reshape(x, split(x)), [0, 2, 1, 3]);
-  const joined = (x: Tensor, like: Tensor) => g.reshape(g.transpose(x, [0, 2, 1, 3]), like.shape);
-  const [q, k, v, d] = [...inputs, gradient].map(byHead) as [Tensor, Tensor, Tensor, Tensor];
-  const weights = g.softmax(g.matmul(q, k, { transposeB: true, scale }));
-  const slope = g.matmul(d, v, { transposeB: true });
-  const inner = g.sum(g.multiply(slope, weights), { axes: [-1], keepDims: true });
-  const scores = g.multiply(g.subtract(slope, inner), weights);
-  const [dq, dk] = [g.matmul(scores, k, { scale }), g.matmul(scores, q, { transposeA: true, scale })];
-  const dv = g.matmul(weights, d, { transposeA: true });
-  return [dq, dk, dv].map((x, i) => joined(x, inputs[i]!));
-}
-
 /** With x̂ the normalised input and a = gradient·gain: dx = (a − mean a − x̂·mean(a·x̂)) / deviation. */
 function layerNormPullBack(gradient: Tensor, node: Tensor<"layerNorm">, [x, gain]: readonly Tensor[]): Tensor[] {
   const { epsilon } = node.attributes;
@@ -202,7 +186,6 @@ export const pullBacks: { readonly [K in Op]: PullBack<K> } = {
     const inner = g.sum(g.multiply(d, y), { axes: [-1], keepDims: true });
     return [g.multiply(g.subtract(d, inner), y)];
   },
-  attention: attentionPullBack,
   logSoftmax: (d, _, [x]) => [g.subtract(d, g.multiply(g.softmax(x!), g.sum(d, { axes: [-1], keepDims: true })))],
   layerNorm: layerNormPullBack,
   inverseDeviation: inverseDeviationPullBack,

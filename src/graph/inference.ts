@@ -141,18 +141,6 @@ function layerNorm(who: string, inputs: readonly Tensor[]): Inferred {
   return { shape, dtype: "float" };
 }
 
-function attention(who: string, inputs: readonly Tensor[], { heads }: Attributes["attention"]): Inferred {
-  operands(who, inputs, "float", "float", "float");
-  const [q, k, v] = inputs.map(({ shape }) => shape) as [Shape, Shape, Shape];
-  const fits = q.length === 3 && sameShape(k, [q[0]!, k[1]!, q[2]!]) && sameShape(v, [q[0]!, k[1]!, v[2]!]);
-  const whole = [q[2], v[2]].every((width) => typeof width === "number" && width % heads === 0);
-  if (!fits || !whole) {
-    const got = `${[q, k, v].map(printShape).join(", ")} and ${heads} heads`;
-    reject({ who, needed: "[B, T, C], [B, S, C], [B, S, E] with whole heads in C and E", got });
-  }
-  return { shape: [q[0]!, q[1]!, v[2]!], dtype: "float" };
-}
-
 function reshape(who: string, inputs: readonly Tensor[], { shape }: { shape: Shape }): Inferred {
   operands(who, inputs, "any");
   for (const dim of shape) sizeFrom(who, dim);
@@ -282,7 +270,6 @@ export const inference: { readonly [K in Op]: Infer<K> } = {
     return { shape: rows(who, inputs[0]!.shape).slice(0, -1), dtype: "int" };
   },
   softmax: lastAxis,
-  attention,
   logSoftmax: lastAxis,
   layerNorm,
   inverseDeviation: (who, inputs) => {

@@ -1,17 +1,33 @@
 /** Simplification: common sub-expressions become one node, and a table of identities makes graphs smaller or cheaper. */
 import * as g from "./build.ts";
 import { broadcastShapes, type Shape, sameShape, sizeOf } from "./dims.ts";
-import { blendOnce, recogniseAttention, recogniseSigmoid } from "./fusions.ts";
 import { topological, useCounts } from "./order.ts";
-import { type Context, type Rule, uniform } from "./rule.ts";
 import { is, withInputs, within } from "./tensor.ts";
-import type { Op, Tensor } from "./vocabulary.ts";
+import type { DType, Op, Tensor } from "./vocabulary.ts";
+
+/** What a rule may ask about the graph as it was. */
+interface Context {
+  /** True when this node's value is wanted by one user only, so that it may be merged into that user. */
+  usedOnce(tensor: Tensor): boolean;
+  /** True when softmax of x is computed too. */
+  hasSoftmax(x: Tensor): boolean;
+}
+
+/** A cheaper equal of the node, or undefined. */
+type Rule = (node: Tensor, context: Context) => Tensor | undefined;
 
 const elementwise = new Set<Op>([
   ...(["add", "subtract", "multiply", "divide", "maximum", "minimum", "equal", "less", "greater"] as const),
   ...(["and", "or", "select"] as const),
 ]);
 const unary = new Set<Op>(["negate", "abs", "exp", "log", "sqrt", "erf", "tanh", "sigmoid", "relu", "silu", "not"]);
+
+/** The number a node holds everywhere, looking through broadcasts and reshapes. */
+function uniform(tensor: Tensor | undefined, dtype: DType = "float"): number | undefined {
+  if (tensor?.dtype !== dtype) return undefined;
+  if (is(tensor, "constant")) return tensor.attributes.data.length === 1 ? tensor.attributes.data[0] : undefined;
+  return tensor.op === "broadcast" || tensor.op === "reshape" ? uniform(tensor.inputs[0], dtype) : undefined;
+}
 
 const folds: Partial<Record<Op, (a: number, b: number) => number>> = {
   add: (a, b) => a + b,
@@ -235,6 +251,28 @@ const chooseOnce: Rule = (node) => {
   return sameShape(chosen.shape, node.shape) ? chosen : g.broadcast(chosen, node.shape);
 };
 
+/** 1 / (e^−x + 1) = sigmoid x, where no pull-back wants what comes between. */
+const recogniseSigmoid: Rule = (node, { usedOnce }) => {
+  const [one, total] = node.inputs;
+  if (node.op !== "divide" || uniform(one) !== 1 || total!.op !== "add" || uniform(total!.inputs[1]) !== 1)
+    return undefined;
+  const power = total!.inputs[0]!;
+  const negated = power.op === "exp" ? power.inputs[0]! : undefined;
+  if (negated?.op !== "negate" || ![total!, power, negated].every(usedOnce)) return undefined;
+  return sameShape(negated.shape, node.shape) ? g.sigmoid(negated.inputs[0]!) : undefined;
+};
+
+/** w · y + (1 − w) · x = x + w · (y − x), where no pull-back wants the products. */
+const blendOnce: Rule = (node, { usedOnce }) => {
+  const [share, rest] = node.inputs;
+  if (node.op !== "add" || share!.op !== "multiply" || rest!.op !== "multiply") return undefined;
+  const [w, y] = share!.inputs as [Tensor, Tensor];
+  const [remaining, x] = rest!.inputs as [Tensor, Tensor];
+  const isRest = remaining.op === "subtract" && uniform(remaining.inputs[0]) === 1 && remaining.inputs[1] === w;
+  if (!isRest || !sameShape(x.shape, y.shape) || !sameShape(x.shape, node.shape)) return undefined;
+  return [share!, rest!, remaining].every(usedOnce) ? g.add(x, g.multiply(w, g.subtract(y, x))) : undefined;
+};
+
 const rules: readonly Rule[] = [
   foldNumbers,
   dropNeutral,
@@ -254,7 +292,6 @@ const rules: readonly Rule[] = [
   chooseOnce,
   recogniseSigmoid,
   blendOnce,
-  recogniseAttention,
 ];
 
 /** Equal keys mean equal values. Large constants are equal when they hold the same array. */

@@ -50,8 +50,6 @@ export interface Attributes {
   /** Index of the largest value of the last axis (the first of equals). */
   argMax: None;
   softmax: None;
-  /** queries [B, T, C], keys [B, S, C], values [B, S, E] → [B, T, E]: head by head softmax(scale · q · kᵀ) · v, a head being C / heads columns. */
-  attention: { readonly heads: number; readonly scale: number };
   logSoftmax: None;
   /** (x − mean) / √(variance + epsilon) · gain + bias over the last axis. */
   layerNorm: { readonly epsilon: number };

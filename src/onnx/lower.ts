@@ -229,11 +229,6 @@ const lowering: { readonly [K in Op]: Lower<K> } = {
     return to.emit("Cast", [to.reshape(index, node.shape)], { attributes: { to: onnxTypes.int } });
   },
   softmax: (_, inputs, to) => to.emit("Softmax", inputs, { attributes: { axis: -1 } }),
-  attention: (node, inputs, to) => {
-    const { heads, scale } = node.attributes;
-    const attributes = { num_heads: heads, scale: { float: scale } };
-    return to.emit("MultiHeadAttention", inputs, { domain: MICROSOFT, attributes });
-  },
   logSoftmax: (_, inputs, to) => to.emit("LogSoftmax", inputs, { attributes: { axis: -1 } }),
   layerNorm,
   inverseDeviation,

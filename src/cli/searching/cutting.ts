@@ -7,29 +7,47 @@ type Alive = readonly (readonly number[])[];
 
 type Weights = ReadonlyMap<ParameterTensor, Float32Array>;
 
+const computes = (model: ParModel, block: number) => (k: number) => model.choices[block]![k]!.kind !== "identity";
+
 /** The candidates of each block whose π is at least 1 − threshold: one is left once its π is above the threshold. */
-export function survivors(model: ParModel, weights: Weights, threshold: number): number[][] {
+function survivors(model: ParModel, weights: Weights, threshold: number): number[][] {
   const largest = model.chosen(weights);
   return model.probabilities(weights).map((shares, i) => {
     return model.alive[i]!.filter((k) => k === largest[i] || shares[k]! >= 1 - threshold);
   });
 }
 
+/** Part of the updates before which no block is given to identity: while weights are poor, it is liked too much. */
+const IDENTITY_FROM = 0.6;
+
+/** What survives after a part of the updates; early on the likeliest candidate that computes does so anyway. */
+export function survivorsAt(part: number, model: ParModel, weights: Weights, threshold: number): number[][] {
+  const alive = survivors(model, weights, threshold);
+  if (part >= IDENTITY_FROM) return alive;
+  const shares = model.probabilities(weights);
+  return alive.map((places, block) => {
+    if (places.some(computes(model, block))) return places;
+    const [best] = model.alive[block]!.filter(computes(model, block)).toSorted(
+      (a, b) => shares[block]![b]! - shares[block]![a]!,
+    );
+    return best === undefined ? places : [...places, best].toSorted((a, b) => a - b);
+  });
+}
+
 /**
  * Leaves one candidate that computes in as many blocks as it takes for at most `open` to have more, the surest first. Identity stays
- * for π to judge: it costs nothing, and early in a search, while weights are poor, it is liked too much.
+ * for π to judge: it costs nothing.
  */
 export function settleSurest(alive: Alive, model: ParModel, weights: Weights, open: number): number[][] {
-  const computes = (block: number) => (k: number) => model.choices[block]![k]!.kind !== "identity";
   const undecided = model.probabilities(weights).flatMap((shares, block) => {
-    const rivals = alive[block]!.filter(computes(block)).toSorted((a, b) => shares[b]! - shares[a]!);
+    const rivals = alive[block]!.filter(computes(model, block)).toSorted((a, b) => shares[b]! - shares[a]!);
     const total = rivals.reduce((sum, k) => sum + shares[k]!, 0);
     return rivals.length > 1 ? [{ block, best: rivals[0]!, share: shares[rivals[0]!]! / total }] : [];
   });
   const surest = undecided.toSorted((a, b) => b.share - a.share).slice(0, Math.max(0, undecided.length - open));
   const best = new Map(surest.map((each) => [each.block, each.best]));
   return alive.map((places, block) => {
-    return places.filter((k) => !best.has(block) || k === best.get(block) || !computes(block)(k));
+    return places.filter((k) => !best.has(block) || k === best.get(block) || !computes(model, block)(k));
   });
 }
 

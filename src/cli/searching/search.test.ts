@@ -4,7 +4,7 @@ import { ortEngine } from "../../engine/ort.ts";
 import type { MeasuredCosts } from "../../model/latency.ts";
 import type { StateTensor, TrainState } from "../../train/events.ts";
 import type { SearchConfig } from "./config.ts";
-import { openBlocks, settleSurest } from "./cutting.ts";
+import { openBlocks, settleSurest, survivorsAt } from "./cutting.ts";
 import { type Found, search } from "./search.ts";
 import { openSearch, type SearchSession } from "./session.ts";
 
@@ -93,6 +93,15 @@ describe("a search that cuts", () => {
   it("keeps everything where it is told to", async () => {
     const { states, found } = await trace(await openSearch({ ...hasty, cut: null }, engine));
     expect([aliveAt(states.at(-1)!), found!.cuts]).toEqual([9, []]);
+  });
+});
+
+describe("a block that π gives to identity", () => {
+  it("keeps its best candidate that computes until weights are better", async () => {
+    const { model } = await openSearch({ ...tiny, blocks: 1 }, engine);
+    const weights = new Map(model.policy.architecture.map(({ tensor }) => [tensor, Float32Array.of(0, 1, 9)]));
+    expect(survivorsAt(0.3, model, weights, 0.95)).toEqual([[1, 2]]);
+    expect(survivorsAt(0.7, model, weights, 0.95)).toEqual([[2]]);
   });
 });
 

@@ -10,7 +10,7 @@ import { schedule } from "../../train/schedule.ts";
 import { heatMap } from "../heatmap.ts";
 import { lengthOf, type SearchConfig } from "./config.ts";
 import { courseOf, temperatureOf } from "./course.ts";
-import { narrowState, openBlocks, settleSurest, sizeOf, survivors } from "./cutting.ts";
+import { narrowState, openBlocks, settleSurest, sizeOf, survivorsAt } from "./cutting.ts";
 import { modelAt, type SearchSession } from "./session.ts";
 import { type Material, type SearchFigures, Stage } from "./stage.ts";
 
@@ -189,9 +189,10 @@ class Journey {
 
   #survivors({ model, weights }: Stage, step: number): number[][] {
     const { cut, settle } = this.#session.config;
-    const alive = survivors(model, weights, cut!);
+    const part = step / this.#material.course.total;
+    const alive = survivorsAt(part, model, weights, cut!);
     if (!settle) return alive;
-    const open = openBlocks(model.alive.length, settle, step / this.#material.course.total);
+    const open = openBlocks(model.alive.length, settle, part);
     return settleSurest(alive, model, weights, open);
   }
 

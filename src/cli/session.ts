@@ -52,28 +52,30 @@ export async function batchesOf(config: Config, { corpus, tokenizer }: Data, spl
   };
 }
 
-/** Words and bytes behind the pieces of a split; where only pieces are left, the text they decode to. */
-export async function textSizeOf({ corpus, tokenizer }: Data, split: Split): Promise<TextSize> {
+/** The pieces of a split; of batches, those to be foretold. */
+export async function piecesOf({ corpus, tokenizer }: Data, split: Split): Promise<Int32Array | Uint16Array> {
   const part = partOf(corpus, split);
-  const ids =
-    part.kind === "records"
-      ? await piecesOfRecords(corpus, split, tokenizer)
-      : (await tokensOf(corpus, split, tokenizer)).ids;
-  const lines = part.kind === "text" ? linesOf(corpus, split) : [tokenizer.tokenizer.decode(ids)];
+  if (part.kind !== "records") return (await tokensOf(corpus, split, tokenizer)).ids;
+  const { openBatchFiles } = await import("../text/records.ts");
+  const source = await openBatchFiles(part.paths, tokenizer.tokenizer.size);
+  const each = source.rows * source.length;
+  const ids = new Int32Array(source.count * each);
+  for (let i = 0; i < source.count; i++) ids.set(source.at(i).targets, i * each);
+  return ids;
+}
+
+/** Words and bytes behind the pieces of a split; where only pieces are left, the text they decode to. */
+export async function textSizeOf(data: Data, split: Split): Promise<TextSize> {
+  const { corpus, tokenizer } = data;
+  const ids = await piecesOf(data, split);
+  const isText = partOf(corpus, split).kind === "text";
+  const lines = isText ? linesOf(corpus, split) : [tokenizer.tokenizer.decode(ids)];
   let [words, bytes] = [0, 0];
   for (const line of lines) {
     words += line.match(/\S+/g)?.length ?? 0;
     bytes += Buffer.byteLength(line);
   }
   return { tokens: ids.length, words, bytes };
-}
-
-async function piecesOfRecords(corpus: Corpus, split: Split, tokenizer: OpenTokenizer): Promise<Int32Array> {
-  const part = partOf(corpus, split);
-  if (part.kind !== "records") return new Int32Array();
-  const { openBatchFiles } = await import("../text/records.ts");
-  const source = await openBatchFiles(part.paths, tokenizer.tokenizer.size);
-  return Int32Array.from(Array.from({ length: source.count }, (_, i) => [...source.at(i).targets]).flat());
 }
 
 export function planOf(config: Config): Plan {

@@ -25,7 +25,6 @@ const total = (values: readonly number[]) => values.reduce((a, b) => a + b, 0);
 /** The target in milliseconds and the cost of every candidate; refuses what no network can meet. */
 export function budgetOf(text: string, weight: number, choices: Choices, measured: MeasuredCosts): Budget {
   const asked = parseBudget(text);
-  if (!(weight > 0)) reject({ who: "budget weight", needed: "a number above 0", got: `${weight}` }, 2);
   const baseline = baselineCost(measured, choices.length);
   const target = "ms" in asked ? asked.ms : asked.part * baseline;
   const costs = choices.map((block) => block.map((choice) => costOfCandidate(measured, choice)));

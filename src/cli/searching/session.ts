@@ -7,15 +7,15 @@ import type { BatchSource } from "../../text/batches.ts";
 import { type Corpus, openCorpus, type Split } from "../../text/corpus.ts";
 import { countTokens, frequencyRanks } from "../../text/cutoffs.ts";
 import type { OpenTokenizer } from "../../text/tokenizerfile.ts";
-import { openBatches, tokensOf } from "../../text/tokens.ts";
+import { openBatches } from "../../text/tokens.ts";
 import { chooseTokenizer } from "../../text/trainedtokenizer.ts";
 import type { Batches, TextSize } from "../../train/evaluate.ts";
 import type { TrainState } from "../../train/events.ts";
 import type { ParameterTensor } from "../../train/memory.ts";
-import { textSizeOf } from "../session.ts";
-import { budgetOf, parseBudget } from "./budget.ts";
-import { lengthOf, parseCandidates, type SearchConfig, searchDefaults } from "./config.ts";
-import { temperatureOf } from "./course.ts";
+import { piecesOf, textSizeOf } from "../session.ts";
+import { budgetOf } from "./budget.ts";
+import { checkConfig } from "./checks.ts";
+import { parseCandidates, type SearchConfig, searchDefaults } from "./config.ts";
 
 export interface SearchSession {
   readonly config: SearchConfig;
@@ -51,31 +51,6 @@ function optionsOf(config: SearchConfig, vocabulary: number): ParOptions {
   };
 }
 
-/** Settings that contradict themselves, found before anything is opened. */
-function check(config: SearchConfig): void {
-  lengthOf(config);
-  temperatureOf(config, 1);
-  if (config.budget !== null) parseBudget(config.budget);
-  if (config.budget !== null && typeof config.blocks === "string") {
-    const remedy = "leave the budget or the pattern out";
-    reject({ who: "budget", needed: "blocks to choose", got: "a pattern", remedy }, 2);
-  }
-  if (config.freeze !== null && !(config.freeze >= 0 && config.freeze <= 1)) {
-    reject({ who: "freeze", needed: "a part from 0 to 1", got: `${config.freeze}` }, 2);
-  }
-  if (config.cut !== null && !(config.cut > 0.5 && config.cut < 1)) {
-    reject({ who: "cut", needed: "a probability above 0.5 and below 1", got: `${config.cut}` }, 2);
-  }
-  const [from, by] = config.settle ?? [0, 1];
-  if (!(from >= 0 && from < by && by <= 1)) {
-    reject({ who: "settle", needed: "two parts of the updates, such as 0.25,0.75", got: `${config.settle}` }, 2);
-  }
-  if (config.settle && config.cut === null) {
-    const remedy = "leave out --no-cut";
-    reject({ who: "settle", needed: "a search that cuts candidates", got: "--no-cut", remedy }, 2);
-  }
-}
-
 /** Opens what the config names; settings it lacks are the defaults. */
 export async function openSearch(
   given: Partial<SearchConfig>,
@@ -83,7 +58,7 @@ export async function openSearch(
   { costs: known }: Opening = {},
 ): Promise<SearchSession> {
   const config: SearchConfig = { ...searchDefaults, ...given };
-  check(config);
+  checkConfig(config);
   const where = config.data === null ? {} : { data: config.data };
   const corpus = await openCorpus(config.corpus, where);
   const tokenizer = await chooseTokenizer(config.tokenizer ?? undefined, corpus, {
@@ -92,7 +67,7 @@ export async function openSearch(
   });
   const vocabulary = tokenizer.tokenizer.size;
   const { model, costs } = await modelOf(config, optionsOf(config, vocabulary), engine, known); // mistakes show at once
-  const { ids } = await tokensOf(corpus, "train", tokenizer);
+  const ids = await piecesOf({ corpus, tokenizer }, "train");
   const validSize = await textSizeOf({ corpus, tokenizer }, "valid");
   checkReach("memory", config.memory, { batch: config.batch, tokens: ids.length });
   if (config.evaluationMemory !== null) {

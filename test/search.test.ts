@@ -176,10 +176,9 @@ describe("layerwise search", () => {
     [["--steps", "2", "--epochs", "1"], "expected --steps or --epochs, got both"],
     [["--budget", "cheap"], "budget: expected milliseconds above 0, such as 3.2ms"],
     [["--budget", "0.000001ms"], "the cheapest network here"],
-    [["--cut", "0.4"], "cut: expected a probability above 0.5 and below 1, got 0.4"],
+    [["--length", "100000"], "expected at least batch · (length + 1)"],
     [["--seeds", "0"], "seeds: expected a number from 1"],
     [["--seeds", "2", "--cutoffs", "40,40"], "softmax / cutoffs: expected rising whole numbers"],
-    [["--temperature-end", "0"], "temperature: expected a start and an end above 0"],
   ])("refuses %j before it trains", (args, message) => {
     const { status, stderr } = search("--out", run("refused"), ...args);
     expect(status).not.toBe(0);

@@ -15,6 +15,7 @@ import { finishPar, type ParConfig, parConfig, type RetrainNotes, restore, withT
 import {
   ARCHITECTURE_FILE,
   keptResult,
+  openMaterial,
   openSearch,
   type RunningOptions,
   type SearchConfig,
@@ -89,7 +90,7 @@ export async function beginRetraining(request: RetrainRequest, engine: Engine): 
   if (baseline) await configIn(baseline); // it must be a run that can be compared
   const lengths = changes.steps !== undefined ? { epochs: null } : changes.epochs !== undefined ? { steps: null } : {};
   const config = ordinary({ ...origin.config, ...lengths, ...changes }, origin.pattern);
-  await openSearch(config, engine);
+  await openMaterial(await openSearch(config, engine));
   const notes: RetrainNotes = {
     origin: origin.name,
     supernet: request.fromSupernet ? resolve(origin.run!) : null,

@@ -13,6 +13,7 @@ export {
   type Cut,
   type Found,
   type Milestone,
+  openMaterial,
   type SearchOptions,
   search,
   type Tell,

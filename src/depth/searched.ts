@@ -263,7 +263,7 @@ export interface TemperatureOptions {
 /** τ of update s, counted from 0: start · (end / start)^(s / total). */
 export function annealedTemperature({ start, end, total, compat }: TemperatureOptions): (step: number) => number {
   if (!(start > 0 && end > 0)) {
-    reject({ who: "temperature", needed: "a start and an end above 0", got: `${start} and ${end}` });
+    reject({ who: "temperature", needed: "a start and an end above 0", got: `${start} and ${end}` }, 2);
   }
   const base = compat === "original" ? end : end / start;
   return (step) => start * base ** (step / total);

@@ -80,12 +80,10 @@ export class LayerNorm {
 
 /** Width of one head. */
 export function headWidth(who: string, width: number, heads: number): number {
-  if (!Number.isInteger(heads) || heads < 1) reject({ who, needed: "a whole number of heads from 1", got: `${heads}` });
+  if (!Number.isInteger(heads) || heads < 1) {
+    reject({ who, needed: "a whole number of heads from 1", got: `${heads}` }, 2);
+  }
   if (width % heads === 0) return width / heads;
-  return reject({
-    who,
-    needed: "a width divisible by heads",
-    got: `width ${width}, heads ${heads}`,
-    remedy: `set width to ${Math.ceil(width / heads) * heads}`,
-  });
+  const remedy = `set width to ${Math.ceil(width / heads) * heads}`;
+  return reject({ who, needed: "a width divisible by heads", got: `width ${width}, heads ${heads}`, remedy }, 2);
 }

@@ -47,6 +47,7 @@ export async function beginSearch(
   const session = await openSearch(config, engine, {
     costs: known ?? (typeof config.blocks === "number" ? "measure" : undefined),
   });
+  await openMaterial(session); // text that is too short shows before there is a folder
   const content = { config: searchYaml(config), environment: { ...(await environment(engine)) } };
   const run = await RunFolder.create(path, content);
   try {

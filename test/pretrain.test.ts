@@ -17,10 +17,11 @@ function layerwise(...args: string[]) {
 }
 
 const settings = ["--preset", "trial", "--threads", "1", "--dropout", "0.1", "--accumulate", "2", "--steps", "12"];
+const rest = ["--ponder-from", "0.4"];
 const phases = ["--long-length", "48", "--long-share", "0.5", "--checkpoint-every", "3", "--evaluate-every", "4"];
 
 beforeAll(() => {
-  const { status, stderr } = layerwise("pretrain", ...settings, ...phases, "--keep", "9", "--out", whole);
+  const { status, stderr } = layerwise("pretrain", ...settings, ...rest, ...phases, "--keep", "9", "--out", whole);
   expect(status, stderr).toBe(0);
 });
 
@@ -39,6 +40,16 @@ describe("layerwise pretrain", () => {
     expect(names).toEqual(
       expect.arrayContaining(["depth/all", "depth/[MASK/MASK]", "depth/[CLS]", "depth/[SEP]", "depth/at cap"]),
     );
+  });
+
+  it("leaves the halting unit alone until it is to learn", async () => {
+    const run = await RunFolder.read(whole);
+    const biasAt = async (step: number) => {
+      const { state } = await run.readCheckpoint(step);
+      return [...state.weights.get("encoder.halting.unit.bias")!.data];
+    };
+    expect(await biasAt(3)).toEqual([0]);
+    expect(await biasAt(12)).not.toEqual([0]);
   });
 
   it.each([3, 6, 9])("goes on from step %i, before, between and after the phases, to the same bits", async (step) => {

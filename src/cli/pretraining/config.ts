@@ -36,7 +36,12 @@ export const fields = {
   depthPolicy: choice(["adaptive", "fixed"], "adaptive", "each token halts by itself, or all run to the full depth"),
   ponder: real(0.01, "penalty τ on depths plus remainders; 0: halting without a penalty"),
   ponderReduce: choice(["mean", "sum"], "mean", "penalty on the mean over tokens, or on their sum a text (original)"),
-  ponderFrom: real(0, "part of the updates before the penalty begins, so that depth is first learnt", 0, 1.000001),
+  ponderFrom: real(
+    0,
+    "part of the updates before the halting unit learns and is penalised: depth is learnt first",
+    0,
+    1.000001,
+  ),
   ponderWarmup: real(0.1, "part of the updates over which the penalty then grows from 0", 0, 1.000001),
   haltBias: real(0, "first bias of the halting unit: 0 halts early, -3 late", -Infinity),
   haltRate: real(1, "the halting unit's learning rate, as a part of the others'"),
@@ -99,18 +104,12 @@ export const pretrainingPresets: Readonly<Record<string, Partial<Settings>>> = {
   tiny: { ...original, depth: 6, ponder: 1e-3 },
   small: { ...original, depth: 12, ponder: 5e-4 },
   base: { ...original, depth: 24, ponder: 2.5e-4 },
-  /** Meant for two hours of two cores; its sizes are not yet tuned (docs/log.md). */
+  /** Trains within two hours of two cores. It starts deep and first learns to use its depth; docs/log.md has the trials. */
   laptop: {
-    ...{ width: 192, heads: 6, embedding: 128, depth: 6, length: 64, batch: 32, positions: 128 },
-    ...{
-      optimiser: "muon",
-      schedule: "linear",
-      ponder: 0.01,
-      haltBias: 0,
-      haltRate: 0.1,
-      minutes: 110,
-      longLength: 128,
-    },
+    ...{ width: 192, heads: 6, embedding: 128, depth: 6, length: 64, batch: 32, positions: 128, maskShare: 0.3 },
+    ...{ optimiser: "muon", schedule: "linear", minutes: 110, longLength: 128 },
+    ...{ accumulateStates: "weightedSum", haltBias: -3, haltRate: 0.05 },
+    ...{ ponder: 0.005, ponderFrom: 0.3, ponderWarmup: 0.1 },
   },
   /** Seconds: to see that everything runs. */
   trial: {

@@ -112,11 +112,12 @@ export function describePretraining(config: PretrainingConfig, vocabulary: numbe
   };
 }
 
-/** Matrices decay; biases and norms do not, and LAMB does not stretch their updates. The halting unit has a rate of its own. */
+/** Matrices decay; biases and norms do not, and LAMB does not stretch their updates. The halting unit has a rate of its own, and learns when `unitLearns`. */
 export async function pretrainingGroups(
   { optimiser, weightDecay, haltRate }: PretrainingConfig,
   parameters: readonly Parameter[],
   engine: Engine,
+  unitLearns: (step: number) => boolean,
 ): Promise<Group[]> {
   const made = (matrix: boolean) =>
     optimiser === "lamb"
@@ -139,6 +140,6 @@ export async function pretrainingGroups(
       others.filter((each) => !matrices.includes(each)),
       made(false),
     ),
-    ...group(unit, made(false), haltRate),
+    ...group(unit, made(false), haltRate).map((each) => ({ ...each, active: unitLearns })),
   ];
 }

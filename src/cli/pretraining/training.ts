@@ -52,13 +52,14 @@ async function newStep(
   { config, engine, described }: PretrainingJob,
   { batch, length, predictions, accumulate }: Phase,
   initial?: ReadonlyMap<ParameterTensor, Float32Array>,
+  unitLearns: (step: number) => boolean = () => true,
 ): Promise<TrainingStep> {
   const { model, heads, parameters } = described;
   const shape = { batch, length, predictions, training: true };
   const { loss, inputs, noise } = albertObjective(model, Object.values(heads), shape);
   return TrainingStep.create({
     ...{ engine, loss, inputs, noise, accumulate, seed: config.seed },
-    groups: await pretrainingGroups(config, parameters, engine),
+    groups: await pretrainingGroups(config, parameters, engine, unitLearns),
     initial: initial ?? initialise(parameters, config.seed),
     ...(config.clipNorm === null ? {} : { clipNorm: config.clipNorm }),
   });
@@ -148,7 +149,7 @@ async function* phaseEvents(job: PretrainingJob, phases: readonly Phase[], index
   const boundary = () => lastPhaseFrom(config, total);
   const offset = () => (index === 0 ? 0 : boundary() * phases[0]!.accumulate);
   const [training, valid] = [await data.batches("train", phase), await data.batches("valid", phase)];
-  const step = await newStep(job, phase, start.initial);
+  const step = await newStep(job, phase, start.initial, (at) => at > config.ponderFrom * total);
   const texts = { batches: valid, special: data.special, texts: config.evaluateTexts };
   const evaluator = await PretrainingEvaluator.create(engine, described, phase, texts);
   try {

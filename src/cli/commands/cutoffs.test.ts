@@ -31,6 +31,7 @@ describe("layerwise cutoffs", () => {
     const { stdout } = cutoffs("--counts", counts("0.5\n0.25\n0.25\n"), "--clusters", "2");
     expect(stdout).toContain("head     0 … 0");
     expect(stdout).toContain("cutoffs 1");
+    expect(cutoffs("--counts", counts("0\n0\n"), "--clusters", "2").stdout).not.toContain("NaN");
   });
 
   it.each([

@@ -82,7 +82,7 @@ async function measured(
   const shape = { width, rows, factor, clusters, vocabulary: counts.length };
   const { costs, error } = await measureSoftmax(engine, shape, (done) => progress.at(100 * done));
   progress.end();
-  const total = counts.reduce((a, b) => a + b, 0) || 1;
+  const total = totalOf(counts);
   const masses = counts.map((count) => (rows * count) / total);
   const found = optimalCutoffs(masses, clusters, (k) => costs[k]!);
   const each = costsOfClusters(found, masses, (k) => costs[k]!);
@@ -122,7 +122,7 @@ async function countCorpus(name: string, model: string, data: string | undefined
 }
 
 function asTable(found: Cutoffs, counts: Float64Array): string {
-  const total = counts.reduce((a, b) => a + b, 0);
+  const total = totalOf(counts);
   const share = percent(found.cost / (total * found.vocabulary));
   return `${table(clustersOf(found, counts))}\n\ncost ${formatNumber(found.cost)}, ${share} of one cluster's${flagOf(found)}`;
 }
@@ -131,7 +131,7 @@ const flagOf = ({ cutoffs }: Cutoffs) => (cutoffs.length > 0 ? `\ncutoffs ${cuto
 
 function clustersOf({ cutoffs, vocabulary }: Cutoffs, counts: Float64Array) {
   const sorted = counts.toSorted().reverse();
-  const total = sorted.reduce((a, b) => a + b, 0);
+  const total = totalOf(sorted);
   return [...cutoffs, vocabulary].map((end, k) => {
     const start = cutoffs[k - 1] ?? 0;
     const mass = sorted.subarray(start, end).reduce((a, b) => a + b, 0);
@@ -143,5 +143,8 @@ function clustersOf({ cutoffs, vocabulary }: Cutoffs, counts: Float64Array) {
     };
   });
 }
+
+/** Where nothing was counted, every share is 0. */
+const totalOf = (counts: Float64Array) => counts.reduce((a, b) => a + b, 0) || 1;
 
 const percent = (share: number) => `${(100 * share).toFixed(1)} %`;

@@ -15,12 +15,14 @@ const folder = mkdtempSync(join(tmpdir(), "layerwise-glue-"));
 afterAll(() => rmSync(folder, { recursive: true }));
 
 const at = (...parts: string[]) => join(folder, ...parts);
-const main = ["--import", "tsx", "src/cli/main.ts", "glue"];
+const main = ["--import", "tsx", "src/cli/main.ts"];
 
-function glue(...args: string[]) {
+function layerwise(...args: string[]) {
   const { status, stdout, stderr } = spawnSync(process.execPath, [...main, ...args], { encoding: "utf8" });
   return { status, stdout, stderr };
 }
+
+const glue = (...args: string[]) => layerwise("glue", ...args);
 
 /** Praise and blame in made-up sentences: one word decides. */
 const words = { praise: ["good", "fine", "lovely"], blame: ["bad", "dull", "awful"] };
@@ -102,6 +104,10 @@ describe("layerwise glue", () => {
     expect(JSON.parse(glue("eval", at("sst"), "--json", "--threads", "1").stdout).figures).toEqual(
       epochs[best - 1].figures,
     );
+    expect(JSON.parse(layerwise("eval", at("sst"), "--json").stdout)).toMatchObject({ split: "dev", task: "SST-2" });
+    const shown = layerwise("runs", "show", at("sst")).stdout;
+    const score = (100 * epochs[best - 1].figures.accuracy).toFixed(2);
+    expect(shown).toMatch(new RegExp(`^task +SST-2$.*^score +accuracy ${score} % at step .*^epochs +6 of 6$`, "ms"));
     expect(glue("predict", at("sst"), "--out", at("submission")).status).toBe(0);
     const lines = readFileSync(at("submission", "SST-2.tsv"), "utf8").trim().split("\n");
     const right = sentences(20, 3).filter(({ label }, i) => lines[i + 1] === `${i}\t${label}`);
@@ -135,8 +141,7 @@ describe("a fine-tuning that was stopped", () => {
   const args = (name: string) => [
     ...["SST-2", "--from", at("sst"), "--glue", at("glue"), "--threads", "1", ...own, "--out", at(name)],
   ];
-  const resume = (name: string) =>
-    spawnSync(process.execPath, [...main.slice(0, -1), "resume", at(name)], { encoding: "utf8" });
+  const resume = (name: string) => layerwise("resume", at(name));
   /** All but times and rates. */
   const eventsOf = (name: string) =>
     readFileSync(at(name, "events.jsonl"), "utf8")
@@ -146,7 +151,7 @@ describe("a fine-tuning that was stopped", () => {
   const result = (name: string) => readFileSync(at(name, "result.json"), "utf8");
 
   async function stopped(name: string, signal: "SIGKILL" | "SIGINT", when: string) {
-    const child = spawn(process.execPath, [...main, ...args(name)]);
+    const child = spawn(process.execPath, [...main, "glue", ...args(name)]);
     let said = "";
     child.stderr.on("data", (text) => (said += text));
     while (!existsSync(at(name, when))) await setTimeout(5);
@@ -190,7 +195,7 @@ describe("layerwise glue search", () => {
 
   it("of 12 trials, killed in the middle, finishes with the same table", async () => {
     const whole = glue(...search("whole"));
-    const child = spawn(process.execPath, [...main, ...search("killed")]);
+    const child = spawn(process.execPath, [...main, "glue", ...search("killed")]);
     while (finished("killed") < 3) await setTimeout(20);
     child.kill("SIGKILL");
     await once(child, "exit");
@@ -206,9 +211,7 @@ describe("layerwise glue search", () => {
 
   it("has trials that go on with it, not by themselves", () => {
     const trial = at("whole", "rate-0.01-batch-16-epochs-2-seed-1");
-    const { status, stderr } = spawnSync(process.execPath, [...main.slice(0, -1), "resume", trial], {
-      encoding: "utf8",
-    });
+    const { status, stderr } = layerwise("resume", trial);
     expect([status, stderr]).toEqual([2, expect.stringContaining("got a trial of a search")]);
   });
 

@@ -48,6 +48,16 @@ describe("a run's summary", () => {
     expect(await parameterCount(run)).toBe(3);
   });
 
+  it("knows the best evaluation by the scalar that decides", async () => {
+    const run = await RunFolder.create(join(root, "a/decided"), { config: "task: x\n", environment: {} });
+    for (const [step, accuracy] of [0.5, 0.9, 0.8].entries()) {
+      const figures = { loss: -step, perplexity: 1, scalars: { accuracy }, decisive: "accuracy" };
+      run.append({ type: "evaluation", step, split: "valid", best: false, ...figures });
+    }
+    run.close();
+    expect((await summarise(run.path)).best).toMatchObject({ step: 1, scalars: { accuracy: 0.9 } });
+  });
+
   it("tells running, finished, stopped and killed apart", async () => {
     const statusOf = async (name: string) => (await summarise(join(root, name))).status;
     const running = await makeRun("a/running", 8);

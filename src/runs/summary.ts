@@ -15,13 +15,18 @@ import { RunFolder } from "./folder.ts";
 export type RunStatus = "running" | "finished" | "stopped" | "killed";
 
 /** The best evaluation on the validation split. */
-export type BestFigures = Pick<EvaluationEvent, "step" | "loss" | "perplexity" | "bitsPerByte">;
+export type BestFigures = Pick<
+  EvaluationEvent,
+  "step" | "loss" | "perplexity" | "bitsPerByte" | "scalars" | "decisive"
+>;
 
 export interface RunSummary {
   readonly path: string;
   readonly status: RunStatus;
   readonly step: number;
   readonly totalSteps: number | null;
+  /** Passes over the data so far. */
+  readonly epoch: number | null;
   readonly lastLoss: number | null;
   readonly best: BestFigures | null;
   readonly tokensPerSecond: number | null;
@@ -49,6 +54,7 @@ export async function summarise(path: string): Promise<RunSummary> {
     status: statusOf(run, events, progress),
     step: events.at(-1)?.step ?? progress?.step ?? 0,
     totalSteps: progress?.totalSteps ?? (typeof config.steps === "number" ? config.steps : null),
+    epoch: steps.at(-1)?.epoch ?? null,
     lastLoss: steps.at(-1)?.loss ?? null,
     best: bestOf(events),
     tokensPerSecond: median(steps.map(({ tokensPerSecond }) => tokensPerSecond)),
@@ -82,9 +88,19 @@ async function newestProgress(places: readonly CheckpointPlace[]): Promise<Progr
 function bestOf(events: readonly StoredEvent[]): BestFigures | null {
   const valid = events.filter((event) => event.type === "evaluation" && event.split === "valid") as EvaluationEvent[];
   if (valid.length === 0) return null;
-  const { step, loss, perplexity, bitsPerByte } = valid.reduce((best, each) => (each.loss < best.loss ? each : best));
-  return { step, loss, perplexity, ...(bitsPerByte === undefined ? {} : { bitsPerByte }) };
+  const best = valid.reduce((best, each) => (scoreOf(each) > scoreOf(best) ? each : best));
+  const { step, loss, perplexity, bitsPerByte, scalars, decisive } = best;
+  return {
+    ...{ step, loss, perplexity },
+    ...(bitsPerByte === undefined ? {} : { bitsPerByte }),
+    ...(scalars === undefined ? {} : { scalars }),
+    ...(decisive === undefined ? {} : { decisive }),
+  };
 }
+
+/** What an evaluation is judged by, the higher the better. */
+const scoreOf = ({ loss, scalars, decisive }: EvaluationEvent) =>
+  decisive === undefined ? -loss : (scalars?.[decisive] ?? Number.NEGATIVE_INFINITY);
 
 function elapsedOf(events: readonly StoredEvent[], progress: Progress | undefined): number | null {
   const last = events.at(-1);
@@ -147,7 +163,7 @@ export function differences(configs: readonly Readonly<Record<string, unknown>>[
 }
 
 /** `{ a: { b: 1 } }` → `a.b`, 1; lists stay whole. */
-function leaves(value: object, prefix = ""): [string, unknown][] {
+export function leaves(value: object, prefix = ""): [string, unknown][] {
   return Object.entries(value).flatMap(([key, inner]): [string, unknown][] =>
     typeof inner === "object" && inner !== null && !Array.isArray(inner)
       ? leaves(inner, `${prefix}${key}.`)

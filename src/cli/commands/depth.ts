@@ -79,13 +79,12 @@ async function openForDepth(path: string, flags: Flags) {
   const { startProgress } = await import("../../base/progress.ts");
   const run = await openAlbertRun(path, flags.checkpoint);
   for (const warning of run.warnings) process.stderr.write(`${warning}\n`);
-  const opened = needTokenizer(run);
-  const { tokenizer } = opened;
+  const { tokenizer } = needTokenizer(run);
   const engine = await openEngine({ threads: flags.threads ?? null, device: "cpu" });
   const reader = await DepthReader.create(engine, run);
   const progress = startProgress("reading", { output: process.stderr, unit: "texts" });
   const framing = { tokenizer, special: specialIds(tokenizer), length: run.model.options.length };
-  return { run, opened, reader, framing, progress };
+  return { run, reader, framing, progress };
 }
 
 interface Report {
@@ -133,28 +132,15 @@ function traceTable(trace: readonly TraceRow[]): string {
   return `\n\nsimilarity of successive states\n${table(rows)}`;
 }
 
-async function kindReport({ run, opened, reader, framing, progress }: Opened, flags: Flags): Promise<Report> {
-  const { openCorpus } = await import("../../text/corpus.ts");
-  const { documentsOf } = await import("../../text/pretrainingfiles.ts");
-  const { drawnBatches } = await import("../../text/maskedbatches.ts");
+const ROWS = 16;
+
+async function kindReport({ run, reader, framing, progress }: Opened, flags: Flags): Promise<Report> {
   const { PRETRAINING_DEFAULTS } = await import("../../text/pretraining.ts");
   const { depthByKind } = await import("../depth/analysis.ts");
-  const stored = (key: string) => {
-    const value = run.config.training?.[key];
-    return typeof value === "string" || typeof value === "number" ? value : undefined;
-  };
-  const data = flags.data ?? stored("data");
-  const corpus = await openCorpus(flags.corpus ?? (stored("corpus") as string | undefined), {
-    ...(data === undefined ? {} : { data: String(data) }),
-  });
-  const length = Math.min(framing.length, flags.length ?? Number(stored("length") ?? 128));
-  const ROWS = 16;
-  const drawn = drawnBatches(documentsOf(corpus, flags.split, opened), framing.tokenizer, {
-    ...PRETRAINING_DEFAULTS,
-    length,
-    rows: ROWS,
-    maxPredictions: Math.ceil(PRETRAINING_DEFAULTS.probability * length),
-  });
+  const { maskedTexts } = await import("../maskedtexts.ts");
+  const length = Math.min(framing.length, flags.length ?? Number(run.config.training?.length ?? 128));
+  const predictions = Math.ceil(PRETRAINING_DEFAULTS.probability * length);
+  const { corpus, batches: drawn } = await maskedTexts(run, { ...flags, rows: ROWS, length, predictions });
   const count = Math.min(drawn.count, Math.max(1, Math.round(flags.texts / ROWS)));
   const batches = Array.from({ length: count }, (_, i) => drawn.at(i));
   const found = await depthByKind(reader, batches, framing.tokenizer, framing.special, progress.at);

@@ -11,7 +11,8 @@ Examples:
   layerwise eval runs/1 --split test --json    {split, loss, perplexity, perplexityPerWord, bitsPerByte, tokens}
   layerwise eval runs/search-1 --evaluation-memory 128    a longer memory than in training; JSON adds
                                                {meanBatchPerplexity, evaluationMemory, mixture, pattern}
-  layerwise eval runs/albert --corpus notes.txt   masked pieces, order of sentences and depth of an ALBERT`;
+  layerwise eval runs/albert --corpus notes.txt   masked pieces, order of sentences and depth of an ALBERT
+  layerwise eval runs/glue/SST-2-1             the task's metrics on its dev set, as layerwise glue eval`;
 
 export function addEval(program: Command): void {
   const command = program

@@ -3,7 +3,7 @@ import type { Command } from "commander";
 import { messageOf, reject } from "../../base/errors.ts";
 import { clock } from "../../base/progress.ts";
 import { formatNumber, type Row, table } from "../../base/table.ts";
-import type { RunSummary } from "../../runs/summary.ts";
+import type { BestFigures, RunSummary } from "../../runs/summary.ts";
 
 interface JsonOption {
   json?: boolean;
@@ -90,18 +90,30 @@ function listRow(run: RunSummary | Unreadable): Row {
     status: run.status,
     step: stepText(run),
     loss: run.lastLoss?.toFixed(4),
-    "best valid perplexity": run.best?.perplexity.toFixed(2),
+    ...(run.best?.decisive === undefined
+      ? { "best valid perplexity": run.best?.perplexity.toFixed(2) }
+      : { score: scoreText(run.best) }),
     changed: ageText(Date.now() - run.changedMs),
     size: sizeText(run.bytes),
   };
 }
 
 /** The settings that tell runs apart at a glance, as far as a run has them. */
-const TELLING = ["task", "corpus", "blocks", "depth", "width", "length"];
+const TELLING = ["task", "glueTask", "corpus", "blocks", "depth", "width", "length"];
 
-function modelLine(config: Readonly<Record<string, unknown>>): string {
-  const words = TELLING.filter((key) => config[key] !== undefined && config[key] !== null);
-  return words.map((key) => (typeof config[key] === "number" ? `${key} ${config[key]}` : `${config[key]}`)).join(" ");
+type Settings = Readonly<Record<string, unknown>>;
+
+function modelLine(config: Settings): string {
+  const settings = flat(config);
+  const words = TELLING.filter((key) => settings[key] !== undefined && settings[key] !== null);
+  const word = (key: string) => (typeof settings[key] === "number" ? `${key} ${settings[key]}` : `${settings[key]}`);
+  return words.map(word).join(" ");
+}
+
+/** An ALBERT's run has settings of its model and of its training apart. */
+function flat({ model, training, ...rest }: Settings): Settings {
+  const own = [training, model].map((part) => (typeof part === "object" ? part : {}));
+  return Object.assign({}, ...own, rest) as Settings;
 }
 
 function stepText({ step, totalSteps }: RunSummary): string {
@@ -120,7 +132,7 @@ function sizeText(bytes: number): string {
 }
 
 async function show(path: string, { json }: JsonOption): Promise<void> {
-  const { parameterCount, sparkline, summarise, weightsHash } = await import("../../runs/summary.ts");
+  const { leaves, parameterCount, sparkline, summarise, weightsHash } = await import("../../runs/summary.ts");
   const run = await summarise(path);
   const hash = await weightsHash(run);
   if (json) return printJson({ ...brief(run), weightsHash: hash });
@@ -129,26 +141,53 @@ async function show(path: string, { json }: JsonOption): Promise<void> {
     status: run.status,
     step: stepText(run),
     ...figuresOf(run, await parameterCount(run)),
+    ...rounded(run.best?.scalars ?? {}),
     "loss curve": sparkline(run.losses) || null,
     checkpoints: run.checkpoints.map(({ step, best }) => `${step}${best ? " (best)" : ""}`).join(", ") || null,
     "weights SHA-256": hash,
     changed: ageText(Date.now() - run.changedMs),
     size: sizeText(run.bytes),
   };
-  print([pairs(figures), "settings", pairs(run.config), "environment", pairs(run.environment)].join("\n\n"));
+  print(
+    [
+      pairs(figures),
+      "settings",
+      pairs(Object.fromEntries(leaves(run.config))),
+      "environment",
+      pairs(run.environment),
+    ].join("\n\n"),
+  );
 }
 
 function figuresOf(run: RunSummary, parameters: number | null): Row {
+  const { depth, glueTask, epochs } = flat(run.config);
   return {
+    ...(typeof glueTask === "string" ? { task: glueTask } : {}),
     parameters: parameters === null ? null : formatNumber(parameters),
-    depth: typeof run.config.depth === "number" ? formatNumber(run.config.depth) : null,
+    depth: typeof depth === "number" ? formatNumber(depth) : null,
     loss: run.lastLoss?.toFixed(4),
-    "best valid perplexity": run.best ? `${run.best.perplexity.toFixed(2)} at step ${run.best.step}` : null,
-    "bits per byte": run.best?.bitsPerByte?.toFixed(4),
+    ...bestFigures(run.best),
+    epochs:
+      run.epoch === null ? null : formatNumber(run.epoch, 2) + (typeof epochs === "number" ? ` of ${epochs}` : ""),
     "tokens/s": run.tokensPerSecond === null ? null : formatNumber(run.tokensPerSecond, 0),
     time: run.elapsedMs === null ? null : clock(run.elapsedMs / 1000),
   };
 }
+
+/** The figure that decided, and at which evaluation. */
+function bestFigures(best: BestFigures | null): Row {
+  const at = best ? ` at step ${formatNumber(best.step)}` : "";
+  if (best?.decisive !== undefined) return { score: `${scoreText(best)}${at}` };
+  return {
+    "best valid perplexity": best ? `${best.perplexity.toFixed(2)}${at}` : null,
+    "bits per byte": best?.bitsPerByte?.toFixed(4),
+  };
+}
+
+const rounded = (scalars: Readonly<Record<string, number>>) =>
+  Object.fromEntries(Object.entries(scalars).map(([name, value]) => [`valid ${name}`, formatNumber(value, 4)]));
+
+const scoreText = ({ scalars, decisive }: BestFigures) => `${decisive} ${(100 * scalars![decisive!]!).toFixed(2)} %`;
 
 /** `key  value`, one a line. */
 function pairs(values: Readonly<Record<string, unknown>>): string {

@@ -7,43 +7,55 @@ import { refuseSegmentChoices } from "./kind.ts";
 
 const [BATCH, LENGTH, PREDICTIONS] = [8, 128, 20];
 
-async function evaluate(run: AlbertRun, { split, corpus, ...choices }: Measuring) {
+async function evaluate(run: AlbertRun, { split, corpus: asked, ...choices }: Measuring) {
   refuseSegmentChoices(choices, run.path);
-  const { openCorpus } = await import("../../text/corpus.ts");
   const { specialIds } = await import("../../text/documents.ts");
-  const { drawnBatches } = await import("../../text/maskedbatches.ts");
-  const { PRETRAINING_DEFAULTS } = await import("../../text/pretraining.ts");
-  const { documentsOf } = await import("../../text/pretrainingfiles.ts");
+  const { maskedTexts } = await import("../maskedtexts.ts");
   const { PretrainingEvaluator } = await import("../pretraining/evaluation.ts");
   const { openEngine } = await import("../training.ts");
-  const { tokenizer, ...opened } = needTokenizer(run);
-  const text = (key: string) => (typeof run.config.training?.[key] === "string" ? `${run.config.training[key]}` : null);
-  const data = text("data");
-  const source = await openCorpus(corpus ?? text("corpus") ?? undefined, data === null ? {} : { data });
-  const sizes = { batch: BATCH, length: Math.min(LENGTH, run.model.options.length), predictions: PREDICTIONS };
-  const batches = drawnBatches(documentsOf(source, split, { tokenizer, ...opened }), tokenizer, {
-    ...{ ...PRETRAINING_DEFAULTS, length: sizes.length, maxPredictions: PREDICTIONS, rows: BATCH },
-  });
+  const sizes = { length: Math.min(LENGTH, run.model.options.length), predictions: PREDICTIONS };
+  const { corpus, batches } = await maskedTexts(run, { corpus: asked, split, rows: BATCH, ...sizes });
+  const special = specialIds(needTokenizer(run).tokenizer);
   const engine = await openEngine({ threads: null, device: "cpu" });
-  const texts = { batches, special: specialIds(tokenizer), texts: Number.POSITIVE_INFINITY };
-  const evaluator = await PretrainingEvaluator.create(engine, run, sizes, texts);
+  const all = { batches, special, texts: Number.POSITIVE_INFINITY };
+  const evaluator = await PretrainingEvaluator.create(engine, run, { batch: BATCH, ...sizes }, all);
   const progress = startProgress("evaluating", { output: process.stderr, total: batches.count, unit: "batches" });
   const { scalars = {}, tokens } = await evaluator.measure(run.weights, progress.at);
   progress.end();
   await evaluator.release();
   const loss = scalars.mlm_loss ?? scalars.sop_loss!;
   return {
-    ...{ corpus: source.name, loss, perplexity: Math.exp(loss), tokens },
+    ...{ corpus: corpus.name, loss, perplexity: Math.exp(loss), tokens },
     ...(scalars.mlm_accuracy === undefined ? {} : { maskedAccuracy: scalars.mlm_accuracy }),
     ...(scalars.sop_loss === undefined ? {} : { orderLoss: scalars.sop_loss, orderAccuracy: scalars.sop_accuracy }),
     ...{ meanDepth: scalars["depth/all"] ?? run.model.policy.depth, masked: tokens, texts: evaluator.texts },
   };
 }
 
+/** A fine-tuned run is measured on the texts of its task. */
+async function evaluateTask({ path, step }: AlbertRun, { split, corpus, ...choices }: Measuring) {
+  refuseSegmentChoices(choices, path);
+  if (corpus !== undefined) {
+    const remedy = "leave it out, or name the task's folder with: layerwise glue eval --glue";
+    reject(
+      { who: path, needed: "a run that is measured on masked text for --corpus", got: "a fine-tuned one", remedy },
+      2,
+    );
+  }
+  const { measureGlue } = await import("../glue/predict.ts");
+  const say = (text: string) => void process.stderr.write(`${text}\n`);
+  const { figures, ...found } = await measureGlue(
+    path,
+    { split: split === "valid" ? "dev" : split, checkpoint: step },
+    say,
+  );
+  return { ...found, ...figures };
+}
+
 async function open({ path, config, ...checkpoint }: StoredRun): Promise<FinishedRun> {
   const run = await loadedRun(path, parseAlbertRun(config, `${path}/config.yaml`), checkpoint);
   return {
-    evaluate: (how) => evaluate(run, how),
+    evaluate: (how) => (run.heads.classification ? evaluateTask(run, how) : evaluate(run, how)),
     continueText: () =>
       reject({ who: path, needed: "a model that continues text", got: "an ALBERT, which fills gaps" }, 2),
     exported: async () => (await import("../albertexport.ts")).exportedAlbert(run),

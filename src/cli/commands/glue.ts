@@ -7,8 +7,8 @@ import { addCheckpointFlag } from "../finished.ts";
 import { freeFolder } from "../freefolder.ts";
 import type { Texts } from "../glue/job.ts";
 import type { UseFlags } from "../glue/predict.ts";
-import type { SearchFlags } from "../glue/search.ts";
 import { type GlueSettings, glueSchema } from "../glue/settings.ts";
+import type { SearchFlags } from "../glue/strategies.ts";
 
 const examples = `
 Tasks: CoLA, SST-2, MRPC, STS-B, QQP, MNLI, QNLI, RTE, WNLI. GLUE's folder holds one folder a task, with train.tsv and dev.tsv.
@@ -185,7 +185,8 @@ function trainable(name: string) {
 async function search(name: string, flags: TuneFlags & SearchFlags): Promise<void> {
   const task = trainable(name);
   const settings = settingsFrom(flags);
-  const { planSearch, runSearch, searchRows } = await import("../glue/search.ts");
+  const { planSearch } = await import("../glue/strategies.ts");
+  const { runSearch, searchRows } = await import("../glue/search.ts");
   const plan = planSearch(task, settings, flags, glueSchema.flagsOf(flags));
   const out = flags.out ?? `runs/glue/${task.name}-search`;
   const found = await runSearch(plan, out, { parallel: flags.parallel, output: process.stderr });

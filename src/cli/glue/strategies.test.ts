@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { glueTask } from "../../text/glue-tasks.ts";
-import { planSearch, rounds, type SearchFlags, strategies, trialName } from "./search.ts";
 import { glueSchema } from "./settings.ts";
+import { planSearch, rounds, type SearchFlags, strategies, trialName } from "./strategies.ts";
 
 const plan = (flags: Partial<SearchFlags>, epochs?: number) =>
   planSearch(

@@ -125,7 +125,7 @@ describe("layerwise search", () => {
   });
 
   it("goes on with the seeds that a kill left unfinished, and ends with the same words", async () => {
-    const args = ["--seeds", "3,5,4", "--steps", "90", "--checkpoint-every", "2", "--latency", "1x8+8"];
+    const args = ["--seeds", "3,5,4", "--steps", "60", "--checkpoint-every", "5", "--latency", "1x8+8"];
     const command = ["--import", "tsx", "src/cli/main.ts"];
     const child = spawn(process.execPath, [
       ...command,

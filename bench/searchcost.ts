@@ -1,0 +1,68 @@
+/** What a search costs: its time against that of training the (sf)-baseline for as many steps, in turns on this machine. */
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { parseArgs } from "node:util";
+import { median } from "../src/base/median.ts";
+import { table } from "../src/base/table.ts";
+import { type Found, type SearchConfig, searchDefaults } from "../src/cli/search.ts";
+import { beginSearch } from "../src/cli/searching/run.ts";
+import { ortEngine } from "../src/engine/ort.ts";
+
+const { values } = parseArgs({
+  options: {
+    data: { type: "string" },
+    corpus: { type: "string", default: "wikitext-2" },
+    tokenizer: { type: "string", default: "wiki2_12k" },
+    blocks: { type: "string", default: "6" },
+    steps: { type: "string", default: "1500" },
+    rounds: { type: "string", default: "2" },
+    threads: { type: "string" },
+    json: { type: "boolean", default: false },
+  },
+});
+
+const [blocks, steps] = [Number(values.blocks), Number(values.steps)];
+const engine = await ortEngine(values.threads === undefined ? {} : { threads: Number(values.threads) });
+const base: SearchConfig = {
+  ...searchDefaults,
+  ...{ corpus: values.corpus, tokenizer: values.tokenizer, data: values.data ?? null },
+  ...{ dropout: 0, steps, evaluateEvery: steps, checkpointEvery: steps },
+};
+/** As `bench/tradeoff.ts` searches. */
+const searching = {
+  ...{ temperatureStart: 5, temperatureEnd: 0.2, architectureRate: 0.03 },
+  ...{ freeze: 0.15, settle: [0.3, 0.7] as [number, number], cutEvery: 50 },
+};
+const contenders: Record<string, Partial<SearchConfig>> = {
+  search: { ...searching, blocks },
+  "search, nothing cut": { ...searching, settle: null, cut: null, blocks },
+  baseline: { blocks: `(sf)x${blocks / 2}` },
+};
+
+const folder = await mkdtemp(join(tmpdir(), "layerwise-searchcost-"));
+const results = new Map<string, Found[]>(Object.keys(contenders).map((name) => [name, []]));
+try {
+  for (let round = 0; round < Number(values.rounds); round++) {
+    for (const [name, config] of Object.entries(contenders)) {
+      process.stderr.write(`round ${round + 1}: ${name}\n`);
+      const path = join(folder, `${round}-${name}`);
+      results.get(name)!.push((await beginSearch(path, { ...base, ...config }, engine, () => {}))!);
+    }
+  }
+} finally {
+  await rm(folder, { recursive: true });
+}
+
+const secondsOf = (name: string) => median(results.get(name)!.map(({ elapsedMs }) => elapsedMs)) / 1000;
+const rows = [...results].map(([name, [found]]) => ({
+  ...{ contender: name, seconds: secondsOf(name), ratio: secondsOf(name) / secondsOf("baseline") },
+  ...{ pattern: found!.pattern, perplexity: found!.perplexity },
+}));
+const shown = rows.map((row) => ({
+  ...row,
+  seconds: row.seconds.toFixed(1),
+  ratio: row.ratio.toFixed(2),
+  perplexity: row.perplexity.toFixed(2),
+}));
+process.stdout.write(values.json ? `${JSON.stringify(rows)}\n` : table(shown));

@@ -78,6 +78,9 @@ function addModelFlags(command: Command): void {
     .option("--cutoffs <list>", `ends of the softmax clusters; none: plain softmax${shown(own.cutoffs)}`, cutoffs)
     .option("--factor <n>", `each tail's projection is narrower by this${shown(own.factor)}`, number)
     .option("--projection-sizes <list>", "projection sizes, one a tail, instead of the factor", wholes)
+    .option("--adaptive-input", "shorter vectors for rare words on the way in, too")
+    .option("--clamp-length <n>", "positions further back count as this far", whole)
+    .option("--same-length", "every position sees as many steps back")
     .addOption(
       new Option("--compat <mode>", "build the model as the TensorFlow original has it").choices(["original"]),
     );
@@ -131,6 +134,7 @@ function addSearchFlags(command: Command): void {
     .option("--architecture-rate <rate>", "highest rate of the architecture (default: that of the weights)", number)
     .option("--freeze <part>", "part of the updates before π moves (default: 0, or 0.2 with alternate)", number)
     .option("--straight-through", "forward the one candidate that was drawn")
+    .option("--trained-temperature", "each block learns a temperature of its own, from --temperature-start on")
     .option("--temperature-start <tau>", `first temperature${shown(own.temperatureStart)}`, number)
     .option("--temperature-end <tau>", `last temperature${shown(own.temperatureEnd)}`, number)
     .option("--cut <p>", `cut candidates whose π is below 1 − p, and compile anew${shown(own.cut)}`, number)

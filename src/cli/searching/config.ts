@@ -35,7 +35,15 @@ export interface SearchConfig {
   factor: number;
   /** Projection sizes, one a tail, instead of the factor's. */
   projectionSizes: number[] | null;
+  /** Rare words have shorter vectors on the way in, too. */
+  adaptiveInput: boolean;
+  /** Positions further back count as this far. None: all distances differ. */
+  clampLength: number | null;
+  /** Every position sees as many steps back. */
+  sameLength: boolean;
   straightThrough: boolean;
+  /** Each block learns a temperature of its own, from `temperatureStart`. */
+  trainedTemperature: boolean;
   temperatureStart: number;
   temperatureEnd: number;
   /** `muon` for products inside blocks with adamw for the rest, or adamw for all. */
@@ -99,7 +107,8 @@ export const searchDefaults: SearchConfig = {
     factor: 4,
     projectionSizes: null,
   },
-  ...{ straightThrough: false, temperatureStart: 1, temperatureEnd: 0.1 },
+  ...{ adaptiveInput: false, clampLength: null, sameLength: false },
+  ...{ straightThrough: false, trainedTemperature: false, temperatureStart: 1, temperatureEnd: 0.1 },
   ...{ optimiser: "adamw", rate: 0.003, hiddenRate: null, schedule: "cosine", floor: 0, warmup: 400 },
   ...{ weightDecay: 0.01, beta2: 0.98, clipNorm: 0.5, steps: null, epochs: null },
   ...{ evaluateEvery: 500, checkpointEvery: 500, seed: 1, compat: false },

@@ -127,6 +127,20 @@ describe("blocks that may still compute several candidates", () => {
   });
 });
 
+describe("a search with everything the model offers", () => {
+  it("trains temperatures of its own, cuts them with their blocks, and goes on to the same numbers", async () => {
+    const more = { trainedTemperature: true, adaptiveInput: true, clampLength: 6, sameLength: true };
+    const session = await openSearch({ ...hasty, ...more, temperatureStart: 2 }, engine);
+    const whole = await trace(session);
+    const first = (state: TrainState) => state.weights.get("blocks.0.tau")?.data[0];
+    expect(first(whole.states[0]!)).toBeCloseTo(Math.log(2), 0);
+    expect(first(whole.states[2]!)).not.toBe(first(whole.states[0]!));
+    expect(whole.states.at(-1)!.weights.size).toBeLessThan(whole.states[0]!.weights.size);
+    const rest = await trace(session, whole.states.find(({ progress }) => progress.step === 20)!);
+    expect(rest.states.at(-1)!.weights).toEqual(whole.states.at(-1)!.weights);
+  });
+});
+
 describe("a search that is stopped", () => {
   it("leaves a state to go on from, and no result", async () => {
     const session = await openSearch({ ...tiny, checkpointEvery: 1000 }, engine);

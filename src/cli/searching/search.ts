@@ -176,7 +176,7 @@ class Journey {
     const temperatureAt = temperatureOf(this.#session.config, total);
     const budgeted = this.#session.config.budget !== null;
     return (step) => ({
-      temperature: temperatureAt(step),
+      ...(stage.model.policy.temperature ? { temperature: temperatureAt(step) } : {}),
       ...(budgeted ? { expected_ms: stage.latency!.expectedMs } : {}),
     });
   }

@@ -42,8 +42,11 @@ export interface Opening {
 function optionsOf(config: SearchConfig, vocabulary: number): ParOptions {
   const { width, heads, hidden, blocks, memory, dropout, cutoffs, factor, straightThrough, compat, candidates } =
     config;
+  const { adaptiveInput, clampLength, sameLength, trainedTemperature, temperatureStart } = config;
   return {
     ...{ vocabulary, width, heads, hidden, blocks, memory, dropout, cutoffs, straightThrough },
+    ...{ adaptiveInput, sameLength, clampLength: clampLength ?? undefined },
+    ...(trainedTemperature ? { temperature: "trained" as const, initialTemperature: temperatureStart } : {}),
     projectionFactor: factor,
     projectionSizes: config.projectionSizes ?? undefined,
     compat: compat ? "original" : undefined,

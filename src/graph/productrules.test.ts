@@ -1,0 +1,114 @@
+import { describe, expect, it } from "vitest";
+import { RandomStream } from "../base/random.ts";
+import { difference, runOnce } from "../engine/engine.contract.ts";
+import { referenceEngine } from "../engine/reference.ts";
+import * as g from "./build.ts";
+import { gradients } from "./gradients.ts";
+import { topological } from "./order.ts";
+import { simplify } from "./simplify.ts";
+import { is } from "./tensor.ts";
+import type { Tensor } from "./vocabulary.ts";
+
+const nodesOf = (...outputs: Tensor[]) => topological(outputs);
+const shapesOf = (op: Tensor["op"], ...outputs: Tensor[]) =>
+  nodesOf(...outputs)
+    .filter((node) => node.op === op)
+    .map(({ shape }) => shape.join());
+
+/** Largest difference between the values before and after, on random inputs. */
+async function change(before: readonly Tensor[], after: readonly Tensor[]): Promise<number> {
+  const random = new RandomStream(8, "rules");
+  const leaves = nodesOf(...before).filter((node) => is(node, "input") || is(node, "parameter"));
+  const feeds = Object.fromEntries(
+    leaves.map(({ attributes, shape }) => {
+      const length = (shape as number[]).reduce((a, b) => a * b, 1);
+      return [(attributes as { name: string }).name, Float64Array.from({ length }, () => random.normal())];
+    }),
+  );
+  const oracle = referenceEngine({ precision: "double" });
+  const named = (list: readonly Tensor[]) => Object.fromEntries(list.map((tensor, i) => [`y${i}`, tensor]));
+  const [expected, found] = [await runOnce(oracle, named(before), feeds), await runOnce(oracle, named(after), feeds)];
+  return Math.max(...Object.keys(expected).map((name) => difference(found[name]!.data, expected[name]!.data)));
+}
+
+/** Double precision, another order of summation. */
+const TOLERANCE = 1e-12;
+
+describe("slices of a product", () => {
+  const x = g.input("x", [5, 3]);
+  const w = g.parameter("w", [6, 3]);
+  const bias = g.parameter("bias", [6]);
+  const whole = g.add(g.matmul(x, w, { transposeB: true }), bias);
+  const parts = g.split(whole, 1, [2, 4]);
+
+  it("are products with slices of the weights", async () => {
+    const after = simplify(parts);
+    expect(shapesOf("slice", ...after)).toEqual(["2,3", "2", "4,3", "4"]);
+    expect(await change(parts, after)).toBeLessThan(TOLERANCE);
+  });
+
+  it("are so without a bias, and of weights that stand the other way", async () => {
+    const cut = [g.slice(g.matmul(x, g.parameter("v", [3, 6])), 1, 1, 4)];
+    const after = simplify(cut);
+    expect(shapesOf("slice", ...after)).toEqual(["3,3"]);
+    expect(await change(cut, after)).toBeLessThan(TOLERANCE);
+  });
+
+  it.each([
+    ["the whole is wanted too", [...parts, whole]],
+    ["the product is wanted too", [...parts, whole.inputs[0]!]],
+    ["the weights are made", [g.slice(g.matmul(x, g.exp(g.input("v", [3, 6]))), 1, 0, 2)]],
+    ["rows are cut", [g.slice(whole, 0, 0, 2)]],
+  ])("stay where %s", (_, outputs) => {
+    expect(shapesOf("matmul", ...simplify(outputs))).toEqual(["5,6"]);
+  });
+});
+
+describe("a reduction whose kept axes are taken off", () => {
+  const x = g.input("x", [2, 3, 4]);
+
+  it.each([g.sum, g.mean, g.max])("does not keep them", async (reduce) => {
+    const before = [g.reshape(reduce(x, { axes: [0, 1], keepDims: true }), [4])];
+    const after = simplify(before);
+    expect(shapesOf("reshape", ...after)).toEqual([]);
+    expect(await change(before, after)).toBe(0);
+  });
+
+  it("keeps them where they are wanted, or where other axes go too", () => {
+    const kept = g.sum(x, { axes: [1], keepDims: true });
+    expect(shapesOf("reshape", ...simplify([g.reshape(kept, [2, 4]), kept]))).toEqual(["2,4"]);
+    expect(shapesOf("reshape", ...simplify([g.reshape(kept, [8])]))).toEqual(["8"]);
+  });
+});
+
+describe("the sum in the pull-back of attention", () => {
+  const q = g.input("q", [2, 5, 3]);
+  const k = g.input("k", [2, 7, 3]);
+  const v = g.input("v", [2, 7, 3]);
+  const kept = g.input("kept", [2, 5, 7]);
+  const weights = g.softmax(g.matmul(q, k, { transposeB: true }));
+  const lossOf = (mixed: Tensor) => g.sum(g.tanh(mixed));
+
+  it.each([
+    ["plain", weights],
+    ["dropped out", g.multiply(weights, kept)],
+    ["dropped out, the other way", g.multiply(kept, weights)],
+  ])("goes over columns instead of keys: %s", async (_, used) => {
+    const before = gradients(lossOf(g.matmul(used, v)), [q, k, v]);
+    const after = simplify(before);
+    const sums = (outputs: readonly Tensor[]) =>
+      nodesOf(...outputs).flatMap((node) => (is(node, "sum") ? [node.inputs[0]!.shape.join()] : []));
+    expect(sums(before)).toContain("2,5,7");
+    expect(sums(after)).toEqual(["2,5,3"]);
+    expect(await change(before, after)).toBeLessThan(TOLERANCE);
+  });
+
+  it("stays where the columns are no fewer, or nothing is mixed by the weights", () => {
+    const wide = g.input("wide", [2, 7, 9]);
+    const before = gradients(lossOf(g.matmul(weights, wide)), [q]);
+    expect(shapesOf("sum", ...simplify(before))).toEqual(["2,5,1"]);
+    expect(nodesOf(...simplify(before)).some((node) => is(node, "sum") && node.inputs[0]!.shape[2] === 9)).toBe(false);
+    const alone = simplify([g.sum(g.multiply(g.matmul(q, k, { transposeB: true }), kept), { axes: [2] })]);
+    expect(shapesOf("multiply", ...alone)).toEqual(["2,5,7"]);
+  });
+});

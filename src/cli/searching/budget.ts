@@ -37,6 +37,48 @@ export function budgetOf(text: string, weight: number, choices: Choices, measure
   return { costs, fixed: measured.rest.ms, target, weight };
 }
 
+/** Choices for the first blocks. */
+interface Begun {
+  readonly cost: number;
+  /** Σ log π. */
+  readonly score: number;
+  readonly chosen: readonly number[];
+}
+
+/** The likeliest candidates, by the product of their π, that together cost at most so much; none where all cost more. */
+export function likeliestWithin(
+  shares: readonly (readonly number[])[],
+  costs: readonly (readonly number[])[],
+  most: number,
+): readonly number[] | undefined {
+  let front: Begun[] = [{ cost: 0, score: 0, chosen: [] }];
+  for (const [i, block] of shares.entries()) {
+    const longer = front.flatMap(({ cost, score, chosen }) =>
+      block.flatMap((share, k) =>
+        share > 0 ? [{ cost: cost + costs[i]![k]!, score: score + Math.log(share), chosen: [...chosen, k] }] : [],
+      ),
+    );
+    front = undominated(longer.filter(({ cost }) => cost <= most));
+  }
+  return front.at(-1)?.chosen;
+}
+
+/** By rising cost, those that are likelier than all that cost less. */
+function undominated(choices: readonly Begun[]): Begun[] {
+  const kept: Begun[] = [];
+  for (const each of choices.toSorted((a, b) => a.cost - b.cost || b.score - a.score)) {
+    if (kept.length === 0 || each.score > kept.at(-1)!.score) kept.push(each);
+  }
+  return kept;
+}
+
+/** The place of each block's choice: the likeliest or, under a budget, those of the likeliest network that keeps to it. */
+export function chosenOf(model: ParModel, weights: ReadonlyMap<ParameterTensor, Float32Array>): readonly number[] {
+  const { budget } = model.options;
+  const within = budget && likeliestWithin(model.probabilities(weights), budget.costs, budget.target - budget.fixed);
+  return within ?? model.chosen(weights);
+}
+
 /** What a model costs under given weights, by measured costs. */
 export function latencyOf(
   model: ParModel,
@@ -45,7 +87,7 @@ export function latencyOf(
 ): Latency {
   const costs = model.choices.map((block) => block.map((choice) => costOfCandidate(measured, choice)));
   const expected = model.probabilities(weights).map((shares, i) => total(shares.map((p, k) => p * costs[i]![k]!)));
-  const chosen = model.chosen(weights).map((k, i) => costs[i]![k]!);
+  const chosen = chosenOf(model, weights).map((k, i) => costs[i]![k]!);
   return { expectedMs: measured.rest.ms + total(expected), chosenMs: measured.rest.ms + total(chosen) };
 }
 

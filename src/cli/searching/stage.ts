@@ -1,5 +1,6 @@
 /** A stage of a search: the compiled step and evaluator of a model, until candidates are cut and the next stage begins. */
 
+import { printPattern } from "../../depth/pattern.ts";
 import { candidateName } from "../../model/latency.ts";
 import type { ParModel } from "../../model/par.ts";
 import { initialise } from "../../nn/index.ts";
@@ -8,7 +9,7 @@ import type { Choice, Figures, Latency } from "../../train/events.ts";
 import type { ParameterTensor } from "../../train/memory.ts";
 import { RecurrentEvaluator } from "../../train/recurrent.ts";
 import { TrainingStep } from "../../train/step.ts";
-import { latencyOf } from "./budget.ts";
+import { chosenOf, latencyOf } from "./budget.ts";
 import { type Course, groupsOf } from "./course.ts";
 import { evaluationShape, type SearchSession } from "./session.ts";
 
@@ -85,7 +86,8 @@ export class Stage {
   }
 
   get pattern(): string {
-    return this.model.policy.pattern(this.weights);
+    const chosen = chosenOf(this.model, this.weights).map((k, i) => this.model.choices[i]![k]!);
+    return printPattern(chosen.map(({ kind, heads, hidden }) => ({ kind, size: heads ?? hidden })));
   }
 
   get latency(): Latency | undefined {

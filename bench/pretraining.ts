@@ -9,8 +9,8 @@ import type { DepthRow } from "../src/depth/tally.ts";
 const { values, positionals } = parseArgs({
   options: {
     seeds: { type: "string", default: "3" },
-    /** Of each seed. */
-    minutes: { type: "string", default: "38" },
+    /** Updates of each seed. */
+    steps: { type: "string", default: "1200" },
     out: { type: "string", default: "runs/pretraining" },
     data: { type: "string" },
     corpus: { type: "string", default: "wikitext-2" },
@@ -35,7 +35,17 @@ function layerwise(args: readonly string[]): string {
 /** Trains a seed, or goes on with it, and gives its table. What stands after `--` goes to pretrain. */
 function depthsOf(seed: number): DepthRow[] {
   const run = join(values.out, `seed-${seed}`);
-  const length = ["--minutes", values.minutes, "--corpus", values.corpus, ...where];
+  const length = [
+    "--steps",
+    values.steps,
+    "--minutes",
+    "none",
+    "--long-length",
+    "none",
+    "--corpus",
+    values.corpus,
+    ...where,
+  ];
   if (existsSync(join(run, "config.yaml"))) layerwise(["resume", run]);
   else layerwise(["pretrain", "--preset", "laptop", ...length, "--seed", `${seed}`, "--out", run, ...positionals]);
   return (JSON.parse(layerwise(["depth", run, ...where, "--json"])) as { kinds: DepthRow[] }).kinds;

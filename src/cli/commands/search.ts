@@ -10,7 +10,8 @@ import type { Found } from "../searching/search.ts";
 const examples = `
 Weights and architecture are trained on context batches with memory; π is shown at every evaluation. By turns (alternate), the
 search ends early once the architecture has not changed for three quarters of its stage. Candidates that π has given up are cut, so
-that later steps cost less. The figures are exp(mean loss) per piece without noise and, in brackets, the mean of exp(batch loss).
+that later steps cost less; none in favour of identity before 0.6 of the updates, since weak weights make it look good.
+The figures are exp(mean loss) per piece without noise and, in brackets, the mean of exp(batch loss).
 Latency is measured on this machine before the search, per candidate; with a budget the expected latency above it is penalised.
 
 Examples:
@@ -18,7 +19,8 @@ Examples:
   layerwise search --corpus wikitext-2 --tokenizer wiki2_12k --blocks 12 --epochs 4 --out runs/search
   layerwise search --corpus wikitext-2 --tokenizer wiki2_12k --procedure alternate --architecture-rate 0.01 --epochs 4
   layerwise search --corpus wikitext-2 --tokenizer wiki2_12k --budget 0.65 --seeds 3 --out runs/cheap
-  layerwise search --corpus wikitext-2 --tokenizer wiki2_12k --freeze 0.2 --settle 0.25,0.75    a search of bounded cost
+  layerwise search --corpus wikitext-2 --tokenizer wiki2_12k --temperature-start 5 --temperature-end 0.2 \\
+    --architecture-rate 0.03 --freeze 0.15 --settle 0.3,0.7 --steps 1500      about 1.5 times a baseline's training
   layerwise search --resume runs/search
   layerwise search --corpus wikitext-2 --tokenizer wiki2_12k --pattern '(sff)x2' --steps 2000   a found network instead
   layerwise search --corpus wikitext-2 --tokenizer wiki2_12k --pattern par-wikitext103-base/12 --steps 2000

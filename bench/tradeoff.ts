@@ -21,6 +21,8 @@ const { values } = parseArgs({
     data: { type: "string" },
     blocks: { type: "string", default: "6" },
     budgets: { type: "string", default: "none,0.8,0.65,0.5" },
+    /** Patterns of one's own to train beside them, with commas. */
+    patterns: { type: "string", default: "" },
     searchSteps: { type: "string", default: "1500" },
     steps: { type: "string", default: "2000" },
     threads: { type: "string" },
@@ -91,6 +93,10 @@ for (const budget of values.budgets.split(",")) {
   const config = { ...base, ...searching, blocks, budget: asked, steps: Number(values.searchSteps) };
   const found = await carriedOut(`search-${budget}`, config, costs);
   want({ name: `budget ${budget}`, kind: "found", pattern: found.pattern, searchMs: found.elapsedMs });
+}
+
+for (const pattern of values.patterns.split(",").filter(Boolean)) {
+  want({ name: "by hand", kind: "by hand", pattern: printPattern(parsePattern(pattern)) });
 }
 
 const networks = [...wanted.values()];

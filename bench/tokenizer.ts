@@ -51,6 +51,7 @@ async function compareEncoding(peer: Peer, files: Files, { rounds, say }: BenchO
       known: () => timed(() => encodeAll(known, lines)),
       fresh: () => {
         const tokenizer = loadTokenizer(bytes, files.model);
+        tokenizer.encode("a"); // builds its tries, as the peer does when it loads
         return timed(() => encodeAll(tokenizer, lines));
       },
       peer: async () => (await peer.ask<{ ms: number }>(`encode ${files.model}`)).ms,

@@ -8,6 +8,7 @@ import { table } from "../src/base/table.ts";
 import { type Found, type SearchConfig, searchDefaults } from "../src/cli/search.ts";
 import { beginSearch } from "../src/cli/searching/run.ts";
 import { ortEngine } from "../src/engine/ort.ts";
+import { searching } from "./searching.ts";
 
 const { values } = parseArgs({
   options: {
@@ -28,11 +29,6 @@ const base: SearchConfig = {
   ...searchDefaults,
   ...{ corpus: values.corpus, tokenizer: values.tokenizer, data: values.data ?? null },
   ...{ dropout: 0, steps, evaluateEvery: steps, checkpointEvery: steps },
-};
-/** As `bench/tradeoff.ts` searches. */
-const searching = {
-  ...{ temperatureStart: 5, temperatureEnd: 0.2, architectureRate: 0.03 },
-  ...{ freeze: 0.15, settle: [0.3, 0.7] as [number, number], cutEvery: 50 },
 };
 const contenders: Record<string, Partial<SearchConfig>> = {
   search: { ...searching, blocks },

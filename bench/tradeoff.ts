@@ -15,6 +15,7 @@ import { writeAtomically } from "../src/files/atomic.ts";
 import { type MeasuredCosts, measureCandidates, networkFlops, networkLatencies } from "../src/model/latency.ts";
 import { parModel } from "../src/model/par.ts";
 import { countParameters } from "../src/model/report.ts";
+import { searching } from "./searching.ts";
 
 const { values } = parseArgs({
   options: {
@@ -43,12 +44,6 @@ const base: SearchConfig = {
   ...{ corpus: "wikitext-2", tokenizer: "wiki2_12k", data: values.data ?? null, seed: seeds[0]! },
   ...{ dropout: 0, evaluateEvery: 500 },
 };
-/** Weights learn first; then the architecture moves fast, and blocks settle one after another, so that steps become cheaper. */
-const searching = {
-  ...{ temperatureStart: 5, temperatureEnd: 0.2, architectureRate: 0.03, budgetWeight: 2 },
-  ...{ freeze: 0.15, settle: [0.3, 0.7] as [number, number], cutEvery: 50 },
-};
-
 /** The result of a run, from its folder where it has ended, otherwise trained to its end. */
 async function carriedOut(name: string, config: SearchConfig, costs: MeasuredCosts): Promise<Found> {
   const path = join(values.out, `${blocks}-${name}`);
@@ -90,7 +85,7 @@ for (const name of Object.keys(publishedPatterns).filter((each) => each !== "bas
 for (const budget of values.budgets.split(",")) {
   say(`searching ${blocks} blocks, budget ${budget}`);
   const asked = budget === "none" ? null : budget;
-  const config = { ...base, ...searching, blocks, budget: asked, steps: Number(values.searchSteps) };
+  const config = { ...base, ...searching, budgetWeight: 2, blocks, budget: asked, steps: Number(values.searchSteps) };
   const found = await carriedOut(`search-${budget}`, config, costs);
   want({ name: `budget ${budget}`, kind: "found", pattern: found.pattern, searchMs: found.elapsedMs });
 }

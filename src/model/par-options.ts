@@ -111,7 +111,8 @@ function choicesIn({ blocks, candidates = everything }: ParOptions): Choices {
   return Array.from({ length: blocks }, () => candidates);
 }
 
-function choiceOf({ kind, size }: PatternBlock): CandidateChoice {
+/** What a block of a pattern is among candidates: its size is a number of heads or a width. */
+export function choiceOf({ kind, size }: PatternBlock): CandidateChoice {
   if (size === undefined) return { kind };
   return kind === "attention" ? { kind, heads: size } : { kind, hidden: size };
 }

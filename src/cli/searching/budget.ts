@@ -79,16 +79,29 @@ export function chosenOf(model: ParModel, weights: ReadonlyMap<ParameterTensor, 
   return within ?? model.chosen(weights);
 }
 
-/** What a model costs under given weights, by measured costs. */
+const costsOf = ({ choices }: ParModel, measured: MeasuredCosts) =>
+  choices.map((block) => block.map((choice) => costOfCandidate(measured, choice)));
+
+/** What a model costs on average over π, by measured costs. */
+export function expectedLatency(
+  model: ParModel,
+  measured: MeasuredCosts,
+  weights: ReadonlyMap<ParameterTensor, Float32Array>,
+): number {
+  const costs = costsOf(model, measured);
+  const expected = model.probabilities(weights).map((shares, i) => total(shares.map((p, k) => p * costs[i]![k]!)));
+  return measured.rest.ms + total(expected);
+}
+
+/** That, and what its choices cost. */
 export function latencyOf(
   model: ParModel,
   measured: MeasuredCosts,
   weights: ReadonlyMap<ParameterTensor, Float32Array>,
 ): Latency {
-  const costs = model.choices.map((block) => block.map((choice) => costOfCandidate(measured, choice)));
-  const expected = model.probabilities(weights).map((shares, i) => total(shares.map((p, k) => p * costs[i]![k]!)));
+  const costs = costsOf(model, measured);
   const chosen = chosenOf(model, weights).map((k, i) => costs[i]![k]!);
-  return { expectedMs: measured.rest.ms + total(expected), chosenMs: measured.rest.ms + total(chosen) };
+  return { expectedMs: expectedLatency(model, measured, weights), chosenMs: measured.rest.ms + total(chosen) };
 }
 
 /** FLOPs and milliseconds of each candidate, the rest and the (sf)-baseline. */

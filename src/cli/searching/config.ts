@@ -4,6 +4,7 @@ import { reject } from "../../base/errors.ts";
 import { kinds } from "../../depth/pattern.ts";
 import type { LatencyShape } from "../../model/latency.ts";
 import type { CandidateChoice } from "../../model/par.ts";
+import { choiceOf } from "../../model/par-options.ts";
 import type { Length } from "../../train/loop.ts";
 import type { ScheduleName } from "../../train/schedule.ts";
 
@@ -133,8 +134,7 @@ export function parseCandidates(text: string): CandidateChoice[] {
   }
   return found.map((match) => {
     const [, letter, size] = match!;
-    const sized = letter === "s" ? { heads: Number(size) } : { hidden: Number(size) };
-    return { kind: kinds[letter as keyof typeof kinds], ...(size === undefined ? {} : sized) };
+    return choiceOf({ kind: kinds[letter as keyof typeof kinds], size: size === undefined ? undefined : Number(size) });
   });
 }
 

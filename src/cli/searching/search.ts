@@ -8,6 +8,7 @@ import { type LoopOptions, restore, train } from "../../train/loop.ts";
 import { Settled, type Standing } from "../../train/phases.ts";
 import { schedule } from "../../train/schedule.ts";
 import { heatMap } from "../heatmap.ts";
+import { expectedLatency } from "./budget.ts";
 import { lengthOf, type SearchConfig } from "./config.ts";
 import { courseOf, temperatureOf } from "./course.ts";
 import { narrowState, openBlocks, settleSurest, sizeOf, survivorsAt } from "./cutting.ts";
@@ -173,11 +174,12 @@ class Journey {
 
   /** The temperature and, under a budget, what the network would cost. */
   #scalars(stage: Stage, total: number): (step: number) => Record<string, number> {
-    const temperatureAt = temperatureOf(this.#session.config, total);
-    const budgeted = this.#session.config.budget !== null;
+    const { config, costs } = this.#session;
+    const expected = () => expectedLatency(stage.model, costs!, stage.weights); // at every step: without the choices
+    const temperatureAt = temperatureOf(config, total);
     return (step) => ({
       ...(stage.model.policy.temperature ? { temperature: temperatureAt(step) } : {}),
-      ...(budgeted ? { expected_ms: stage.latency!.expectedMs } : {}),
+      ...(config.budget === null ? {} : { expected_ms: expected() }),
     });
   }
 

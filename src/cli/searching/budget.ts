@@ -72,11 +72,18 @@ function undominated(choices: readonly Begun[]): Begun[] {
   return kept;
 }
 
-/** The place of each block's choice: the likeliest or, under a budget, those of the likeliest network that keeps to it. */
+/** The place of each block's candidate of the largest share or, under a budget, those of the likeliest network that keeps to it. */
+export function likeliest(
+  { options: { budget } }: ParModel,
+  shares: readonly (readonly number[])[],
+): readonly number[] {
+  const within = budget && likeliestWithin(shares, budget.costs, budget.target - budget.fixed);
+  return within ?? shares.map((block) => block.indexOf(Math.max(...block)));
+}
+
+/** The place of each block's choice by π. */
 export function chosenOf(model: ParModel, weights: ReadonlyMap<ParameterTensor, Float32Array>): readonly number[] {
-  const { budget } = model.options;
-  const within = budget && likeliestWithin(model.probabilities(weights), budget.costs, budget.target - budget.fixed);
-  return within ?? model.chosen(weights);
+  return likeliest(model, model.probabilities(weights));
 }
 
 const costsOf = ({ choices }: ParModel, measured: MeasuredCosts) =>

@@ -2,6 +2,7 @@
 import type { ParModel } from "../../model/par.ts";
 import type { StateTensor, TrainState } from "../../train/events.ts";
 import type { ParameterTensor } from "../../train/memory.ts";
+import { likeliest } from "./budget.ts";
 
 type Alive = readonly (readonly number[])[];
 
@@ -20,34 +21,46 @@ function survivors(model: ParModel, weights: Weights, threshold: number): number
 /** Part of the updates before which no block is given to identity: while weights are poor, it is liked too much. */
 const IDENTITY_FROM = 0.6;
 
-/** What survives after a part of the updates; early on the likeliest candidate that computes does so anyway. */
+/** So much less likely than anything that computes that it is taken only where nothing else keeps to the budget. */
+const LAST_RESORT = 1e-100;
+
+/** The likeliest network of candidates that compute; under a budget, with as little identity as keeps to it. */
+export function likeliestComputing(model: ParModel, weights: Weights): readonly number[] {
+  const shares = model.probabilities(weights).map((block, i) => {
+    const doesCompute = computes(model, i);
+    return block.map((share, k) => (doesCompute(k) ? share : share * LAST_RESORT));
+  });
+  return likeliest(model, shares);
+}
+
+/**
+ * What survives after a part of the updates. The likeliest network of candidates that compute does so in every block, whatever π says
+ * of it, but later on where π leaves a block nothing but identity: so what survives keeps to the budget.
+ */
 export function survivorsAt(part: number, model: ParModel, weights: Weights, threshold: number): number[][] {
-  const alive = survivors(model, weights, threshold);
-  if (part >= IDENTITY_FROM) return alive;
-  const shares = model.probabilities(weights);
-  return alive.map((places, block) => {
-    if (places.some(computes(model, block))) return places;
-    const [best] = model.alive[block]!.filter(computes(model, block)).toSorted(
-      (a, b) => shares[block]![b]! - shares[block]![a]!,
-    );
-    return best === undefined ? places : [...places, best].toSorted((a, b) => a - b);
+  const wanted = likeliestComputing(model, weights);
+  return survivors(model, weights, threshold).map((places, block) => {
+    const isKept = part < IDENTITY_FROM || places.some(computes(model, block));
+    return model.alive[block]!.filter((k) => places.includes(k) || (isKept && k === wanted[block]));
   });
 }
 
 /**
- * Leaves one candidate that computes in as many blocks as it takes for at most `open` to have more, the surest first. Identity stays
- * for π to judge: it costs nothing.
+ * Leaves one candidate that computes, that of the likeliest such network, in as many blocks as it takes for at most `open` to have
+ * more, the surest first. Identity stays for π to judge: it costs nothing.
  */
 export function settleSurest(alive: Alive, model: ParModel, weights: Weights, open: number): number[][] {
+  const wanted = likeliestComputing(model, weights);
   const undecided = model.probabilities(weights).flatMap((shares, block) => {
-    const rivals = alive[block]!.filter(computes(model, block)).toSorted((a, b) => shares[b]! - shares[a]!);
+    const rivals = alive[block]!.filter(computes(model, block));
     const total = rivals.reduce((sum, k) => sum + shares[k]!, 0);
-    return rivals.length > 1 ? [{ block, best: rivals[0]!, share: shares[rivals[0]!]! / total }] : [];
+    const own = rivals.includes(wanted[block]!) ? shares[wanted[block]!]! : 0;
+    return rivals.length > 1 ? [{ block, share: own / total }] : [];
   });
   const surest = undecided.toSorted((a, b) => b.share - a.share).slice(0, Math.max(0, undecided.length - open));
-  const best = new Map(surest.map((each) => [each.block, each.best]));
+  const settled = new Set(surest.map(({ block }) => block));
   return alive.map((places, block) => {
-    return places.filter((k) => !best.has(block) || k === best.get(block) || !computes(model, block)(k));
+    return places.filter((k) => !settled.has(block) || k === wanted[block] || !computes(model, block)(k));
   });
 }
 

@@ -4,7 +4,6 @@ import { ortEngine } from "../../engine/ort.ts";
 import type { MeasuredCosts } from "../../model/latency.ts";
 import type { StateTensor, TrainState } from "../../train/events.ts";
 import type { SearchConfig } from "./config.ts";
-import { openBlocks, settleSurest, survivorsAt } from "./cutting.ts";
 import { type Found, search } from "./search.ts";
 import { openSearch, type SearchSession } from "./session.ts";
 
@@ -96,37 +95,6 @@ describe("a search that cuts", () => {
   });
 });
 
-describe("a block that π gives to identity", () => {
-  it("keeps its best candidate that computes until weights are better", async () => {
-    const { model } = await openSearch({ ...tiny, blocks: 1 }, engine);
-    const weights = new Map(model.policy.architecture.map(({ tensor }) => [tensor, Float32Array.of(0, 1, 9)]));
-    expect(survivorsAt(0.3, model, weights, 0.95)).toEqual([[1, 2]]);
-    expect(survivorsAt(0.7, model, weights, 0.95)).toEqual([[2]]);
-  });
-});
-
-describe("blocks that may still compute several candidates", () => {
-  it("are all before the pace begins, none when it ends, and fewer evenly between", () => {
-    const at = (part: number) => openBlocks(6, [0.25, 0.75], part);
-    expect([0, 0.25, 0.3, 0.5, 0.7, 0.75, 1].map(at)).toEqual([6, 6, 6, 3, 1, 0, 0]);
-  });
-
-  it("are those with the least sure choices, and identity is left to π", async () => {
-    const { model } = await openSearch(tiny, engine);
-    const shares = [2, 0, 1].map((k, i) => [`blocks.${i}.pi`, Float32Array.of(0, k, 3)] as const);
-    const named = new Map<string, Float32Array>(shares);
-    const weights = new Map(
-      model.parameters.flatMap(({ name, tensor }) => (named.has(name) ? [[tensor, named.get(name)!]] : [])),
-    );
-    expect(settleSurest(model.alive, model, weights, 1)).toEqual([
-      [1, 2],
-      [0, 1, 2],
-      [1, 2],
-    ]);
-    expect(settleSurest(model.alive, model, weights, 3)).toEqual(model.alive);
-  });
-});
-
 describe("a search with everything the model offers", () => {
   it("trains temperatures of its own, cuts them with their blocks, and goes on to the same numbers", async () => {
     const more = { trainedTemperature: true, adaptiveInput: true, clampLength: 6, sameLength: true };
@@ -193,6 +161,16 @@ describe("a budget", () => {
       expect([bound.found!.targetMs!.toFixed(6), bound.found!.costs]).toEqual(["2.300000", costs]);
     },
   );
+
+  it("is what blocks settle by: dense stays where attention is too dear, and a search goes on to the same numbers", async () => {
+    const settings = { ...tiny, architectureRate: 0.1, settle: [0.2, 0.8] as [number, number], cutEvery: 4 };
+    const session = await openSearch({ ...settings, budget: "0.7", budgetWeight: 0.001 }, engine, { costs });
+    const whole = await trace(session);
+    const settled = whole.found!.cuts.flatMap(({ left }) => left).filter((name) => name !== "identity");
+    expect(settled.toSorted()).toEqual(["attention", "feed-forward", "feed-forward"]); // 15 of at most 16.1 ms
+    const rest = await trace(session, whole.states.find(({ progress }) => progress.step === 20)!);
+    expect(rest.states.at(-1)!.weights).toEqual(whole.states.at(-1)!.weights);
+  });
 
   it.each([
     ["0", "budget: expected milliseconds above 0"],

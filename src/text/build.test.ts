@@ -73,7 +73,7 @@ describe.runIf(existsSync(SHARED))("a built dataset", () => {
   it("of TFRecord batches is byte for byte the original's", async () => {
     const path = join(root, "sample.txt");
     writeFileSync(path, readFileSync(`${SHARED}/tfrecords/sample.txt`));
-    const part = { kind: "text", path } as const;
+    const part = { kind: "text", files: [{ path }] } as const;
     const corpus = { name: "sample", parts: new Map([["train", part] as const]) };
     const out = join(root, "records");
     await buildDataset(corpus, await tokenizer(), {

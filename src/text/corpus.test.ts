@@ -75,6 +75,43 @@ describe("a corpus", () => {
     await expect(openCorpus(join(root, "two"))).rejects.toThrow(/got batches of a, b; choose one: .*two.a$/);
   });
 
+  it("may be several, whose splits follow one another", async () => {
+    file("short/train.txt", "a\nb\n");
+    const corpus = await openCorpus(`${file("ten.txt", numbered(10))}, ${join(root, "short")}`);
+    expect(corpus.name).toBe("ten+short");
+    expect([...linesOf(corpus, "train")].slice(-3)).toEqual(["line 7", "a", "b"]);
+    expect([...linesOf(corpus, "valid")]).toEqual(["line 8"]);
+  });
+
+  it("of several has to be text throughout", async () => {
+    file("mixed/a_train/file1.tfrecords");
+    await expect(openCorpus(`books,${join(root, "mixed")}`)).rejects.toThrow("expected text, got TFRecord batches");
+  });
+
+  it("may be the training texts of a GLUE task, without header, labels and dev set", async () => {
+    const rows = Array.from({ length: 10 }, (_, i) => `first ${i} \tsecond ${i}\t0\n`).join("");
+    file("glue/RTE/dev.tsv", "index\tsentence1\tsentence2\tlabel\n0\tunseen\tunseen\tentailment\n");
+    file("glue/RTE/train.tsv", `index\tsentence1\tsentence2\tlabel\n${rows.replace(/^/gm, "0\t").slice(0, -2)}`);
+    const corpus = await openCorpus("glue/RTE", { data: root });
+    const lines = (["train", "valid", "test"] as const).map((split) => [...linesOf(corpus, split)]);
+    expect(lines[0]!.slice(0, 2)).toEqual(["first 0", "second 0"]);
+    expect(lines.slice(1)).toEqual([
+      ["first 8", "second 8"],
+      ["first 9", "second 9"],
+    ]);
+    expect(corpus.name).toBe("RTE");
+  });
+
+  it("names the line of a GLUE file whose texts are missing", async () => {
+    const path = file("glue/SST-2/train.tsv", "sentence\tlabel\na\t1\n");
+    expect(() => [
+      ...linesOf(
+        { name: "x", parts: new Map([["train", { kind: "text", files: [{ path, task: "RTE", from: 1 }] }]]) },
+        "train",
+      ),
+    ]).toThrow(/train.tsv: line 2: expected at least 3 columns, got 2/);
+  });
+
   it.runIf(existsSync(SHARED))("wikitext-2 is found by name under the data folder", async () => {
     const corpus = await openCorpus("wikitext-2", { data: SHARED });
     expect([...linesOf(corpus, "valid")]).toHaveLength(3760);

@@ -3,17 +3,29 @@ import { existsSync, readdirSync, statSync } from "node:fs";
 import { basename, dirname, extname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { messageOf, reject, UserError } from "../base/errors.ts";
+import { sha256OfFile } from "../files/checksum.ts";
 import { countLines, type LineRange, readLines } from "../files/lines.ts";
 import { defaultCacheFolder } from "./cache.ts";
 import { fetchDataset } from "./datasets.ts";
+import { glueFile, glueTexts, hasGlueFile } from "./glue.ts";
+import { glueTask, glueTasks } from "./glue-tasks.ts";
 import { inNameOrder } from "./records.ts";
 
 export type Split = "train" | "valid" | "test";
 export const SPLITS: readonly Split[] = ["train", "valid", "test"];
 
+/** Lines of a file. */
+export interface TextFile extends LineRange {
+  path: string;
+  /** WikiText's form: headings begin articles, hyphens are written @-@. */
+  articles?: boolean;
+  /** Name of a GLUE task: the lines are its examples, of which only the texts count. */
+  task?: string;
+}
+
 /** What a split is made of. */
 export type Part =
-  | ({ kind: "text"; path: string } & LineRange)
+  | { kind: "text"; files: readonly TextFile[] }
   | { kind: "records"; paths: string[] }
   | { kind: "tokens"; path: string };
 
@@ -36,8 +48,12 @@ export interface CorpusOptions {
 export const DEFAULT_CORPUS = "books";
 const EMBEDDED = fileURLToPath(new URL("../../corpus/", import.meta.url));
 
-/** Opens `books` (embedded), `wikitext-2` (fetched if need be), a dataset under `data`, a text file, or a folder. */
+/**
+ * Opens `books` (embedded), `wikitext-2` (fetched if need be), a dataset under `data` (`glue/SST-2`), a text file, a folder, or several
+ * of them with commas between, one after another.
+ */
 export async function openCorpus(nameOrPath = DEFAULT_CORPUS, options: CorpusOptions = {}): Promise<Corpus> {
+  if (nameOrPath.includes(",") && !existsSync(nameOrPath)) return openSeveral(nameOrPath.split(","), options);
   if (nameOrPath === DEFAULT_CORPUS) return openFolder(join(EMBEDDED, nameOrPath), nameOrPath);
   const data = dataFolder(options.data);
   if (nameOrPath === "wikitext-2") return openWikiText(data, options);
@@ -73,8 +89,27 @@ async function openWikiText(data: string, { say, from }: CorpusOptions): Promise
       rejectFetch(folder, error),
     );
   }
-  return openFolder(folder, "wikitext-2");
+  const { parts, ...corpus } = openFolder(folder, "wikitext-2");
+  return { ...corpus, parts: new Map([...parts].map(([split, part]) => [split, withArticles(part)])) };
 }
+
+const withArticles = (part: Part): Part =>
+  part.kind === "text" ? { ...part, files: part.files.map((file) => ({ ...file, articles: true })) } : part;
+
+/** Texts of several corpora; each split has those that have it. */
+async function openSeveral(names: readonly string[], options: CorpusOptions): Promise<Corpus> {
+  const all: Corpus[] = [];
+  for (const name of names) all.push(await openCorpus(name.trim(), options));
+  const parts = SPLITS.map((split): [Split, TextFile[]] => [split, all.flatMap((each) => filesIn(each, split))]);
+  const filled = parts.filter(([, files]) => files.length > 0);
+  return {
+    name: all.map(({ name }) => name).join("+"),
+    parts: new Map(filled.map(([split, files]) => [split, { kind: "text", files }])),
+  };
+}
+
+const filesIn = (corpus: Corpus, split: Split): readonly TextFile[] =>
+  corpus.parts.has(split) ? textOf(corpus, split).files : [];
 
 function rejectFetch(folder: string, error: unknown): never {
   const [reason] = messageOf(error).split(";");
@@ -85,26 +120,43 @@ function rejectFetch(folder: string, error: unknown): never {
   );
 }
 
+const openFile = (path: string): Corpus => ({ name: basename(path, extname(path)), parts: cut({ path }) });
+
 /** One text file: the first 90 % of its lines train, the next 5 % validate, the last 5 % test. */
-function openFile(path: string): Corpus {
-  const lines = countLines(path);
+function cut({ from = 0, ...file }: TextFile): Map<Split, Part> {
+  const end = countLines(file.path);
+  const lines = end - from;
   if (lines < 3) {
-    reject({ who: path, needed: "at least 3 lines of text to split", got: `${lines}`, remedy: "give a longer text" });
+    const [needed, remedy] = ["at least 3 lines of text to split", "give a longer text"];
+    reject({ who: file.path, needed, got: `${lines}`, remedy });
   }
   const validFrom = Math.min(lines - 2, Math.floor(lines * 0.9));
   const testFrom = Math.min(lines - 1, Math.max(validFrom + 1, Math.floor(lines * 0.95)));
-  const parts = new Map<Split, Part>([
-    ["train", { kind: "text", path, from: 0, to: validFrom }],
-    ["valid", { kind: "text", path, from: validFrom, to: testFrom }],
-    ["test", { kind: "text", path, from: testFrom, to: lines }],
+  const part = (first: number, last: number): Part => ({
+    kind: "text",
+    files: [{ ...file, from: from + first, to: from + last }],
+  });
+  return new Map([
+    ["train", part(0, validFrom)],
+    ["valid", part(validFrom, testFrom)],
+    ["test", part(testFrom, lines)],
   ]);
-  return { name: basename(path, extname(path)), parts };
 }
 
-/** A folder with train.txt …, train.tokens …, or `<name>_train/*.tfrecords` …. */
+/** The folder of a GLUE task: texts of its training examples alone; those to be judged by stay unseen. */
+function openTask(folder: string): Corpus | undefined {
+  const task = [...glueTasks.values()].find(({ folders }) => folders.includes(basename(resolve(folder))));
+  if (!task || !hasGlueFile(task, "train", folder)) return undefined;
+  const path = glueFile(task, "train", folder);
+  return { name: task.name, parts: cut({ path, task: task.name, from: task.train.header === false ? 0 : 1 }) };
+}
+
+/** A folder with train.txt …, train.tokens …, `<name>_train/*.tfrecords` …, or a GLUE task's train.tsv. */
 function openFolder(folder: string, name: string): Corpus {
   const parts = filesOf(folder, "txt") ?? filesOf(folder, "tokens");
   if (parts) return { name, parts, ...modelIn(folder) };
+  const task = openTask(folder);
+  if (task) return task;
   const files = batchFilesIn(folder);
   if (files.length > 0) return openBatchFiles(resolve(folder), files);
   const names = batchNames(folder);
@@ -121,10 +173,11 @@ function openFolder(folder: string, name: string): Corpus {
 }
 
 function filesOf(folder: string, extension: "txt" | "tokens"): Map<Split, Part> | undefined {
-  const kind = extension === "txt" ? "text" : "tokens";
+  const part = (path: string): Part =>
+    extension === "txt" ? { kind: "text", files: [{ path }] } : { kind: "tokens", path };
   const paths = SPLITS.map((split) => [split, join(folder, `${split}.${extension}`)] as const);
   const there = paths.filter(([, path]) => existsSync(path));
-  return there.length > 0 ? new Map(there.map(([split, path]) => [split, { kind, path }])) : undefined;
+  return there.length > 0 ? new Map(there.map(([split, path]) => [split, part(path)])) : undefined;
 }
 
 function modelIn(folder: string): { tokenizer?: string } {
@@ -183,8 +236,31 @@ export function partOf(corpus: Corpus, split: Split): Part {
 
 /** The lines of a split that is text. */
 export function linesOf(corpus: Corpus, split: Split): Iterable<string> {
+  const { files } = textOf(corpus, split);
+  return {
+    *[Symbol.iterator]() {
+      for (const file of files) yield* linesIn(file);
+    },
+  };
+}
+
+/** The lines of one of its files. */
+export const linesIn = ({ task, path, ...range }: TextFile): Iterable<string> =>
+  task === undefined ? readLines(path, range) : glueTexts(glueTask(task), path, range);
+
+/** What the content of texts depends on: hashes of the files, and the lines taken from them. */
+export async function identityOf(part: Part): Promise<(string | number)[]> {
+  const files = part.kind === "text" ? part.files : [];
+  const each = files.map(async ({ path, from = 0, to = -1, task }) => {
+    return [await sha256OfFile(path), from, to, ...(task === undefined ? [] : [task])];
+  });
+  return (await Promise.all(each)).flat();
+}
+
+/** A split that has to be text. */
+export function textOf(corpus: Corpus, split: Split): Extract<Part, { kind: "text" }> {
   const part = partOf(corpus, split);
-  if (part.kind === "text") return { [Symbol.iterator]: () => readLines(part.path, part) };
+  if (part.kind === "text") return part;
   return reject({
     who: `corpus ${corpus.name}`,
     needed: "text",

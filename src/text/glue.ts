@@ -2,7 +2,7 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { reject } from "../base/errors.ts";
-import { readLines } from "../files/lines.ts";
+import { type LineRange, readLines } from "../files/lines.ts";
 import { type Columns, type GlueTask, RANGE } from "./glue-tasks.ts";
 
 export interface GlueExample {
@@ -58,6 +58,20 @@ export function readGlue(
   if (bad > 0) warn?.(`${path}: ${bad} lines without their ${width} columns are left out`);
   if (examples.length === 0) reject({ who: path, needed: "at least one example", got: "none" });
   return examples;
+}
+
+/** The texts of a training file's lines, without their labels. */
+export function* glueTexts({ train }: GlueTask, path: string, range: LineRange): Generator<string> {
+  let number = range.from ?? 0;
+  for (const line of readLines(path, range)) {
+    const cells = line.split("\t");
+    number++;
+    if (cells.length < Math.max(...train.texts) + 1) {
+      const needed = `at least ${Math.max(...train.texts) + 1} columns`;
+      reject({ who: `${path}: line ${number}`, needed, got: `${cells.length}` });
+    }
+    for (const at of train.texts) yield cells[at]!.trim();
+  }
 }
 
 /** Columns of the first line: as many as all others must have. */

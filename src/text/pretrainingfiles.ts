@@ -5,7 +5,7 @@ import { reject } from "../base/errors.ts";
 import { writeFolderAtomically } from "../files/atomic.ts";
 import { decodeExample } from "../format/tfexample.ts";
 import { readRecords, writeRecords } from "../format/tfrecord.ts";
-import { type Corpus, linesOf, type Split } from "./corpus.ts";
+import { type Corpus, linesIn, type Split, textOf } from "./corpus.ts";
 import { articleLines, type Document, readDocuments } from "./documents.ts";
 import {
   decodePretraining,
@@ -36,8 +36,9 @@ export interface PretrainingReport {
 
 /** The documents of a split; WikiText's articles are told by their headings. */
 export function documentsOf(corpus: Corpus, split: Split, { tokenizer }: Pick<OpenTokenizer, "tokenizer">): Document[] {
-  const lines = linesOf(corpus, split);
-  return readDocuments(corpus.name === "wikitext-2" ? articleLines(lines) : lines, tokenizer);
+  return textOf(corpus, split).files.flatMap((file) =>
+    readDocuments(file.articles ? articleLines(linesIn(file)) : linesIn(file), tokenizer),
+  );
 }
 
 /** Writes `<name>_<split>/file{i}.tfrecords` of examples for all splits, with the tokenizer, or nothing. */

@@ -19,7 +19,10 @@ const shared = (name: string) => {
   const path = `${SHARED}/tokenizers/${name}.model`;
   return { tokenizer: loadTokenizer(readFileSync(path), path), sha256: name };
 };
-const textCorpus = (path: string): Corpus => ({ name: "text", parts: new Map([["valid", { kind: "text", path }]]) });
+const textCorpus = (path: string): Corpus => ({
+  name: "text",
+  parts: new Map([["valid", { kind: "text", files: [{ path }] }]]),
+});
 const recordCorpus = (...paths: string[]): Corpus => {
   const part: Part = { kind: "records", paths: paths.map((path) => `${SHARED}/tfrecords/${path}`) };
   return { name: "records", parts: new Map([["valid", part]]) };

@@ -1,10 +1,9 @@
 /** From a corpus to token ids and batches, through the cache. */
 import { readFile } from "node:fs/promises";
 import { reject } from "../base/errors.ts";
-import { sha256OfFile } from "../files/checksum.ts";
 import { type BatchOptions, type BatchSource, planContext, shardLines, streamBatches } from "./batches.ts";
 import { cachedTokens, decodeTokens, defaultCacheFolder, keyOf, type TokenizedText } from "./cache.ts";
-import { type Corpus, linesOf, type Part, partOf, type Split } from "./corpus.ts";
+import { type Corpus, identityOf, linesOf, partOf, type Split } from "./corpus.ts";
 import { openBatchFiles } from "./records.ts";
 
 /** What tokenising needs of a tokenizer. */
@@ -92,12 +91,6 @@ export async function tokensOf(
   const lines = linesOf(corpus, split);
   const key = keyOf("tokens 1", sha256, ...(await identityOf(part)));
   return cachedTokens(cache, key, () => tokenize(lines, tokenizer, onLine), warn);
-}
-
-/** The content a text part stands for: its file's hash and the lines taken from it. */
-async function identityOf(part: Part): Promise<(string | number)[]> {
-  if (part.kind !== "text") return [];
-  return [await sha256OfFile(part.path), part.from ?? 0, part.to ?? -1];
 }
 
 async function readTokens(path: string, vocabulary: number): Promise<TokenizedText> {

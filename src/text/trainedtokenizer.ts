@@ -3,9 +3,8 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { reject } from "../base/errors.ts";
 import { writeAtomically } from "../files/atomic.ts";
-import { sha256OfFile } from "../files/checksum.ts";
 import { defaultCacheFolder, keyOf } from "./cache.ts";
-import { type Corpus, linesOf, partOf } from "./corpus.ts";
+import { type Corpus, identityOf, linesOf, partOf } from "./corpus.ts";
 import { writeModel } from "./sentencepiece/modelwriter.ts";
 import { TRAINING_DEFAULTS, type TrainingOptions } from "./sentencepiece/training/options.ts";
 import { Trainer } from "./sentencepiece/training/trainer.ts";
@@ -60,9 +59,14 @@ function trainingOptions(corpus: Corpus, { pieces, cased, masked }: TokenizerCho
     vocabularySize: pieces ?? defaultPieces(corpus),
     normalisation: cased ? "nfkc" : "nfkc_cf",
     // WikiText writes hyphens so.
-    userSymbols: corpus.name === "wikitext-2" ? ["@-@"] : [],
+    userSymbols: hasArticles(corpus) ? ["@-@"] : [],
     ...(masked ? MASKED_SPECIALS : {}),
   };
+}
+
+function hasArticles(corpus: Corpus): boolean {
+  const part = partOf(corpus, "train");
+  return part.kind === "text" && part.files.some(({ articles }) => articles);
 }
 
 /** 12,000, or for a short text a piece for every 150 characters, in whole hundreds. */
@@ -90,7 +94,7 @@ async function factsOf(corpus: Corpus, options: TrainingOptions): Promise<(strin
       2,
     );
   }
-  return ["unigram 1", JSON.stringify(options), await sha256OfFile(part.path), part.from ?? 0, part.to ?? -1];
+  return ["unigram 1", JSON.stringify(options), ...(await identityOf(part))];
 }
 
 function train(corpus: Corpus, training: TrainingOptions, { say, onStep }: TokenizerChoice): Uint8Array {

@@ -5,7 +5,10 @@ import { choice, flag, type Layer, open, presetFrom, real, Schema, type Settings
 /** The defaults. */
 export const fields = {
   // Data
-  corpus: text("books", "books (embedded), wikitext-2, a text file, a folder, or stored examples (data examples)"),
+  corpus: text(
+    "books",
+    "books (embedded), wikitext-2, a text file, a folder, stored examples (data examples), glue/TASK (its training texts), or several with commas between",
+  ),
   tokenizer: open(text("", "a SentencePiece model with [CLS], [SEP] and [MASK]; open: one trained on the text")),
   pieces: open(whole(8000, "vocabulary size of a trained tokenizer; open: 12,000, or what a short text supports", 6)),
   data: open(text("", "folder of datasets and tokenizers; open: LAYERWISE_DATA, or one in the cache")),

@@ -14,6 +14,7 @@ import { type OpenTokenizer, openTokenizer } from "../../text/tokenizerfile.ts";
 import { type AlbertRun, needTokenizer, openAlbertRun, transferred } from "../albertrun.ts";
 import type { Say } from "../tasks/task.ts";
 import type { Weights } from "./classifier.ts";
+import { withEmbeddingsOf } from "./rescaling.ts";
 import { describeGlue, type GlueSettings } from "./settings.ts";
 
 /** Where first weights come from: a run and the step of its checkpoint, or nowhere. */
@@ -93,7 +94,9 @@ async function knownModel(task: GlueTask, settings: GlueSettings, from: string, 
   const tokenizer = settings.tokenizer === null ? needTokenizer(run) : await tokenizerOf(settings);
   const description = describeGlue(task, settings, run.config.model);
   const described = describedAlbert(description);
-  const { weights } = transferred(withoutClassifier(run), described, settings.seed);
+  const { weights: found } = transferred(withoutClassifier(run), described, settings.seed);
+  const deviation = settings.embeddingDeviation;
+  const weights = deviation === null ? found : withEmbeddingsOf(deviation, described, found);
   return { tokenizer, description, described, weights, origin: { from, fromStep: run.step } };
 }
 

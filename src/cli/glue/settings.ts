@@ -16,7 +16,11 @@ const fields = {
   classifierDropout: real(0.1, "part of the classified vector that is dropped in training", 0, 1),
   dropout: open(real(0, "part of activations that is dropped in training; open: as the model has it", 0, 1)),
   embeddingDeviation: open(
-    real(0.02, "with --from: bring embedding tables to this deviation; small ones learn faster; open: as they are"),
+    real(
+      0.02,
+      "with --from: bring embedding tables to this deviation; small ones learn faster; open: as they are",
+      1e-6,
+    ),
   ),
   ponder: open(real(0.001, "penalty on the depth of halting models; open: as the model has it")),
 

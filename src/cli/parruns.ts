@@ -15,6 +15,7 @@ import {
   keptResult,
   modelAt,
   openSearch,
+  prepareSearch,
   type RunningOptions,
   type SearchConfig,
   type SearchSession,
@@ -104,7 +105,7 @@ export async function finishPar(
     const session = await openSearch(config, engine, { costs: (await keptCosts(path)) ?? unmeasured });
     if (stored || (await run.events()).length > 0) await run.cutBack(stored?.step ?? 0);
     const initial = stored || !first ? {} : { initial: await startFrom(session, first) };
-    return await searchIn(run, { ...session, ...initial }, tell, stored?.state, options);
+    return await searchIn(run, await prepareSearch({ ...session, ...initial }), tell, stored?.state, options);
   } finally {
     run.close();
   }

@@ -15,8 +15,8 @@ import { finishPar, type ParConfig, parConfig, type RetrainNotes, restore, withT
 import {
   ARCHITECTURE_FILE,
   keptResult,
-  openMaterial,
   openSearch,
+  prepareSearch,
   type RunningOptions,
   type SearchConfig,
   searchDefaults,
@@ -90,7 +90,7 @@ export async function beginRetraining(request: RetrainRequest, engine: Engine): 
   if (baseline) await configIn(baseline); // it must be a run that can be compared
   const lengths = changes.steps !== undefined ? { epochs: null } : changes.epochs !== undefined ? { steps: null } : {};
   const config = ordinary({ ...origin.config, ...lengths, ...changes }, origin.pattern);
-  await openMaterial(await openSearch(config, engine));
+  await prepareSearch(await openSearch(config, engine));
   const notes: RetrainNotes = {
     origin: origin.name,
     supernet: request.fromSupernet ? resolve(origin.run!) : null,

@@ -13,7 +13,7 @@ export {
   type Cut,
   type Found,
   type Milestone,
-  openMaterial,
+  prepareSearch,
   type SearchOptions,
   search,
   type Tell,

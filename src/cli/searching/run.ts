@@ -12,8 +12,8 @@ import { environment } from "../environment.ts";
 import { Watch } from "../watch.ts";
 import { costTable } from "./budget.ts";
 import { type SearchConfig, searchYaml } from "./config.ts";
-import { type Found, openMaterial, type SearchOptions, search, type Tell } from "./search.ts";
-import { openSearch, type SearchSession } from "./session.ts";
+import { type Found, type PreparedSearch, prepareSearch, type SearchOptions, search, type Tell } from "./search.ts";
+import { openSearch } from "./session.ts";
 
 const COSTS_FILE = "costs.json";
 export const ARCHITECTURE_FILE = "architecture.json";
@@ -44,10 +44,8 @@ export async function beginSearch(
   options: RunningOptions = {},
   known?: MeasuredCosts,
 ): Promise<Found | undefined> {
-  const session = await openSearch(config, engine, {
-    costs: known ?? (typeof config.blocks === "number" ? "measure" : undefined),
-  });
-  await openMaterial(session); // text that is too short shows before there is a folder
+  const costs = known ?? (typeof config.blocks === "number" ? "measure" : undefined);
+  const session = await prepareSearch(await openSearch(config, engine, { costs })); // mistakes leave no folder
   const content = { config: searchYaml(config), environment: { ...(await environment(engine)) } };
   const run = await RunFolder.create(path, content);
   try {
@@ -62,13 +60,13 @@ const json = (value: unknown) => `${JSON.stringify(value, null, 2)}\n`;
 /** Searches in a run folder, from the start or a checkpoint. Gives nothing where it was stopped: it can go on from its checkpoint. */
 export async function searchIn(
   run: RunFolder,
-  session: SearchSession,
+  session: PreparedSearch,
   tell: Tell,
   resume?: TrainState,
   options: RunningOptions = {},
 ): Promise<Found | undefined> {
   const { model, costs, tokenizer } = session;
-  const { total } = (await openMaterial(session)).course;
+  const { total } = session.material.course;
   const watch = options.output?.isTTY ? new Watch(options.output, { totalSteps: total, minutes: null }) : undefined;
   const told: Tell = (text, isPicture = false) => {
     run.log(text);

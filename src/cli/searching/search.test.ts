@@ -4,7 +4,7 @@ import { ortEngine } from "../../engine/ort.ts";
 import type { MeasuredCosts } from "../../model/latency.ts";
 import type { StateTensor, TrainState } from "../../train/events.ts";
 import type { SearchConfig } from "./config.ts";
-import { type Found, search } from "./search.ts";
+import { type Found, prepareSearch, search } from "./search.ts";
 import { openSearch, type SearchSession } from "./session.ts";
 
 const tiny: Partial<SearchConfig> = {
@@ -33,7 +33,9 @@ interface Trace {
 async function trace(session: SearchSession, resume?: TrainState, signal?: (step: number) => void): Promise<Trace> {
   const result: Trace = { losses: new Map(), states: [], told: [], found: undefined };
   const controller = new AbortController();
-  const events = search(session, (text) => result.told.push(text), resume, { signal: controller.signal });
+  const events = search(await prepareSearch(session), (text) => result.told.push(text), resume, {
+    signal: controller.signal,
+  });
   for (;;) {
     const { value, done } = await events.next();
     if (done) return { ...result, found: value };
@@ -87,6 +89,19 @@ describe("a search that cuts", () => {
     expect(new Set(whole.found!.cuts.map(({ block }) => block)).size).toBe(3);
     const rest = await trace(session, whole.states.find(({ progress }) => progress.step === 20)!);
     expect(rest.states.at(-1)!.weights).toEqual(whole.states.at(-1)!.weights);
+  });
+
+  it("has opened each text once, however often it compiled", async () => {
+    const opened: string[] = [];
+    const session = await openSearch(hasty, engine);
+    const { found } = await trace({
+      ...session,
+      batches: (split, memory) => {
+        opened.push(split);
+        return session.batches(split, memory);
+      },
+    });
+    expect([found!.cuts.length > 0, opened]).toEqual([true, ["train", "valid"]]);
   });
 
   it("keeps everything where it is told to", async () => {

@@ -71,22 +71,28 @@ interface Notes {
   readonly cuts: readonly Cut[];
 }
 
-export async function openMaterial(session: SearchSession): Promise<Material> {
+/** A session whose text is in batches. */
+export interface PreparedSearch extends SearchSession {
+  readonly material: Material;
+}
+
+/** Opens the batches; text that is too short for one shows here. */
+export async function prepareSearch(session: SearchSession): Promise<PreparedSearch> {
   const { config } = session;
   const training = await session.batches("train", config.memory);
   const valid = await session.batches("valid", config.evaluationMemory ?? config.memory);
-  return { training, valid, course: courseOf(config, training.count) };
+  return { ...session, material: { training, valid, course: courseOf(config, training.count) } };
 }
 
 /** Trains weights and architecture, together or by turns, and yields the loop's events on the way. Gives nothing where it was stopped. */
 export async function* search(
-  session: SearchSession,
+  session: PreparedSearch,
   tell: Tell,
   resume?: TrainState,
   options: SearchOptions = {},
 ): AsyncGenerator<TrainEvent, Found | undefined, void> {
-  const material = await openMaterial(session);
-  const journey = new Journey(session, material, tell, options, resume);
+  const { material } = session;
+  const journey = new Journey(session, tell, options, resume);
   let stage = await Stage.open(session, modelAt(session, resume), material);
   try {
     let state = resume;
@@ -111,8 +117,7 @@ export async function* search(
 
 /** What lasts from stage to stage of one search. */
 class Journey {
-  readonly #session: SearchSession;
-  readonly #material: Material;
+  readonly #session: PreparedSearch;
   readonly #tell: Tell;
   readonly #options: SearchOptions;
   readonly #settled: Settled;
@@ -121,9 +126,9 @@ class Journey {
   #stepMs: number[] = [];
   #end: { steps: number; elapsedMs: number } | undefined;
 
-  constructor(session: SearchSession, material: Material, tell: Tell, options: SearchOptions, resume?: TrainState) {
-    [this.#session, this.#material, this.#tell, this.#options] = [session, material, tell, options];
-    const { frozen, total } = material.course;
+  constructor(session: PreparedSearch, tell: Tell, options: SearchOptions, resume?: TrainState) {
+    [this.#session, this.#tell, this.#options] = [session, tell, options];
+    const { frozen, total } = session.material.course;
     const notes = resume?.progress.notes as Notes | undefined;
     this.#settled = new Settled({ from: frozen, total }, notes?.standing);
     this.#cuts = [...(notes?.cuts ?? [])];
@@ -152,7 +157,7 @@ class Journey {
 
   #loop(stage: Stage): LoopOptions {
     const { config } = this.#session;
-    const { training, course } = this.#material;
+    const { training, course } = this.#session.material;
     return {
       ...{ step: stage.step, batches: training, seed: config.seed, length: lengthOf(config) },
       schedule: (total) => scheduleOf(config, total),
@@ -185,13 +190,14 @@ class Journey {
 
   #due(stage: Stage, step: number): boolean {
     const { cut, cutEvery } = this.#session.config;
-    if (cut === null || step === 0 || step % cutEvery !== 0 || step <= this.#material.course.frozen) return false;
+    if (cut === null || step === 0 || step % cutEvery !== 0 || step <= this.#session.material.course.frozen)
+      return false;
     return sizeOf(this.#survivors(stage, step)) < sizeOf(stage.model.alive);
   }
 
   #survivors({ model, weights }: Stage, step: number): number[][] {
     const { cut, settle } = this.#session.config;
-    const part = step / this.#material.course.total;
+    const part = step / this.#session.material.course.total;
     const alive = survivorsAt(part, model, weights, cut!);
     if (!settle) return alive;
     const open = openBlocks(model.alive.length, settle, part);
@@ -217,7 +223,7 @@ class Journey {
   }
 
   #duration({ tokensPerSecond }: StepEvent): number {
-    return (1000 * this.#material.training.tokens) / tokensPerSecond;
+    return (1000 * this.#session.material.training.tokens) / tokensPerSecond;
   }
 
   async #report(stage: Stage, step: number): Promise<void> {
@@ -230,7 +236,7 @@ class Journey {
       : "";
     const figures = `perplexity ${formatNumber(last.perplexity, 2)} (mean of batches ${formatNumber(last.meanBatchPerplexity, 2)})`;
     this.#tell(`step ${formatNumber(step)}  ${figures}${latency}  ${pattern}${map}`, map !== "");
-    const temperature = temperatureOf(this.#session.config, this.#material.course.total)(step);
+    const temperature = temperatureOf(this.#session.config, this.#session.material.course.total)(step);
     await this.#options.onMilestone?.({ step, probabilities, names, temperature, perplexity: last.perplexity });
   }
 

@@ -1,6 +1,7 @@
 /** `layerwise search`: which kind of block a Transformer-XL wants at each depth. */
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { patternHelp } from "../../depth/pattern.ts";
+import type { Engine } from "../../engine/engine.ts";
 import { scheduleNames } from "../../train/schedule.ts";
 import { freeFolder } from "../freefolder.ts";
 import { conclusion } from "../searching/conclusion.ts";
@@ -197,10 +198,17 @@ export function configOf(flags: Flags): SearchConfig {
 
 const tell = (text: string) => void process.stderr.write(`${text}\n`);
 
-async function run(flags: Flags): Promise<void> {
+/** What goes on does so on as many threads as it began with, unless told otherwise. */
+async function engineFor({ threads, resume }: Flags): Promise<Engine> {
   const { ortEngine } = await import("../../engine/ort.ts");
+  if (threads !== undefined) return ortEngine({ threads });
+  const { engineOfSearch } = await import("../searching/seeds.ts");
+  return resume === undefined ? ortEngine() : engineOfSearch(resume);
+}
+
+async function run(flags: Flags): Promise<void> {
   const { stopOnSignals } = await import("../signals.ts");
-  const engine = await ortEngine(flags.threads === undefined ? {} : { threads: flags.threads });
+  const engine = await engineFor(flags);
   const stop = stopOnSignals(process.stderr);
   const how = { signal: stop.signal, output: process.stderr };
   try {

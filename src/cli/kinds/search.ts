@@ -93,11 +93,10 @@ async function exported({ config, session, model, weights }: Restored, path: str
 }
 
 async function resume(path: string): Promise<void> {
-  const { RunFolder } = await import("../../runs/folder.ts");
-  const { environment } = await RunFolder.read(path);
+  const { engineOfSearch } = await import("../searching/seeds.ts");
   const stop = stopOnSignals(process.stderr);
   const running = { signal: stop.signal, output: process.stderr };
-  const found = await finishPar(path, await engineOf(environment), say, undefined, running);
+  const found = await finishPar(path, await engineOfSearch(path), say, undefined, running);
   stop.release();
   process.stdout.write(`${conclusion(path, found)}\n`);
 }

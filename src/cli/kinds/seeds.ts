@@ -1,18 +1,17 @@
 /** Searches from several seeds: they go on seed by seed, and are used by the run that was chosen. */
 import { reject } from "../../base/errors.ts";
 import { commandName } from "../environment.ts";
-import { engineOf } from "../parruns.ts";
 import { conclusion } from "../searching/conclusion.ts";
 import { keptResult } from "../searching/run.ts";
 import { seedRun } from "../searching/seedfolder.ts";
-import { type BestFound, keptRequest, searchSeeds } from "../searching/seeds.ts";
+import { type BestFound, engineOfSearch, searchSeeds } from "../searching/seeds.ts";
 import { stopOnSignals } from "../signals.ts";
 import type { RunGroup } from "./kind.ts";
 
 const say = (text: string) => void process.stderr.write(`${text}\n`);
 
 async function resume(path: string): Promise<void> {
-  const engine = await engineOf({ ...(await keptRequest(path)) });
+  const engine = await engineOfSearch(path);
   const stop = stopOnSignals(process.stderr);
   try {
     const running = { signal: stop.signal, output: process.stderr };

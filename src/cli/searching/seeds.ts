@@ -6,12 +6,13 @@ import { reject } from "../../base/errors.ts";
 import { table } from "../../base/table.ts";
 import type { Engine } from "../../engine/engine.ts";
 import { writeAtomically } from "../../files/atomic.ts";
+import { RunFolder } from "../../runs/folder.ts";
 import { commandName } from "../environment.ts";
-import { finishPar } from "../parruns.ts";
+import { engineOf, finishPar } from "../parruns.ts";
 import { type SearchConfig, searchConfig, searchYaml } from "./config.ts";
 import { ARCHITECTURE_FILE, beginSearch, keptCosts, type RunningOptions } from "./run.ts";
 import type { Found, Tell } from "./search.ts";
-import { SEEDS_FILE, seedRun } from "./seedfolder.ts";
+import { isSeedFolder, SEEDS_FILE, seedRun } from "./seedfolder.ts";
 
 /** What is searched from which seeds. */
 export interface SeedRequest {
@@ -110,6 +111,11 @@ export async function keptRequest(path: string): Promise<SeedRequest> {
   const file = join(path, SEEDS_FILE);
   const { config, ...rest } = JSON.parse(await readFile(file, "utf8"));
   return { ...rest, config: searchConfig(config, file) };
+}
+
+/** The engine of a search that has begun, from one seed or several, as it was then. */
+export async function engineOfSearch(path: string): Promise<Engine> {
+  return engineOf(isSeedFolder(path) ? { ...(await keptRequest(path)) } : (await RunFolder.read(path)).environment);
 }
 
 /** The lowest perplexity among those within the budget; where none is, the cheapest. */

@@ -1,5 +1,5 @@
 import { spawnSync } from "node:child_process";
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -77,6 +77,20 @@ describe("layerwise train", () => {
       status: 1,
       stderr: expect.stringContaining("--init / embedding.weight: expected [300,16], got [300,32]"),
     });
+    expect(train("third", "--init", join(folder, "nowhere")).status).not.toBe(0);
+    expect(existsSync(join(folder, "third"))).toBe(false);
+  });
+
+  it("has another run's weights also when it was killed before its first checkpoint", () => {
+    const [straight, cut] = [join(folder, "begun"), join(folder, "begun-cut")];
+    expect(train("begun", "--init", run, "--steps", "2").status).toBe(0);
+    cpSync(straight, cut, { recursive: true });
+    for (const name of ["checkpoints", "events.jsonl"]) rmSync(join(cut, name), { recursive: true });
+    expect(layerwise("resume", cut).status).toBe(0);
+    const losses = (path: string) =>
+      readFileSync(join(path, "events.jsonl"), "utf8").match(/"step","step":\d+,"loss":[\d.]+/g);
+    expect(losses(cut)).toEqual(losses(straight));
+    expect(losses(cut)).not.toEqual(losses(run)?.slice(0, 2));
   });
 
   it("prints model, plan, memory and an estimate with --dry-run, and writes nothing", () => {

@@ -7,7 +7,7 @@ import type { Engine } from "../engine/engine.ts";
 import type { ModelReport } from "../model/report.ts";
 import { RunFolder } from "../runs/folder.ts";
 import { type RunSummary, summarise } from "../runs/summary.ts";
-import { type Config, configYaml } from "./config.ts";
+import { type Config, configYaml, parseConfig, resolveConfig } from "./config.ts";
 import { environment } from "./environment.ts";
 import { openJob, trainIn } from "./training.ts";
 
@@ -73,7 +73,8 @@ export async function finishRun(path: string, config: Config, engine: Engine): P
     ? await RunFolder.create(path, { config: yaml, environment: await environment(engine) }, { keep: config.keep })
     : await RunFolder.open(path, { keep: config.keep });
   try {
-    if (run.config !== yaml) refuseOther(path);
+    const begun = resolveConfig([{ source: path, values: parseConfig(run.config, path) }]);
+    if (configYaml(begun) !== yaml) refuseOther(path);
     const loaded = (await run.checkpoints()).length > 0 ? await run.readCheckpoint("last") : undefined;
     if (loaded?.state.progress.finished) return true;
     if (!fresh) await run.cutBack(loaded?.step ?? 0);

@@ -81,6 +81,8 @@ export const fields = {
   clipValue: open(real(1, "largest number in a gradient; open: no limit")),
   smoothing: real(0.1, "label smoothing in translation", 0, 1),
   seed: whole(1, "seed of weights, data order and dropout", 0),
+  init: open(text("", "start from the weights of another run")),
+  initStep: open(whole(1000, "the step of that run's checkpoint; open: its last", 0)),
 
   // Length and habits
   steps: open(whole(1000, "train for so many updates")),

@@ -4,7 +4,7 @@ import { RunFolder } from "../runs/folder.ts";
 import type { TrainState } from "../train/events.ts";
 import { type Config, parseConfig, resolveConfig } from "./config.ts";
 import { changes, environment } from "./environment.ts";
-import { type Job, type Outcome, openEngine, openJob, trainIn } from "./training.ts";
+import { type Job, type Outcome, openEngine, openInitial, openJob, trainIn } from "./training.ts";
 
 const say = (text: string) => void process.stderr.write(`${text}\n`);
 const print = (text: string) => void process.stdout.write(`${text}\n`);
@@ -48,7 +48,8 @@ export const resumeTraining = (path: string): Promise<void> =>
       `${path} is finished: ${step} steps; start a new run with layerwise train --init ${path}`,
     train: async (run, config, engine, resume) => {
       const job = await openJob(config, say, path, engine);
-      await conclude(path, job, await trainIn(run, job, resume ? { resume } : {}, process.stderr));
+      const initial = resume ? undefined : await openInitial(job, say);
+      await conclude(path, job, await trainIn(run, job, { resume, initial: initial?.weights }, process.stderr));
     },
   });
 

@@ -21,6 +21,8 @@ import type { Say, Task } from "./tasks/task.ts";
 import { tasks } from "./tasks/tasks.ts";
 import { Watch } from "./watch.ts";
 
+type Weights = ReadonlyMap<ParameterTensor, Float32Array>;
+
 export const TOKENIZER_FILE = "tokenizer.model";
 
 /** The parts of a run, opened. */
@@ -83,13 +85,25 @@ export function summary({ task, engine }: Job): string {
   ).trim();
 }
 
-export async function newStep({ config, engine, task }: Job, from?: TrainState): Promise<TrainingStep> {
+/** First weights out of the run that `init` names, and the step they are from; undefined where it names none. */
+export async function openInitial(
+  { config: { init, initStep, seed }, task }: Job,
+  say: Say,
+): Promise<{ step: number; weights: Weights } | undefined> {
+  if (init === null) return undefined;
+  const { RunFolder } = await import("../runs/folder.ts");
+  const { state, step, warnings } = await (await RunFolder.read(init)).readCheckpoint(initStep ?? "last");
+  warnings.forEach(say);
+  return { step, weights: firstWeights(task.parameters, seed, state.weights) };
+}
+
+export async function newStep({ config, engine, task }: Job, initial?: Weights): Promise<TrainingStep> {
   const { batch, length, seed, accumulate, clipNorm, clipValue } = config;
   return TrainingStep.create({
     engine,
     ...task.objective({ batch, length, training: true }),
     groups: await groupsOf(config, task.parameters, engine),
-    initial: firstWeights(task.parameters, seed, from?.weights),
+    initial: initial ?? firstWeights(task.parameters, seed),
     seed,
     accumulate,
     ...(clipNorm === null ? {} : { clipNorm }),
@@ -110,14 +124,14 @@ export interface Outcome {
   /** Figures of the last evaluation. */
   readonly last: Figures | undefined;
   /** Copies of the last weights. */
-  readonly weights: ReadonlyMap<ParameterTensor, Float32Array>;
+  readonly weights: Weights;
 }
 
 /** Trains in a run folder, from the start, from a checkpoint, or from another run's weights. */
 export async function trainIn(
   run: RunFolder,
   job: Job,
-  from: { resume?: TrainState; init?: TrainState },
+  from: { resume?: TrainState | undefined; initial?: Weights | undefined },
   output: NodeJS.WriteStream,
 ): Promise<Outcome> {
   const { config, engine, task } = job;
@@ -125,7 +139,7 @@ export async function trainIn(
   const say: Say = (message) => run.log(message);
   const [training, valid] = [await task.batches("train", say), await task.batches("valid", say)];
   const size = await task.textSize("valid");
-  const step = await newStep(job, from.init);
+  const step = await newStep(job, from.initial);
   const { batch, length: pieces } = config;
   // Compiled at the first evaluation: the first step need not wait for it.
   let evaluator: Evaluator | undefined;

@@ -1,4 +1,5 @@
 /** `layerwise train` and `layerwise resume`. */
+import { resolve } from "node:path";
 import type { Command } from "commander";
 import {
   addConfigFlags,
@@ -34,7 +35,6 @@ export function addTrain(program: Command): void {
     .option("--out <dir>", "run folder (default: runs/ and the next free number)")
     .option("--preset <name>", `a named set of settings: ${Object.keys(presets).join(", ")}`)
     .option("--config <file>", "settings from a YAML file")
-    .option("--init <run>", "start from the weights of another run")
     .option("--dry-run", "print model, plan, parameters, FLOPs, memory and an estimate of time, and stop");
   addConfigFlags(command).addHelpText("after", trainExamples).action(runTrain);
 }
@@ -52,7 +52,6 @@ interface TrainFlags extends Record<string, unknown> {
   out?: string;
   preset?: string;
   config?: string;
-  init?: string;
   dryRun?: boolean;
 }
 
@@ -70,37 +69,31 @@ const print = (text: string) => void process.stdout.write(`${text}\n`);
 async function runTrain(flags: TrainFlags): Promise<void> {
   const config = configFrom(flags);
   const { planOf } = await import("../session.ts");
-  planOf(config); // a bad plan must not leave a folder
-  const { openEngine, openJob, summary, trainIn } = await import("../training.ts");
+  planOf(config); // before data are opened
+  const { openEngine, openInitial, openJob, summary, trainIn } = await import("../training.ts");
   if (flags.dryRun) {
     const { dryRun } = await import("../dryrun.ts");
     return print(await dryRun(await openJob(config, say)));
   }
   const { RunFolder } = await import("../../runs/folder.ts");
   const { environment } = await import("../environment.ts");
-  const engine = await openEngine(config);
   const path = flags.out ?? freeFolder();
+  // Mistakes in data or in the run to start from must not leave a folder.
+  const job = await openJob(config, say, undefined, await openEngine(config));
+  const initial = await openInitial(job, say);
+  const origin = initial ? { init: resolve(config.init!), initStep: initial.step } : {};
   const run = await RunFolder.create(
     path,
-    { config: configYaml(config), environment: await environment(engine) },
+    { config: configYaml({ ...config, ...origin }), environment: await environment(job.engine) },
     { keep: config.keep },
   );
   try {
-    const init = flags.init === undefined ? {} : { init: await weightsOf(flags.init) };
-    const job = await openJob(config, say, path, engine);
     const text = summary(job);
     run.log(text);
     say(text);
     const { conclude } = await import("../resuming.ts");
-    await conclude(path, job, await trainIn(run, job, init, process.stderr));
+    await conclude(path, job, await trainIn(run, job, { initial: initial?.weights }, process.stderr));
   } finally {
     run.close();
   }
-}
-
-async function weightsOf(path: string) {
-  const { RunFolder } = await import("../../runs/folder.ts");
-  const { state, warnings } = await (await RunFolder.read(path)).readCheckpoint("last");
-  warnings.forEach(say);
-  return state;
 }

@@ -9,7 +9,7 @@ import { RunFolder } from "../runs/folder.ts";
 import { type RunSummary, summarise } from "../runs/summary.ts";
 import { type Config, configYaml, parseConfig, resolveConfig } from "./config.ts";
 import { environment } from "./environment.ts";
-import { openJob, trainIn } from "./training.ts";
+import { openInitial, openJob, trainIn } from "./training.ts";
 
 /** A row of the table. */
 export interface Contestant {
@@ -78,8 +78,10 @@ export async function finishRun(path: string, config: Config, engine: Engine): P
     const loaded = (await run.checkpoints()).length > 0 ? await run.readCheckpoint("last") : undefined;
     if (loaded?.state.progress.finished) return true;
     if (!fresh) await run.cutBack(loaded?.step ?? 0);
-    const job = await openJob(config, (text) => run.log(text), path, engine);
-    const { end } = await trainIn(run, job, loaded ? { resume: loaded.state } : {}, process.stderr);
+    const say = (text: string) => run.log(text);
+    const job = await openJob(config, say, path, engine);
+    const initial = loaded ? undefined : await openInitial(job, say);
+    const { end } = await trainIn(run, job, { resume: loaded?.state, initial: initial?.weights }, process.stderr);
     return end.reason !== "aborted";
   } finally {
     run.close();

@@ -49,7 +49,7 @@ export function addCompare(program: Command): void {
 }
 
 /** What the comparison itself decides. */
-const OWN = ["unique", "depth", "share", "plan", "decoderPlan", "seed", "init", "initStep"] as const;
+const OWN = ["unique", "depth", "share", "plan", "decoderPlan", "seed"] as const;
 
 function configFrom(flags: CompareFlags): Config {
   const values = flagsOf(flags);

@@ -124,6 +124,15 @@ describe("layerwise glue", () => {
     expect(said.every((line) => /^\d+\t[0-5]\.\d{3}$/.test(line))).toBe(true);
   });
 
+  it("begins with new weights in the model of a run, and refuses embeddings without deviation", () => {
+    const like = ["--scratch", "--like", at("sst"), "--glue", at("glue"), "--threads", "1", "--epochs", "1"];
+    expect(glue("SST-2", ...like, "--out", at("like")).status).toBe(0);
+    const modelOf = (run: string) => readFileSync(at(run, "config.yaml"), "utf8").split("training:")[0]!;
+    expect(modelOf("like").replace(/pooling: .*/, "")).toBe(modelOf("sst").replace(/pooling: .*/, ""));
+    const bad = ["--from", at("sst"), "--embedding-deviation", "0", "--out", at("bad")];
+    expect(glue("SST-2", ...bad)).toMatchObject({ status: 2, stderr: expect.stringContaining("embedding") });
+  });
+
   it("refuses unknown tasks and missing weights with exit code 2, bad lines with the file and line", () => {
     expect(glue("SST", "--scratch")).toMatchObject({
       status: 2,

@@ -16,6 +16,7 @@ Tasks: CoLA, SST-2, MRPC, STS-B, QQP, MNLI, QNLI, RTE, WNLI. GLUE's folder holds
 Examples:
   layerwise glue SST-2 --from runs/pretrained --glue ~/data/glue
   layerwise glue RTE --scratch --tokenizer albert-30k --data ~/data --halt --ponder 0.001 --depth 6
+  layerwise glue SST-2 --scratch --like runs/pretrained      the same model untrained, to compare with
   layerwise resume runs/glue/SST-2-1      after Ctrl-C or a kill, exactly as if it had never stopped
   layerwise glue search MRPC --from runs/pretrained --seeds 3 --parallel 2
   layerwise glue predict runs/glue/SST-2 --out submission

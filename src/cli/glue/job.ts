@@ -79,8 +79,9 @@ export function openGlueModel(task: GlueTask, settings: GlueSettings, origin: Or
 }
 
 async function newModel(task: GlueTask, settings: GlueSettings): Promise<GlueModel> {
-  const tokenizer = await tokenizerOf(settings);
-  const description = describeGlue(task, settings, { vocabulary: tokenizer.tokenizer.size });
+  const run = settings.like === null ? undefined : await openAlbertRun(settings.like);
+  const tokenizer = await tokenizerFor(settings, run);
+  const description = describeGlue(task, settings, run?.config.model ?? { vocabulary: tokenizer.tokenizer.size });
   const described = describedAlbert(description);
   return { tokenizer, description, described, weights: initialise(described.parameters, settings.seed), origin: {} };
 }
@@ -91,7 +92,7 @@ async function knownModel(task: GlueTask, settings: GlueSettings, from: string, 
     reject({ who: "--from", needed: "a run folder", got: `the file ${from}`, remedy }, 2);
   }
   const run = await openAlbertRun(from, step);
-  const tokenizer = settings.tokenizer === null ? needTokenizer(run) : await tokenizerOf(settings);
+  const tokenizer = await tokenizerFor(settings, run);
   const description = describeGlue(task, settings, run.config.model);
   const described = describedAlbert(description);
   const { weights: found } = transferred(withoutClassifier(run), described, settings.seed);
@@ -106,8 +107,10 @@ function withoutClassifier({ path, state }: AlbertRun): Pick<AlbertRun, "path" |
   return { path, state: { ...state, weights } };
 }
 
-async function tokenizerOf({ tokenizer, data }: GlueSettings): Promise<OpenTokenizer> {
+/** The one asked for, or the run's own. */
+async function tokenizerFor({ tokenizer, data }: GlueSettings, run?: AlbertRun): Promise<OpenTokenizer> {
   if (tokenizer !== null) return openTokenizer(tokenizer, data === null ? {} : { data });
+  if (run) return needTokenizer(run);
   const remedy = "name one with --tokenizer";
   return reject({ who: "--scratch", needed: "a tokenizer with [CLS] and [SEP]", got: "none", remedy }, 2);
 }

@@ -26,6 +26,7 @@ const fields = {
 
   // Model from scratch
   tokenizer: open(text("", "a SentencePiece model with [CLS] and [SEP], by name or file; open: the run's own")),
+  like: open(text("", "from scratch: model and tokenizer as this run has them; the sizes below do not count then")),
   width: whole(128, "from scratch: width of the hidden state"),
   heads: whole(4, "from scratch: attention heads"),
   embedding: whole(64, "from scratch: width of the embedding tables"),

@@ -81,6 +81,22 @@ export function likeliest(
   return within ?? shares.map((block) => block.indexOf(Math.max(...block)));
 }
 
+/**
+ * How each candidate of each block stands: by its share or, under a budget, by the likeliest network within it that has this
+ * candidate, ÷ the likeliest of all. So attention that would take the place of other attention stands no better than the two compare.
+ */
+export function standings(model: ParModel, shares: readonly (readonly number[])[]): readonly (readonly number[])[] {
+  const { budget } = model.options;
+  if (!budget) return shares;
+  const most = budget.target - budget.fixed;
+  const scoreOf = (given: readonly (readonly number[])[]) =>
+    likeliestWithin(given, budget.costs, most)?.reduce((sum, k, i) => sum + Math.log(given[i]![k]!), 0) ?? -Infinity;
+  const best = scoreOf(shares);
+  const forced = (block: number, place: number) =>
+    shares.map((each, i) => (i === block ? each.map((share, k) => (k === place ? share : 0)) : each));
+  return shares.map((each, block) => each.map((_, k) => Math.exp(scoreOf(forced(block, k)) - best)));
+}
+
 /** The place of each block's choice by π. */
 export function chosenOf(model: ParModel, weights: ReadonlyMap<ParameterTensor, Float32Array>): readonly number[] {
   return likeliest(model, model.probabilities(weights));

@@ -81,16 +81,16 @@ describe("under a budget", () => {
     expect([modelOf(3, 6), modelOf(3)].map(left)).toEqual([[0, 1], [0]]);
   });
 
-  it("blocks settle for that network, those first whose candidate in it leads most", () => {
-    const model = modelOf(3, 14);
+  it("blocks settle for that network, last of all those that contend for the same attention", () => {
+    const model = modelOf(3, 14); // one attention: block 3's, then block 2's
     const weights = weightsOf(model, attentive);
-    expect(settleSurest(model.alive, model, weights, 2)).toEqual([everything, everything, [0, 2]]);
-    expect(settleSurest(model.alive, model, weights, 1)).toEqual([[1, 2], everything, [0, 2]]);
-    expect(settleSurest(model.alive, model, weights, 0)).toEqual([
-      [1, 2],
+    const [dense, attention] = [
       [1, 2],
       [0, 2],
-    ]);
+    ];
+    expect(settleSurest(model.alive, model, weights, 2)).toEqual([dense, everything, everything]);
+    expect(settleSurest(model.alive, model, weights, 1)).toEqual([dense, dense, everything]);
+    expect(settleSurest(model.alive, model, weights, 0)).toEqual([dense, dense, attention]);
   });
 
   it("what is left always holds a network that keeps to it, and one without identity where there was one", () => {

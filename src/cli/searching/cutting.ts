@@ -2,7 +2,7 @@
 import type { ParModel } from "../../model/par.ts";
 import type { StateTensor, TrainState } from "../../train/events.ts";
 import type { ParameterTensor } from "../../train/memory.ts";
-import { likeliest } from "./budget.ts";
+import { likeliest, standings } from "./budget.ts";
 
 type Alive = readonly (readonly number[])[];
 
@@ -24,13 +24,17 @@ const IDENTITY_FROM = 0.6;
 /** So much less likely than anything that computes that it is taken only where nothing else keeps to the budget. */
 const LAST_RESORT = 1e-100;
 
-/** The likeliest network of candidates that compute; under a budget, with as little identity as keeps to it. */
-export function likeliestComputing(model: ParModel, weights: Weights): readonly number[] {
-  const shares = model.probabilities(weights).map((block, i) => {
+/** π with identity as the last resort. */
+function computingShares(model: ParModel, weights: Weights): number[][] {
+  return model.probabilities(weights).map((block, i) => {
     const doesCompute = computes(model, i);
     return block.map((share, k) => (doesCompute(k) ? share : share * LAST_RESORT));
   });
-  return likeliest(model, shares);
+}
+
+/** The likeliest network of candidates that compute; under a budget, with as little identity as keeps to it. */
+export function likeliestComputing(model: ParModel, weights: Weights): readonly number[] {
+  return likeliest(model, computingShares(model, weights));
 }
 
 /**
@@ -47,15 +51,15 @@ export function survivorsAt(part: number, model: ParModel, weights: Weights, thr
 
 /**
  * Leaves one candidate that computes, that of the likeliest such network, in as many blocks as it takes for at most `open` to have
- * more, the surest first. Identity stays for π to judge: it costs nothing.
+ * more, the surest first: those whose other candidates stand worst. Identity stays for π to judge: it costs nothing.
  */
 export function settleSurest(alive: Alive, model: ParModel, weights: Weights, open: number): number[][] {
-  const wanted = likeliestComputing(model, weights);
-  const undecided = model.probabilities(weights).flatMap((shares, block) => {
+  const shares = computingShares(model, weights);
+  const wanted = likeliest(model, shares);
+  const undecided = standings(model, shares).flatMap((standing, block) => {
     const rivals = alive[block]!.filter(computes(model, block));
-    const total = rivals.reduce((sum, k) => sum + shares[k]!, 0);
-    const own = rivals.includes(wanted[block]!) ? shares[wanted[block]!]! : 0;
-    return rivals.length > 1 ? [{ block, share: own / total }] : [];
+    const total = [...new Set([...rivals, wanted[block]!])].reduce((sum, k) => sum + standing[k]!, 0);
+    return rivals.length > 1 ? [{ block, share: standing[wanted[block]!]! / total }] : [];
   });
   const surest = undecided.toSorted((a, b) => b.share - a.share).slice(0, Math.max(0, undecided.length - open));
   const settled = new Set(surest.map(({ block }) => block));

@@ -5,7 +5,7 @@ import type { Budget } from "../../depth/searched.ts";
 import { baselineCost, candidateName, costOfCandidate, type MeasuredCosts } from "../../model/latency.ts";
 import type { CandidateChoice, ParModel } from "../../model/par.ts";
 import type { Latency } from "../../train/events.ts";
-import type { ParameterTensor } from "../../train/memory.ts";
+import { chosenOf, type Weights } from "./choice.ts";
 
 type Choices = readonly (readonly CandidateChoice[])[];
 
@@ -37,91 +37,18 @@ export function budgetOf(text: string, weight: number, choices: Choices, measure
   return { costs, fixed: measured.rest.ms, target, weight };
 }
 
-/** Choices for the first blocks. */
-interface Begun {
-  readonly cost: number;
-  /** Σ log π. */
-  readonly score: number;
-  readonly chosen: readonly number[];
-}
-
-/** The likeliest candidates, by the product of their π, that together cost at most so much; none where all cost more. */
-export function likeliestWithin(
-  shares: readonly (readonly number[])[],
-  costs: readonly (readonly number[])[],
-  most: number,
-): readonly number[] | undefined {
-  let front: Begun[] = [{ cost: 0, score: 0, chosen: [] }];
-  for (const [i, block] of shares.entries()) {
-    const longer = front.flatMap(({ cost, score, chosen }) =>
-      block.flatMap((share, k) =>
-        share > 0 ? [{ cost: cost + costs[i]![k]!, score: score + Math.log(share), chosen: [...chosen, k] }] : [],
-      ),
-    );
-    front = undominated(longer.filter(({ cost }) => cost <= most));
-  }
-  return front.at(-1)?.chosen;
-}
-
-/** By rising cost, those that are likelier than all that cost less. */
-function undominated(choices: readonly Begun[]): Begun[] {
-  const kept: Begun[] = [];
-  for (const each of choices.toSorted((a, b) => a.cost - b.cost || b.score - a.score)) {
-    if (kept.length === 0 || each.score > kept.at(-1)!.score) kept.push(each);
-  }
-  return kept;
-}
-
-/** The place of each block's candidate of the largest share or, under a budget, those of the likeliest network that keeps to it. */
-export function likeliest(
-  { options: { budget } }: ParModel,
-  shares: readonly (readonly number[])[],
-): readonly number[] {
-  const within = budget && likeliestWithin(shares, budget.costs, budget.target - budget.fixed);
-  return within ?? shares.map((block) => block.indexOf(Math.max(...block)));
-}
-
-/**
- * How each candidate of each block stands: by its share or, under a budget, by the likeliest network within it that has this
- * candidate, ÷ the likeliest of all. So attention that would take the place of other attention stands no better than the two compare.
- */
-export function standings(model: ParModel, shares: readonly (readonly number[])[]): readonly (readonly number[])[] {
-  const { budget } = model.options;
-  if (!budget) return shares;
-  const most = budget.target - budget.fixed;
-  const scoreOf = (given: readonly (readonly number[])[]) =>
-    likeliestWithin(given, budget.costs, most)?.reduce((sum, k, i) => sum + Math.log(given[i]![k]!), 0) ?? -Infinity;
-  const best = scoreOf(shares);
-  const forced = (block: number, place: number) =>
-    shares.map((each, i) => (i === block ? each.map((share, k) => (k === place ? share : 0)) : each));
-  return shares.map((each, block) => each.map((_, k) => Math.exp(scoreOf(forced(block, k)) - best)));
-}
-
-/** The place of each block's choice by π. */
-export function chosenOf(model: ParModel, weights: ReadonlyMap<ParameterTensor, Float32Array>): readonly number[] {
-  return likeliest(model, model.probabilities(weights));
-}
-
 const costsOf = ({ choices }: ParModel, measured: MeasuredCosts) =>
   choices.map((block) => block.map((choice) => costOfCandidate(measured, choice)));
 
 /** What a model costs on average over π, by measured costs. */
-export function expectedLatency(
-  model: ParModel,
-  measured: MeasuredCosts,
-  weights: ReadonlyMap<ParameterTensor, Float32Array>,
-): number {
+export function expectedLatency(model: ParModel, measured: MeasuredCosts, weights: Weights): number {
   const costs = costsOf(model, measured);
   const expected = model.probabilities(weights).map((shares, i) => total(shares.map((p, k) => p * costs[i]![k]!)));
   return measured.rest.ms + total(expected);
 }
 
 /** That, and what its choices cost. */
-export function latencyOf(
-  model: ParModel,
-  measured: MeasuredCosts,
-  weights: ReadonlyMap<ParameterTensor, Float32Array>,
-): Latency {
+export function latencyOf(model: ParModel, measured: MeasuredCosts, weights: Weights): Latency {
   const costs = costsOf(model, measured);
   const chosen = chosenOf(model, weights).map((k, i) => costs[i]![k]!);
   return { expectedMs: expectedLatency(model, measured, weights), chosenMs: measured.rest.ms + total(chosen) };

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { RandomStream } from "../../base/random.ts";
 import { type ParModel, parModel } from "../../model/par.ts";
-import { likeliestWithin } from "./budget.ts";
-import { likeliestComputing, openBlocks, settleSurest, survivorsAt } from "./cutting.ts";
+import { chosenOf, likeliestComputing, likeliestWithin } from "./choice.ts";
+import { openBlocks, settleSurest, survivorsAt } from "./cutting.ts";
 
 /** Attention costs 10, dense 2, identity nothing. */
 const costs = [10, 2, 0];
@@ -74,6 +74,20 @@ describe("under a budget", () => {
     ]);
     expect(wanted(12)).toEqual([1, 1, 1]); // attention and dense would do, but not without identity
     expect(wanted(4)).toEqual([1, 2, 1]);
+  });
+
+  it("the network that is found uses what it may: identity is taken only without a budget, or where nothing else is left", () => {
+    const skipped = [
+      [0.3, 0.1, 0.6],
+      [0.1, 0.3, 0.6],
+    ];
+    const found = (model: ParModel) => chosenOf(model, weightsOf(model, skipped));
+    const narrow = modelOf(2, 12).narrowed([[0, 2], [2]]);
+    expect([modelOf(2), modelOf(2, 12), narrow].map(found)).toEqual([
+      [2, 2],
+      [0, 1],
+      [0, 2],
+    ]);
   });
 
   it("dense stays where attention cannot be paid for, however little π it has", () => {

@@ -1,14 +1,9 @@
 /** Cutting candidates that a search has given up: which are dead, and a training state without them. */
 import type { ParModel } from "../../model/par.ts";
 import type { StateTensor, TrainState } from "../../train/events.ts";
-import type { ParameterTensor } from "../../train/memory.ts";
-import { likeliest, standings } from "./budget.ts";
+import { computes, computingShares, likeliest, likeliestComputing, standings, type Weights } from "./choice.ts";
 
 type Alive = readonly (readonly number[])[];
-
-type Weights = ReadonlyMap<ParameterTensor, Float32Array>;
-
-const computes = (model: ParModel, block: number) => (k: number) => model.choices[block]![k]!.kind !== "identity";
 
 /** The candidates of each block whose π is at least 1 − threshold: one is left once its π is above the threshold. */
 function survivors(model: ParModel, weights: Weights, threshold: number): number[][] {
@@ -20,22 +15,6 @@ function survivors(model: ParModel, weights: Weights, threshold: number): number
 
 /** Part of the updates before which no block is given to identity: while weights are poor, it is liked too much. */
 const IDENTITY_FROM = 0.6;
-
-/** So much less likely than anything that computes that it is taken only where nothing else keeps to the budget. */
-const LAST_RESORT = 1e-100;
-
-/** π with identity as the last resort. */
-function computingShares(model: ParModel, weights: Weights): number[][] {
-  return model.probabilities(weights).map((block, i) => {
-    const doesCompute = computes(model, i);
-    return block.map((share, k) => (doesCompute(k) ? share : share * LAST_RESORT));
-  });
-}
-
-/** The likeliest network of candidates that compute; under a budget, with as little identity as keeps to it. */
-export function likeliestComputing(model: ParModel, weights: Weights): readonly number[] {
-  return likeliest(model, computingShares(model, weights));
-}
 
 /**
  * What survives after a part of the updates. The likeliest network of candidates that compute does so in every block, whatever π says

@@ -9,7 +9,8 @@ import type { Choice, Figures, Latency } from "../../train/events.ts";
 import type { ParameterTensor } from "../../train/memory.ts";
 import { RecurrentEvaluator } from "../../train/recurrent.ts";
 import { TrainingStep } from "../../train/step.ts";
-import { chosenOf, latencyOf } from "./budget.ts";
+import { latencyOf } from "./budget.ts";
+import { chosenOf } from "./choice.ts";
 import { type Course, groupsOf } from "./course.ts";
 import { evaluationShape, type SearchSession } from "./session.ts";
 

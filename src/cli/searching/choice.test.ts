@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { RandomStream } from "../../base/random.ts";
-import { likeliestWithin } from "./budget.ts";
+import { likeliestWithin } from "./choice.ts";
 
 describe("the likeliest network within a budget", () => {
   const costs = [

@@ -9,7 +9,7 @@ import { finishPar } from "../src/cli/parruns.ts";
 import { type Found, type SearchConfig, searchDefaults } from "../src/cli/search.ts";
 import { beginSearch } from "../src/cli/searching/run.ts";
 import { paretoFront, type TradeOff, tradeOffSvg } from "../src/cli/tradeoffsvg.ts";
-import { parsePattern, printPattern, publishedPatterns } from "../src/depth/pattern.ts";
+import { parsePattern, printPattern } from "../src/depth/pattern.ts";
 import { ortEngine } from "../src/engine/ort.ts";
 import { writeAtomically } from "../src/files/atomic.ts";
 import { type MeasuredCosts, measureCandidates, networkFlops, networkLatencies } from "../src/model/latency.ts";
@@ -22,6 +22,8 @@ const { values } = parseArgs({
     data: { type: "string" },
     blocks: { type: "string", default: "6" },
     budgets: { type: "string", default: "none,0.8,0.65,0.5" },
+    /** Published patterns to train beside the baseline, by name and with commas. */
+    published: { type: "string", default: "par-wikitext103-base,par-enwik8,sandwich" },
     /** Patterns of one's own to train beside them, with commas. */
     patterns: { type: "string", default: "" },
     searchSteps: { type: "string", default: "1500" },
@@ -79,7 +81,7 @@ const want = (row: { name: string; kind: string; pattern: string; searchMs?: num
   wanted.set(row.pattern, known ? { ...known, name: `${known.name}, ${row.name}` } : row);
 };
 want({ name: "baseline", kind: "baseline", pattern: scaled("baseline") });
-for (const name of Object.keys(publishedPatterns).filter((each) => each !== "baseline" && each !== "par-text8")) {
+for (const name of values.published.split(",").filter(Boolean)) {
   want({ name, kind: "published", pattern: scaled(name) });
 }
 for (const budget of values.budgets.split(",")) {

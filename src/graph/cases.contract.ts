@@ -209,11 +209,12 @@ export const opCases: { readonly [K in Op]: readonly OpCase[] } = {
     ...unary((x) => g.cast(x, "float"), { below: 5 }),
     ...unary((x) => g.cast(x, "bool"), { below: 2 }),
     ...unary((x) => g.cast(x, "int"), "boolean"),
+    ...unary((x) => g.cast(g.greater(g.relu(x), 0), "float"), "distinct"),
   ],
   stopGradient: unary((x) => g.add(x, g.multiply(g.stopGradient(x), 0))),
 
   matmul: products(),
-  sum: reductions(g.sum),
+  sum: [...reductions(g.sum), one("many rows", [[[70, 66], "normal"]], (x) => g.sum(x!, { axes: [0] }))],
   mean: reductions(g.mean),
   max: reductions(g.max, "distinct"),
   argMax: rowwise(g.argMax, "distinct"),

@@ -18,6 +18,6 @@ export { type Draw, Noise, type NoiseInput } from "./noise.ts";
 export { topological } from "./order.ts";
 export { print } from "./print.ts";
 export { type Rows, splitRows } from "./rows.ts";
-export { simplify } from "./simplify.ts";
+export { foldIntoWeights, simplify } from "./simplify.ts";
 export { currentScope, is, within } from "./tensor.ts";
 export type { Attributes, DType, Op, Tensor } from "./vocabulary.ts";

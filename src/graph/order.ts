@@ -32,3 +32,16 @@ export function useCounts(outputs: readonly Tensor[]): Map<Tensor, number> {
   for (const tensor of topological(outputs)) tensor.inputs.forEach(count);
   return counts;
 }
+
+/** The nodes that take each node, in order; twice where they take it twice. */
+export function usersOf(order: readonly Tensor[]): Map<Tensor, Tensor[]> {
+  const users = new Map<Tensor, Tensor[]>();
+  for (const node of order) {
+    for (const input of node.inputs) {
+      const known = users.get(input);
+      if (known) known.push(node);
+      else users.set(input, [node]);
+    }
+  }
+  return users;
+}

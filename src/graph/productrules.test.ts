@@ -1,38 +1,10 @@
 import { describe, expect, it } from "vitest";
-import { RandomStream } from "../base/random.ts";
-import { difference, runOnce } from "../engine/engine.contract.ts";
-import { referenceEngine } from "../engine/reference.ts";
 import * as g from "./build.ts";
 import { gradients } from "./gradients.ts";
-import { topological } from "./order.ts";
+import { change, nodesOf, shapesOf, TOLERANCE } from "./rules.contract.ts";
 import { simplify } from "./simplify.ts";
 import { is } from "./tensor.ts";
 import type { Tensor } from "./vocabulary.ts";
-
-const nodesOf = (...outputs: Tensor[]) => topological(outputs);
-const shapesOf = (op: Tensor["op"], ...outputs: Tensor[]) =>
-  nodesOf(...outputs)
-    .filter((node) => node.op === op)
-    .map(({ shape }) => shape.join());
-
-/** Largest difference between the values before and after, on random inputs. */
-async function change(before: readonly Tensor[], after: readonly Tensor[]): Promise<number> {
-  const random = new RandomStream(8, "rules");
-  const leaves = nodesOf(...before).filter((node) => is(node, "input") || is(node, "parameter"));
-  const feeds = Object.fromEntries(
-    leaves.map(({ attributes, shape }) => {
-      const length = (shape as number[]).reduce((a, b) => a * b, 1);
-      return [(attributes as { name: string }).name, Float64Array.from({ length }, () => random.normal())];
-    }),
-  );
-  const oracle = referenceEngine({ precision: "double" });
-  const named = (list: readonly Tensor[]) => Object.fromEntries(list.map((tensor, i) => [`y${i}`, tensor]));
-  const [expected, found] = [await runOnce(oracle, named(before), feeds), await runOnce(oracle, named(after), feeds)];
-  return Math.max(...Object.keys(expected).map((name) => difference(found[name]!.data, expected[name]!.data)));
-}
-
-/** Double precision, another order of summation. */
-const TOLERANCE = 1e-12;
 
 describe("slices of a product", () => {
   const x = g.input("x", [5, 3]);
@@ -61,6 +33,17 @@ describe("slices of a product", () => {
     ["rows are cut", [g.slice(whole, 0, 0, 2)]],
   ])("stay where %s", (_, outputs) => {
     expect(shapesOf("matmul", ...simplify(outputs))).toEqual(["5,6"]);
+  });
+});
+
+describe("a sum of scaled numbers", () => {
+  const x = g.input("x", [4, 3]);
+
+  it("is scaled once", async () => {
+    const before = [g.sum(g.multiply(x, 0.5), { axes: [0] })];
+    const after = simplify(before);
+    expect(shapesOf("multiply", ...after)).toEqual(["3"]);
+    expect(await change(before, after)).toBeLessThan(TOLERANCE);
   });
 });
 

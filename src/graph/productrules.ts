@@ -104,9 +104,10 @@ const pickOfLogSoftmax: Rule = (node, context) => {
 };
 
 /** (x · W + b)[:, i … j] = x · W[:, i … j] + b[i … j], where nobody wants the whole: weights are smaller than what is made of them. */
-const sliceWeights: Rule = (node, { usedOnce, onlySliced }) => {
+const sliceWeights: Rule = (node, { usedOnce, everyUse }) => {
   const whole = node.inputs[0]!;
-  if (!is(node, "slice") || node.attributes.axis !== 1 || !onlySliced(whole)) return undefined;
+  if (!is(node, "slice") || node.attributes.axis !== 1) return undefined;
+  if (!everyUse(whole, ({ op }) => op === "slice")) return undefined;
   const [product, bias] = whole.op === "add" ? (whole.inputs as [Tensor, Tensor]) : [whole, undefined];
   if (!is(product, "matmul") || product.inputs.some(({ shape }) => shape.length !== 2)) return undefined;
   const [x, w] = product.inputs as [Tensor, Tensor];
@@ -114,6 +115,12 @@ const sliceWeights: Rule = (node, { usedOnce, onlySliced }) => {
   const { start, end } = node.attributes;
   const part = g.matmul(x, g.slice(w, product.attributes.transposeB ? 0 : 1, start, end), product.attributes);
   return bias ? g.add(part, g.slice(bias, 0, start, end)) : part;
+};
+
+/** Σ c · x = c · Σ x */
+const scaleOfSum: Rule = (node) => {
+  const [x, c] = (is(node, "sum") && scaled(node.inputs[0]!)) || [];
+  return x && g.multiply(g.sum(x, (node as Tensor<"sum">).attributes), c!);
 };
 
 const reductions: Partial<Record<Op, typeof g.sum | typeof g.mean | typeof g.max>> = {
@@ -172,6 +179,7 @@ export const productRules: readonly Rule[] = [
   absorbIntoMatmul,
   pickOfLogSoftmax,
   sliceWeights,
+  scaleOfSum,
   dropKeptAxes,
   rowDot,
 ];

@@ -9,8 +9,8 @@ export interface Context {
   usedOnce(tensor: Tensor): boolean;
   /** True when softmax of x is computed too. */
   hasSoftmax(x: Tensor): boolean;
-  /** True when nothing but slices is wanted of this node. */
-  onlySliced(tensor: Tensor): boolean;
+  /** True when this node is no output and every user of it, as it was, is of this kind. */
+  everyUse(tensor: Tensor, kind: (user: Tensor) => boolean): boolean;
   /** The same node, where it is computed already. */
   known(tensor: Tensor): Tensor | undefined;
 }

@@ -1,10 +1,11 @@
 /** Simplification: common sub-expressions become one node, and tables of identities make graphs smaller or cheaper. */
 import { elementRules } from "./elementrules.ts";
-import { topological, useCounts } from "./order.ts";
+import { topological, useCounts, usersOf } from "./order.ts";
 import { productRules } from "./productrules.ts";
-import type { Context } from "./rule.ts";
+import type { Context, Rule } from "./rule.ts";
 import { withInputs, within } from "./tensor.ts";
 import type { Tensor } from "./vocabulary.ts";
+import { weightRules } from "./weightrules.ts";
 
 const rules = [...elementRules, ...productRules];
 
@@ -21,18 +22,22 @@ function keyOf(node: Tensor, arrays: Map<unknown, number>): string {
 }
 
 /** One pass over the graph, inputs first. */
-function pass(outputs: readonly Tensor[]): Tensor[] {
+function pass(outputs: readonly Tensor[], rules: readonly Rule[]): Tensor[] {
   const counts = useCounts(outputs);
   const order = topological(outputs);
+  const users = usersOf(order);
   const softmaxed = new Set(order.filter((node) => node.op === "softmax").map((node) => node.inputs[0]!));
-  const wholes = new Set([...outputs, ...order.filter((node) => node.op !== "slice").flatMap((node) => node.inputs)]);
+  const wanted = new Set(outputs);
   const originals = new Map<Tensor, Tensor>();
   const known = new Map<string, Tensor>();
   const arrays = new Map<unknown, number>();
   const context: Context = {
     usedOnce: (tensor) => (counts.get(originals.get(tensor) ?? tensor) ?? 1) <= 1,
     hasSoftmax: (x) => softmaxed.has(originals.get(x) ?? x),
-    onlySliced: (tensor) => !wholes.has(originals.get(tensor) ?? tensor),
+    everyUse: (tensor, kind) => {
+      const original = originals.get(tensor) ?? tensor;
+      return !wanted.has(original) && (users.get(original) ?? []).every(kind);
+    },
     known: (tensor) => known.get(keyOf(tensor, arrays)),
   };
   const intern = (node: Tensor): Tensor => {
@@ -53,7 +58,7 @@ function pass(outputs: readonly Tensor[]): Tensor[] {
     return settled;
   };
   for (const node of order) {
-    const settled = settle(rewrite(settle(node), context));
+    const settled = settle(rewrite(settle(node), rules, context));
     done.set(node, settled);
     if (!originals.has(settled)) originals.set(settled, node);
   }
@@ -61,7 +66,7 @@ function pass(outputs: readonly Tensor[]): Tensor[] {
 }
 
 /** Applies rules at one node until none fits. */
-function rewrite(node: Tensor, context: Context): Tensor {
+function rewrite(node: Tensor, rules: readonly Rule[], context: Context): Tensor {
   return within(node.scope || node.op, () => {
     let current = node;
     for (let changed = true; changed; ) {
@@ -75,13 +80,19 @@ function rewrite(node: Tensor, context: Context): Tensor {
   });
 }
 
-/** An equal graph with fewer or cheaper nodes; passes are repeated until nothing changes. */
-export function simplify(outputs: readonly Tensor[]): Tensor[] {
+/** Passes are repeated until nothing changes. */
+function repeat(outputs: readonly Tensor[], rules: readonly Rule[]): Tensor[] {
   let current = [...outputs];
   for (let round = 0; round < 20; round++) {
-    const next = pass(current);
+    const next = pass(current, rules);
     if (next.every((tensor, i) => tensor === current[i])) break;
     current = next;
   }
   return current;
 }
+
+/** An equal graph with fewer or cheaper nodes. */
+export const simplify = (outputs: readonly Tensor[]): Tensor[] => repeat(outputs, rules);
+
+/** An equal graph whose gradients are cheaper: what is done to every row is done to weights once. For graphs that are to be differentiated. */
+export const foldIntoWeights = (outputs: readonly Tensor[]): Tensor[] => repeat(outputs, weightRules);

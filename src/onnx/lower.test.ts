@@ -133,6 +133,27 @@ it("rows that a condition names are taken without writing their numbers, unless 
   );
 });
 
+it("many rows are added up by a product with ones, few or of unknown number by a reduction", () => {
+  const sumOf = (rows: g.Dim, axes = [0]) => opsOf({ y: g.sum(g.input("x", [rows, 64]), { axes }) });
+  expect(sumOf(64)).toEqual(["Gemm", "Reshape"]);
+  for (const ops of [sumOf(63), sumOf("N"), sumOf(64, [1])]) expect(ops).toEqual(["ReduceSum"]);
+});
+
+it("the slope of a ReLU is one step, and the condition is written only where it is wanted", () => {
+  const y = g.relu(x);
+  const positive = g.greater(y, 0);
+  const slope = g.cast(positive, "float");
+  expect(opsOf({ slope })).toEqual(["Relu", "HardSigmoid"]);
+  expect(opsOf({ slope, positive })).toEqual(["Relu", "Greater", "HardSigmoid"]);
+  expect(opsOf({ slope: g.cast(g.greater(x, 0), "float") })).toEqual(["Greater", "Cast"]);
+});
+
+it("a result leaves where it is made, whoever else wants it", () => {
+  const y = g.exp(x);
+  const { nodes } = lowerGraph({ outputs: { y, z: g.tanh(y) } });
+  expect(nodes.map(({ op }) => op)).toEqual(["Exp", "Identity", "Tanh", "Identity"]);
+});
+
 it("a dimension that no input has cannot be lowered", () => {
   const counted = g.iota("T");
   expect(() => lower({ outputs: { counted } })).toThrow("dimension T is not a dimension of any input");

@@ -1,5 +1,5 @@
 /** The graph of a training step: loss and gradients, with the sparse parts of look-up tables as rows. */
-import { gradients, type Rows, simplify, splitRows, type Tensor } from "../graph/index.ts";
+import { foldIntoWeights, gradients, type Rows, simplify, splitRows, type Tensor } from "../graph/index.ts";
 import type { ParameterTensor } from "./memory.ts";
 
 /** Row gradients of a table: added to its gradient after each run. */
@@ -27,7 +27,8 @@ export function stepGraph(
   extras: Readonly<Record<string, Tensor>> = {},
 ): StepGraph {
   const names = Object.keys(extras);
-  const [value, ...rest] = simplify([loss, ...Object.values(extras), ...gradients(loss, parameters)]);
+  const [folded, ...seen] = foldIntoWeights([loss, ...Object.values(extras)]);
+  const [value, ...rest] = simplify([folded!, ...seen, ...gradients(folded!, parameters)]);
   const found = rest.slice(names.length);
   const wanted: [string, Tensor][] = [["loss", value!], ...names.map((name, i): [string, Tensor] => [name, rest[i]!])];
   const dense = new Set<ParameterTensor>();

@@ -13,7 +13,8 @@ Weights and architecture are trained on context batches with memory; π is shown
 search ends early once the architecture has not changed for three quarters of its stage. Candidates that π has given up are cut, so
 that later steps cost less; none in favour of identity before 0.6 of the updates, since weak weights make it look good.
 The figures are exp(mean loss) per piece without noise and, in brackets, the mean of exp(batch loss).
-Latency is measured on this machine before the search, per candidate; with a budget the expected latency above it is penalised.
+Latency is measured on this machine before the search, per candidate. With a budget the expected latency above it is penalised;
+blocks settle for the likeliest network that keeps to it, and so does the search: identity is taken only where nothing else will do.
 
 Examples:
   layerwise search --corpus wikitext-2 --tokenizer wiki2_12k --steps 2000

@@ -75,6 +75,23 @@ export function computingShares(model: ParModel, weights: Weights): number[][] {
   });
 }
 
+/**
+ * The same while blocks settle under a budget: identity's share counts for the cheapest candidate that computes. A block that may as
+ * well be skipped needs nothing dear, however attention and dense compare in it.
+ */
+export function frugalShares(model: ParModel, weights: Weights): Shares {
+  const { budget } = model.options;
+  const shares = computingShares(model, weights);
+  if (!budget) return shares;
+  return model.probabilities(weights).map((block, i) => {
+    const rivals = model.alive[i]!.filter(computes(model, i));
+    if (rivals.length === 0) return shares[i]!;
+    const cheapest = rivals.reduce((a, b) => (budget.costs[i]![b]! < budget.costs[i]![a]! ? b : a));
+    const dear = rivals.reduce((sum, k) => (k === cheapest ? sum : sum + block[k]!), 0);
+    return shares[i]!.map((share, k) => (k === cheapest ? 1 - dear : share));
+  });
+}
+
 /** The likeliest network of candidates that compute; under a budget, with as little identity as keeps to it. */
 export function likeliestComputing(model: ParModel, weights: Weights): readonly number[] {
   return likeliest(model, computingShares(model, weights));

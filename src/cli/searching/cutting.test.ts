@@ -96,13 +96,13 @@ describe("under a budget", () => {
   });
 
   it("blocks settle for that network, last of all those that contend for the same attention", () => {
-    const model = modelOf(3, 14); // one attention: block 3's, then block 2's
+    const model = modelOf(3, 14); // one attention: block 3's, else block 1's; block 2 might as well be skipped
     const weights = weightsOf(model, attentive);
     const [dense, attention] = [
       [1, 2],
       [0, 2],
     ];
-    expect(settleSurest(model.alive, model, weights, 2)).toEqual([dense, everything, everything]);
+    expect(settleSurest(model.alive, model, weights, 2)).toEqual([everything, dense, everything]);
     expect(settleSurest(model.alive, model, weights, 1)).toEqual([dense, dense, everything]);
     expect(settleSurest(model.alive, model, weights, 0)).toEqual([dense, dense, attention]);
   });

@@ -1,7 +1,7 @@
 /** Cutting candidates that a search has given up: which are dead, and a training state without them. */
 import type { ParModel } from "../../model/par.ts";
 import type { StateTensor, TrainState } from "../../train/events.ts";
-import { computes, computingShares, likeliest, likeliestComputing, standings, type Weights } from "./choice.ts";
+import { computes, frugalShares, likeliest, standings, type Weights } from "./choice.ts";
 
 type Alive = readonly (readonly number[])[];
 
@@ -21,7 +21,7 @@ const IDENTITY_FROM = 0.6;
  * of it, but later on where π leaves a block nothing but identity: so what survives keeps to the budget.
  */
 export function survivorsAt(part: number, model: ParModel, weights: Weights, threshold: number): number[][] {
-  const wanted = likeliestComputing(model, weights);
+  const wanted = likeliest(model, frugalShares(model, weights));
   return survivors(model, weights, threshold).map((places, block) => {
     const isKept = part < IDENTITY_FROM || places.some(computes(model, block));
     return model.alive[block]!.filter((k) => places.includes(k) || (isKept && k === wanted[block]));
@@ -33,7 +33,7 @@ export function survivorsAt(part: number, model: ParModel, weights: Weights, thr
  * more, the surest first: those whose other candidates stand worst. Identity stays for π to judge: it costs nothing.
  */
 export function settleSurest(alive: Alive, model: ParModel, weights: Weights, open: number): number[][] {
-  const shares = computingShares(model, weights);
+  const shares = frugalShares(model, weights);
   const wanted = likeliest(model, shares);
   const undecided = standings(model, shares).flatMap((standing, block) => {
     const rivals = alive[block]!.filter(computes(model, block));

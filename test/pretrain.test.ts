@@ -33,6 +33,7 @@ describe("layerwise pretrain", () => {
     const events = await (await RunFolder.read(whole)).events();
     const evaluations = events.filter((event) => event.type === "evaluation");
     expect(evaluations.map(({ step }) => step)).toEqual([4, 8, 12]);
+    expect(evaluations[0]!.decisive).toBe("mlm_accuracy");
     const names = Object.keys(evaluations[0]!.scalars ?? {});
     expect(names).toEqual(
       expect.arrayContaining(["mlm_loss", "mlm_accuracy", "sop_loss", "sop_accuracy", "ponder_cost", "ponder_loss"]),

@@ -116,6 +116,8 @@ export class PretrainingEvaluator {
         ...(order ? { sop_loss: order.loss, sop_accuracy: order.accuracy } : {}),
         ...(this.#halting ? depthFigures(sums, this.#halting) : {}),
       },
+      // Where lines have no order of their own, that of sentences is learnt by heart, and its loss would speak for the earliest weights.
+      ...(words ? { decisive: "mlm_accuracy" } : {}),
     };
   }
 

@@ -34,6 +34,7 @@ export const fields = {
   ),
   positions: open(whole(512, "longest text the model can take; open: the longest it is trained on")),
   dropout: real(0, "part of activations and attention that is dropped", 0, 1),
+  frequencyBias: flag("the first guess of a masked word is how frequent each is, so that embeddings need not learn it"),
 
   // Depth
   depthPolicy: choice(["adaptive", "fixed"], "adaptive", "each token halts by itself, or all run to the full depth"),

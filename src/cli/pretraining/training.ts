@@ -21,6 +21,7 @@ import type { Say } from "../tasks/task.ts";
 import { Watch } from "../watch.ts";
 import type { PretrainingConfig } from "./config.ts";
 import { PretrainingEvaluator, SHOWN } from "./evaluation.ts";
+import { firstWeights } from "./firstweights.ts";
 import { lastPhaseFrom, type Phase, phasedSchedule, phasesOf } from "./phases.ts";
 import { describePretraining, type MaskedData, openMaskedData, pretrainingGroups } from "./session.ts";
 
@@ -149,7 +150,8 @@ async function* phaseEvents(job: PretrainingJob, phases: readonly Phase[], index
   const boundary = () => lastPhaseFrom(config, total);
   const offset = () => (index === 0 ? 0 : boundary() * phases[0]!.accumulate);
   const [training, valid] = [await data.batches("train", phase), await data.batches("valid", phase)];
-  const step = await newStep(job, phase, start.initial, (at) => at > config.ponderFrom * total);
+  const initial = start.initial ?? (start.state ? undefined : firstWeights(config, described, training));
+  const step = await newStep(job, phase, initial, (at) => at > config.ponderFrom * total);
   const texts = { batches: valid, special: data.special, texts: config.evaluateTexts };
   const evaluator = await PretrainingEvaluator.create(engine, described, phase, texts);
   try {

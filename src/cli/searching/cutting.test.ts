@@ -107,6 +107,18 @@ describe("under a budget", () => {
     expect(settleSurest(model.alive, model, weights, 0)).toEqual([dense, dense, attention]);
   });
 
+  it("attention goes where it is likely, not where dense is even less so and identity leads", () => {
+    const model = modelOf(2, 12); // one attention, one dense
+    const weights = weightsOf(model, [
+      [0.5, 0.4, 0.1],
+      [0.2, 0.05, 0.75],
+    ]);
+    expect(settleSurest(model.alive, model, weights, 0)).toEqual([
+      [0, 2],
+      [1, 2],
+    ]);
+  });
+
   it("what is left always holds a network that keeps to it, and one without identity where there was one", () => {
     const random = new RandomStream(3, "shares");
     const drawn = () => Array.from({ length: 5 }, () => everything.map(() => random.uniform() ** 6 + 1e-6));

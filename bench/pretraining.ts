@@ -7,6 +7,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { table } from "../src/base/table.ts";
+import { spreadOf } from "../src/cli/comparison.ts";
 import type { DepthRow } from "../src/depth/tally.ts";
 
 const { values, positionals } = parseArgs({
@@ -81,9 +82,8 @@ interface Spread {
 }
 
 function spread(numbers: readonly number[]): Spread {
-  const mean = numbers.reduce((a, b) => a + b, 0) / numbers.length;
-  const squares = numbers.reduce((sum, each) => sum + (each - mean) ** 2, 0);
-  return { mean, deviation: numbers.length > 1 ? Math.sqrt(squares / (numbers.length - 1)) : 0 };
+  const { mean, deviation } = spreadOf(numbers)!;
+  return { mean, deviation: deviation ?? 0 };
 }
 
 const text = ({ mean, deviation }: Spread) => `${mean.toFixed(2)} ± ${deviation.toFixed(2)}`;

@@ -1,7 +1,7 @@
 /** Rules on products and sums: what moves into a product, and what need not be written at full size. */
 import * as g from "./build.ts";
 import { sameShape, sizeOf } from "./dims.ts";
-import { type Context, type Rule, scaled } from "./rule.ts";
+import { type Context, eitherWay, type Rule, scaled } from "./rule.ts";
 import { is } from "./tensor.ts";
 import type { Op, Tensor } from "./vocabulary.ts";
 
@@ -35,7 +35,7 @@ function absorbInput(node: Tensor<"matmul">, side: 0 | 1): Tensor | undefined {
 /** A factor that is one number a row: x · r with r of shape […, 1]. Gives x and r. */
 function rowScaled(node: Tensor): [Tensor, Tensor] | undefined {
   if (node.op !== "multiply") return undefined;
-  for (const [x, r] of [node.inputs, node.inputs.toReversed()] as [Tensor, Tensor][]) {
+  for (const [x, r] of eitherWay(node)) {
     const isColumn = r.shape.length === node.shape.length && r.shape.at(-1) === 1 && node.shape.at(-1) !== 1;
     if (isColumn && sameShape(x.shape, node.shape)) return [x, r];
   }
@@ -138,9 +138,6 @@ const dropKeptAxes: Rule = (node, { usedOnce }) => {
   const rest = reduced!.shape.filter((_, i) => !axes.includes(i));
   return keepDims && sameShape(rest, node.shape) ? reduce(reduced!.inputs[0]!, { axes }) : undefined;
 };
-
-/** The two orders of a product's factors. */
-const eitherWay = (node: Tensor) => [node.inputs, node.inputs.toReversed()] as [Tensor, Tensor][];
 
 /**
  * Σⱼ (a·bᵀ)ᵢⱼ wᵢⱼ = Σ꜀ aᵢ꜀ (w·b)ᵢ꜀: where w·b is at hand, as in the pull-back of attention, shorter rows are added up. The weights

@@ -34,3 +34,6 @@ export function scaled(node: Tensor): [Tensor, number] | undefined {
   if (onRight !== undefined && sameShape(a.shape, node.shape)) return [a, onRight];
   return onLeft !== undefined && sameShape(b.shape, node.shape) ? [b, onLeft] : undefined;
 }
+
+/** A node's two inputs, and the same turned round. */
+export const eitherWay = (node: Tensor) => [node.inputs, node.inputs.toReversed()] as [Tensor, Tensor][];

@@ -1,7 +1,7 @@
 /** Rules for a graph that is to be differentiated: what is done to every row of a product is done to its weights instead. */
 import * as g from "./build.ts";
 import { type Shape, sameShape, sizeOf } from "./dims.ts";
-import { type Context, type Rule, uniform } from "./rule.ts";
+import { type Context, eitherWay, type Rule, uniform } from "./rule.ts";
 import { is, withInputs } from "./tensor.ts";
 import type { Tensor } from "./vocabulary.ts";
 
@@ -90,7 +90,7 @@ const addRowsFirst: Rule = (node, { usedOnce }) => {
 /** s ∘ mask ∘ (x · W + b) = mask ∘ (x · (s ∘ W) + s ∘ b), s being one number. */
 const scaleIntoWeights: Rule = (node, context) => {
   if (node.op !== "multiply") return undefined;
-  for (const [y, factor] of [node.inputs, node.inputs.toReversed()] as [Tensor, Tensor][]) {
+  for (const [y, factor] of eitherWay(node)) {
     const isNumber = sizeOf(factor.shape) === 1 && uniform(factor) === undefined;
     const found = isNumber && sameShape(y.shape, node.shape) ? scaledLinear(y, factor, context) : undefined;
     if (found) return found;

@@ -1,4 +1,4 @@
-/** Passes over one or two tensors of n floats: norms, clipping, accumulation, the search for what is not finite, and scatter-add of rows. */
+/** Passes over one or two tensors of n floats: norms, clipping, accumulation, the search for what is not finite, and rows that are cleared or added to. */
 import { load4, store4 } from "./part";
 
 /** Adds the squares of the lower two floats of `pair` to two lanes of float64. */
@@ -74,6 +74,11 @@ export function firstNonFinite(x: usize, n: i32): i32 {
 export function firstBadId(ids: usize, n: i32, rows: u32): i32 {
   for (let i = 0; i < n; i++) if (load<u32>(ids + 4 * i) >= rows) return i;
   return -1;
+}
+
+/** target[id] = 0. */
+export function clearRows(target: usize, ids: usize, n: i32, columns: i32): void {
+  for (; n > 0; n--, ids += 4) memory.fill(target + 4 * load<u32>(ids) * columns, 0, 4 * columns);
 }
 
 /** target[id] += clip(row * scale), row after row, so that repeated ids add up in the order of ids. An infinite limit clips nothing. */

@@ -35,20 +35,36 @@ function blend(a: f32, x: v128, b: f32, y: v128): v128 {
   return f32x4.add(f32x4.mul(f32x4.splat(a), x), f32x4.mul(f32x4.splat(b), y));
 }
 
+/** `adam` of four weights, or of the n < 4 that are left. */
+@inline
+function adamFour(
+  w: usize, g: usize, m: usize, v: usize, n: i32, scale: f32, l2: f32, beta1: f32, rest1: f32, beta2: f32, rest2: f32,
+  root: f32, epsilon: f32, rate: f32, decay: f32, decays: bool,
+): void {
+  const weight = load4(w, n);
+  const gradient = load4(g, n);
+  const slope = decays ? slopeOf(gradient, weight, scale, l2) : f32x4.mul(gradient, f32x4.splat(scale));
+  const first = moment(load4(m, n), beta1, rest1, slope);
+  const second = moment(load4(v, n), beta2, rest2, f32x4.mul(slope, slope));
+  store4(m, first, n);
+  store4(v, second, n);
+  const way = quotient(first, second, root, epsilon);
+  const change = decays ? blend(rate, way, decay, weight) : f32x4.mul(f32x4.splat(rate), way);
+  store4(w, f32x4.sub(weight, change), n);
+}
+
 /** w -= rate * m / (sqrt(v) * root + epsilon) + decay * w, after m and v have taken in g * scale + l2 * w. */
 export function adam(
   w: usize, g: usize, m: usize, v: usize, n: i32, scale: f32, l2: f32, beta1: f32, rest1: f32, beta2: f32, rest2: f32,
   root: f32, epsilon: f32, rate: f32, decay: f32,
 ): void {
-  for (; n > 0; n -= 4, w += 16, g += 16, m += 16, v += 16) {
-    const weight = load4(w, n);
-    const slope = slopeOf(load4(g, n), weight, scale, l2);
-    const first = moment(load4(m, n), beta1, rest1, slope);
-    const second = moment(load4(v, n), beta2, rest2, f32x4.mul(slope, slope));
-    store4(m, first, n);
-    store4(v, second, n);
-    store4(w, f32x4.sub(weight, blend(rate, quotient(first, second, root, epsilon), decay, weight)), n);
+  if (l2 == 0 && decay == 0) {
+    for (; n >= 4; n -= 4, w += 16, g += 16, m += 16, v += 16)
+      adamFour(w, g, m, v, 4, scale, 0, beta1, rest1, beta2, rest2, root, epsilon, rate, 0, false);
   }
+  for (; n >= 4; n -= 4, w += 16, g += 16, m += 16, v += 16)
+    adamFour(w, g, m, v, 4, scale, l2, beta1, rest1, beta2, rest2, root, epsilon, rate, decay, true);
+  if (n > 0) adamFour(w, g, m, v, n, scale, l2, beta1, rest1, beta2, rest2, root, epsilon, rate, decay, true);
 }
 
 /** b = momentum * b + slope, w -= rate * b; Nesterov moves along slope + momentum * b. */

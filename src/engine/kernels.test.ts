@@ -143,12 +143,19 @@ describe("addRows", () => {
     );
   });
 
+  it("has clearRows as its counterpart, which zeroes the rows of the ids and no others", () => {
+    const { kernels, target, ids } = setUp(5, [3, 1, 3], 7);
+    const expected = target.map((value, i) => ([1, 3].includes(Math.floor(i / 7)) ? 0 : value));
+    kernels.clearRows(target, ids, 7);
+    expect(target).toEqual(expected);
+  });
+
   it.each([-1, 5, 2 ** 31 - 1, -(2 ** 31)])("refuses id %i without touching memory", (bad) => {
     const { kernels, target, ids, rows } = setUp(5, [0, 1, bad], 3);
     const before = target.slice();
-    expect(() => kernels.addRows(target, ids, rows, 3)).toThrow(
-      `kernels / addRows: expected ids from 0 to 4, got ${bad} at index 2`,
-    );
+    const complaint = `expected ids from 0 to 4, got ${bad} at index 2`;
+    expect(() => kernels.addRows(target, ids, rows, 3)).toThrow(`kernels / addRows: ${complaint}`);
+    expect(() => kernels.clearRows(target, ids, 3)).toThrow(`kernels / clearRows: ${complaint}`);
     expect(target).toEqual(before);
   });
 

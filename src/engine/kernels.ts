@@ -19,8 +19,9 @@ export interface KernelMemory {
 
 type Pass = (...numbers: number[]) => void;
 type Measure = (...numbers: number[]) => number;
-type Passes = "scaleInPlace" | "clipByValue" | "addScaled" | "fill" | "addRows" | "dropoutMask" | "uniform" | "gumbel";
-type Exports = Record<Passes | "normal" | "adam" | "sgd", Pass> &
+type Passes = "scaleInPlace" | "clipByValue" | "addScaled" | "fill" | "clearRows" | "addRows" | "adam" | "sgd";
+type Draws = "dropoutMask" | "uniform" | "gumbel" | "normal";
+type Exports = Record<Passes | Draws, Pass> &
   Record<"sumOfSquares" | "firstNonFinite" | "firstBadId" | "lamb", Measure>;
 
 let compiled: WasmModule | undefined;
@@ -143,16 +144,28 @@ export class Kernels {
     clip = Infinity,
   ): void {
     const who = "kernels / addRows";
-    if (!(columns > 0) || target.length % columns !== 0)
-      reject({ who, needed: `a target of whole rows of ${columns}`, got: `${target.length} values` });
+    const [to, idsAt] = this.#rowPlaces(who, target, ids, columns);
     if (rows.length !== ids.length * columns)
       reject({ who, needed: `${ids.length} rows of ${columns}`, got: `${rows.length} values` });
     if (!(clip >= 0)) reject({ who, needed: "a clip of at least 0", got: `${clip}` });
-    const [to, from, idsAt] = [target, rows, ids].map((view) => this.#space.address(view));
+    this.#wasm.addRows(to, idsAt, this.#space.address(rows), ids.length, columns, scale, clip);
+  }
+
+  /** Zeroes rows `ids` of target [V, C]. A bad id throws before anything is written. */
+  clearRows(target: Float32Array, ids: Int32Array, columns: number): void {
+    const [to, idsAt] = this.#rowPlaces("kernels / clearRows", target, ids, columns);
+    this.#wasm.clearRows(to, idsAt, ids.length, columns);
+  }
+
+  /** Addresses of a table and of ids that all stand for rows of it. */
+  #rowPlaces(who: string, target: Float32Array, ids: Int32Array, columns: number): [number, number] {
+    if (!(columns > 0) || target.length % columns !== 0)
+      reject({ who, needed: `a target of whole rows of ${columns}`, got: `${target.length} values` });
+    const places: [number, number] = [this.#space.address(target), this.#space.address(ids)];
     const height = target.length / columns;
-    const bad = this.#wasm.firstBadId(idsAt!, ids.length, height);
+    const bad = this.#wasm.firstBadId(places[1], ids.length, height);
     if (bad >= 0) reject({ who, needed: `ids from 0 to ${height - 1}`, got: `${ids[bad]} at index ${bad}` });
-    this.#wasm.addRows(to!, idsAt!, from!, ids.length, columns, scale, clip);
+    return places;
   }
 
   /**
@@ -201,7 +214,7 @@ export class Kernels {
 
   /** Runs a random kernel, in pieces within which the upper half of the block index is constant. */
   #draw(
-    kernel: "dropoutMask" | "uniform" | "gumbel" | "normal",
+    kernel: Draws,
     out: Float32Array,
     [key0, key1]: StreamKey,
     block: number,

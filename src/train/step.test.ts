@@ -37,14 +37,13 @@ async function openStep(settings: { dropout?: number; optimiser?: Optimiser; cli
 async function tableStep(
   lossOf: (table: g.Tensor, ids: g.Tensor) => g.Tensor,
   optimiser: Optimiser,
-  clipNorm?: number,
+  rest: { clipNorm?: number; accumulate?: number } = {},
 ) {
   const table = g.parameter("table", [5, 2]);
   const ids = g.input("ids", [3], "int");
   const initial = new Map([[table, Float32Array.from({ length: 10 }, (_, i) => i / 10)]]);
   const groups = [{ parameters: [table], optimiser }];
   const loss = lossOf(table, ids);
-  const rest = clipNorm === undefined ? {} : { clipNorm };
   const engine = await ortEngine({ threads: 1 });
   const step = await TrainingStep.create({
     engine,
@@ -95,8 +94,21 @@ describe("gradients of a training step", () => {
 
   it("of a repeated id are added, and start from nothing at every run", async () => {
     const { step, table } = await tableStep((each, ids) => g.sum(g.gather(each, ids)), sgd());
-    for (let run = 0; run < 2; run++) await step.differentiate({ ids: [1, 3, 1] });
+    for (const ids of [
+      [0, 3, 4],
+      [1, 3, 1],
+    ])
+      await step.differentiate({ ids });
     expect([...step.gradients.get(table)!]).toEqual([0, 0, 2, 2, 0, 0, 1, 1, 0, 0]);
+    await step.release();
+  });
+
+  it("of accumulated batches leave nothing behind for the next", async () => {
+    const { step, table } = await tableStep((each, ids) => g.sum(g.gather(each, ids)), sgd(), { accumulate: 2 });
+    await step.run([{ ids: [0, 0, 4] }, { ids: [2, 2, 4] }], 0.1);
+    expect([...step.gradients.get(table)!]).toEqual([1, 1, 0, 0, 1, 1, 0, 0, 1, 1]);
+    await step.run([{ ids: [1, 1, 3] }, { ids: [1, 3, 3] }], 0.1);
+    expect([...step.gradients.get(table)!]).toEqual([0, 0, 1.5, 1.5, 0, 0, 1.5, 1.5, 0, 0]);
     await step.release();
   });
 
@@ -110,7 +122,9 @@ describe("gradients of a training step", () => {
 
   it("longer than clipNorm are scaled down to it, and reported as they were", async () => {
     const rate = 1;
-    const { step, table } = await tableStep((each, ids) => g.multiply(g.sum(g.gather(each, ids)), 3), sgd(), 0.5);
+    const { step, table } = await tableStep((each, ids) => g.multiply(g.sum(g.gather(each, ids)), 3), sgd(), {
+      clipNorm: 0.5,
+    });
     const before = step.weights.get(table)!.slice();
     const { gradientNorm } = await step.run({ ids: [0, 1, 2] }, rate);
     expect(gradientNorm).toBeCloseTo(3 * Math.sqrt(6), 5);
@@ -120,7 +134,7 @@ describe("gradients of a training step", () => {
   });
 
   it("shorter than clipNorm are left alone", async () => {
-    const { step, table } = await tableStep((each, ids) => g.sum(g.gather(each, ids)), sgd(), 100);
+    const { step, table } = await tableStep((each, ids) => g.sum(g.gather(each, ids)), sgd(), { clipNorm: 100 });
     const before = step.weights.get(table)!.slice();
     await step.run({ ids: [0, 0, 0] }, 0.25);
     expect([...step.weights.get(table)!.slice(0, 3)]).toEqual([-0.75, before[1]! - 0.75, before[2]!].map(Math.fround));

@@ -98,6 +98,8 @@ export class TrainingStep {
   readonly #capacities: ReadonlyMap<string, number>;
   /** Named dimensions of the last run. */
   readonly #sizes = new Map<string, number>();
+  /** Where gradients stand in tables that are otherwise zero. */
+  readonly #written: { table: Float32Array; ids: Int32Array; columns: number }[] = [];
   #probes: Readonly<Record<string, Feed>> = {};
   readonly #noise: readonly { name: string; buffer: Buffer; draw: NoiseInput["draw"] }[];
   readonly #slots: ReadonlyMap<ParameterTensor, Slot>;
@@ -231,17 +233,24 @@ export class TrainingStep {
 
   /** Loss and gradients of a batch, without an update. */
   async differentiate(batch: Batch): Promise<number> {
+    this.#clearTables();
     for (const name of Object.keys(this.#options.inputs)) {
       this.#feeds[name] = fill(name, this.#buffers.get(name)!, batch[name], this.#sizes);
     }
     this.#drawNoise();
-    const { kernels } = this.#arena;
-    for (const [parameter, slot] of this.#slots) {
-      if (!this.#plan.dense.has(parameter)) kernels.fill(slot.gradient, 0);
-    }
     const results = await this.#exchange();
     this.#collectRows();
     return results.loss!.data[0]!;
+  }
+
+  /** Zeroes the tables that gradients reach row by row: the rows of the last run, or all where batches were added up. */
+  #clearTables(): void {
+    const { kernels } = this.#arena;
+    for (const { table, ids, columns } of this.#written.splice(0)) kernels.clearRows(table, ids, columns);
+    if ((this.#options.accumulate ?? 1) === 1) return;
+    for (const [parameter, { gradient }] of this.#slots) {
+      if (!this.#plan.dense.has(parameter)) kernels.fill(gradient, 0);
+    }
   }
 
   /** Runs the program on what was fed; what it carries changes places. */
@@ -270,10 +279,11 @@ export class TrainingStep {
 
   #addRows({ parameter, ids, rows, sign }: RowOutput, clip?: number): void {
     const columns = sizeOf(parameter.attributes.shape.slice(1));
-    const target = this.#slots.get(parameter)!.gradient;
+    const table = this.#slots.get(parameter)!.gradient;
     const [at, values] = [ids, rows].map((name) => viewOf(this.#buffers.get(name)!, this.#sizes).data);
     if (at!.length === 0) return;
-    this.#arena.kernels.addRows(target, at as Int32Array, values as Float32Array, columns, sign, clip);
+    this.#arena.kernels.addRows(table, at as Int32Array, values as Float32Array, columns, sign, clip);
+    if (!this.#plan.dense.has(parameter)) this.#written.push({ table, ids: at as Int32Array, columns });
   }
 
   #drawNoise(): void {

@@ -216,26 +216,34 @@ export class RelativeAttention {
     const past = memory ? Number(memory.shape[1]) : 0;
     const { width, compat } = this.#options;
     const table = context.positions ?? segmentPositions({ width, length, memory: past, compat });
-    const own = this.#byHead(this.#qvk.apply(x), batch, length, 3); // [3, H, B, T, D]
-    const query = part(own, 0);
+    const own = this.#byHead(this.#project(x), batch, length, 3); // [3, H, B, T, D]
+    const query = part(own, 0); // q + u
     const recalled = memory && this.#recall(memory, batch, past); // [2, H, B, M, D]
     const [values, keys] = [0, 1].map((i) => {
       const now = part(own, i + 1);
       return recalled ? concat([part(recalled, i), now], 2) : now; // [H, B, K, D]
     }) as [Tensor, Tensor];
     const scale = compat === "original" ? 1 / this.#headWidth : this.#headWidth ** -0.5;
-    const content = matmul(add(query, this.#perHead(this.#u)), keys, { transposeB: true, scale });
+    const content = matmul(query, keys, { transposeB: true, scale });
     const logits = add(content, this.#positionLogits(query, table, { batch, length, scale }));
     return { weights: softmax(mask ? add(logits, mask) : logits), values };
   }
 
-  /** (q + v)·r, slid so that each key meets the sinusoids of its distance: [H, B, T, K]. */
+  /** q + u, values and keys of rows [N, C]: [N, 3C]. u goes with the product's bias, which costs nothing. */
+  #project(rows: Tensor): Tensor {
+    const { width } = this.#options;
+    const shift = concat([reshape(this.#u.tensor, [width]), full(0, [2 * width])], 0);
+    return add(matmul(rows, this.#qvk.weight.tensor, { transposeB: true }), add(this.#qvk.bias!.tensor, shift));
+  }
+
+  /** (q + v)·r, from q + u, slid so that each key meets the sinusoids of its distance: [H, B, T, K]. */
   #positionLogits(query: Tensor, table: Tensor, at: { batch: Dim; length: number; scale: number }): Tensor {
     const { heads } = this.#options;
     const columns = table.shape[0]!;
     const shape = [heads, multiplyDims(at.batch, at.length), this.#headWidth];
     const r = transpose(reshape(this.#position.apply(table), [columns, heads, this.#headWidth]), [1, 0, 2]);
-    const rows = reshape(add(query, this.#perHead(this.#v)), shape);
+    const apart = reshape(subtract(this.#v.tensor, this.#u.tensor), [heads, 1, 1, this.#headWidth]);
+    const rows = reshape(add(query, apart), shape);
     const logits = matmul(rows, r, { transposeB: true, scale: at.scale }); // [H, B·T, K + 1]
     // Nothing is padded: the column that slides in from the left only meets keys that are masked.
     return skew(reshape(logits, [heads, at.batch, at.length, columns]), at.length);
@@ -253,10 +261,6 @@ export class RelativeAttention {
   #byHead(rows: Tensor, batch: Dim, length: number, parts: number): Tensor {
     const folded = reshape(rows, [batch, length, parts, this.#options.heads, this.#headWidth]);
     return transpose(folded, [2, 3, 0, 1, 4]); // [parts, H, B, S, D]
-  }
-
-  #perHead({ tensor }: Parameter): Tensor {
-    return reshape(tensor, [this.#options.heads, 1, 1, this.#headWidth]);
   }
 
   #merge(mixed: Tensor, rows: Dim): Tensor {

@@ -10,6 +10,11 @@ export function input(name: string, shape: Shape, dtype: DType = "float"): Tenso
   return node("input", [], { name, shape, dtype });
 }
 
+/** Ids of rows, none of which comes twice. */
+export function distinctIds(name: string, shape: Shape): Tensor<"input"> {
+  return node("input", [], { name, shape, dtype: "int", distinct: true });
+}
+
 export function parameter(name: string, shape: readonly number[]): Tensor<"parameter"> {
   return node("parameter", [], { name, shape });
 }

@@ -102,20 +102,6 @@ const mergeLayout: Rule = (node) => {
 const dropCast: Rule = (node) =>
   node.op === "cast" && node.dtype === node.inputs[0]!.dtype ? node.inputs[0] : undefined;
 
-/** Rows that were just put somewhere need not be looked up there: their ids are distinct. */
-const gatherOfReplaced: Rule = (node) => {
-  const [table, ids] = node.inputs;
-  return node.op === "gather" && table?.op === "replaceRows" && table.inputs[1] === ids ? table.inputs[2] : undefined;
-};
-
-/** Looked up or put, the same number everywhere stays that. */
-const rowsOfNumbers: Rule = (node) => {
-  const value = uniform(node.inputs[0]);
-  if (value === undefined) return undefined;
-  if (node.op === "gather") return g.full(value, node.shape);
-  return node.op === "replaceRows" && uniform(node.inputs[2]) === value ? node.inputs[0] : undefined;
-};
-
 /** A choice that is the same everywhere is no choice. */
 const chooseOnce: Rule = (node) => {
   const [condition, yes, no] = node.inputs;
@@ -156,8 +142,6 @@ export const elementRules: readonly Rule[] = [
   dropNegation,
   mergeLayout,
   dropCast,
-  gatherOfReplaced,
-  rowsOfNumbers,
   chooseOnce,
   recogniseSigmoid,
   blendOnce,

@@ -2,12 +2,13 @@
 import { elementRules } from "./elementrules.ts";
 import { topological, useCounts, usersOf } from "./order.ts";
 import { productRules } from "./productrules.ts";
+import { rowRules } from "./rowrules.ts";
 import type { Context, Rule } from "./rule.ts";
 import { withInputs, within } from "./tensor.ts";
 import type { Tensor } from "./vocabulary.ts";
 import { weightRules } from "./weightrules.ts";
 
-const rules = [...elementRules, ...productRules];
+const rules = [...elementRules, ...rowRules, ...productRules];
 
 /** Equal keys mean equal values. Large constants are equal when they hold the same array. */
 function keyOf(node: Tensor, arrays: Map<unknown, number>): string {

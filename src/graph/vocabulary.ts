@@ -6,7 +6,8 @@ export type DType = "float" | "int" | "bool";
 /** The attributes of each operation; the keys are the vocabulary. */
 export interface Attributes {
   // Leaves. A parameter's identity is how weights are shared: one node, used as often as wanted.
-  input: { readonly name: string; readonly shape: Shape; readonly dtype: DType };
+  /** `distinct`: ids, none of which comes twice. */
+  input: { readonly name: string; readonly shape: Shape; readonly dtype: DType; readonly distinct?: true };
   parameter: { readonly name: string; readonly shape: readonly number[] };
   constant: { readonly shape: readonly number[]; readonly dtype: DType; readonly data: ArrayLike<number> };
   /** 0, 1, … size − 1 */

@@ -6,10 +6,10 @@ import {
   cast,
   concat,
   crossEntropy,
+  distinctIds,
   expandDims,
   gather,
   greater,
-  input,
   less,
   logSoftmax,
   matmul,
@@ -170,7 +170,7 @@ export class AdaptiveSoftmax implements WordDistribution {
       projection: new Linear(`${name}.tails.${k}.projection`, { in: width, out: size, bias: tailBias, weight }),
       output: new Linear(`${name}.tails.${k}.output`, { in: size, out: end - start, bias: tailBias, weight }),
     }));
-    this.rowInputs = this.tails.map((_, k) => input(`${name}.tails.${k}.rows`, [`${name}_tail${k}`], "int"));
+    this.rowInputs = this.tails.map((_, k) => distinctIds(`${name}.tails.${k}.rows`, [`${name}_tail${k}`]));
   }
 
   get parameters(): Parameter[] {

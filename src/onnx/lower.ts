@@ -1,6 +1,7 @@
 /** Graph → ONNX: one row an operation. */
 import { type Dim, is, type Op, type Shape, sizeOf, type Tensor, topological } from "../graph/index.ts";
 import { usersOf } from "../graph/order.ts";
+import { isDistinct } from "../graph/rowrules.ts";
 import { add, cast, column, gather, inverseDeviation, isFused, layerNorm, matmul, normKey, sum } from "./fusions.ts";
 import { type Lower, Lowering, onnxTypes, reduce } from "./lowering.ts";
 import { encodeModel, MICROSOFT, type OnnxGraph, type OnnxValue } from "./proto.ts";
@@ -23,9 +24,11 @@ function scatterLast(to: Lowering, shape: Shape, ids: string, updates: string, s
   return to.emit("ScatterElements", inputs, { attributes: { axis: shape.length } });
 }
 
-/** Rows of equal id are added: ScatterElements, since ScatterND's addition races between threads. */
+/** Rows of equal id are added: ScatterElements, since ScatterND's addition races between threads. Distinct rows are only put in their places. */
 function scatterAdd(node: Tensor<"scatterAdd">, [ids, rows]: readonly string[], to: Lowering): string {
-  const shape = node.inputs[0]!.shape;
+  const at = node.inputs[0]!;
+  const { shape } = at;
+  if (shape.length === 1 && isDistinct(at)) return to.emit("ScatterND", [zeros(to, node.shape), column(to, at), rows!]);
   const count = sizeOf(shape);
   const width = sizeOf(node.inputs[1]!.shape.slice(shape.length));
   const index = to.emit("Expand", [to.reshape(ids!, [count, 1]), to.shape([count, width])]);

@@ -1,4 +1,6 @@
 import { describe, expect, it } from "vitest";
+import { difference, runOnce } from "../engine/engine.contract.ts";
+import { ortEngine } from "../engine/ort.ts";
 import * as g from "./build.ts";
 import { gradients } from "./gradients.ts";
 import { change, nodesOf, shapesOf, TOLERANCE } from "./rules.contract.ts";
@@ -33,6 +35,28 @@ describe("slices of a product", () => {
     ["rows are cut", [g.slice(whole, 0, 0, 2)]],
   ])("stay where %s", (_, outputs) => {
     expect(shapesOf("matmul", ...simplify(outputs))).toEqual(["5,6"]);
+  });
+});
+
+describe("a picked log-probability whose softmax is at hand", () => {
+  const x = g.input("x", [3, 4]);
+  const loss = g.sum(g.crossEntropy(x, g.constant([1, 3, 0], [3], "int")));
+
+  it("is the logarithm of one probability: no pass over the logits", async () => {
+    const before = [loss, ...gradients(loss, [x])];
+    const after = simplify(before);
+    expect([...shapesOf("max", ...after), ...shapesOf("logSoftmax", ...after)]).toEqual([]);
+    expect(shapesOf("log", ...after)).toEqual(["3"]);
+    expect(await change(before, after)).toBeLessThan(TOLERANCE);
+  });
+
+  it("is −87 at least, and its gradient is what it was", async () => {
+    const after = simplify([loss, ...gradients(loss, [x])]);
+    const far = Float32Array.of(0, -300, 0, 0, 0, 0, 0, 1e4, 40, 0, 0, 0);
+    const found = await runOnce(await ortEngine({ threads: 1 }), { loss: after[0]!, slope: after[1]! }, { x: far });
+    expect(found.loss!.data[0]).toBeCloseTo(126 * Math.LN2, 4);
+    const slope = [1 / 3, -1, 1 / 3, 1 / 3, ...Array(8).fill(0)];
+    expect(difference(found.slope!.data, slope)).toBeLessThan(1e-6);
   });
 });
 

@@ -89,18 +89,18 @@ const sumOfPlace: Rule = (node) => {
   return x.op === "add" ? g.add(a, b) : g.subtract(a, b);
 };
 
+/** The smallest normal number of float32: what is less cannot be told from 0. */
+const SMALLEST = 2 ** -126;
+
 /**
- * log softmax(x)[id] = x[id] − log Σ exp x, and where softmax(x) is at hand, log Σ exp x = max x − log max softmax(x): the
- * matrix of log-probabilities is never written.
+ * log softmax(x)[id] is the logarithm of one probability, where softmax(x) is at hand: the matrix of log-probabilities is never written,
+ * and nothing goes over x again. A probability below the smallest normal number counts as that: the logarithm is −87 at least.
  */
 const pickOfLogSoftmax: Rule = (node, context) => {
   const [logs, ids] = node.inputs;
   if (node.op !== "pick" || logs?.op !== "logSoftmax" || !context.usedOnce(logs)) return undefined;
   const x = logs.inputs[0]!;
-  if (!context.hasSoftmax(x)) return undefined;
-  const largest = { axes: [-1] };
-  const logTotal = g.subtract(g.max(x, largest), g.log(g.max(g.softmax(x), largest)));
-  return g.subtract(g.pick(x, ids!), logTotal);
+  return context.hasSoftmax(x) ? g.log(g.maximum(g.pick(g.softmax(x), ids!), SMALLEST)) : undefined;
 };
 
 /** (x · W + b)[:, i … j] = x · W[:, i … j] + b[i … j], where nobody wants the whole: weights are smaller than what is made of them. */

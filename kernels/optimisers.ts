@@ -59,6 +59,7 @@ export function adam(
   root: f32, epsilon: f32, rate: f32, decay: f32,
 ): void {
   if (l2 == 0 && decay == 0) {
+    // Nothing decays: four operations fewer.
     for (; n >= 4; n -= 4, w += 16, g += 16, m += 16, v += 16)
       adamFour(w, g, m, v, 4, scale, 0, beta1, rest1, beta2, rest2, root, epsilon, rate, 0, false);
   }

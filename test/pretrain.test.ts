@@ -1,6 +1,6 @@
 /** Pre-training from the command line: two phases, exact resume, and the depths of what was trained. */
 import { spawnSync } from "node:child_process";
-import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -94,6 +94,18 @@ describe("layerwise pretrain", () => {
     }
     expect(readFileSync(join(folder, "fixed", "config.yaml"), "utf8")).not.toContain("halting:");
     expect(readFileSync(join(folder, "fixed", "events.jsonl"), "utf8")).not.toContain("ponder");
+  });
+
+  it("leaves the order of sentences alone where it is told to, but not with random ones", async () => {
+    const [path, flags] = [join(folder, "orderless"), [...settings, "--no-sentence-order"]];
+    const short = ["--steps", "2", "--evaluate-texts", "16", "--out", path];
+    const { status, stdout, stderr } = layerwise("pretrain", ...flags, ...short);
+    expect([status, stdout], stderr).toEqual([0, expect.stringMatching(/masked words [\d.]+ %$/m)]);
+    expect(readFileSync(join(path, "config.yaml"), "utf8")).not.toContain("sentenceOrder: {}");
+    expect(readFileSync(join(path, "events.jsonl"), "utf8")).not.toContain("sop_loss");
+    const refused = layerwise("pretrain", ...flags, "--random-next", "--out", join(folder, "refused"));
+    expect([refused.status, refused.stderr]).toEqual([2, expect.stringContaining("got --no-sentence-order")]);
+    expect(existsSync(join(folder, "refused"))).toBe(false);
   });
 
   it("refuses settings it does not know", () => {

@@ -45,6 +45,13 @@ describe("sentence pairs", () => {
     );
   });
 
+  it("stay in order where that is asked for", () => {
+    const pairs = Array.from({ length: 200 }, (_, i) =>
+      documentPairs([document(0, 4, 4)], 0, random(i), { ...options, shortProbability: 0, ordered: true }),
+    );
+    for (const { a, b, swapped } of pairs.flat()) expect([swapped, a[0]! < b[0]!]).toEqual([0, true]);
+  });
+
   it("are swapped half of the time", () => {
     const stream = random();
     let swapped = 0;

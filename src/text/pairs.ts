@@ -1,4 +1,4 @@
-/** Sentence-order pairs: cuts documents into chunks, each chunk into A and B, and swaps half of them. */
+/** Sentence-order pairs: cuts documents into chunks, each chunk into A and B, and swaps half of them unless told not to. */
 import type { RandomStream } from "../base/random.ts";
 import type { Document } from "./documents.ts";
 
@@ -16,6 +16,8 @@ export interface PairOptions {
   shortProbability: number;
   /** Take B from another document with probability ½ instead of swapping (BERT's task). */
   randomNext: boolean;
+  /** Leave A before B, always: for models that are not asked about the order. */
+  ordered?: boolean;
 }
 
 /** The pairs of one pass over one document. */
@@ -51,7 +53,7 @@ function chunkPair(
   chunk: Document,
   target: number,
   random: RandomStream,
-  { randomNext }: PairOptions,
+  { randomNext, ordered = false }: PairOptions,
 ): { pair: Pair; used: number } {
   const aEnd = chunk.length < 2 ? 1 : between(random, 1, chunk.length - 1);
   const a = join(chunk.slice(0, aEnd));
@@ -59,7 +61,7 @@ function chunkPair(
     return { pair: { a, b: randomText(documents, index, target - a.length, random), swapped: 1 }, used: aEnd };
   }
   const b = join(chunk.slice(aEnd));
-  const swap = !randomNext && random.uniform() < 0.5;
+  const swap = !randomNext && !ordered && random.uniform() < 0.5;
   return { pair: swap ? { a: b, b: a, swapped: 1 } : { a, b, swapped: 0 }, used: chunk.length };
 }
 

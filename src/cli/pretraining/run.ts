@@ -67,8 +67,9 @@ export function concludePretraining(path: string, { end, last }: PretrainingOutc
     return;
   }
   const { mlm_accuracy: words, sop_accuracy: order } = last?.scalars ?? {};
-  const share = (value: number | undefined) => `${(100 * (value ?? Number.NaN)).toFixed(1)} %`;
-  const figures = last ? `, masked words ${share(words)}, sentence order ${share(order)}` : "";
+  const share = (what: string, value: number | undefined) =>
+    value === undefined ? "" : `, ${what} ${(100 * value).toFixed(1)} %`;
+  const figures = share("masked words", words) + share("sentence order", order);
   print(`${end.reason} after ${end.step} steps in ${(end.elapsedMs / 1000).toFixed(0)} s${figures}`);
   print(
     `next:\n  ${commandName()} depth ${path}\n  ${commandName()} glue --help\n  ${commandName()} runs show ${path}`,

@@ -61,6 +61,7 @@ function maskingOf(config: PretrainingConfig, { length, predictions }: Phase, sp
     length,
     shortProbability: config.shortTexts,
     randomNext: config.randomNext,
+    ordered: !config.sentenceOrder,
     maxPredictions: predictions,
     probability: config.maskShare,
     maxNgram: config.maxNgram,
@@ -91,6 +92,13 @@ export function describePretraining(config: PretrainingConfig, vocabulary: numbe
   if (positions !== null && positions < longest) {
     reject({ who: "pretrain", needed: `positions from ${longest}, the longest text`, got: `${positions}` }, 2);
   }
+  if (config.randomNext && !config.sentenceOrder) {
+    const remedy = "leave one of the two out";
+    reject(
+      { who: "pretrain", needed: "--random-next with a task of sentence order", got: "--no-sentence-order", remedy },
+      2,
+    );
+  }
   const halting = {
     epsilon: config.haltEpsilon,
     accumulate: config.accumulateStates,
@@ -108,7 +116,7 @@ export function describePretraining(config: PretrainingConfig, vocabulary: numbe
       length: positions ?? longest,
       ...(config.depthPolicy === "adaptive" ? { halting } : {}),
     },
-    heads: { maskedLanguage: {}, sentenceOrder: {} },
+    heads: { maskedLanguage: {}, ...(config.sentenceOrder ? { sentenceOrder: {} } : {}) },
   };
 }
 

@@ -19,7 +19,7 @@ export const fields = {
   wholeWord: flag("all pieces of a word are masked, or none", true),
   shortTexts: real(0.1, "chance that a document is cut into shorter texts", 0, 1.000001),
   randomNext: flag("second segments from other documents instead of swapped ones (BERT's task)"),
-  sentenceOrder: flag("guess whether two segments stand in their order; not where lines have none", true),
+  sentenceOrder: flag("guess whether two segments stand in their order, which is noise where lines have none", true),
   distinctPasses: open(whole(40, "passes with masks of their own before they repeat; open: all are new")),
 
   // Model

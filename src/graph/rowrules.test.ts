@@ -52,6 +52,18 @@ describe("rows added at distinct ids", () => {
     }
   });
 
+  it("stand in their places where nothing else is there", async () => {
+    const y = g.scatterAdd(few, g.input("rows", ["F", 2]), 4);
+    const feeds = {
+      few: { data: Int32Array.of(3, 0), shape: [2] },
+      rows: { data: Float32Array.of(1, 2, 3, 4), shape: [2, 2] },
+    };
+    for (const engine of [referenceEngine({ precision: "double" }), await ortEngine({ threads: 2 })]) {
+      const found = await runOnce(engine, { y }, feeds);
+      expect([...found.y!.data]).toEqual([3, 4, 0, 0, 0, 0, 1, 2]);
+    }
+  });
+
   it("stay a scatter where ids may repeat, or where the scatter itself is wanted", () => {
     expect(count("scatterAdd", simplify(gradientOf(any)))).toBe(1);
     const spread = g.scatterAdd(few, g.input("rows", ["F", 2]), 6);

@@ -159,10 +159,13 @@ it("a dimension that no input has cannot be lowered", () => {
   expect(() => lower({ outputs: { counted } })).toThrow("dimension T is not a dimension of any input");
 });
 
-it("tensors of a scatter are added by ScatterElements, never by ScatterND", () => {
+it("tensors of a scatter are added by ScatterElements, never by ScatterND, which puts those of distinct ids in place", () => {
   const ops = opsOf({ y: g.scatterAdd(g.input("ids", [5], "int"), g.input("rows", [5, 3]), 7) });
   expect(ops).toContain("ScatterElements");
   expect(ops).not.toContain("ScatterND");
+  const distinct = opsOf({ y: g.scatterAdd(g.distinctIds("ids", [5]), g.input("rows", [5, 3]), 7) });
+  expect(distinct).toContain("ScatterND");
+  expect(distinct).not.toContain("ScatterElements");
 });
 
 it("one tensor may leave under two names, and an input may leave as it came", () => {

@@ -2,9 +2,9 @@
 import { spreadDepths } from "../src/cli/commands/bench.ts";
 import { ortEngine } from "../src/engine/ort.ts";
 import type { TensorRecord } from "../src/format/safetensors.ts";
-import { albert } from "../src/model/albert.ts";
-import { stateDict } from "../src/model/statedict.ts";
-import { SteppedAlbert, type SteppedResult } from "../src/model/stepped.ts";
+import { albert } from "../src/model/albert/albert.ts";
+import { SteppedAlbert, type SteppedResult } from "../src/model/albert/stepped.ts";
+import { stateDict } from "../src/model/state-dict.ts";
 import { initialise } from "../src/nn/index.ts";
 import { type Bench, compare, interleave, timed } from "./measure.ts";
 import { admitted, pythonPeer, torchPython, withTensors } from "./peer.ts";

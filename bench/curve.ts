@@ -1,10 +1,10 @@
 /** Draws valid perplexity over minutes of searches on WikiText-2, beside what the TensorFlow original reports of its own. */
 import { parseArgs } from "node:util";
 import { reject } from "../src/base/errors.ts";
-import type { SearchFigures } from "../src/cli/searching/stage.ts";
-import { type Curve, curvesSvg } from "../src/cli/tradeoffsvg.ts";
 import { writeAtomically } from "../src/files/atomic.ts";
+import { type Curve, curvesSvg } from "../src/pictures/trade-off-picture.ts";
 import { RunFolder } from "../src/runs/folder.ts";
+import type { SearchFigures } from "../src/tasks/search/stage.ts";
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,

@@ -2,8 +2,8 @@
 import { RandomStream } from "../src/base/random.ts";
 import { ortEngine } from "../src/engine/ort.ts";
 import type { TensorRecord } from "../src/format/safetensors.ts";
-import { EncoderProgram, ParameterSharedTransformerEncoder } from "../src/model/shared-encoder.ts";
-import { stateDict } from "../src/model/statedict.ts";
+import { EncoderProgram, ParameterSharedTransformerEncoder } from "../src/model/seq2seq/shared-encoder.ts";
+import { stateDict } from "../src/model/state-dict.ts";
 import { initialise } from "../src/nn/index.ts";
 import { type Bench, compare, interleave, timed } from "./measure.ts";
 import { admitted, pythonPeer, torchPython, withTensors } from "./peer.ts";

@@ -2,8 +2,8 @@
 import { RandomStream } from "../src/base/random.ts";
 import { ortEngine } from "../src/engine/ort.ts";
 import type { TensorRecord } from "../src/format/safetensors.ts";
-import { Decoder, generateWith } from "../src/model/generation.ts";
-import { languageModel } from "../src/model/language.ts";
+import { Decoder, generateWith } from "../src/model/language/generation.ts";
+import { languageModel } from "../src/model/language/language.ts";
 import { initialise } from "../src/nn/index.ts";
 import { type Bench, type Contender, compare, interleave, median, timed } from "./measure.ts";
 import { admitted, type Peer, pythonPeer, recordsOf, torchPython, withTensors } from "./peer.ts";

@@ -7,7 +7,7 @@ import { createInterface, type Interface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { messageOf } from "../src/base/errors.ts";
 import { type TensorRecord, writeSafetensors } from "../src/format/safetensors.ts";
-import type { Weights } from "../src/model/language.ts";
+import type { Weights } from "../src/model/language/language.ts";
 import { type Contender, interleave } from "./measure.ts";
 
 type Say = (text: string) => void;

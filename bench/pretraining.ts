@@ -7,8 +7,8 @@ import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { table } from "../src/base/table.ts";
-import { spreadOf } from "../src/cli/comparison.ts";
 import type { DepthRow } from "../src/depth/tally.ts";
+import { spreadOf } from "../src/sweep/comparison.ts";
 
 const { values, positionals } = parseArgs({
   options: {

@@ -5,9 +5,9 @@ import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { median } from "../src/base/median.ts";
 import { table } from "../src/base/table.ts";
-import { type Found, type SearchConfig, searchDefaults } from "../src/cli/search.ts";
-import { beginSearch } from "../src/cli/searching/run.ts";
 import { ortEngine } from "../src/engine/ort.ts";
+import { type Found, type SearchConfig, searchDefaults } from "../src/tasks/search/index.ts";
+import { beginSearch } from "../src/tasks/search/run.ts";
 import { searching } from "./searching.ts";
 
 const { values } = parseArgs({

@@ -6,7 +6,7 @@ import { runInNewContext } from "node:vm";
 import { RandomStream } from "../src/base/random.ts";
 import { type Row, table } from "../src/base/table.ts";
 import { ortEngine } from "../src/engine/ort.ts";
-import { languageModel } from "../src/model/language.ts";
+import { languageModel } from "../src/model/language/language.ts";
 import { initialise } from "../src/nn/index.ts";
 import { adamw } from "../src/train/optimiser.ts";
 import { TrainingStep } from "../src/train/step.ts";

@@ -2,7 +2,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { saveModel, trainOnText } from "../src/text/sentencepiece/files.ts";
+import { saveModel, trainOnText } from "../src/text/files/sentencepiece.ts";
 import { TRAINING_DEFAULTS } from "../src/text/sentencepiece/training/options.ts";
 import { loadTokenizer, type Tokenizer } from "../src/text/tokenizer.ts";
 import { type Bench, type BenchOptions, compare, interleave, type Measurement, timed } from "./measure.ts";

@@ -3,18 +3,18 @@ import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
+import { type MeasuredCosts, measureCandidates, networkFlops, networkLatencies } from "../src/analysis/latency.ts";
 import { formatNumber, table } from "../src/base/table.ts";
-import { spreadOf } from "../src/cli/comparison.ts";
-import { finishPar } from "../src/cli/parruns.ts";
-import { type Found, type SearchConfig, searchDefaults } from "../src/cli/search.ts";
-import { beginSearch } from "../src/cli/searching/run.ts";
-import { paretoFront, type TradeOff, tradeOffSvg } from "../src/cli/tradeoffsvg.ts";
 import { parsePattern, printPattern } from "../src/depth/pattern.ts";
 import { ortEngine } from "../src/engine/ort.ts";
 import { writeAtomically } from "../src/files/atomic.ts";
-import { type MeasuredCosts, measureCandidates, networkFlops, networkLatencies } from "../src/model/latency.ts";
-import { parModel } from "../src/model/par.ts";
+import { parModel } from "../src/model/par/par.ts";
 import { countParameters } from "../src/model/report.ts";
+import { paretoFront, type TradeOff, tradeOffSvg } from "../src/pictures/trade-off-picture.ts";
+import { spreadOf } from "../src/sweep/comparison.ts";
+import { type Found, type SearchConfig, searchDefaults } from "../src/tasks/search/index.ts";
+import { beginSearch } from "../src/tasks/search/run.ts";
+import { finishPar } from "../src/tasks/search/runs.ts";
 import { searching } from "./searching.ts";
 
 const { values } = parseArgs({

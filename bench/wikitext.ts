@@ -1,9 +1,9 @@
 /** The race on WikiText-2: the same six-layer model and recipe, the same minutes on the same cores, here and in PyTorch. */
 import { parseArgs } from "node:util";
-import { presetNamed, resolveConfig } from "../src/cli/config.ts";
-import { batchesOf, openData, textSizeOf } from "../src/cli/session.ts";
-import { newStep, openEngine, openWorkshop } from "../src/cli/training.ts";
-import { tokensOf } from "../src/text/tokens.ts";
+import { batchesOf, openData, textSizeOf } from "../src/tasks/language/parts.ts";
+import { presetNamed, resolveConfig } from "../src/tasks/language/settings.ts";
+import { newStep, openEngine, openWorkshop } from "../src/tasks/language/training.ts";
+import { tokensOf } from "../src/text/files/tokens.ts";
 import { Evaluator, figures } from "../src/train/evaluate.ts";
 import { train } from "../src/train/loop.ts";
 import { schedule } from "../src/train/schedule.ts";

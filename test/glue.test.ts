@@ -7,7 +7,7 @@ import { setTimeout } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { RandomStream } from "../src/base/random.ts";
 import { summarise, weightsHash } from "../src/runs/summary.ts";
-import { writeModel } from "../src/text/sentencepiece/modelwriter.ts";
+import { writeModel } from "../src/text/sentencepiece/model-writer.ts";
 import { TRAINING_DEFAULTS } from "../src/text/sentencepiece/training/options.ts";
 import { Trainer } from "../src/text/sentencepiece/training/trainer.ts";
 
@@ -234,8 +234,8 @@ const shared = "../shared/data";
 
 describe.skipIf(!existsSync(join(shared, "glue")))("GLUE's own files", () => {
   it.each(["CoLA", "SST-2", "MRPC", "STS-B", "RTE", "WNLI"])("of %s are read whole", async (name) => {
-    const { readGlue } = await import("../src/text/glue.ts");
-    const { glueTask } = await import("../src/text/glue-tasks.ts");
+    const { readGlue } = await import("../src/text/files/glue.ts");
+    const { glueTask } = await import("../src/text/labelled/glue-tasks.ts");
     const counts: Record<string, number[]> = {
       CoLA: [8551, 1043],
       "SST-2": [67349, 872],

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { SentencePieceProcessor } from "@sctg/sentencepiece-js";
 import { afterAll, describe, expect, it } from "vitest";
-import { saveModel, trainOnText } from "../src/text/sentencepiece/files.ts";
+import { saveModel, trainOnText } from "../src/text/files/sentencepiece.ts";
 import { TRAINING_DEFAULTS } from "../src/text/sentencepiece/training/options.ts";
 import { loadTokenizer } from "../src/text/tokenizer.ts";
 import { difficultLines } from "./tokenizer.lines.ts";

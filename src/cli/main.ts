@@ -2,8 +2,8 @@
 /** The `layerwise` command: collects the commands, runs one, and turns errors into one line and an exit code. */
 import { Command, CommanderError } from "commander";
 import { messageOf, UserError } from "../base/errors.ts";
+import { packageVersion } from "../tasks/environment.ts";
 import { type AddCommand, commands } from "./commands.ts";
-import { packageVersion } from "./environment.ts";
 
 /** Output that nobody reads any more (`… | head`) ends the program quietly. */
 function quietOnClosedPipe(): void {

@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import * as g from "./build.ts";
 import { gradients } from "./gradients.ts";
 import { print } from "./print.ts";
-import { simplify } from "./simplify.ts";
+import { simplify } from "./rewrite/simplify.ts";
 import { is, within } from "./tensor.ts";
 
 const x = g.input("x", [2, 3]);

@@ -2,8 +2,8 @@ import { expect, it } from "vitest";
 import * as g from "./build.ts";
 import { gradients } from "./gradients.ts";
 import { print } from "./print.ts";
+import { simplify } from "./rewrite/simplify.ts";
 import { splitRows } from "./rows.ts";
-import { simplify } from "./simplify.ts";
 import type { Tensor } from "./vocabulary.ts";
 
 const table = g.parameter("table", [10, 4]);

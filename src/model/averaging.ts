@@ -1,6 +1,6 @@
 /** Checkpoint averaging: the mean of the weights of several checkpoints of one run. */
 import { reject } from "../base/errors.ts";
-import type { NamedTensor } from "./statedict.ts";
+import type { NamedTensor } from "./state-dict.ts";
 
 type Checkpoint = ReadonlyMap<string, NamedTensor & { readonly data: Float32Array }>;
 

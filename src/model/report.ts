@@ -1,6 +1,6 @@
 /** The report on a model: distinct parameters, executed depth, FLOPs per token, side by side, so that no one figure misleads. */
 import { cost, gradients, input, simplify, type Tensor } from "../graph/index.ts";
-import type { LanguageModel } from "./language.ts";
+import type { LanguageModel } from "./language/language.ts";
 
 export interface ModelReport {
   /** Numbers that are stored: shared blocks count once. */

@@ -21,7 +21,7 @@ import {
 } from "../graph/index.ts";
 import type { KeyValues } from "./attention.ts";
 import type { Block, Context } from "./block.ts";
-import { type Activation, activations } from "./feedforward.ts";
+import { type Activation, activations } from "./feed-forward.ts";
 import { Embedding, headWidth, LayerNorm, Linear } from "./layers.ts";
 import { inference, type Mode } from "./mode.ts";
 import { normal, type Parameter } from "./parameter.ts";

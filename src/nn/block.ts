@@ -1,7 +1,7 @@
 /** What a model stacks: the Block interface, and the pre-norm transformer block. */
 import { add, type Tensor, within } from "../graph/index.ts";
 import { type Cache, type Rows, SelfAttention } from "./attention.ts";
-import { type Activation, FeedForward } from "./feedforward.ts";
+import { type Activation, FeedForward } from "./feed-forward.ts";
 import { LayerNorm } from "./layers.ts";
 import type { Mode } from "./mode.ts";
 import type { Initial, Parameter } from "./parameter.ts";

@@ -2,7 +2,7 @@
 import { add, type Tensor, within } from "../graph/index.ts";
 import { SelfAttention } from "./attention.ts";
 import type { Block } from "./block.ts";
-import { type Activation, FeedForward } from "./feedforward.ts";
+import { type Activation, FeedForward } from "./feed-forward.ts";
 import { LayerNorm } from "./layers.ts";
 import { type Initial, type Parameter, xavierUniform } from "./parameter.ts";
 import { RelativeAttention, type SegmentContext } from "./relative.ts";

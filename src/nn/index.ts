@@ -4,7 +4,7 @@ export type { RowwiseBlock } from "./albert.ts";
 export { type AttentionOptions, causalMask, type Rows, SelfAttention } from "./attention.ts";
 export { type Block, type Context, TransformerBlock, type TransformerBlockOptions } from "./block.ts";
 export * from "./candidates.ts";
-export { type Activation, activations, FeedForward } from "./feedforward.ts";
+export { type Activation, activations, FeedForward } from "./feed-forward.ts";
 export * from "./gumbel.ts";
 export { Embedding, LayerNorm, Linear } from "./layers.ts";
 export { inference, type Mode, Sampling, Training } from "./mode.ts";

@@ -4,7 +4,7 @@ import { referenceEngine } from "../engine/reference.ts";
 import { input, type Tensor, within } from "../graph/index.ts";
 import { causalMask, SelfAttention } from "./attention.ts";
 import { TransformerBlock } from "./block.ts";
-import { activations, FeedForward } from "./feedforward.ts";
+import { activations, FeedForward } from "./feed-forward.ts";
 import { Embedding, LayerNorm, Linear } from "./layers.ts";
 import { inference, Training } from "./mode.ts";
 

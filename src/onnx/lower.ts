@@ -1,7 +1,7 @@
 /** Graph → ONNX: one row an operation. */
 import { type Dim, is, type Op, type Shape, sizeOf, type Tensor, topological } from "../graph/index.ts";
 import { usersOf } from "../graph/order.ts";
-import { isDistinct } from "../graph/rowrules.ts";
+import { isDistinct } from "../graph/rewrite/row-rules.ts";
 import { add, cast, column, gather, inverseDeviation, isFused, layerNorm, matmul, normKey, sum } from "./fusions.ts";
 import { type Lower, Lowering, onnxTypes, reduce } from "./lowering.ts";
 import { encodeModel, MICROSOFT, type OnnxGraph, type OnnxValue } from "./proto.ts";

@@ -8,7 +8,7 @@ import { writeAtomically } from "../files/atomic.ts";
 import { sha256 } from "../files/checksum.ts";
 import { readSafetensors, type TensorRecord, writeSafetensors } from "../format/safetensors.ts";
 import type { Progress, StateTensor, TrainState } from "../train/events.ts";
-import { decodeJson, encodeJson } from "./eventlog.ts";
+import { decodeJson, encodeJson } from "./event-log.ts";
 
 export const WEIGHTS_FILE = "weights.safetensors";
 export const MOMENTS_FILE = "moments.safetensors";

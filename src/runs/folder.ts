@@ -16,7 +16,7 @@ import {
   removeAfter,
   writeCheckpoint,
 } from "./checkpoints.ts";
-import { decodeEvents, encodeEvent, eventsUpTo, type LoggedEvent, type StoredEvent } from "./eventlog.ts";
+import { decodeEvents, encodeEvent, eventsUpTo, type LoggedEvent, type StoredEvent } from "./event-log.ts";
 import { writeFault } from "./faults.ts";
 import { RunJournal } from "./journal.ts";
 import { type Drawing, TensorBoardLog } from "./tensorboard.ts";

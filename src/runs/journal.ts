@@ -2,7 +2,7 @@
 import { clock } from "../base/progress.ts";
 import { formatNumber } from "../base/table.ts";
 import type { EndEvent, EvaluationEvent, StepEvent } from "../train/events.ts";
-import type { LoggedEvent } from "./eventlog.ts";
+import type { LoggedEvent } from "./event-log.ts";
 
 const STEPS_A_LINE = 100;
 

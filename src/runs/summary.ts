@@ -8,7 +8,7 @@ import { sha256OfFile } from "../files/checksum.ts";
 import { readSafetensors } from "../format/safetensors.ts";
 import type { EvaluationEvent, Progress, StepEvent } from "../train/events.ts";
 import { type CheckpointPlace, readProgress, WEIGHTS_FILE } from "./checkpoints.ts";
-import type { StoredEvent } from "./eventlog.ts";
+import type { StoredEvent } from "./event-log.ts";
 import { RunFolder } from "./folder.ts";
 
 /** `stopped` can be resumed and ended by its own will; `killed` did not. */

@@ -7,7 +7,7 @@ import { writeAtomically } from "../files/atomic.ts";
 import { encodePng, type Picture } from "../format/png.ts";
 import { ProtoReader, ProtoWriter } from "../format/protobuf.ts";
 import { readRecords, writeRecords } from "../format/tfrecord.ts";
-import type { LoggedEvent, StoredEvent } from "./eventlog.ts";
+import type { LoggedEvent, StoredEvent } from "./event-log.ts";
 
 // Field numbers of tensorflow/core/util/event.proto and framework/summary.proto.
 const EVENT = { wallTime: 1, step: 2, fileVersion: 3, summary: 5, sessionLog: 7 };

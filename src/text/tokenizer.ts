@@ -1,5 +1,5 @@
 /** What the rest of the project asks of a tokenizer, and how one is loaded from the bytes of a SentencePiece model. */
-import { readModel } from "./sentencepiece/modelreader.ts";
+import { readModel } from "./sentencepiece/model-reader.ts";
 import { SentencePieceTokenizer } from "./sentencepiece/tokenizer.ts";
 import type { Release } from "./sentencepiece/unigram.ts";
 

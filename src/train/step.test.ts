@@ -4,11 +4,11 @@ import { difference, runOnce } from "../engine/engine.contract.ts";
 import { ortEngine } from "../engine/ort.ts";
 import { referenceEngine } from "../engine/reference.ts";
 import * as g from "../graph/index.ts";
-import { languageModel } from "../model/language.ts";
+import { languageModel } from "../model/language/language.ts";
 import { initialise } from "../nn/index.ts";
 import { adamw, type Optimiser, sgd } from "./optimiser.ts";
 import { TrainingStep } from "./step.ts";
-import { stepGraph } from "./stepgraph.ts";
+import { stepGraph } from "./step-graph.ts";
 
 const options = { vocabulary: 20, width: 16, heads: 2, plan: [0, 1, 0], length: 8 };
 const [BATCH, LENGTH] = [4, 8];

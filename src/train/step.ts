@@ -17,7 +17,7 @@ import {
   updateGroup,
 } from "./memory.ts";
 import type { Slot } from "./optimiser.ts";
-import { gradientName, type RowOutput, type StepGraph, stepGraph } from "./stepgraph.ts";
+import { gradientName, type RowOutput, type StepGraph, stepGraph } from "./step-graph.ts";
 
 export interface StepOptions {
   readonly engine: Engine;

@@ -101,9 +101,9 @@ async function run(flags: Flags): Promise<void> {
 /** Every batch at every mean depth; the fixed contender runs beside each, so that both see the same machine. */
 export async function measureDepth(options: DepthBenchOptions): Promise<DepthMeasurement[]> {
   const { ortEngine } = await import("../../engine/ort.ts");
-  const { albert } = await import("../../model/albert.ts");
-  const { textInputs } = await import("../../model/albert-heads.ts");
-  const { SteppedAlbert } = await import("../../model/stepped.ts");
+  const { albert } = await import("../../model/albert/albert.ts");
+  const { textInputs } = await import("../../model/albert/heads.ts");
+  const { SteppedAlbert } = await import("../../model/albert/stepped.ts");
   const { initialise } = await import("../../nn/index.ts");
   const { simplify } = await import("../../graph/index.ts");
   const { cap, width, heads, hidden, length, rounds, threads } = options;

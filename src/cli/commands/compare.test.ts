@@ -3,7 +3,7 @@ import { mkdtempSync, readFileSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
-import { contestants, spreadOf } from "../comparison.ts";
+import { contestants, spreadOf } from "../../sweep/comparison.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "layerwise-compare-"));
 afterAll(() => rmSync(folder, { recursive: true }));

@@ -2,8 +2,16 @@
 import { type Command, InvalidArgumentError } from "commander";
 import { reject } from "../../base/errors.ts";
 import { formatNumber, table } from "../../base/table.ts";
-import type { Contestant, Result, Spread } from "../comparison.ts";
-import { addConfigFlags, type Config, flagsOf, presetNamed, presets, readConfig, resolveConfig } from "../config.ts";
+import type { Contestant, Result, Spread } from "../../sweep/comparison.ts";
+import {
+  addConfigFlags,
+  type Config,
+  flagsOf,
+  presetNamed,
+  presets,
+  readConfig,
+  resolveConfig,
+} from "../../tasks/language/settings.ts";
 
 const examples = `
 Models: vanilla 6/6 and 3/3, universal 1/6, sequence, cycle and cycle_rev at 3/6 and 3/9 (layers that own weights / layers that run).
@@ -80,8 +88,8 @@ const say = (text: string) => void process.stderr.write(`${text}\n`);
 
 async function run(flags: CompareFlags): Promise<void> {
   const config = configFrom(flags);
-  const { configFor, contestants, finishRun, resultOf, runPath } = await import("../comparison.ts");
-  const { openEngine } = await import("../training.ts");
+  const { configFor, contestants, finishRun, resultOf, runPath } = await import("../../sweep/comparison.ts");
+  const { openEngine } = await import("../../tasks/language/training.ts");
   const rows = chosen(contestants, flags.only);
   const engine = await openEngine(config);
   // Seed by seed, so that a table of fewer seeds is whole early.
@@ -101,7 +109,7 @@ async function run(flags: CompareFlags): Promise<void> {
 
 async function writePicture({ svg, out, json }: CompareFlags, results: readonly Result[]): Promise<void> {
   const { join } = await import("node:path");
-  const { comparisonSvg } = await import("../comparisonsvg.ts");
+  const { comparisonSvg } = await import("../../pictures/comparison-picture.ts");
   const { writeAtomically } = await import("../../files/atomic.ts");
   const path = svg ?? join(out, "comparison.svg");
   await writeAtomically(path, new TextEncoder().encode(comparisonSvg(results)));

@@ -75,7 +75,7 @@ async function measured(
   plain: Cutoffs,
 ): Promise<readonly [Cutoffs, string]> {
   const { costsOfClusters, optimalCutoffs } = await import("../../text/cutoffs.ts");
-  const { measureSoftmax } = await import("../softmaxcost.ts");
+  const { measureSoftmax } = await import("../../analysis/softmax-cost.ts");
   const { ortEngine } = await import("../../engine/ort.ts");
   const engine = await ortEngine(threads === undefined ? {} : { threads });
   const progress = startProgress("measuring", { output: process.stderr, total: 100, unit: "%" });
@@ -111,9 +111,9 @@ async function readCounts(file: string): Promise<Float64Array> {
 }
 
 async function countCorpus(name: string, model: string, data: string | undefined): Promise<Float64Array> {
-  const { openCorpus } = await import("../../text/corpus.ts");
-  const { openTokenizer } = await import("../../text/tokenizerfile.ts");
-  const { tokensOf } = await import("../../text/tokens.ts");
+  const { openCorpus } = await import("../../text/files/corpus.ts");
+  const { openTokenizer } = await import("../../text/files/tokenizer.ts");
+  const { tokensOf } = await import("../../text/files/tokens.ts");
   const { countTokens } = await import("../../text/cutoffs.ts");
   const where = data === undefined ? {} : { data };
   const encoder = await openTokenizer(model, where);

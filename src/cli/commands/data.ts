@@ -2,9 +2,9 @@
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { startProgress } from "../../base/progress.ts";
 import { formatNumber, table } from "../../base/table.ts";
-import type { Corpus } from "../../text/corpus.ts";
-import type { OpenTokenizer } from "../../text/tokenizerfile.ts";
-import type { SplitBatching } from "../../text/tokens.ts";
+import type { Corpus } from "../../text/files/corpus.ts";
+import type { OpenTokenizer } from "../../text/files/tokenizer.ts";
+import type { SplitBatching } from "../../text/files/tokens.ts";
 
 interface SourceOptions {
   corpus: string;
@@ -140,12 +140,12 @@ const given = <K extends string>(key: K, value: string | undefined) =>
   (value === undefined ? {} : { [key]: value }) as Partial<Record<K, string>>;
 
 async function openCorpusOf(options: SourceOptions): Promise<Corpus> {
-  const { openCorpus } = await import("../../text/corpus.ts");
+  const { openCorpus } = await import("../../text/files/corpus.ts");
   return openCorpus(options.corpus, { ...given("data", options.data), say: warn });
 }
 
 async function openTokenizerOf(corpus: Corpus, options: SourceOptions): Promise<OpenTokenizer> {
-  const { chooseTokenizer } = await import("../../text/trainedtokenizer.ts");
+  const { chooseTokenizer } = await import("../../text/files/trained-tokenizer.ts");
   const choice = {
     ...given("data", options.data),
     ...given("cache", options.cache),
@@ -181,7 +181,7 @@ async function counting<T>(label: string, unit: string, work: (at: (done: number
 
 async function build(options: BuildCommandOptions): Promise<void> {
   const { refuseExisting } = await import("../../files/atomic.ts");
-  const { buildDataset, explainLosses } = await import("../../text/build.ts");
+  const { buildDataset, explainLosses } = await import("../../text/files/build.ts");
   const corpus = await openCorpusOf(options);
   const out = options.out ?? `data-${corpus.name}`;
   refuseExisting(out, options.force ?? false);
@@ -202,7 +202,7 @@ async function buildMasked(
   out: string,
   options: BuildCommandOptions,
 ): Promise<void> {
-  const { buildPretraining } = await import("../../text/pretrainingfiles.ts");
+  const { buildPretraining } = await import("../../text/files/masked.ts");
   const splits = await buildPretraining(corpus, opened, {
     out,
     passes: options.passes,
@@ -222,7 +222,7 @@ async function inspect(options: BatchingOptions): Promise<void> {
 }
 
 async function inspectTokens(corpus: Corpus, options: BatchingOptions): Promise<void> {
-  const { explainLosses, reportSplits } = await import("../../text/build.ts");
+  const { explainLosses, reportSplits } = await import("../../text/files/build.ts");
   const opened = await openTokenizerOf(corpus, options);
   const batching = batchingOf(options);
   const splits = await counting("tokenising", "lines", (onLine) =>
@@ -238,7 +238,7 @@ async function inspectTokens(corpus: Corpus, options: BatchingOptions): Promise<
   for (const reason of splits.flatMap((report) => explainLosses(report, batching))) print(reason);
 }
 
-function splitTable(splits: readonly import("../../text/build.ts").SplitReport[]): string {
+function splitTable(splits: readonly import("../../text/files/build.ts").SplitReport[]): string {
   return table(
     splits.map((report) => ({ ...report, dropped: report.droppedLines + report.droppedWindows + report.droppedRest })),
     [
@@ -256,16 +256,16 @@ function splitTable(splits: readonly import("../../text/build.ts").SplitReport[]
 }
 
 async function inspectRecordFiles(corpus: Corpus, options: BatchingOptions): Promise<void> {
-  const { inspectBatches } = await import("../../text/build.ts");
-  const { holdsExamples, inspectExamples } = await import("../../text/pretrainingfiles.ts");
+  const { inspectBatches } = await import("../../text/files/build.ts");
+  const { holdsExamples, inspectExamples } = await import("../../text/files/masked.ts");
   const files = (await holdsExamples(corpus)) ? await inspectExamples(corpus) : await inspectBatches(corpus);
   if (options.json) return print(JSON.stringify({ corpus: corpus.name, files }, null, 2));
   print(table(files.map((file) => ({ ...file }))));
 }
 
 async function download(dataset: string, options: DownloadCommandOptions): Promise<void> {
-  const { dataFolder } = await import("../../text/corpus.ts");
-  const { fetchDataset } = await import("../../text/datasets.ts");
+  const { dataFolder } = await import("../../text/files/corpus.ts");
+  const { fetchDataset } = await import("../../text/files/datasets.ts");
   const { from, unverified, force } = options;
   const how = {
     data: dataFolder(options.data),

@@ -1,11 +1,11 @@
 /** `layerwise depth`: how many iterations the tokens of an ALBERT's run take, and which ones take more. */
 import { type Command, InvalidArgumentError, Option } from "commander";
+import type { ProbeAnalysis, TraceRow } from "../../analysis/depth-analysis.ts";
 import { reject } from "../../base/errors.ts";
 import { table } from "../../base/table.ts";
 import type { DepthRow } from "../../depth/tally.ts";
 import type { CheckpointChoice } from "../../runs/folder.ts";
-import type { Split } from "../../text/corpus.ts";
-import type { ProbeAnalysis, TraceRow } from "../depth/analysis.ts";
+import type { Split } from "../../text/files/corpus.ts";
 import { addCheckpointFlag } from "../finished.ts";
 
 const examples = `
@@ -72,10 +72,10 @@ export function addDepth(program: Command): void {
 type Opened = Awaited<ReturnType<typeof openForDepth>>;
 
 async function openForDepth(path: string, flags: Flags) {
-  const { needTokenizer, openAlbertRun } = await import("../albertrun.ts");
-  const { openEngine } = await import("../training.ts");
-  const { specialIds } = await import("../../text/documents.ts");
-  const { DepthReader } = await import("../depth/reader.ts");
+  const { needTokenizer, openAlbertRun } = await import("../../tasks/pretrain/albert-run.ts");
+  const { openEngine } = await import("../../tasks/language/training.ts");
+  const { specialIds } = await import("../../text/masked/documents.ts");
+  const { DepthReader } = await import("../../analysis/depth-reader.ts");
   const { startProgress } = await import("../../base/progress.ts");
   const run = await openAlbertRun(path, flags.checkpoint);
   for (const warning of run.warnings) process.stderr.write(`${warning}\n`);
@@ -111,7 +111,7 @@ async function run(path: string, flags: Flags): Promise<void> {
 async function reportOf(opened: Opened, flags: Flags): Promise<Report> {
   if (flags.text !== undefined) return sentenceReport(opened, flags.text, flags);
   if (flags.conllu !== undefined) return tagReport(opened, flags.conllu, flags);
-  const { readAgreement, readProbe } = await import("../../text/probing.ts");
+  const { readAgreement, readProbe } = await import("../../text/probing/probing.ts");
   if (flags.probe !== undefined) return probeReport(opened, readProbe(flags.probe), flags);
   if (flags.agreement !== undefined) return probeReport(opened, readAgreement(flags.agreement), flags);
   return kindReport(opened, flags);
@@ -135,9 +135,9 @@ function traceTable(trace: readonly TraceRow[]): string {
 const ROWS = 16;
 
 async function kindReport({ run, reader, framing, progress }: Opened, flags: Flags): Promise<Report> {
-  const { PRETRAINING_DEFAULTS } = await import("../../text/pretraining.ts");
-  const { depthByKind } = await import("../depth/analysis.ts");
-  const { maskedTexts } = await import("../maskedtexts.ts");
+  const { PRETRAINING_DEFAULTS } = await import("../../text/masked/examples.ts");
+  const { depthByKind } = await import("../../analysis/depth-analysis.ts");
+  const { maskedTexts } = await import("../../tasks/pretrain/masked-texts.ts");
   const length = Math.min(framing.length, flags.length ?? Number(run.config.training?.length ?? 128));
   const predictions = Math.ceil(PRETRAINING_DEFAULTS.probability * length);
   const { corpus, batches: drawn } = await maskedTexts(run, { ...flags, rows: ROWS, length, predictions });
@@ -153,9 +153,9 @@ async function kindReport({ run, reader, framing, progress }: Opened, flags: Fla
 }
 
 async function sentenceReport({ reader, framing }: Opened, text: string, flags: Flags): Promise<Report> {
-  const { alignWords, plainWords } = await import("../../text/alignment.ts");
-  const { traceOf } = await import("../depth/analysis.ts");
-  const { htmlView, svgView, terminalView } = await import("../depth/view.ts");
+  const { alignWords, plainWords } = await import("../../text/probing/alignment.ts");
+  const { traceOf } = await import("../../analysis/depth-analysis.ts");
+  const { htmlView, svgView, terminalView } = await import("../../pictures/depth-view.ts");
   const { tokenizer, special, length } = framing;
   const { ids, pieces } = alignWords(plainWords(text), tokenizer);
   const kept = ids.slice(0, length - 2);
@@ -179,8 +179,8 @@ async function written(file: string | undefined, content: string): Promise<void>
 }
 
 async function tagReport({ reader, framing, progress }: Opened, file: string, { texts }: Flags): Promise<Report> {
-  const { readConllu } = await import("../../text/conllu.ts");
-  const { depthByTag } = await import("../depth/analysis.ts");
+  const { readConllu } = await import("../../text/probing/conllu.ts");
+  const { depthByTag } = await import("../../analysis/depth-analysis.ts");
   const found = await depthByTag(reader, readConllu(file).slice(0, texts), framing, progress.at);
   const { upos, deprel, trace } = found;
   const tables = [depthTable(upos, "part of speech"), depthTable(deprel, "relation")].join("\n\n");
@@ -189,10 +189,10 @@ async function tagReport({ reader, framing, progress }: Opened, file: string, { 
 
 async function probeReport(
   { reader, framing, progress }: Opened,
-  sentences: Awaited<ReturnType<typeof import("../../text/probing.ts")["readProbe"]>>,
+  sentences: Awaited<ReturnType<typeof import("../../text/probing/probing.ts")["readProbe"]>>,
   { texts, svg }: Flags,
 ): Promise<Report> {
-  const { depthByProbe } = await import("../depth/analysis.ts");
+  const { depthByProbe } = await import("../../analysis/depth-analysis.ts");
   const found = await depthByProbe(reader, sentences.slice(0, texts), framing, progress.at);
   if (found.distances.length > 0) await written(svg, await distancePlot(found));
   const parts = [
@@ -206,7 +206,7 @@ async function probeReport(
 }
 
 async function distancePlot({ distances }: ProbeAnalysis): Promise<string> {
-  const { COLOURS, dotMark, lineMark, plotSvg } = await import("../plot.ts");
+  const { COLOURS, dotMark, lineMark, plotSvg } = await import("../../pictures/plot.ts");
   const points = distances.map(({ distance, mean }) => ({ x: distance, y: mean }));
   const axes = {
     title: "Iterations of the masked verb against the distance to its subject",

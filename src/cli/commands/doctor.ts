@@ -7,7 +7,7 @@ import { fileURLToPath } from "node:url";
 import type { Command } from "commander";
 import { median } from "../../base/median.ts";
 import { table } from "../../base/table.ts";
-import { instructionSets, packageVersion, processor } from "../environment.ts";
+import { instructionSets, packageVersion, processor } from "../../tasks/environment.ts";
 
 const HELP = `
 Examples:

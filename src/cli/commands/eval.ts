@@ -2,8 +2,8 @@
 import { type Command, Option } from "commander";
 import { table } from "../../base/table.ts";
 import type { CheckpointChoice } from "../../runs/folder.ts";
+import type { Measuring } from "../../tasks/kind.ts";
 import { addCheckpointFlag, addSegmentFlags } from "../finished.ts";
-import type { Measuring } from "../kinds/kind.ts";
 
 const examples = `
 Examples:
@@ -31,7 +31,7 @@ async function run(
   path: string,
   { split, json, checkpoint, ...choices }: Measuring & { json?: boolean; checkpoint?: CheckpointChoice },
 ): Promise<void> {
-  const { openRun } = await import("../kinds/kinds.ts");
+  const { openRun } = await import("../../tasks/kinds.ts");
   const opened = await openRun(path, checkpoint);
   const result = { split, ...(await opened.evaluate({ split, ...choices })) };
   process.stdout.write(`${json ? JSON.stringify(result) : table([result])}\n`);

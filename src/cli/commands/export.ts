@@ -29,7 +29,7 @@ async function run(
   path: string,
   flags: { out?: string; force?: boolean; checkpoint?: CheckpointChoice },
 ): Promise<void> {
-  const { openRun } = await import("../kinds/kinds.ts");
+  const { openRun } = await import("../../tasks/kinds.ts");
   const { writeFolderAtomically } = await import("../../files/atomic.ts");
   const files = await (await openRun(path, flags.checkpoint)).exported();
   const out = flags.out ?? join(path, "export");

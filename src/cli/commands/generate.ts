@@ -1,8 +1,8 @@
 /** `layerwise generate`: text from a run. */
 import { type Command, InvalidArgumentError } from "commander";
 import type { CheckpointChoice } from "../../runs/folder.ts";
+import type { SegmentChoices } from "../../tasks/kind.ts";
 import { addCheckpointFlag, addSegmentFlags } from "../finished.ts";
-import type { SegmentChoices } from "../kinds/kind.ts";
 
 const examples = `
 Examples:
@@ -48,7 +48,7 @@ export function addGenerate(program: Command): void {
 }
 
 async function run(path: string, flags: GenerateFlags): Promise<void> {
-  const { openRun } = await import("../kinds/kinds.ts");
+  const { openRun } = await import("../../tasks/kinds.ts");
   const opened = await openRun(path, flags.checkpoint);
   const write = (text: string) => void (flags.json || process.stdout.write(text));
   const { prompt, tokens: maxTokens, json, checkpoint: _, ...options } = flags;

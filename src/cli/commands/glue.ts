@@ -2,13 +2,13 @@
 import { type Command, InvalidArgumentError } from "commander";
 import { reject } from "../../base/errors.ts";
 import { table } from "../../base/table.ts";
-import { glueTask } from "../../text/glue-tasks.ts";
+import type { SearchFlags } from "../../sweep/strategies.ts";
+import type { Texts } from "../../tasks/finetune/job.ts";
+import type { UseFlags } from "../../tasks/finetune/predict.ts";
+import { type GlueSettings, glueSchema } from "../../tasks/finetune/settings.ts";
+import { glueTask } from "../../text/labelled/glue-tasks.ts";
 import { addCheckpointFlag } from "../finished.ts";
-import { freeFolder } from "../freefolder.ts";
-import type { Texts } from "../glue/job.ts";
-import type { UseFlags } from "../glue/predict.ts";
-import { type GlueSettings, glueSchema } from "../glue/settings.ts";
-import type { SearchFlags } from "../glue/strategies.ts";
+import { freeFolder } from "../free-folder.ts";
 
 const examples = `
 Tasks: CoLA, SST-2, MRPC, STS-B, QQP, MNLI, QNLI, RTE, WNLI. GLUE's folder holds one folder a task, with train.tsv and dev.tsv.
@@ -152,12 +152,12 @@ async function tune(name: string, flags: TuneFlags): Promise<void> {
   const task = trainable(name);
   const settings = settingsFrom(flags);
   const origin = { from: flags.from };
-  const { interruptibly, report, tuneInto } = await import("../glue/run.ts");
-  const { serveOrders, watchTuning } = await import("../glue/processes.ts");
-  const { openEngine } = await import("../training.ts");
+  const { interruptibly, report, tuneInto } = await import("../../tasks/finetune/run.ts");
+  const { serveOrders, watchTuning } = await import("../../sweep/processes.ts");
+  const { openEngine } = await import("../../tasks/language/training.ts");
   const engine = await openEngine(settings);
   if (flags.worker) {
-    const { noteDivergence } = await import("../glue/result.ts");
+    const { noteDivergence } = await import("../../tasks/finetune/result.ts");
     let texts: Texts | undefined;
     return serveOrders(async ({ out, ...own }, watcher) => {
       const request = { task, settings: { ...settings, ...own }, origin, engine, say, watcher, texts, trial: true };
@@ -186,8 +186,8 @@ function trainable(name: string) {
 async function search(name: string, flags: TuneFlags & SearchFlags): Promise<void> {
   const task = trainable(name);
   const settings = settingsFrom(flags);
-  const { planSearch } = await import("../glue/strategies.ts");
-  const { runSearch, searchRows } = await import("../glue/search.ts");
+  const { planSearch } = await import("../../sweep/strategies.ts");
+  const { runSearch, searchRows } = await import("../../sweep/glue-search.ts");
   const plan = planSearch(task, settings, flags, glueSchema.flagsOf(flags));
   const out = flags.out ?? `runs/glue/${task.name}-search`;
   const found = await runSearch(plan, out, { parallel: flags.parallel, output: process.stderr });
@@ -197,13 +197,13 @@ async function search(name: string, flags: TuneFlags & SearchFlags): Promise<voi
 }
 
 async function predict(path: string, flags: UseFlags & { out: string; json?: boolean }): Promise<void> {
-  const { predictGlue } = await import("../glue/predict.ts");
+  const { predictGlue } = await import("../../tasks/finetune/predict.ts");
   const written = await predictGlue(path, flags, say);
   print(flags.json ? JSON.stringify(written) : table(written.map((each) => ({ ...each }))));
 }
 
 async function measure(path: string, flags: UseFlags & { json?: boolean }): Promise<void> {
-  const { measureGlue } = await import("../glue/predict.ts");
+  const { measureGlue } = await import("../../tasks/finetune/predict.ts");
   const { figures, ...measured } = await measureGlue(path, flags, say);
   print(flags.json ? JSON.stringify({ ...measured, figures }) : table([{ ...measured, ...figures }]));
 }

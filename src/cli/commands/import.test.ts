@@ -4,9 +4,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
 import { readSafetensors } from "../../format/safetensors.ts";
-import { ownName } from "../../model/albert-weights.ts";
+import { ownName } from "../../model/albert/weights.ts";
 import { summarise } from "../../runs/summary.ts";
-import { openAlbertRun } from "../albertrun.ts";
+import { openAlbertRun } from "../../tasks/pretrain/albert-run.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "layerwise-import-"));
 afterAll(() => rmSync(folder, { recursive: true }));

@@ -6,9 +6,9 @@ import type { Command } from "commander";
 import { messageOf, reject } from "../../base/errors.ts";
 import { table } from "../../base/table.ts";
 import type { TensorData } from "../../format/safetensors.ts";
-import type { ImportedAlbert } from "../../model/albert-import.ts";
-import type { NamedTensor } from "../../model/albert-weights.ts";
-import type { OpenTokenizer } from "../../text/tokenizerfile.ts";
+import type { ImportedAlbert } from "../../model/albert/import.ts";
+import type { NamedTensor } from "../../model/albert/weights.ts";
+import type { OpenTokenizer } from "../../text/files/tokenizer.ts";
 
 const HELP = `
 Examples:
@@ -48,7 +48,7 @@ export function addImport(program: Command): void {
 }
 
 async function run(file: string, flags: Flags): Promise<void> {
-  const { importAlbert } = await import("../../model/albert-import.ts");
+  const { importAlbert } = await import("../../model/albert/import.ts");
   const { countParameters } = await import("../../model/report.ts");
   const { tensors, source } = await readTensors(file);
   const configSource = configBeside(source, flags.config);
@@ -79,9 +79,9 @@ async function writeRun(
   { description, parameters, weights, warnings }: ImportedAlbert,
   tokenizer: OpenTokenizer | undefined,
 ): Promise<void> {
-  const { createAlbertRun, firstState } = await import("../albertrun.ts");
+  const { createAlbertRun, firstState } = await import("../../tasks/pretrain/albert-run.ts");
   const { writeFolderAtomically } = await import("../../files/atomic.ts");
-  const { packageVersion } = await import("../environment.ts");
+  const { packageVersion } = await import("../../tasks/environment.ts");
   const environment = { layerwise: packageVersion(), node: process.version, imported: basename(source) };
   const fill = async (folder: string) => {
     const created = await createAlbertRun(folder, { description, tokenizer, environment });
@@ -106,7 +106,7 @@ async function readTokenizer(
   const beside = TOKENIZERS.map((name) => join(folderOf(source), name)).find((each) => existsSync(each));
   const file = given ?? beside;
   if (file === undefined) return undefined;
-  const { openTokenizer } = await import("../../text/tokenizerfile.ts");
+  const { openTokenizer } = await import("../../text/files/tokenizer.ts");
   const opened = await openTokenizer(file);
   const { size } = opened.tokenizer;
   if (size <= vocabulary) return opened;

@@ -67,7 +67,7 @@ const planOf = ({ plan, share, unique, depth }: PlanFlags): Plan =>
   plan === undefined ? shareModes[share]({ unique, depth }) : parsePlan(plan);
 
 async function figuresOf(plan: Plan, flags: PlanFlags) {
-  const { ParameterSharedTransformerEncoder } = await import("../../model/shared-encoder.ts");
+  const { ParameterSharedTransformerEncoder } = await import("../../model/seq2seq/shared-encoder.ts");
   const { countParameters } = await import("../../model/report.ts");
   const { cost, input } = await import("../../graph/index.ts");
   const { width, heads, hidden = 4 * width, length, parts: share, norms } = flags;
@@ -84,7 +84,7 @@ async function run(flags: PlanFlags): Promise<void> {
   const result = { plan, unique: new Set(plan).size, depth: plan.length, ...figures };
   if (flags.svg !== undefined) await writeSvg(flags.svg, result);
   if (flags.json) return void process.stdout.write(`${JSON.stringify(result)}\n`);
-  const { drawPlan } = await import("../../depth/planpicture.ts");
+  const { drawPlan } = await import("../../pictures/plan-picture.ts");
   const rows = [
     { what: "plan", value: printPlan(plan) },
     { what: "layers that own weights", value: String(result.unique) },
@@ -98,7 +98,7 @@ async function run(flags: PlanFlags): Promise<void> {
 const millions = (n: number) => `${formatNumber(n / 1e6, 2)} M`;
 
 async function writeSvg(file: string, { plan, unique, depth }: { plan: Plan; unique: number; depth: number }) {
-  const { planSvg } = await import("../../depth/planpicture.ts");
+  const { planSvg } = await import("../../pictures/plan-picture.ts");
   const { writeAtomically } = await import("../../files/atomic.ts");
   const title = `${unique} ${unique === 1 ? "layer" : "layers"} of weights at ${depth} depths: ${printPlan(plan)}`;
   await writeAtomically(file, new TextEncoder().encode(planSvg(plan, title)));

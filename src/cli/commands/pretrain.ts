@@ -1,7 +1,12 @@
 /** `layerwise pretrain`: an ALBERT whose tokens choose their depth, on masked words and the order of sentences. */
 import type { Command } from "commander";
-import { freeFolder } from "../freefolder.ts";
-import { pretrainingPreset, pretrainingPresets, pretrainingSchema, resolvePretraining } from "../pretraining/config.ts";
+import {
+  pretrainingPreset,
+  pretrainingPresets,
+  pretrainingSchema,
+  resolvePretraining,
+} from "../../tasks/pretrain/settings.ts";
+import { freeFolder } from "../free-folder.ts";
 
 const examples = `
 Presets: tiny, small and base are the published models (weeks of this machine: see --dry-run); laptop trains here within two hours;
@@ -55,13 +60,13 @@ const say = (text: string) => void process.stderr.write(`${text}\n`);
 
 async function runPretrain(flags: Flags): Promise<void> {
   const config = configFrom(flags);
-  const { openEngine } = await import("../training.ts");
+  const { openEngine } = await import("../../tasks/language/training.ts");
   const { describeJob, dryPretraining, jobTable, openPretraining, pretrainIn } = await import(
-    "../pretraining/training.ts"
+    "../../tasks/pretrain/training.ts"
   );
   const job = await openPretraining(config, await openEngine(config), say);
   if (flags.dryRun) return void process.stdout.write(`${await dryPretraining(job)}\n`);
-  const { createPretraining, concludePretraining, openInitial } = await import("../pretraining/run.ts");
+  const { createPretraining, concludePretraining, openInitial } = await import("../../tasks/pretrain/run.ts");
   const initial = flags.init === undefined ? undefined : await openInitial(flags.init, job);
   const path = flags.out ?? freeFolder();
   const run = await createPretraining(path, job, initial);

@@ -1,8 +1,8 @@
 /** `layerwise retrain`: trains what a search found as an ordinary network, beside the (sf)-baseline. */
 import { Command, Option } from "commander";
 import { patternHelp } from "../../depth/pattern.ts";
-import { freeFolder } from "../freefolder.ts";
-import type { SearchConfig } from "../search.ts";
+import type { SearchConfig } from "../../tasks/search/index.ts";
+import { freeFolder } from "../free-folder.ts";
 import { addSearch } from "./search.ts";
 
 const examples = `
@@ -65,9 +65,9 @@ export function addRetrain(program: Command): void {
 }
 
 async function run(search: string, flags: Flags): Promise<void> {
-  const { beginRetraining, originOf } = await import("../retraining.ts");
-  const { concludeRetraining } = await import("../kinds/retrain.ts");
-  const { openEngine } = await import("../training.ts");
+  const { beginRetraining, originOf } = await import("../../tasks/search/retrain.ts");
+  const { concludeRetraining } = await import("../../tasks/search/retrain-uses.ts");
+  const { openEngine } = await import("../../tasks/language/training.ts");
   const {
     out = freeFolder("retrain-"),
     fromSupernet = false,
@@ -77,7 +77,7 @@ async function run(search: string, flags: Flags): Promise<void> {
     latency,
     ...settings
   } = flags;
-  const { parseShape } = await import("../search.ts");
+  const { parseShape } = await import("../../tasks/search/index.ts");
   const changes = { ...settings, ...(latency === undefined ? {} : { latency: parseShape(latency) }) };
   const origin = { name: search, ...(await originOf(search)) };
   const engine = await openEngine({ device: "cpu", threads: threads ?? null });

@@ -52,7 +52,7 @@ export function addRuns(program: Command): void {
 const print = (text: string) => void process.stdout.write(`${text}\n`);
 
 async function printJson(value: unknown): Promise<void> {
-  const { encodeJson } = await import("../../runs/eventlog.ts");
+  const { encodeJson } = await import("../../runs/event-log.ts");
   print(encodeJson(value, 2));
 }
 

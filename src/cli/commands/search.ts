@@ -2,11 +2,11 @@
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { patternHelp } from "../../depth/pattern.ts";
 import type { Engine } from "../../engine/engine.ts";
+import { conclusion } from "../../tasks/search/conclusion.ts";
+import type { Found } from "../../tasks/search/search.ts";
+import { parseShape, type SearchConfig, searchDefaults } from "../../tasks/search/settings.ts";
 import { scheduleNames } from "../../train/schedule.ts";
-import { freeFolder } from "../freefolder.ts";
-import { conclusion } from "../searching/conclusion.ts";
-import { parseShape, type SearchConfig, searchDefaults } from "../searching/config.ts";
-import type { Found } from "../searching/search.ts";
+import { freeFolder } from "../free-folder.ts";
 
 const examples = `
 Weights and architecture are trained on context batches with memory; π is shown at every evaluation. By turns (alternate), the
@@ -203,7 +203,7 @@ const tell = (text: string) => void process.stderr.write(`${text}\n`);
 async function engineFor({ threads, resume }: Flags): Promise<Engine> {
   const { ortEngine } = await import("../../engine/ort.ts");
   if (threads !== undefined) return ortEngine({ threads });
-  const { engineOfSearch } = await import("../searching/seeds.ts");
+  const { engineOfSearch } = await import("../../tasks/search/seeds.ts");
   return resume === undefined ? ortEngine() : engineOfSearch(resume);
 }
 
@@ -213,9 +213,9 @@ async function run(flags: Flags): Promise<void> {
   const stop = stopOnSignals(process.stderr);
   const how = { signal: stop.signal, output: process.stderr };
   try {
-    const { beginSearch } = await import("../searching/run.ts");
-    const { searchSeeds, parseSeeds } = await import("../searching/seeds.ts");
-    const { isSeedFolder } = await import("../searching/seedfolder.ts");
+    const { beginSearch } = await import("../../tasks/search/run.ts");
+    const { searchSeeds, parseSeeds } = await import("../../tasks/search/seeds.ts");
+    const { isSeedFolder } = await import("../../tasks/search/seed-folder.ts");
     const path = flags.resume ?? flags.out ?? freeFolder("search-");
     const config = flags.resume === undefined ? configOf(flags) : undefined;
     if (flags.seeds !== undefined || (!config && isSeedFolder(path))) {
@@ -224,7 +224,7 @@ async function run(flags: Flags): Promise<void> {
     } else if (config) {
       print(flags, await beginSearch(path, config, engine, tell, how), path);
     } else {
-      const { finishPar } = await import("../parruns.ts");
+      const { finishPar } = await import("../../tasks/search/runs.ts");
       print(flags, await finishPar(path, engine, tell, undefined, how), path);
     }
   } finally {

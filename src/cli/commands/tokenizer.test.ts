@@ -6,7 +6,7 @@ import { fileURLToPath } from "node:url";
 import { Command } from "commander";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { ENGLISH, smallModel } from "../../../test/tokenizer.models.ts";
-import { writeModel } from "../../text/sentencepiece/modelwriter.ts";
+import { writeModel } from "../../text/sentencepiece/model-writer.ts";
 import { addTokenizer } from "./tokenizer.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "layerwise-"));

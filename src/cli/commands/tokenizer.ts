@@ -2,7 +2,7 @@
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { startProgress } from "../../base/progress.ts";
 import { formatNumber, table } from "../../base/table.ts";
-import type { TextSource } from "../../text/sentencepiece/files.ts";
+import type { TextSource } from "../../text/files/sentencepiece.ts";
 import type { ModelSummary } from "../../text/sentencepiece/summary.ts";
 import type { TrainingOptions } from "../../text/sentencepiece/training/options.ts";
 import type { TrainingStep } from "../../text/sentencepiece/training/trainer.ts";
@@ -176,7 +176,7 @@ function sourcesOf(files: readonly string[] | undefined): TextSource[] {
 }
 
 async function trainModel(options: TrainOptions): Promise<void> {
-  const { refuseTaken, saveModel, modelFiles } = await import("../../text/sentencepiece/files.ts");
+  const { refuseTaken, saveModel, modelFiles } = await import("../../text/files/sentencepiece.ts");
   const { summarise } = await import("../../text/sentencepiece/summary.ts");
   refuseTaken(options.out, options.force ?? false);
   const model = await trainUnderProgress(options);
@@ -188,7 +188,7 @@ async function trainModel(options: TrainOptions): Promise<void> {
 }
 
 async function trainUnderProgress(options: TrainOptions) {
-  const { bytesIn, trainOnText } = await import("../../text/sentencepiece/files.ts");
+  const { bytesIn, trainOnText } = await import("../../text/files/sentencepiece.ts");
   const sources = sourcesOf(options.input);
   const total = await bytesIn(sources);
   const reading = startProgress("reading", { output: process.stderr, unit: "bytes", ...(total ? { total } : {}) });
@@ -237,7 +237,7 @@ async function trainingOptions(options: TrainOptions): Promise<TrainingOptions> 
 }
 
 async function openModel(options: CodecOptions): Promise<Tokenizer> {
-  const { openTokenizer } = await import("../../text/tokenizerfile.ts");
+  const { openTokenizer } = await import("../../text/files/tokenizer.ts");
   const { loadTokenizer } = await import("../../text/tokenizer.ts");
   const opened = await openTokenizer(options.model, options.data === undefined ? {} : { data: options.data });
   return options.release === undefined ? opened.tokenizer : loadTokenizer(opened.bytes, opened.path, options.release);
@@ -257,7 +257,7 @@ const BLOCK_CHARACTERS = 1 << 16;
 
 /** Turns each line of the sources into one line of output. */
 async function eachLine(files: readonly string[], turn: (line: Uint8Array, place: string) => string): Promise<void> {
-  const { byteLines, nameOf } = await import("../../text/sentencepiece/files.ts");
+  const { byteLines, nameOf } = await import("../../text/files/sentencepiece.ts");
   let block = "";
   for (const source of sourcesOf(files)) {
     let number = 0;
@@ -280,8 +280,8 @@ function write(text: string): Promise<void> {
 }
 
 async function inspect(options: ModelOptions & { json?: boolean }): Promise<void> {
-  const { openTokenizer } = await import("../../text/tokenizerfile.ts");
-  const { readModel } = await import("../../text/sentencepiece/modelreader.ts");
+  const { openTokenizer } = await import("../../text/files/tokenizer.ts");
+  const { readModel } = await import("../../text/sentencepiece/model-reader.ts");
   const { summarise } = await import("../../text/sentencepiece/summary.ts");
   const opened = await openTokenizer(options.model, options.data === undefined ? {} : { data: options.data });
   const summary = summarise(readModel(opened.bytes, opened.path));

@@ -10,8 +10,8 @@ import {
   presets,
   readConfig,
   resolveConfig,
-} from "../config.ts";
-import { freeFolder } from "../freefolder.ts";
+} from "../../tasks/language/settings.ts";
+import { freeFolder } from "../free-folder.ts";
 
 const trainExamples = `
 Presets: ${Object.keys(presets).join(", ")}. Order: defaults < task < preset < --config file < flags.
@@ -45,7 +45,7 @@ export function addResume(program: Command): void {
     .description("go on with a run from its last checkpoint")
     .argument("<run>", "run folder")
     .addHelpText("after", resumeExamples)
-    .action(async (path: string) => (await import("../kinds/kinds.ts")).resumeRun(path));
+    .action(async (path: string) => (await import("../../tasks/kinds.ts")).resumeRun(path));
 }
 
 interface TrainFlags extends Record<string, unknown> {
@@ -68,15 +68,15 @@ const print = (text: string) => void process.stdout.write(`${text}\n`);
 
 async function runTrain(flags: TrainFlags): Promise<void> {
   const config = configFrom(flags);
-  const { planOf } = await import("../session.ts");
+  const { planOf } = await import("../../tasks/language/parts.ts");
   planOf(config); // before data are opened
-  const { openEngine, openInitial, openJob, summary, trainIn } = await import("../training.ts");
+  const { openEngine, openInitial, openJob, summary, trainIn } = await import("../../tasks/language/training.ts");
   if (flags.dryRun) {
-    const { dryRun } = await import("../dryrun.ts");
+    const { dryRun } = await import("../../tasks/language/dry-run.ts");
     return print(await dryRun(await openJob(config, say)));
   }
   const { RunFolder } = await import("../../runs/folder.ts");
-  const { environment } = await import("../environment.ts");
+  const { environment } = await import("../../tasks/environment.ts");
   const path = flags.out ?? freeFolder();
   // Mistakes in data or in the run to start from must not leave a folder.
   const job = await openJob(config, say, undefined, await openEngine(config));
@@ -91,7 +91,7 @@ async function runTrain(flags: TrainFlags): Promise<void> {
     const text = summary(job);
     run.log(text);
     say(text);
-    const { conclude } = await import("../resuming.ts");
+    const { conclude } = await import("../../tasks/resuming.ts");
     await conclude(path, job, await trainIn(run, job, { initial: initial?.weights }, process.stderr));
   } finally {
     run.close();

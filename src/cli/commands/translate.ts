@@ -4,9 +4,9 @@ import { join } from "node:path";
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { messageOf, reject, UserError } from "../../base/errors.ts";
 import { table } from "../../base/table.ts";
-import type { Translator } from "../../model/beam.ts";
+import type { Translator } from "../../model/seq2seq/beam.ts";
 import type { CheckpointChoice, RunFolder } from "../../runs/folder.ts";
-import type { Split } from "../../text/corpus.ts";
+import type { Split } from "../../text/files/corpus.ts";
 import type { Tokenizer } from "../../text/tokenizer.ts";
 import { addCheckpointFlag } from "../finished.ts";
 
@@ -71,12 +71,12 @@ async function run(path: string, files: string[], flags: TranslateFlags): Promis
 /** The run's model, with the weights that were asked for, compiled. */
 async function open(path: string, flags: TranslateFlags) {
   const { RunFolder } = await import("../../runs/folder.ts");
-  const { parseConfig, resolveConfig } = await import("../config.ts");
-  const { openEngine, TOKENIZER_FILE } = await import("../training.ts");
-  const { translationModelOf } = await import("../tasks/translate.ts");
-  const { openTokenizer } = await import("../../text/tokenizerfile.ts");
-  const { firstWeights } = await import("../session.ts");
-  const { Translator } = await import("../../model/beam.ts");
+  const { parseConfig, resolveConfig } = await import("../../tasks/language/settings.ts");
+  const { openEngine, TOKENIZER_FILE } = await import("../../tasks/language/training.ts");
+  const { translationModelOf } = await import("../../tasks/translate/task.ts");
+  const { openTokenizer } = await import("../../text/files/tokenizer.ts");
+  const { firstWeights } = await import("../../tasks/language/parts.ts");
+  const { Translator } = await import("../../model/seq2seq/beam.ts");
   const folder = await RunFolder.read(path);
   const source = `${path}/config.yaml`;
   const config = resolveConfig([{ source, values: parseConfig(folder.config, source) }]);
@@ -153,9 +153,9 @@ async function score(
   split: Split,
   json: boolean,
 ): Promise<void> {
-  const { pairsOf } = await import("../../text/pairs-corpus.ts");
-  const { pairsCorpusOf } = await import("../tasks/translate.ts");
-  const { bleu } = await import("../../text/bleu.ts");
+  const { pairsOf } = await import("../../text/files/pairs.ts");
+  const { pairsCorpusOf } = await import("../../tasks/translate/task.ts");
+  const { bleu } = await import("../../text/pairs/bleu.ts");
   const { startProgress } = await import("../../base/progress.ts");
   const { source, target } = pairsOf(await pairsCorpusOf(config, say), split);
   const progress = startProgress("translating", { output: process.stderr, total: source.length, unit: "lines" });

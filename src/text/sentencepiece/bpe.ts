@@ -1,5 +1,5 @@
 /** BPE segmentation: neighbouring symbols are merged, best score first and leftmost first among equals. */
-import type { DoubleArray } from "./doublearray.ts";
+import type { DoubleArray } from "./double-array.ts";
 import type { Piece } from "./model.ts";
 import { roomFor, type Segmenter } from "./segmenter.ts";
 import { characterLength } from "./utf8.ts";

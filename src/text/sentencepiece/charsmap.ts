@@ -1,7 +1,7 @@
 /** A model's rewriting rules: a trie from byte strings to places in a block of NUL-ended replacements. */
 import { reject } from "../../base/errors.ts";
-import { DoubleArray, labelOf, offsetOf } from "./doublearray.ts";
-import { buildDoubleArray, type TrieEntry } from "./doublearraybuilder.ts";
+import { DoubleArray, labelOf, offsetOf } from "./double-array.ts";
+import { buildDoubleArray, type TrieEntry } from "./double-array-builder.ts";
 import { SPACE, SPACE_MARK_BYTES, toBytes } from "./utf8.ts";
 
 /** Rules as SentencePiece stores them: byte length of the trie (32 bits), the trie, the replacements. */

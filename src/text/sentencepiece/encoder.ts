@@ -2,7 +2,7 @@
 import type { Normaliser } from "./normaliser.ts";
 import type { Segmenter } from "./segmenter.ts";
 import { SPACE, SPACE_MARK } from "./utf8.ts";
-import { hashStep, LONGEST_CACHED_WORD, WordCache } from "./wordcache.ts";
+import { hashStep, LONGEST_CACHED_WORD, WordCache } from "./word-cache.ts";
 
 const utf8 = new TextEncoder();
 

@@ -1,7 +1,7 @@
 /** Rewrites text as a model prescribes: rules applied left to right, longest first; spaces merged, trimmed and marked. */
 import { type Charsmap, isWordwise, readCharsmap } from "./charsmap.ts";
-import type { DoubleArray } from "./doublearray.ts";
-import { buildDoubleArray } from "./doublearraybuilder.ts";
+import type { DoubleArray } from "./double-array.ts";
+import { buildDoubleArray } from "./double-array-builder.ts";
 import type { NormaliserSpec } from "./model.ts";
 import { REPLACEMENT_BYTES, SPACE, SPACE_MARK, SPACE_MARK_BYTES, toBytes, validLength } from "./utf8.ts";
 

@@ -2,12 +2,12 @@
 import { reject } from "../../base/errors.ts";
 import { BpeSegmenter } from "./bpe.ts";
 import { decodePieces } from "./decoder.ts";
-import type { DoubleArray } from "./doublearray.ts";
-import { buildDoubleArray } from "./doublearraybuilder.ts";
+import type { DoubleArray } from "./double-array.ts";
+import { buildDoubleArray } from "./double-array-builder.ts";
 import { Encoder, type EncoderParts } from "./encoder.ts";
 import { byteOfPiece, bytePiece, type Model, type PieceKind } from "./model.ts";
 import { Normaliser } from "./normaliser.ts";
-import { characterEnd, PlainSegmenter, wordEnd } from "./plainsegmenters.ts";
+import { characterEnd, PlainSegmenter, wordEnd } from "./plain-segmenters.ts";
 import type { Segmenter } from "./segmenter.ts";
 import { type Release, UnigramSegmenter } from "./unigram.ts";
 import { SPACE_MARK, toBytes, toText } from "./utf8.ts";

@@ -1,5 +1,5 @@
 /** Unigram segmentation: the best path over pieces by Viterbi, with the 32-bit sums of the real SentencePiece. */
-import { type DoubleArray, KEY_ENDS, labelOf, offsetOf } from "./doublearray.ts";
+import { type DoubleArray, KEY_ENDS, labelOf, offsetOf } from "./double-array.ts";
 import type { Piece } from "./model.ts";
 import { roomFor, type Segmenter } from "./segmenter.ts";
 import { characterLength, toBytes } from "./utf8.ts";

@@ -2,7 +2,7 @@
 import type { Fragments } from "./fragments.ts";
 import { Lattice } from "./lattice.ts";
 import type { Seeds } from "./seeds.ts";
-import { SymbolTrie } from "./symboltrie.ts";
+import { SymbolTrie } from "./symbol-trie.ts";
 
 /** A piece that is expected less often than this goes. */
 const LEAST_EXPECTED = 0.5;

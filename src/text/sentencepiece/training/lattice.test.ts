@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { digamma } from "./candidates.ts";
 import { Lattice } from "./lattice.ts";
-import { SymbolTrie } from "./symboltrie.ts";
+import { SymbolTrie } from "./symbol-trie.ts";
 
 /** Pieces 1, 2, 12 and 22 over the text 1 2 2. */
 const PIECES = [[1], [2], [1, 2], [2, 2]];

@@ -1,5 +1,5 @@
 /** All ways to cut one stretch of symbols into living pieces: expected counts, and the best path. */
-import type { SymbolTrie } from "./symboltrie.ts";
+import type { SymbolTrie } from "./symbol-trie.ts";
 
 /** An edge that stands for a character without a piece. */
 export const UNKNOWN_EDGE = -1;

@@ -1,7 +1,7 @@
 /** What a unigram vocabulary is trained with: the defaults, one comment a field, and the checks on them. */
 import { reject } from "../../../base/errors.ts";
 import { bytePiece, defaultTrainerSpec, type Piece, type PieceKind } from "../model.ts";
-import { NORMALISATIONS, type Normalisation } from "../normalisationrules.ts";
+import { NORMALISATIONS, type Normalisation } from "../normalisation-rules.ts";
 
 export interface TrainingOptions {
   /** Pieces in all, special ones included. */

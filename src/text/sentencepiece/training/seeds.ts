@@ -2,7 +2,7 @@
 import type { Fragments } from "./fragments.ts";
 import type { TrainingOptions } from "./options.ts";
 import { pieceTest } from "./script.ts";
-import { suffixArray } from "./suffixarray.ts";
+import { suffixArray } from "./suffix-array.ts";
 
 /** Candidate i is symbols[begins[i]] … symbols[begins[i] + lengths[i] - 1] of the fragments, with a first weight. */
 export interface Seeds {

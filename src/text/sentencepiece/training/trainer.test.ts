@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { loadTokenizer } from "../../tokenizer.ts";
 import type { Model } from "../model.ts";
-import { writeModel } from "../modelwriter.ts";
+import { writeModel } from "../model-writer.ts";
 import { TRAINING_DEFAULTS, type TrainingOptions } from "./options.ts";
 import { Trainer } from "./trainer.ts";
 

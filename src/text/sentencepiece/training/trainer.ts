@@ -2,13 +2,13 @@
 import { reject } from "../../../base/errors.ts";
 import { writeCharsmap } from "../charsmap.ts";
 import { defaultNormaliserSpec, type Model, type NormaliserSpec, type Piece } from "../model.ts";
-import { type Normalisation, normalisationRules } from "../normalisationrules.ts";
+import { type Normalisation, normalisationRules } from "../normalisation-rules.ts";
 import { Candidates } from "./candidates.ts";
 import { type Fragments, fragmentsOf } from "./fragments.ts";
 import { checkOptions, metaPieces, type TrainingOptions, trainerSpec } from "./options.ts";
 import { prune } from "./prune.ts";
 import { makeSeeds } from "./seeds.ts";
-import { WordCounts } from "./wordcounts.ts";
+import { WordCounts } from "./word-counts.ts";
 
 /** Pruning stops this much above the wanted size; the last pieces are chosen by score. */
 const HEADROOM = 1.1;

@@ -1,0 +1,181 @@
+/** Depth told apart: by kind of token in masked text, by tags of a treebank, by label and distance in probing files. */
+import { type DepthRow, DepthTally } from "../depth/tally.ts";
+import type { PieceTokenizer, SpecialIds } from "../text/masked/documents.ts";
+import type { PretrainingBatch } from "../text/masked/examples.ts";
+import { eachToken, TOKEN_KINDS, type TokenKind } from "../text/masked/token-kinds.ts";
+import { type AlignedPieces, alignWords } from "../text/probing/alignment.ts";
+import type { TreebankSentence } from "../text/probing/conllu.ts";
+import type { ProbeSentence } from "../text/probing/probing.ts";
+import type { DepthReader, TextIds, TokenDepths } from "./depth-reader.ts";
+
+/** One token of an analysis, as JSON gives it. */
+export interface TokenRow {
+  /** Number of its text, from 0. */
+  text: number;
+  piece: string;
+  depth: number;
+  /** Its own kind in masked text. */
+  kind?: TokenKind;
+  word?: string;
+  upos?: string;
+  deprel?: string;
+}
+
+/** Mean cosine between the states before and after an iteration, over the tokens that ran it. */
+export interface TraceRow {
+  readonly iteration: number;
+  readonly tokens: number;
+  readonly cosine: number;
+}
+
+export interface Analysis {
+  readonly rows: readonly DepthRow[];
+  readonly trace: readonly TraceRow[];
+  readonly tokens: readonly TokenRow[];
+}
+
+/** Means over the executed iterations only; negative cosines count like any other. */
+export function traceOf(read: readonly TokenDepths[]): TraceRow[] {
+  const sums: { tokens: number; total: number }[] = [];
+  for (const { cosines } of read) {
+    for (const own of cosines) {
+      for (const [i, cosine] of own.entries()) {
+        sums[i] ??= { tokens: 0, total: 0 };
+        sums[i].tokens++;
+        sums[i].total += cosine;
+      }
+    }
+  }
+  return sums.map(({ tokens, total }, i) => ({ iteration: i + 1, tokens, cosine: total / tokens }));
+}
+
+type OnText = (done: number) => void;
+
+/** The table of kinds over masked texts. */
+export async function depthByKind(
+  reader: DepthReader,
+  batches: readonly PretrainingBatch[],
+  tokenizer: PieceTokenizer,
+  special: SpecialIds,
+  onText?: OnText,
+): Promise<Analysis> {
+  const texts = batches.flatMap(textsOf);
+  const read = await reader.read(texts, onText);
+  const tally = new DepthTally(reader.cap);
+  const tokens: TokenRow[] = [];
+  let first = 0;
+  for (const batch of batches) {
+    const length = batch.inputIds.length / batch.rows;
+    eachToken(batch, special, (place, kinds) => {
+      const text = first + Math.floor(place / length);
+      const depth = read[text]!.depths[place % length]!;
+      for (const kind of kinds) tally.add(kind, depth);
+      tokens.push({ text, piece: tokenizer.pieceOf(batch.inputIds[place]!), kind: kinds.at(-1)!, depth });
+    });
+    first += batch.rows;
+  }
+  return { rows: tally.rows(TOKEN_KINDS), trace: traceOf(read), tokens };
+}
+
+/** The texts of a batch without their padding. */
+function textsOf({ rows, inputIds, inputMask, segmentIds }: PretrainingBatch): TextIds[] {
+  const length = inputIds.length / rows;
+  return Array.from({ length: rows }, (_, row) => {
+    const from = row * length;
+    const to = from + inputMask.subarray(from, from + length).reduce((sum, one) => sum + one, 0);
+    return { ids: inputIds.slice(from, to), types: segmentIds.slice(from, to) };
+  });
+}
+
+/** [CLS] pieces [SEP], cut to the model's length; `masked` pieces show [MASK]. */
+function framed({ ids, words }: AlignedPieces, { cls, sep, mask }: SpecialIds, most: number, masked?: number) {
+  const shown = Array.from(ids, (id, i) => (words[i] === masked ? mask : id)).slice(0, most - 2);
+  return { ids: Int32Array.from([cls, ...shown, sep]) };
+}
+
+export interface Framing {
+  readonly tokenizer: PieceTokenizer;
+  readonly special: SpecialIds;
+  /** Longest text of the model. */
+  readonly length: number;
+}
+
+export interface TagAnalysis extends Omit<Analysis, "rows"> {
+  readonly upos: readonly DepthRow[];
+  readonly deprel: readonly DepthRow[];
+}
+
+/** Mean depth by part of speech and by relation: every piece of a word has the word's tags. */
+export async function depthByTag(
+  reader: DepthReader,
+  sentences: readonly TreebankSentence[],
+  { tokenizer, special, length }: Framing,
+  onText?: OnText,
+): Promise<TagAnalysis> {
+  const aligned = sentences.map(({ words }) => alignWords(words, tokenizer));
+  const read = await reader.read(
+    aligned.map((each) => framed(each, special, length)),
+    onText,
+  );
+  const [upos, deprel] = [new DepthTally(reader.cap), new DepthTally(reader.cap)];
+  const tokens: TokenRow[] = [];
+  for (const [text, { pieces, words }] of aligned.entries()) {
+    for (const [i, piece] of pieces.slice(0, length - 2).entries()) {
+      const word = sentences[text]!.words[words[i]!]!;
+      const depth = read[text]!.depths[i + 1]!;
+      upos.add(word.upos, depth);
+      deprel.add(word.deprel, depth);
+      tokens.push({ text, piece, word: word.form, upos: word.upos, deprel: word.deprel, depth });
+    }
+  }
+  return { upos: deepestFirst(upos), deprel: deepestFirst(deprel), trace: traceOf(read), tokens };
+}
+
+const deepestFirst = (tally: DepthTally) => tally.rows().sort((a, b) => b.mean - a.mean);
+
+export interface ProbeAnalysis {
+  /** Of all pieces of the sentences, by label. */
+  readonly labels: readonly DepthRow[];
+  /** Of the masked word's pieces, by label; none where nothing is masked. */
+  readonly masked: readonly DepthRow[];
+  /** Of the masked word's pieces, by the distance to its subject, rising. */
+  readonly distances: readonly (DepthRow & { readonly distance: number })[];
+}
+
+/** Depth in probing sentences; the word they name is masked. */
+export async function depthByProbe(
+  reader: DepthReader,
+  sentences: readonly ProbeSentence[],
+  { tokenizer, special, length }: Framing,
+  onText?: OnText,
+): Promise<ProbeAnalysis> {
+  const aligned = sentences.map(({ words }) =>
+    alignWords(
+      words.map((form) => ({ form, spaceAfter: true })),
+      tokenizer,
+    ),
+  );
+  const texts = aligned.map((each, i) => framed(each, special, length, sentences[i]!.masked));
+  const read = await reader.read(texts, onText);
+  const [labels, masked, distances] = [0, 1, 2].map(() => new DepthTally(reader.cap)) as [
+    DepthTally,
+    DepthTally,
+    DepthTally,
+  ];
+  for (const [text, { words }] of aligned.entries()) {
+    const sentence = sentences[text]!;
+    for (const [i, word] of [...words.slice(0, length - 2)].entries()) {
+      const depth = read[text]!.depths[i + 1]!;
+      labels.add(sentence.label, depth);
+      if (word !== sentence.masked) continue;
+      masked.add(sentence.label, depth);
+      if (sentence.distance !== undefined) distances.add(String(sentence.distance), depth);
+    }
+  }
+  const rising = distances.rows().map((row) => ({ ...row, distance: Number(row.name) }));
+  return {
+    labels: deepestFirst(labels),
+    masked: deepestFirst(masked),
+    distances: rising.sort((a, b) => a.distance - b.distance),
+  };
+}

@@ -1,0 +1,82 @@
+/** Runs an ALBERT over texts of any length and reads how deep each token ran, and how its state turned on the way. */
+import type { Engine, Program } from "../engine/engine.ts";
+import { input, simplify, type Tensor } from "../graph/index.ts";
+import { depthsOf, encodeByDepth, similarityTrace } from "../model/albert/depth.ts";
+import type { AlbertRun } from "../tasks/pretrain/albert-run.ts";
+
+/** A text as the model takes it. */
+export interface TextIds {
+  readonly ids: ArrayLike<number>;
+  /** Segments; none: all 0. */
+  readonly types?: ArrayLike<number>;
+}
+
+export interface TokenDepths {
+  /** Iterations of each token. */
+  readonly depths: Float32Array;
+  /** Of each token, the cosine between its states before and after every iteration that it ran. */
+  readonly cosines: readonly (readonly number[])[];
+}
+
+const ROWS = 16;
+
+export class DepthReader {
+  readonly cap: number;
+  readonly #program: Program;
+
+  static async create(engine: Engine, { model, weights }: Pick<AlbertRun, "model" | "weights">): Promise<DepthReader> {
+    const one = (name: string) => input(name, ["B", "T"], "int");
+    const encoded = encodeByDepth(model, { ids: one("ids"), mask: one("mask"), types: one("types") });
+    const outputs: Record<string, Tensor> = {
+      depths: depthsOf(encoded.probes, model, encoded.sequence.shape[0]!),
+      // A fixed model keeps no states; its last one makes the inputs count.
+      ...(encoded.states.length > 1 ? { cosines: similarityTrace(encoded.states) } : { sequence: encoded.sequence }),
+    };
+    const simple = simplify(Object.values(outputs));
+    const named = Object.fromEntries(Object.keys(outputs).map((name, i) => [name, simple[i]!]));
+    return new DepthReader(await engine.compile({ outputs: named, weights }), model.policy.depth);
+  }
+
+  private constructor(program: Program, cap: number) {
+    [this.#program, this.cap] = [program, cap];
+  }
+
+  /** Reads all texts, in batches of similar length, and gives them in their order. */
+  async read(texts: readonly TextIds[], onText?: (done: number) => void): Promise<TokenDepths[]> {
+    const order = texts.map((_, i) => i).sort((a, b) => texts[a]!.ids.length - texts[b]!.ids.length);
+    const found: TokenDepths[] = new Array(texts.length);
+    for (let from = 0; from < order.length; from += ROWS) {
+      const places = order.slice(from, from + ROWS);
+      const read = await this.#batch(places.map((place) => texts[place]!));
+      for (const [row, place] of places.entries()) found[place] = read[row]!;
+      onText?.(from + places.length);
+    }
+    return found;
+  }
+
+  async #batch(texts: readonly TextIds[]): Promise<TokenDepths[]> {
+    const length = Math.max(...texts.map(({ ids }) => ids.length));
+    const laid = (of: (text: TextIds) => ArrayLike<number>) => {
+      const data = new Int32Array(texts.length * length);
+      for (const [row, text] of texts.entries()) data.set(of(text), row * length);
+      return { data, shape: [texts.length, length] };
+    };
+    const { depths, cosines } = await this.#program.run({
+      ids: laid(({ ids }) => ids),
+      mask: laid(({ ids }) => Array.from(ids, () => 1)),
+      types: laid(({ ids, types }) => types ?? new Int32Array(ids.length)),
+    });
+    return texts.map(({ ids }, row) => {
+      const own = (depths!.data as Float32Array).slice(row * length, row * length + ids.length);
+      const executed = (token: number) => {
+        const start = (row * length + token) * this.cap;
+        return cosines ? Array.from(cosines.data.subarray(start, start + own[token]!)) : [];
+      };
+      return { depths: own, cosines: Array.from(ids, (_, token) => executed(token)) };
+    });
+  }
+
+  async release(): Promise<void> {
+    await this.#program.release();
+  }
+}

@@ -1,0 +1,190 @@
+import { describe, expect, it } from "vitest";
+import { runOnce } from "../../engine/engine.contract.ts";
+import { referenceEngine } from "../../engine/reference.ts";
+import { input, is, type Tensor, topological } from "../../graph/index.ts";
+import { initialise } from "../../nn/index.ts";
+import { type Albert, albert, albertPlan } from "./albert.ts";
+import {
+  albertObjective,
+  classificationHead,
+  type Head,
+  IGNORED,
+  maskedLanguageHead,
+  multipleChoiceHead,
+  questionAnsweringHead,
+  sentenceOrderHead,
+  textInputs,
+  tokenClassificationHead,
+} from "./heads.ts";
+
+const sizes = { vocabulary: 12, embedding: 4, width: 8, heads: 2, hidden: 16, depth: 3, length: 8 };
+const shape = { batch: 2, length: 4 };
+const texts = {
+  ids: Int32Array.of(2, 5, 6, 3, 2, 7, 3, 0),
+  mask: Int32Array.of(1, 1, 1, 1, 1, 1, 1, 0),
+  types: Int32Array.of(0, 0, 1, 1, 0, 1, 1, 0),
+};
+
+describe("ALBERT", () => {
+  it("splits its depths among groups, and runs all layers of a group", () => {
+    expect(albertPlan({ depth: 6, groups: 1, inner: 1 })).toEqual([0, 0, 0, 0, 0, 0]);
+    expect(albertPlan({ depth: 4, groups: 2, inner: 2 })).toEqual([0, 1, 0, 1, 2, 3, 2, 3]);
+  });
+
+  it("owns one layer, however deep", () => {
+    const names = (depth: number) => albert({ ...sizes, depth }).parameters.map(({ name }) => name);
+    expect(names(12)).toEqual(names(3));
+    expect(names(3)).toHaveLength(25);
+    expect(albert({ ...sizes, halting: {} }).parameters).toHaveLength(27);
+  });
+
+  it("does not let padding change what real tokens become", async () => {
+    for (const halting of [undefined, {}, { pads: "run" as const }]) {
+      const model = albert({ ...sizes, halting });
+      const long = await sequenceOf(model, { batch: 1, length: 6 }, [2, 5, 6, 3, 0, 0], 4);
+      const short = await sequenceOf(model, { batch: 1, length: 4 }, [2, 5, 6, 3], 4);
+      expect(long.slice(0, 32)).toEqual(short);
+    }
+  });
+
+  it("refuses texts longer than its positions", () => {
+    const ids = input("ids", [1, 9], "int");
+    expect(() => albert(sizes).encode({ ids })).toThrow("ALBERT: expected texts of at most 8 tokens, got 9");
+  });
+});
+
+async function sequenceOf(model: Albert, at: { batch: number; length: number }, ids: number[], real: number) {
+  const { sequence } = model.encode(textInputs(at));
+  const weights = [...initialise(model.parameters, 1)].map(([{ attributes }, data]) => [attributes.name, data]);
+  const feeds = {
+    ids: Int32Array.from(ids),
+    mask: Int32Array.from(ids, (_, i) => (i < real ? 1 : 0)),
+    types: new Int32Array(ids.length),
+    ...Object.fromEntries(weights),
+  };
+  return Array.from((await runOnce(referenceEngine(), { sequence }, feeds)).sequence!.data);
+}
+
+const logSumExp = (row: readonly number[]) => Math.log(row.reduce((sum, x) => sum + Math.exp(x), 0));
+const entropy = (row: readonly number[], label: number) => logSumExp(row) - row[label]!;
+const average = (values: readonly number[]) => values.reduce((a, b) => a + b, 0) / values.length;
+const softplus = (z: number) => Math.log(1 + Math.exp(z));
+
+interface HeadCase {
+  name: string;
+  open: (model: Albert) => Head;
+  targets: Record<string, Int32Array | Float32Array>;
+  /** The loss by hand, from the logits as rows. */
+  expected: (rows: Record<string, number[][]>) => number;
+}
+
+const labels = Int32Array.of(IGNORED, 4, IGNORED, 9, 1, IGNORED, IGNORED, IGNORED);
+const heads: HeadCase[] = [
+  {
+    name: "masked language model",
+    open: (model) => maskedLanguageHead(model),
+    targets: { labels },
+    expected: ({ words }) => average([entropy(words![1]!, 4), entropy(words![3]!, 9), entropy(words![4]!, 1)]),
+  },
+  {
+    name: "masked language model at given places",
+    open: (model) => maskedLanguageHead(model, { predictions: 2 }),
+    targets: {
+      maskedPositions: Int32Array.of(1, 3, 0, 0),
+      maskedLabels: Int32Array.of(4, 9, 1, 0),
+      maskedWeights: Float32Array.of(1, 1, 1, 0),
+    },
+    expected: ({ words }) => (entropy(words![0]!, 4) + entropy(words![1]!, 9) + entropy(words![2]!, 1)) / (3 + 1e-5),
+  },
+  {
+    name: "sentence order",
+    open: (model) => sentenceOrderHead(model),
+    targets: { order: Int32Array.of(1, 0) },
+    expected: ({ order }) => average([entropy(order![0]!, 1), entropy(order![1]!, 0)]),
+  },
+  {
+    name: "one class a text",
+    open: (model) => classificationHead(model, { labels: 3 }),
+    targets: { labels: Int32Array.of(2, 0) },
+    expected: ({ classes }) => average([entropy(classes![0]!, 2), entropy(classes![1]!, 0)]),
+  },
+  {
+    name: "several classes a text, of the mean of its tokens",
+    open: (model) => classificationHead(model, { labels: 2, kind: "multiple", pooling: "mean" }),
+    targets: { labels: Float32Array.of(1, 0, 1, 1) },
+    expected: ({ classes }) => {
+      const [a, b, c, d] = classes!.flat();
+      return average([softplus(-a!), softplus(b!), softplus(-c!), softplus(-d!)]);
+    },
+  },
+  {
+    name: "regression",
+    open: (model) => classificationHead(model, { labels: 1, kind: "regression" }),
+    targets: { labels: Float32Array.of(0.5, -2) },
+    expected: ({ classes }) => average([(classes![0]![0]! - 0.5) ** 2, (classes![1]![0]! + 2) ** 2]),
+  },
+  {
+    name: "a class a token",
+    open: (model) => tokenClassificationHead(model, { labels: 10 }),
+    targets: { labels },
+    expected: ({ tokens }) => average([entropy(tokens![1]!, 4), entropy(tokens![3]!, 9), entropy(tokens![4]!, 1)]),
+  },
+  {
+    name: "question answering, with an end beyond the text",
+    open: (model) => questionAnsweringHead(model),
+    targets: { starts: Int32Array.of(1, 0), ends: Int32Array.of(2, 9) },
+    expected: ({ starts, ends }) =>
+      (average([entropy(starts![0]!, 1), entropy(starts![1]!, 0)]) + entropy(ends![0]!, 2)) / 2,
+  },
+  {
+    name: "multiple choice",
+    open: (model) => multipleChoiceHead(model, { choices: 2 }),
+    targets: { labels: Int32Array.of(1) },
+    expected: ({ choices }) => entropy(choices![0]!, 1),
+  },
+];
+
+describe("ALBERT's heads", () => {
+  it.each(heads)("$name: the loss is what its logits and targets give", async ({ open, targets, expected }) => {
+    const model = albert(sizes);
+    const head = open(model);
+    const { loss, logits } = albertObjective(model, [head], { ...shape, training: false });
+    const parameters = [...model.parameters, ...head.parameters];
+    const weights = [...initialise(parameters, 5)].map(([{ attributes }, data]) => {
+      return [attributes.name, data.map((value, i) => value + 0.3 * Math.sin(i))] as const;
+    });
+    const named = Object.fromEntries(Object.entries(logits).map(([name, tensor]) => [`logits ${name}`, tensor]));
+    const feeds = { ...texts, ...targets, ...Object.fromEntries(weights) };
+    const found = await runOnce(referenceEngine(), { loss, ...named }, usedBy(feeds, { loss, ...named }));
+    const rows = Object.keys(logits).map((name) => [name, rowsOf(found[`logits ${name}`]!)]);
+    expect(Number(found.loss!.data[0])).toBeCloseTo(expected(Object.fromEntries(rows)), 5);
+  });
+
+  it("need a pooler where they read the pooled vector", () => {
+    const model = albert({ ...sizes, pooler: false });
+    const build = () => albertObjective(model, [sentenceOrderHead(model)], { ...shape, training: false });
+    expect(build).toThrow("head: expected a model with a pooler, got pooler: false");
+  });
+
+  it("draw dropout while training, and add the penalty of halting", () => {
+    const model = albert({ ...sizes, dropout: 0.1, halting: { ponder: 0.1 } });
+    const { noise, encoded } = albertObjective(model, [classificationHead(model, { labels: 2 })], {
+      ...shape,
+      training: true,
+    });
+    expect(noise.length).toBe(2 + 2 * sizes.depth);
+    expect(encoded.penalty).toBeDefined();
+  });
+});
+
+function rowsOf({ data, shape }: { data: ArrayLike<number>; shape: readonly number[] }): number[][] {
+  const [count = 1, width = 1] = shape;
+  return Array.from({ length: count }, (_, i) => Array.from({ length: width }, (_, j) => Number(data[i * width + j])));
+}
+
+/** Feeds that a program asks for: a head that reads no pooled vector leaves the pooler out. */
+function usedBy<T>(feeds: Readonly<Record<string, T>>, outputs: Readonly<Record<string, Tensor>>): Record<string, T> {
+  const leaves = topological(Object.values(outputs)).filter((node) => is(node, "input") || is(node, "parameter"));
+  const names = new Set(leaves.map((leaf) => (leaf.attributes as { name: string }).name));
+  return Object.fromEntries(Object.entries(feeds).filter(([name]) => names.has(name)));
+}

@@ -1,0 +1,191 @@
+/** ALBERT: factorised embeddings, one layer (or a few) run again and again, a pooler. Depth is fixed, or each token halts by itself. */
+import { reject } from "../../base/errors.ts";
+import { fixed } from "../../depth/fixed.ts";
+import {
+  type HaltingContext,
+  type HaltingOptions,
+  type HaltingPolicy,
+  halting,
+  haltingDefaults,
+  isHalting,
+} from "../../depth/halting.ts";
+import type { Plan } from "../../depth/plan.ts";
+import type { Deepened, DepthPolicy } from "../../depth/policy.ts";
+import { applySkipping } from "../../depth/skipping.ts";
+import { cast, type Dim, equal, greater, multiply, reshape, type Tensor, tanh, within } from "../../graph/index.ts";
+import { ALBERT_DEVIATION, AlbertEmbeddings, AlbertLayer, firstRows } from "../../nn/albert.ts";
+import { type Activation, inference, Linear, type Mode, normal, type Parameter, type Rows } from "../../nn/index.ts";
+
+export interface AlbertOptions {
+  /** Number of pieces. */
+  vocabulary: number;
+  /** Width E of the embedding tables. */
+  embedding?: number;
+  /** Width C of the hidden state. */
+  width: number;
+  heads: number;
+  /** Width of the feed-forward layer. Default: four times the width. */
+  hidden?: number;
+  /** Depths of fixed models; the most depths of halting ones. */
+  depth: number;
+  /** Groups of layers that share no weights; the depths are split evenly among them. */
+  groups?: number;
+  /** Layers of a group: each depth runs all of them. */
+  inner?: number;
+  activation?: Activation;
+  /** Longest text. */
+  length?: number;
+  /** Kinds of segments. */
+  types?: number;
+  /** Of the layer norms. */
+  epsilon?: number;
+  dropout?: number;
+  attentionDropout?: number;
+  /** Without a pooler there is no `pooled`. */
+  pooler?: boolean;
+  /** Where given, every token halts by itself; the width is the model's. */
+  halting?: Omit<HaltingOptions, "width"> | undefined;
+}
+
+/** What a text looks like to the model; only ids are needed. */
+export interface AlbertInputs {
+  /** int [B, T] */
+  readonly ids: Tensor;
+  /** int [B, T]: 1 for tokens, 0 for padding. */
+  readonly mask?: Tensor | undefined;
+  /** int [B, T]: segment of each token. */
+  readonly types?: Tensor | undefined;
+  /** int [B, T]: the depth at which a token halts at the latest, where tokens halt. */
+  readonly caps?: Tensor | undefined;
+}
+
+/** What the model makes of texts. */
+export interface Encoded {
+  /** [B·T, C] */
+  readonly sequence: Tensor;
+  /** [B, C], where there is a pooler. */
+  readonly pooled?: Tensor | undefined;
+  readonly penalty?: Tensor | undefined;
+  readonly probes: Readonly<Record<string, Tensor>>;
+  /** bool [B·T]: true for tokens, where there may be padding. */
+  readonly real?: Tensor | undefined;
+  readonly batch: Dim;
+  readonly length: Dim;
+}
+
+const defaults = {
+  embedding: 128,
+  groups: 1,
+  inner: 1,
+  activation: "gelu_new",
+  length: 512,
+  types: 2,
+  epsilon: 1e-12,
+  dropout: 0,
+  attentionDropout: 0,
+  pooler: true,
+  halting: undefined,
+} as const;
+
+/** With every default filled in. */
+export interface CompleteAlbertOptions extends Required<Omit<AlbertOptions, "halting">> {
+  halting: Required<Omit<HaltingOptions, "width">> | undefined;
+}
+
+/** Which layer runs when: depth i belongs to group ⌊i / (L / G)⌋, and runs all of its layers. */
+export function albertPlan({ depth, groups, inner }: { depth: number; groups: number; inner: number }): Plan {
+  const group = (i: number) => Math.floor(i / (depth / groups));
+  return Array.from({ length: depth * inner }, (_, i) => group(Math.floor(i / inner)) * inner + (i % inner));
+}
+
+export class Albert {
+  readonly options: CompleteAlbertOptions;
+  readonly policy: DepthPolicy;
+  readonly plan: Plan;
+  readonly layers: readonly AlbertLayer[];
+  readonly embeddings: AlbertEmbeddings;
+  readonly #pooler: Linear | undefined;
+
+  constructor(options: AlbertOptions) {
+    const unit = options.halting && { ...haltingDefaults, name: "encoder.halting", ...options.halting };
+    this.options = { ...defaults, hidden: 4 * options.width, ...options, halting: unit };
+    const { groups, inner, width, pooler } = this.options;
+    this.embeddings = new AlbertEmbeddings(this.options);
+    this.layers = Array.from({ length: groups * inner }, (_, i) => {
+      const name = `encoder.albert_layer_groups.${Math.floor(i / inner)}.albert_layers.${i % inner}`;
+      return new AlbertLayer(name, this.options);
+    });
+    this.plan = albertPlan(this.options);
+    this.policy = this.options.halting
+      ? halting(this.layers, this.plan, { ...this.options.halting, width })
+      : fixed(this.layers, this.plan);
+    this.#pooler = pooler
+      ? new Linear("pooler", { in: width, out: width, weight: normal(ALBERT_DEVIATION) })
+      : undefined;
+  }
+
+  get parameters(): Parameter[] {
+    const parts = [this.embeddings, this.policy, ...(this.#pooler ? [this.#pooler] : [])];
+    return parts.flatMap((part) => [...part.parameters]);
+  }
+
+  /** Texts → rows before the first depth, and what all depths are told. */
+  start({ ids, mask, types, caps }: AlbertInputs, mode: Mode = inference): { rows: Tensor; context: HaltingContext } {
+    const [batch, length] = ids.shape as [Dim, Dim];
+    if (typeof length === "number" && length > this.options.length) {
+      const remedy = "cut the texts, or give the model a greater length";
+      reject({ who: "ALBERT", needed: `texts of at most ${this.options.length} tokens`, got: `${length}`, remedy });
+    }
+    const rows = this.embeddings.apply(ids, types ?? multiply(ids, 0), mode);
+    return {
+      rows,
+      context: {
+        rows: { batch, length },
+        mode,
+        mask: mask && keyMask(mask),
+        real: mask && reshape(greater(mask, 0), [rows.shape[0]!]),
+        caps: caps && reshape(caps, [rows.shape[0]!]),
+      },
+    };
+  }
+
+  encode(inputs: AlbertInputs, mode: Mode = inference): Encoded {
+    const { rows, context } = this.start(inputs, mode);
+    return this.#encoded(this.policy.apply(rows, context), context);
+  }
+
+  /** What `encode` gives, for inference, without computing tokens that have halted: a model whose tokens do. */
+  encodeRunning(inputs: AlbertInputs): Encoded {
+    const { rows, context } = this.start(inputs);
+    return this.#encoded(applySkipping(this.haltingPolicy, this.layers, rows, context), context);
+  }
+
+  /** The policy of a model whose tokens halt; a model of fixed depth is refused. */
+  get haltingPolicy(): HaltingPolicy {
+    if (isHalting(this.policy)) return this.policy;
+    const remedy = "give the model halting options";
+    return reject({ who: "ALBERT", needed: "a model whose tokens halt", got: "fixed depth", remedy });
+  }
+
+  #encoded({ hidden, penalty, probes }: Deepened, context: HaltingContext): Encoded {
+    const pooled = this.pool(hidden, context.rows, context.mode);
+    return { ...context.rows, sequence: hidden, pooled, penalty, probes, real: context.real };
+  }
+
+  /** tanh of a linear map of each text's first row: [B·T, C] → [B, C] */
+  pool(sequence: Tensor, { batch, length }: Rows, mode: Mode): Tensor | undefined {
+    const pooler = this.#pooler;
+    return pooler && within("pooler", () => tanh(pooler.apply(firstRows(sequence, batch, length, mode))));
+  }
+}
+
+/** Padding is no key for anybody: −1e9 there, [B, 1, 1, T]. */
+export function keyMask(mask: Tensor): Tensor {
+  const [batch, length] = mask.shape as [Dim, Dim];
+  return reshape(multiply(cast(equal(mask, 0), "float"), -1e9), [batch, 1, 1, length]);
+}
+
+/** An ALBERT with the given options. */
+export function albert(options: AlbertOptions): Albert {
+  return new Albert(options);
+}

@@ -1,0 +1,37 @@
+/** Looking into an adaptive ALBERT: how deep each token ran, and how much each step still turned its state. */
+import { reject } from "../../base/errors.ts";
+import { concat, type Dim, divide, full, multiply, sqrt, sum, type Tensor } from "../../graph/index.ts";
+import { inference, type Mode } from "../../nn/index.ts";
+import type { Albert, AlbertInputs, Encoded } from "./albert.ts";
+
+/** Encoded texts with the states after every depth, the start first: [B·T, C] each. */
+export interface EncodedByDepth extends Encoded {
+  readonly states: readonly Tensor[];
+}
+
+/** Depths that each token ran, [B·T]: all of them where the depth is fixed. */
+export function depthsOf({ updates }: Encoded["probes"], model: Albert, rows: Dim): Tensor {
+  return updates ?? full(model.policy.depth, [rows]);
+}
+
+/** As `model.encode`, with every state on the way. */
+export function encodeByDepth(model: Albert, texts: AlbertInputs, mode: Mode = inference): EncodedByDepth {
+  const { rows, context } = model.start(texts, mode);
+  const { hidden, penalty, probes } = model.policy.apply(rows, context);
+  const later = Array.from({ length: model.policy.depth }, (_, i) => probes[`step${i + 1}.state`]);
+  const states = [rows, ...later.filter((state) => state !== undefined)];
+  const pooled = model.pool(hidden, context.rows, mode);
+  return { ...context.rows, sequence: hidden, pooled, penalty, probes, real: context.real, states };
+}
+
+const dot = (a: Tensor, b: Tensor) => sum(multiply(a, b), { axes: [1], keepDims: true });
+
+/** Cosines between successive states, [B·T, L]: steps that a token did not run have 1. */
+export function similarityTrace(states: readonly Tensor[]): Tensor {
+  if (states.length < 2) reject({ who: "similarity trace", needed: "a model whose tokens halt", got: "fixed depth" });
+  const lengths = states.map((state) => sqrt(dot(state, state)));
+  const cosines = states.slice(1).map((state, k) => {
+    return divide(dot(states[k]!, state), multiply(lengths[k]!, lengths[k + 1]!));
+  });
+  return concat(cosines, 1);
+}

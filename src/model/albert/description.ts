@@ -1,0 +1,67 @@
+/** An ALBERT with its heads as plain data, and the model such data stand for. */
+import { reject } from "../../base/errors.ts";
+import type { Parameter } from "../../nn/index.ts";
+import { type Albert, type AlbertOptions, albert } from "./albert.ts";
+import {
+  type ClassificationOptions,
+  classificationHead,
+  type Head,
+  type MaskedLanguageOptions,
+  maskedLanguageHead,
+  multipleChoiceHead,
+  questionAnsweringHead,
+  sentenceOrderHead,
+  tokenClassificationHead,
+} from "./heads.ts";
+
+/** The heads a model has, each with its options. */
+export interface HeadOptions {
+  maskedLanguage?: MaskedLanguageOptions;
+  sentenceOrder?: { epsilon?: number };
+  classification?: ClassificationOptions;
+  tokenClassification?: { labels: number; dropout?: number };
+  questionAnswering?: Record<string, never>;
+  multipleChoice?: { choices: number; dropout?: number };
+}
+
+export type HeadName = keyof HeadOptions;
+
+export interface AlbertDescription {
+  readonly model: AlbertOptions;
+  readonly heads: HeadOptions;
+}
+
+/** A model and its heads, in the order of their description. */
+export interface DescribedAlbert {
+  readonly model: Albert;
+  readonly heads: Readonly<Partial<Record<HeadName, Head>>>;
+  /** Of the model and of all heads. */
+  readonly parameters: readonly Parameter[];
+}
+
+const builders: { readonly [K in HeadName]: (model: Albert, options: Required<HeadOptions>[K]) => Head } = {
+  maskedLanguage: maskedLanguageHead,
+  sentenceOrder: sentenceOrderHead,
+  classification: classificationHead,
+  tokenClassification: tokenClassificationHead,
+  questionAnswering: questionAnsweringHead,
+  multipleChoice: multipleChoiceHead,
+};
+
+function headOf<K extends HeadName>(name: K, model: Albert, options: Required<HeadOptions>[K]): Head {
+  return builders[name](model, options);
+}
+
+/** Builds what is described. */
+export function describedAlbert({ model: options, heads: wanted }: AlbertDescription): DescribedAlbert {
+  const model = albert(options);
+  const names = (Object.keys(wanted) as HeadName[]).filter((name) => wanted[name] !== undefined);
+  const heads = Object.fromEntries(names.map((name) => [name, headOf(name, model, wanted[name]!)]));
+  const parameters = [...model.parameters, ...Object.values(heads).flatMap((head) => [...head.parameters])];
+  const twice = parameters.find(({ name }, i) => parameters.findIndex((other) => other.name === name) < i);
+  if (twice) {
+    const needed = "heads with weights of different names";
+    reject({ who: "heads", needed, got: `${names.join(" and ")}, which both own ${twice.name}` }, 2);
+  }
+  return { model, heads, parameters };
+}

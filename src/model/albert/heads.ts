@@ -1,0 +1,288 @@
+/** What ALBERT is used for: a head turns encoded texts into logits, and logits and targets into a loss. */
+import { reject } from "../../base/errors.ts";
+import {
+  abs,
+  add,
+  and,
+  cast,
+  crossEntropy,
+  type Dim,
+  divide,
+  equal,
+  exp,
+  gather,
+  input,
+  iota,
+  less,
+  log,
+  maximum,
+  mean,
+  multiply,
+  type NoiseInput,
+  negate,
+  not,
+  reshape,
+  select,
+  slice,
+  square,
+  subtract,
+  sum,
+  type Tensor,
+  within,
+} from "../../graph/index.ts";
+import { ALBERT_DEVIATION } from "../../nn/albert.ts";
+import {
+  activations,
+  inference,
+  LayerNorm,
+  Linear,
+  type Mode,
+  newParameter,
+  normal,
+  type Parameter,
+  Training,
+  zeros,
+} from "../../nn/index.ts";
+import type { Albert, Encoded } from "./albert.ts";
+
+export type Tensors = Readonly<Record<string, Tensor>>;
+
+/** Sizes of a batch; a length that differs from batch to batch has a name. */
+export interface BatchShape {
+  batch: number;
+  length: Dim;
+  /** Masked places a text, where masked pieces are predicted; else as the head has it. */
+  predictions?: number | undefined;
+}
+
+export interface Head {
+  readonly parameters: readonly Parameter[];
+  /** What it predicts, by name. Targets that say where to look (masked positions) are given too. */
+  logits(encoded: Encoded, targets: Tensors, mode: Mode): Tensors;
+  /** The inputs its loss needs. */
+  targets(shape: BatchShape): Tensors;
+  loss(logits: Tensors, targets: Tensors): Tensor;
+}
+
+/** Labels of this value count for nothing. */
+export const IGNORED = -100;
+
+/** Σ w·CE / (Σ w + ε): the mean over the rows that count. */
+function weightedCrossEntropy(logits: Tensor, labels: Tensor, weights: Tensor, epsilon = 0): Tensor {
+  const each = multiply(crossEntropy(logits, labels), weights);
+  const count = sum(weights);
+  return divide(sum(each), epsilon ? add(count, epsilon) : count);
+}
+
+/** Mean cross-entropy over labels that are not `IGNORED`; rows [N, V], labels [N]. */
+function maskedCrossEntropy(logits: Tensor, labels: Tensor): Tensor {
+  const counts = not(equal(labels, IGNORED));
+  return weightedCrossEntropy(logits, select(counts, labels, 0), cast(counts, "float"));
+}
+
+const flat = (x: Tensor) => reshape(x, [x.shape.reduce<number>((n, dim) => n * Number(dim), 1)]);
+const weight = normal(ALBERT_DEVIATION);
+
+export interface MaskedLanguageOptions {
+  /** Masked places a text; absent: labels stand at every place, `IGNORED` where nothing is predicted. */
+  predictions?: number;
+}
+
+/** Predicts masked pieces: C → E, activation, norm, and scores by the word table. */
+export function maskedLanguageHead(model: Albert, { predictions }: MaskedLanguageOptions = {}): Head {
+  const { width, embedding, epsilon, activation, vocabulary } = model.options;
+  const dense = new Linear("predictions.dense", { in: width, out: embedding, weight });
+  const norm = new LayerNorm("predictions.LayerNorm", { width: embedding, epsilon });
+  const bias = newParameter("predictions.bias", [vocabulary], zeros);
+  const score = (rows: Tensor) => {
+    const narrow = norm.apply(activations[activation](dense.apply(rows)));
+    return add(model.embeddings.words.logits(narrow), bias.tensor);
+  };
+  return {
+    parameters: [...dense.parameters, ...norm.parameters, bias],
+    logits: ({ sequence, length }, { maskedPositions }) => {
+      return {
+        words: within("predictions", () =>
+          score(maskedPositions ? picked(sequence, maskedPositions, length) : sequence),
+        ),
+      };
+    },
+    targets: ({ batch, length, predictions: places = predictions }): Tensors =>
+      places === undefined
+        ? { labels: input("labels", [batch, length], "int") }
+        : {
+            maskedPositions: input("maskedPositions", [batch, places], "int"),
+            maskedLabels: input("maskedLabels", [batch, places], "int"),
+            maskedWeights: input("maskedWeights", [batch, places]),
+          },
+    loss: ({ words }, { labels, maskedLabels, maskedWeights }) =>
+      labels
+        ? maskedCrossEntropy(words!, flat(labels))
+        : weightedCrossEntropy(words!, flat(maskedLabels!), flat(maskedWeights!), 1e-5),
+  };
+}
+
+/** Rows at positions [B, P] of each text: [B·T, C] → [B·P, C]. */
+function picked(sequence: Tensor, positions: Tensor, length: Dim): Tensor {
+  const [batch, count] = positions.shape as [number, number];
+  if (typeof length !== "number") reject({ who: "predictions", needed: "a known length", got: length });
+  const firsts = reshape(multiply(iota(batch), length), [batch, 1]);
+  return gather(sequence, reshape(add(positions, firsts), [batch * count]));
+}
+
+/** Tells texts in order from swapped ones (class 1). `epsilon` is added to the count of texts: the original has 1e-5. */
+export function sentenceOrderHead(model: Albert, { epsilon = 0 }: { epsilon?: number } = {}): Head {
+  const classifier = new Linear("sop_classifier.classifier", { in: model.options.width, out: 2, weight });
+  return {
+    parameters: classifier.parameters,
+    logits: (encoded) => ({ order: classifier.apply(pooledOf(encoded)) }),
+    targets: ({ batch }) => ({ order: input("order", [batch], "int") }),
+    loss: ({ order: logits }, { order }) => {
+      const each = crossEntropy(logits!, order!);
+      return multiply(sum(each), 1 / (Number(each.shape[0]) + epsilon));
+    },
+  };
+}
+
+function pooledOf({ pooled }: Encoded): Tensor {
+  return pooled ?? reject({ who: "head", needed: "a model with a pooler", got: "pooler: false" });
+}
+
+/** Mean of the states of real tokens: [B·T, C] → [B, C]. */
+function averaged({ sequence, real, batch, length }: Encoded): Tensor {
+  const rows = reshape(sequence, [batch, length, sequence.shape[1]!]);
+  if (!real) return mean(rows, { axes: [1] });
+  const weights = cast(reshape(real, [batch, length, 1]), "float");
+  return divide(sum(multiply(rows, weights), { axes: [1] }), sum(weights, { axes: [1] }));
+}
+
+export interface ClassificationOptions {
+  /** Number of classes; of numbers for regression. */
+  labels: number;
+  /** One class a text, any number of them, or real numbers. */
+  kind?: "single" | "multiple" | "regression";
+  /** Of the vector that is classified, while training. */
+  dropout?: number;
+  /** The pooled first token, or the mean of all tokens. */
+  pooling?: "first" | "mean";
+}
+
+/** −log σ(x) where y = 1, −log σ(−x) where y = 0, without overflow: max(x, 0) − x·y + log(1 + e^−|x|). */
+function binaryCrossEntropy(x: Tensor, y: Tensor): Tensor {
+  const slope = log(add(exp(negate(abs(x))), 1));
+  return mean(add(subtract(maximum(x, 0), multiply(x, y)), slope));
+}
+
+const classLosses = {
+  single: (logits: Tensor, labels: Tensor) => mean(crossEntropy(logits, labels)),
+  multiple: binaryCrossEntropy,
+  regression: (logits: Tensor, labels: Tensor) => mean(square(subtract(logits, labels))),
+} as const;
+
+/** Classes (or numbers) of whole texts. */
+export function classificationHead(model: Albert, options: ClassificationOptions): Head {
+  const { labels, kind = "single", dropout = 0.1, pooling = "first" } = options;
+  const classifier = new Linear("classifier", { in: model.options.width, out: labels, weight });
+  return {
+    parameters: classifier.parameters,
+    logits: (encoded, _, mode) => {
+      const vector = pooling === "first" ? pooledOf(encoded) : averaged(encoded);
+      return { classes: classifier.apply(mode.dropout(vector, dropout)) };
+    },
+    targets: ({ batch }) => ({
+      labels: kind === "single" ? input("labels", [batch], "int") : input("labels", [batch, labels]),
+    }),
+    loss: ({ classes }, targets) => classLosses[kind](classes!, targets.labels!),
+  };
+}
+
+/** A class for every token; `IGNORED` where it does not count. */
+export function tokenClassificationHead(
+  model: Albert,
+  { labels, dropout = 0.1 }: { labels: number; dropout?: number },
+): Head {
+  const classifier = new Linear("classifier", { in: model.options.width, out: labels, weight });
+  return {
+    parameters: classifier.parameters,
+    logits: ({ sequence }, _, mode) => ({ tokens: classifier.apply(mode.dropout(sequence, dropout)) }),
+    targets: ({ batch, length }) => ({ labels: input("labels", [batch, length], "int") }),
+    loss: ({ tokens }, targets) => maskedCrossEntropy(tokens!, flat(targets.labels!)),
+  };
+}
+
+/** Where an answer begins and ends: scores of every token for both. A place beyond the text does not count. */
+export function questionAnsweringHead(model: Albert): Head {
+  const outputs = new Linear("qa_outputs", { in: model.options.width, out: 2, weight });
+  return {
+    parameters: outputs.parameters,
+    logits: ({ sequence, batch, length }) => {
+      const scores = outputs.apply(sequence);
+      const side = (i: number) => reshape(slice(scores, 1, i, i + 1), [batch, length]);
+      return { starts: side(0), ends: side(1) };
+    },
+    targets: ({ batch }) => ({ starts: input("starts", [batch], "int"), ends: input("ends", [batch], "int") }),
+    loss: (logits, { starts, ends }) =>
+      multiply(add(placeLoss(logits.starts!, starts!), placeLoss(logits.ends!, ends!)), 0.5),
+  };
+}
+
+function placeLoss(logits: Tensor, places: Tensor): Tensor {
+  const within = and(less(places, Number(logits.shape[1])), not(less(places, 0)));
+  return weightedCrossEntropy(logits, select(within, places, 0), cast(within, "float"));
+}
+
+/** Which of several texts fits: the batch holds the choices of one question after another. */
+export function multipleChoiceHead(
+  model: Albert,
+  { choices, dropout = 0.1 }: { choices: number; dropout?: number },
+): Head {
+  const classifier = new Linear("classifier", { in: model.options.width, out: 1, weight });
+  return {
+    parameters: classifier.parameters,
+    logits: (encoded, _, mode) => {
+      const scores = classifier.apply(mode.dropout(pooledOf(encoded), dropout));
+      return { choices: reshape(scores, [Number(encoded.batch) / choices, choices]) };
+    },
+    targets: ({ batch }) => ({ labels: input("labels", [batch / choices], "int") }),
+    loss: ({ choices: scores }, { labels }) => mean(crossEntropy(scores!, labels!)),
+  };
+}
+
+export interface AlbertObjective {
+  readonly loss: Tensor;
+  readonly inputs: Tensors;
+  readonly noise: readonly NoiseInput[];
+  readonly encoded: Encoded;
+  /** What the heads predict, and what each of their losses is. */
+  readonly logits: Tensors;
+  readonly losses: readonly Tensor[];
+}
+
+/** The inputs of texts: ids, mask (1 for tokens, 0 for padding) and types (segments), int [batch, length] each. */
+export function textInputs({ batch, length }: { batch: Dim; length: Dim }): Record<"ids" | "mask" | "types", Tensor> {
+  const one = (name: string) => input(name, [batch, length], "int");
+  return { ids: one("ids"), mask: one("mask"), types: one("types") };
+}
+
+/** The sum of the heads' losses and of the depth policy's penalty. */
+export function albertObjective(
+  model: Albert,
+  heads: readonly Head[],
+  { training, ...shape }: BatchShape & { training: boolean },
+): AlbertObjective {
+  const mode = training ? new Training() : inference;
+  const texts = textInputs(shape);
+  const encoded = model.encode(texts, mode);
+  const targets = Object.assign({}, ...heads.map((head) => head.targets(shape))) as Tensors;
+  const found = heads.map((head) => head.logits(encoded, targets, mode));
+  const losses = heads.map((head, i) => head.loss(found[i]!, targets));
+  const terms = encoded.penalty ? [...losses, encoded.penalty] : losses;
+  return {
+    loss: terms.reduce((a, b) => add(a, b)),
+    inputs: { ...texts, ...targets, ...model.policy.scalars },
+    noise: mode instanceof Training ? mode.noise : [],
+    encoded,
+    logits: Object.assign({}, ...found) as Tensors,
+    losses,
+  };
+}

@@ -1,0 +1,124 @@
+/** Halting that saves time, ready to run: one program whose depths compute only the tokens that still run. */
+import { reject } from "../../base/errors.ts";
+import type { Engine, Feed, Program } from "../../engine/engine.ts";
+import { input, simplify, type Tensor } from "../../graph/index.ts";
+import type { Albert } from "./albert.ts";
+
+/** Texts as numbers: ids, and where needed mask (1 for tokens, 0 for padding) and types, [batch, length] each. */
+export interface TextBatch {
+  readonly batch: number;
+  readonly length: number;
+  readonly ids: Int32Array;
+  readonly mask?: ArrayLike<number> | undefined;
+  readonly types?: Int32Array | undefined;
+  /** The deepest depth of each token, where it is less than the model's. */
+  readonly caps?: ArrayLike<number> | undefined;
+}
+
+/** What was computed: states [B, T, C], pooled [B, C] where the model has a pooler, counters [B, T]. */
+export interface SteppedResult {
+  readonly sequence: Float32Array;
+  readonly pooled?: Float32Array;
+  readonly updates: Float32Array;
+  readonly remainders: Float32Array;
+  readonly halting: Float32Array;
+  /** Depths that ran for at least one token. */
+  readonly iterations: number;
+}
+
+type Weights = ReadonlyMap<Tensor, Float32Array>;
+
+/** What texts have that costs time: each kind has a program of its own, compiled when it is first met. */
+interface Kind {
+  /** One text alone needs no order of rows by text. */
+  readonly batch: 1 | "B";
+  readonly padded: boolean;
+  readonly capped: boolean;
+}
+
+/** An ALBERT whose tokens halt. */
+export class SteppedAlbert {
+  readonly model: Albert;
+  readonly #compile: (kind: Kind) => Promise<Program>;
+  readonly #programs = new Map<string, Promise<Program>>();
+
+  static async create(engine: Engine, model: Albert, weights: Weights): Promise<SteppedAlbert> {
+    model.haltingPolicy; // refuses other models
+    return new SteppedAlbert(model, (kind) => engine.compile({ outputs: outputsOf(model, kind), weights }));
+  }
+
+  private constructor(model: Albert, compile: (kind: Kind) => Promise<Program>) {
+    this.model = model;
+    this.#compile = compile;
+  }
+
+  #program(kind: Kind): Promise<Program> {
+    const key = JSON.stringify(kind);
+    const program = this.#programs.get(key) ?? this.#compile(kind);
+    this.#programs.set(key, program);
+    return program;
+  }
+
+  async encode(texts: TextBatch): Promise<SteppedResult> {
+    checkTexts(texts, this.model);
+    const kind = kindOf(texts);
+    const program = await this.#program(kind);
+    const found = await program.run(feedsOf(texts, kind));
+    const numbers = (name: string) => found[name]!.data as Float32Array;
+    return {
+      sequence: numbers("sequence"),
+      ...(found.pooled ? { pooled: numbers("pooled") } : {}),
+      updates: numbers("updates"),
+      remainders: numbers("remainders"),
+      halting: numbers("halting"),
+      iterations: numbers("ran").reduce((most, each) => Math.max(most, each), 0),
+    };
+  }
+
+  /** Gives the programs' memory back. */
+  async release(): Promise<void> {
+    for (const program of this.#programs.values()) await (await program).release();
+    this.#programs.clear();
+  }
+}
+
+function kindOf({ batch, mask, caps }: TextBatch): Kind {
+  const padded = mask !== undefined && Array.from(mask).includes(0);
+  return { batch: batch === 1 ? 1 : "B", padded, capped: caps !== undefined };
+}
+
+function outputsOf(model: Albert, { batch, padded, capped }: Kind): Record<string, Tensor> {
+  const numbers = (name: string) => input(name, [batch, "T"], "int");
+  const { sequence, pooled, probes } = model.encodeRunning({
+    ids: numbers("ids"),
+    types: numbers("types"),
+    mask: padded ? numbers("mask") : undefined,
+    caps: capped ? numbers("caps") : undefined,
+  });
+  const { updates, remainders, halting, ran } = probes;
+  const outputs = { sequence, pooled, updates, remainders, halting, ran };
+  const wanted = Object.entries(outputs).flatMap(([name, tensor]) => (tensor ? [[name, tensor] as const] : []));
+  const simple = simplify(wanted.map(([, tensor]) => tensor));
+  return Object.fromEntries(wanted.map(([name], i) => [name, simple[i]!]));
+}
+
+function feedsOf({ batch, length, ids, mask, types, caps }: TextBatch, { padded }: Kind): Record<string, Feed> {
+  const feed = (data: Int32Array) => ({ data, shape: [batch, length] });
+  return {
+    ids: feed(ids),
+    types: feed(types ?? new Int32Array(batch * length)),
+    ...(padded && mask ? { mask: feed(Int32Array.from(mask)) } : {}),
+    ...(caps ? { caps: feed(Int32Array.from(caps)) } : {}),
+  };
+}
+
+function checkTexts({ batch, length, ids, mask, types, caps }: TextBatch, model: Albert): void {
+  for (const [name, array] of Object.entries({ ids, mask, types, caps })) {
+    if (array && array.length !== batch * length) {
+      reject({ who: name, needed: `${batch * length} numbers for [${batch},${length}]`, got: `${array.length}` });
+    }
+  }
+  if (length > model.options.length) {
+    reject({ who: "texts", needed: `at most ${model.options.length} tokens`, got: `${length}` });
+  }
+}

@@ -1,0 +1,253 @@
+/** ALBERT's weights under the names others give them: Hugging Face's ALBERT, ALBERT-ACT, and TensorFlow's variables as .npy files. */
+import { reject, UserError } from "../../base/errors.ts";
+import { nearest } from "../../base/nearest.ts";
+import { compat, type HaltingOptions } from "../../depth/halting.ts";
+import type { Tensor } from "../../graph/index.ts";
+import { activations, type Parameter } from "../../nn/index.ts";
+import type { Albert, AlbertOptions, CompleteAlbertOptions } from "./albert.ts";
+
+/** A tensor as files hold it, in row-major order. */
+export interface NamedTensor {
+  readonly shape: readonly number[];
+  readonly data: Float32Array;
+}
+
+const LAYER = "encoder.albert_layer_groups.0.albert_layers.0";
+const HALTING = "encoder.halting.unit";
+
+/** Copies of others, and buffers: a model is whole without them. */
+const redundant = /^(embeddings\.(position_ids|token_type_ids)|predictions\.decoder\.(weight|bias))$/;
+
+/** Our name of a tensor in a Hugging Face state dict, of stock ALBERT or of ALBERT-ACT; undefined for what is not needed. */
+export function ownName(foreign: string): string | undefined {
+  const name = foreign.replace(/^(module\.)?(albert\.)?/, "");
+  if (redundant.test(name)) return undefined;
+  return name
+    .replace(/^encoder\.albert_layer\.act\.dense\./, `${HALTING}.`)
+    .replace(/^encoder\.albert_layer\.LayerNorm\./, `${LAYER}.attention.LayerNorm.`)
+    .replace(/^encoder\.albert_layer\./, `${LAYER}.`);
+}
+
+/** Names of heads, which stand beside the encoder and so get no prefix. */
+const outside = /^(predictions|sop_classifier|classifier|qa_outputs)\./;
+
+/** The name Hugging Face has for a parameter of ours; `prefix` is `albert.` in models with heads. */
+export function foreignName(own: string, { adaptive, prefix }: { adaptive: boolean; prefix: string }): string {
+  if (outside.test(own)) return own;
+  const name = adaptive
+    ? own
+        .replace(`${HALTING}.`, "encoder.albert_layer.act.dense.")
+        .replace(`${LAYER}.attention.LayerNorm.`, "encoder.albert_layer.LayerNorm.")
+        .replace(`${LAYER}.`, "encoder.albert_layer.")
+    : own;
+  return prefix + name;
+}
+
+const tensorflowNames: Readonly<Record<string, string>> = {
+  "bert/embeddings/word_embeddings": "embeddings.word_embeddings.weight",
+  "bert/embeddings/position_embeddings": "embeddings.position_embeddings.weight",
+  "bert/embeddings/token_type_embeddings": "embeddings.token_type_embeddings.weight",
+  "cls/predictions/output_bias": "predictions.bias",
+  "cls/seq_relationship/output_weights": "sop_classifier.classifier.weight",
+  "cls/seq_relationship/output_bias": "sop_classifier.classifier.bias",
+  output_weights: "classifier.weight",
+  output_bias: "classifier.bias",
+};
+
+/** Scopes of the layers: kernels below them are [in, out]. */
+const tensorflowScopes: Readonly<Record<string, string>> = {
+  "bert/embeddings/LayerNorm": "embeddings.LayerNorm",
+  "bert/encoder/embedding_hidden_mapping_in": "encoder.embedding_hidden_mapping_in",
+  "bert/encoder/transformer/attention_1/self/query": `${LAYER}.attention.query`,
+  "bert/encoder/transformer/attention_1/self/key": `${LAYER}.attention.key`,
+  "bert/encoder/transformer/attention_1/self/value": `${LAYER}.attention.value`,
+  "bert/encoder/transformer/attention_1/output/dense": `${LAYER}.attention.dense`,
+  "bert/encoder/transformer/LayerNorm": `${LAYER}.attention.LayerNorm`,
+  "bert/encoder/transformer/ffn_1/intermediate/dense": `${LAYER}.ffn`,
+  "bert/encoder/transformer/ffn_1/intermediate/output/dense": `${LAYER}.ffn_output`,
+  "bert/encoder/transformer/LayerNorm_1": `${LAYER}.full_layer_layer_norm`,
+  "bert/encoder/transformer/halting/dense": HALTING,
+  "bert/encoder/transformer/sigmoid_activation_for_pondering/dense": HALTING,
+  "bert/pooler/dense": "pooler",
+  "cls/predictions/transform/dense": "predictions.dense",
+  "cls/predictions/transform/LayerNorm": "predictions.LayerNorm",
+};
+
+const leaves: Readonly<Record<string, string>> = { kernel: "weight", bias: "bias", gamma: "weight", beta: "bias" };
+
+/** What optimisers leave in a checkpoint. */
+const slots = /(^|\/)(adam_[mv]|accum|local_step|batch_finite|global_step)$/;
+
+/** Our name of a TensorFlow variable, and whether its values must be transposed; undefined for what is not needed. */
+export function ownVariable(variable: string): { name: string; transpose: boolean } | undefined {
+  const path = variable.replace(/:0$/, "");
+  if (slots.test(path)) return undefined;
+  const whole = tensorflowNames[path];
+  if (whole) return { name: whole, transpose: false };
+  // Stock ALBERT keeps its one layer below two more scopes.
+  const scope = path.slice(0, path.lastIndexOf("/")).replace("/group_0/inner_group_0/", "/");
+  const leaf = path.slice(path.lastIndexOf("/") + 1);
+  const known = tensorflowScopes[scope];
+  if (!known || !leaves[leaf]) return { name: path, transpose: false };
+  return { name: `${known}.${leaves[leaf]}`, transpose: leaf === "kernel" };
+}
+
+/** [in, out] → [out, in] */
+export function transposed({ shape, data }: NamedTensor): NamedTensor {
+  const [rows = 1, columns = 1] = shape;
+  const turned = new Float32Array(data.length);
+  for (let i = 0; i < rows; i++) {
+    for (let j = 0; j < columns; j++) turned[j * rows + i] = data[i * columns + j]!;
+  }
+  return { shape: [columns, rows], data: turned };
+}
+
+/** Tensors under our names; two files' names for one tensor are an error. */
+export function renamed(tensors: ReadonlyMap<string, NamedTensor>, source: string): Map<string, NamedTensor> {
+  const found = new Map<string, NamedTensor>();
+  for (const [foreign, tensor] of tensors) {
+    const variable = foreign.includes("/") || foreign.startsWith("output_") ? ownVariable(foreign) : undefined;
+    const name = variable ? variable.name : foreign.includes("/") ? undefined : ownName(foreign);
+    if (name === undefined) continue;
+    if (found.has(name))
+      reject({ who: source, needed: "one tensor a name", got: `two for ${name}, one as ${foreign}` });
+    found.set(name, variable?.transpose ? transposed(tensor) : tensor);
+  }
+  return found;
+}
+
+export interface LoadOptions {
+  /** Parameters that a file may lack: they get their first values (a head, a halting unit that is still to be trained). */
+  optional?: (name: string) => boolean;
+  /** Tensors of the file that the model may do without. Default: none. */
+  ignored?: (name: string) => boolean;
+}
+
+/** The weights of a model out of a file's tensors, which go by any of the known names; `source` names the file in errors. */
+export function loadAlbert(
+  parameters: readonly Parameter[],
+  tensors: ReadonlyMap<string, NamedTensor>,
+  source: string,
+  { optional = () => false, ignored = () => false }: LoadOptions = {},
+): { weights: Map<Tensor<"parameter">, Float32Array>; missing: Parameter[] } {
+  const found = renamed(tensors, source);
+  const known = new Set(parameters.map(({ name }) => name));
+  const extra = [...found.keys()].find((name) => !known.has(name) && !ignored(name));
+  if (extra !== undefined) {
+    const guess = nearest(extra, [...known]);
+    const needed = guess ? `tensors of the model (such as ${guess})` : "tensors of the model only";
+    reject({ who: source, needed, got: extra, remedy: "import with the head and the depth the file was made for" });
+  }
+  const weights = new Map<Tensor<"parameter">, Float32Array>();
+  const missing: Parameter[] = [];
+  for (const parameter of parameters) {
+    const tensor = found.get(parameter.name);
+    if (tensor) weights.set(parameter.tensor, fitting(parameter, tensor, source));
+    else if (optional(parameter.name)) missing.push(parameter);
+    else reject({ who: source, needed: `a tensor ${parameter.name} ${shapeOf(parameter)}`, got: "none of that name" });
+  }
+  return { weights, missing };
+}
+
+const shapeOf = ({ tensor }: Parameter) => `[${tensor.attributes.shape}]`;
+
+function fitting(parameter: Parameter, { shape, data }: NamedTensor, source: string): Float32Array {
+  const needed = shapeOf(parameter);
+  if (`[${shape}]` === needed) return data;
+  return reject({ who: `${source}: ${parameter.name}`, needed: `shape ${needed}`, got: `[${shape}]` });
+}
+
+/** All weights under Hugging Face's names, so that they load there: ALBERT-ACT's for halting models, else stock ALBERT's. */
+export function saveAlbert(
+  model: Albert,
+  parameters: readonly Parameter[],
+  weights: ReadonlyMap<Tensor, Float32Array>,
+): Map<string, NamedTensor> {
+  const adaptive = model.options.halting !== undefined;
+  const prefix = parameters.some(({ name }) => outside.test(name)) ? "albert." : "";
+  const named = parameters.map(({ name, tensor }): [string, NamedTensor] => {
+    const data = weights.get(tensor);
+    if (!data) reject({ who: `weight ${name}`, needed: "values", got: "none" });
+    return [foreignName(name, { adaptive, prefix }), { shape: tensor.attributes.shape, data }];
+  });
+  return new Map(named);
+}
+
+type Json = Readonly<Record<string, unknown>>;
+
+function numberIn(config: Json, source: string, key: string, fallback?: number): number {
+  const value = config[key] ?? fallback;
+  if (typeof value === "number" && Number.isFinite(value)) return value;
+  return reject({ who: `${source} / ${key}`, needed: "a number", got: JSON.stringify(value) ?? "nothing" });
+}
+
+/** The model a Hugging Face `config.json` describes, ALBERT or ALBERT-ACT; what is not built here is an error that names `source`. */
+export function albertOptionsFrom(config: Json, source = "config"): AlbertOptions {
+  const position = config.position_embedding_type ?? "absolute";
+  if (position !== "absolute") {
+    reject({ who: `${source} / position_embedding_type`, needed: '"absolute"', got: JSON.stringify(position) });
+  }
+  const activation = config.hidden_act ?? "gelu_new";
+  if (typeof activation !== "string" || !(activation in activations)) {
+    const needed = `one of ${Object.keys(activations).join(", ")}`;
+    reject({ who: `${source} / hidden_act`, needed, got: JSON.stringify(activation) });
+  }
+  const number = (key: string, fallback?: number) => numberIn(config, source, key, fallback);
+  return {
+    vocabulary: number("vocab_size"),
+    embedding: number("embedding_size", 128),
+    width: number("hidden_size"),
+    heads: number("num_attention_heads"),
+    hidden: number("intermediate_size"),
+    depth: number("num_hidden_layers"),
+    groups: number("num_hidden_groups", 1),
+    inner: number("inner_group_num", 1),
+    activation: activation as keyof typeof activations,
+    length: number("max_position_embeddings", 512),
+    types: number("type_vocab_size", 2),
+    epsilon: number("layer_norm_eps", 1e-12),
+    dropout: number("hidden_dropout_prob", 0),
+    attentionDropout: number("attention_probs_dropout_prob", 0),
+    ...(config.act_epsilon === undefined ? {} : { halting: haltingFrom(config, number("act_epsilon")) }),
+  };
+}
+
+/** Key of what ALBERT-ACT's own config has no words for; others pass it over. */
+const OWN_HALTING = "layerwise_halting";
+
+/** As the published adaptive models were trained, unless the file was saved here and says otherwise. */
+function haltingFrom(config: Json, epsilon: number): Omit<HaltingOptions, "width"> {
+  const own = (config[OWN_HALTING] ?? compat) as Omit<HaltingOptions, "width">;
+  return { ...own, epsilon };
+}
+
+/** The `config.json` that Hugging Face needs beside saved weights. */
+export function huggingFaceConfig(options: CompleteAlbertOptions): Record<string, unknown> {
+  if (options.halting && (options.groups > 1 || options.inner > 1)) {
+    throw new UserError(
+      "ALBERT-ACT has one layer: a halting model of several groups or inner layers cannot be saved for it",
+    );
+  }
+  return {
+    model_type: options.halting ? "albert_act" : "albert",
+    vocab_size: options.vocabulary,
+    embedding_size: options.embedding,
+    hidden_size: options.width,
+    num_attention_heads: options.heads,
+    intermediate_size: options.hidden,
+    num_hidden_layers: options.depth,
+    num_hidden_groups: options.groups,
+    inner_group_num: options.inner,
+    hidden_act: options.activation,
+    max_position_embeddings: options.length,
+    type_vocab_size: options.types,
+    layer_norm_eps: options.epsilon,
+    hidden_dropout_prob: options.dropout,
+    attention_probs_dropout_prob: options.attentionDropout,
+    position_embedding_type: "absolute",
+    pad_token_id: 0,
+    bos_token_id: 2,
+    eos_token_id: 3,
+    ...(options.halting ? { act_epsilon: options.halting.epsilon, [OWN_HALTING]: options.halting } : {}),
+  };
+}

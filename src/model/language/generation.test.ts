@@ -1,0 +1,172 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { RandomStream } from "../../base/random.ts";
+import type { Engine, Numbers } from "../../engine/engine.ts";
+import { ortEngine } from "../../engine/ort.ts";
+import { referenceEngine } from "../../engine/reference.ts";
+import { input, type Tensor } from "../../graph/index.ts";
+import { initialise } from "../../nn/index.ts";
+import { likeliest } from "../sampling.ts";
+import { Decoder, type GenerationOptions, generate, generateWith } from "./generation.ts";
+import { type LanguageModel, languageModel } from "./language.ts";
+
+const base = { vocabulary: 23, width: 16, heads: 4, length: 70 };
+
+/** First weights, made so large that attention is far from uniform and ties are out of the question. */
+function weightsOf(model: LanguageModel): Map<Tensor<"parameter">, Float32Array> {
+  const entries = [...initialise(model.parameters, 5)];
+  return new Map(
+    entries.map(([tensor, values]) => [tensor, tensor.shape.length > 1 ? values.map((x) => 15 * x) : values]),
+  );
+}
+
+function tokens(count: number): number[] {
+  const random = new RandomStream(2, "tokens");
+  return Array.from({ length: count }, () => random.integer(base.vocabulary));
+}
+
+/** Logits after the last of `ids`, computed over the whole text. */
+async function openRecomputed(engine: Engine, model: LanguageModel, weights: ReadonlyMap<Tensor, Float32Array>) {
+  const outputs = { logits: model.logits(input("ids", ["B", "T"], "int")) };
+  const program = await engine.compile({ outputs, weights });
+  return async (ids: readonly number[]) => {
+    const { logits } = await program.run({ ids: { data: Int32Array.from(ids), shape: [1, ids.length] } });
+    return logits!.data.subarray(-base.vocabulary);
+  };
+}
+
+function furthest(a: Numbers, b: Numbers): number {
+  return Math.max(...Array.from(a, (value, i) => Math.abs(value - b[i]!)));
+}
+
+async function collect(source: AsyncIterable<number>): Promise<number[]> {
+  const all: number[] = [];
+  for await (const token of source) all.push(token);
+  return all;
+}
+
+const engines = { reference: async () => referenceEngine(), onnxruntime: () => ortEngine({ threads: 1 }) };
+const plans = { "own blocks": [0, 1], "shared blocks": [0, 1, 0, 1] };
+const cases = Object.entries(engines).flatMap(([engine, open]) => {
+  return Object.entries(plans).map(([kind, plan]) => ({ engine, open, kind, plan }));
+});
+
+describe.each(cases)("cached generation with $kind on $engine", ({ open, plan }) => {
+  const model = languageModel({ ...base, plan });
+  const weights = weightsOf(model);
+  let decoder: Decoder;
+  let recomputed: Awaited<ReturnType<typeof openRecomputed>>;
+  beforeAll(async () => {
+    const engine = await open();
+    decoder = await Decoder.create(engine, model, weights);
+    recomputed = await openRecomputed(engine, model, weights);
+  });
+  afterAll(() => decoder.release());
+
+  // 3 tokens are read one by one, 40 at once.
+  it.each([1, 3, 40])("has the logits of the whole text after a prompt of %i", async (count) => {
+    decoder.clear();
+    const text = tokens(count);
+    let logits = await decoder.read(text);
+    for (let i = 0; i < 12; i++) {
+      // Float32 logits of size 10: a few units in the last place, summed in another order.
+      expect(furthest(logits, await recomputed(text))).toBeLessThan(1e-5);
+      text.push(likeliest(logits));
+      logits = await decoder.read(text.slice(-1));
+    }
+  });
+
+  it("gives the tokens of greedy recomputation, beyond the model's length too", async () => {
+    const prompt = tokens(60);
+    const text = [...prompt];
+    let window = [...prompt];
+    for (let i = 0; i < 30; i++) {
+      const token = likeliest(await recomputed(window));
+      text.push(token);
+      window.push(token);
+      if (window.length > base.length) window = text.slice(-base.length / 2);
+    }
+    const generated = await collect(generateWith(decoder, { prompt, maxTokens: 30, temperature: 0 }));
+    expect(generated).toEqual(text.slice(60));
+  });
+});
+
+describe("a step after several tokens", () => {
+  it("reads several more, with a cache and a batch", async () => {
+    const model = languageModel({ ...base, plan: [0, 0] });
+    const weights = weightsOf(model);
+    const engine = await ortEngine({ threads: 1 });
+    const ids = Int32Array.from(tokens(2 * 9));
+    const cut = (from: number, to: number) =>
+      Int32Array.from([0, 9].flatMap((row) => [...ids.subarray(row + from, row + to)]));
+    const whole = await engine.compile({ outputs: { logits: model.logits(input("ids", ["B", "T"], "int")) }, weights });
+    const expected = (await whole.run({ ids: { data: ids, shape: [2, 9] } })).logits!;
+
+    const first = model.extend(input("ids", ["B", "T"], "int")).added.flatMap(({ keys, values }) => [keys, values]);
+    const reader = await engine.compile({ outputs: Object.fromEntries(first.entries()), weights });
+    const pairs = await reader.run({ ids: { data: cut(0, 5), shape: [2, 5] } });
+    const past = [0, 1].map((depth) => ({
+      keys: input(`${2 * depth}`, ["B", "P", base.width]),
+      values: input(`${2 * depth + 1}`, ["B", "P", base.width]),
+    }));
+    const { logits } = model.extend(input("ids", ["B", "T"], "int"), past);
+    const later = await engine.compile({ outputs: { logits }, weights });
+    const got = (await later.run({ ids: { data: cut(5, 9), shape: [2, 4] }, ...pairs })).logits!;
+    for (const row of [0, 1]) {
+      const size = base.vocabulary;
+      const right = expected.data.subarray((9 * row + 5) * size, 9 * (row + 1) * size);
+      expect(furthest(got.data.subarray(4 * row * size, 4 * (row + 1) * size), right)).toBeLessThan(1e-5);
+    }
+  });
+
+  it("wants one pair a depth", () => {
+    const model = languageModel({ ...base, plan: [0, 0] });
+    expect(() => model.extend(input("ids", [1, 1], "int"), [])).toThrow("keys and values for 2 depths, got 0");
+  });
+});
+
+describe("generate", () => {
+  const model = languageModel({ ...base, plan: [0, 1] });
+  const weights = weightsOf(model);
+  const run = async (options: Partial<GenerationOptions>, engine = referenceEngine()) =>
+    collect(generate(engine, model, weights, { prompt: [1, 2, 3], maxTokens: 12, ...options }));
+
+  it("repeats itself for a seed and differs for another", async () => {
+    const one = await run({ seed: 1, topK: 10 });
+    expect(one).toHaveLength(12);
+    expect(await run({ seed: 1, topK: 10 })).toEqual(one);
+    expect(await run({ seed: 2, topK: 10 })).not.toEqual(one);
+  });
+
+  it("ends before a stop token", async () => {
+    const free = await run({ temperature: 0 });
+    const stop = free[4]!;
+    expect(await run({ temperature: 0, stop: [stop] })).toEqual(free.slice(0, free.indexOf(stop)));
+  });
+
+  it("takes a prompt longer than the model reaches", async () => {
+    const prompt = tokens(3 * base.length);
+    expect(await run({ prompt, temperature: 0 })).toEqual(
+      await run({ prompt: prompt.slice(-base.length / 2), temperature: 0 }),
+    );
+  });
+
+  it("ends with the signal's reason", async () => {
+    const controller = new AbortController();
+    const source = generate(referenceEngine(), model, weights, {
+      prompt: [1],
+      maxTokens: 5,
+      signal: controller.signal,
+    });
+    expect((await source.next()).done).toBe(false);
+    controller.abort(new Error("enough"));
+    await expect(source.next()).rejects.toThrow("enough");
+  });
+
+  it("names what is wrong with a prompt or the weights", async () => {
+    await expect(run({ prompt: [] })).rejects.toThrow("text: expected ids from 0 to 22, got none");
+    await expect(run({ prompt: [1, 23] })).rejects.toThrow("text: expected ids from 0 to 22, got 23");
+    const options = { prompt: [1], maxTokens: 1 };
+    const bare = generate(referenceEngine(), model, new Map(), options);
+    await expect(bare.next()).rejects.toThrow("weight embedding.weight: expected 368 values, got none");
+  });
+});

@@ -1,0 +1,49 @@
+/** The network that a search found, cut out of the supernet: one candidate a block, with the weights it has there. */
+import { reject } from "../../base/errors.ts";
+import { type PatternBlock, patternBlocks, printPattern } from "../../depth/pattern.ts";
+import type { Weights } from "../language/language.ts";
+import { ParModel } from "./par.ts";
+
+/** A network of its own: nothing is left to choose. */
+export interface FoundNetwork {
+  readonly model: ParModel;
+  readonly weights: Weights;
+}
+
+/**
+ * The blocks of a pattern as an ordinary network, under the names that one has. Default: the most probable candidates. Refuses
+ * blocks that the supernet does not have, or has no more.
+ */
+export function foundNetwork(model: ParModel, weights: Weights, pattern = model.policy.pattern(weights)): FoundNetwork {
+  const free = { candidates: undefined, alive: undefined, budget: undefined };
+  const network = new ParModel({ ...model.options, ...free, blocks: pattern });
+  const places = placesOf(model, weights, patternBlocks(pattern));
+  const sources = new Map(model.parameters.map(({ name, tensor }) => [name, tensor]));
+  for (const [i, place] of places.entries()) {
+    const taken = model.policy.blocks[i]![place]!.parameters;
+    for (const [k, { name }] of network.policy.blocks[i]![0]!.parameters.entries()) sources.set(name, taken[k]!.tensor);
+  }
+  const own = network.parameters.map(({ name, tensor }) => [tensor, weights.get(sources.get(name)!)!] as const);
+  return { model: network, weights: new Map(own) };
+}
+
+/** Where each block of a pattern stands among the candidates of its depth; of twins the more probable one. */
+function placesOf({ policy }: ParModel, weights: Weights, blocks: readonly PatternBlock[]): number[] {
+  if (blocks.length !== policy.depth) {
+    reject({ who: "pattern", needed: `${policy.depth} blocks, as the supernet has`, got: `${blocks.length}` });
+  }
+  return policy.probabilities(weights).map((shares, i) => {
+    const { kind, size } = blocks[i]!;
+    const fitting = shares.flatMap((share, place) => {
+      const candidate = policy.blocks[i]![place]!;
+      return candidate.kind === kind && candidate.size === size ? [{ share, place }] : [];
+    });
+    if (fitting.length === 0) refuse(i, policy.blocks[i]!, blocks[i]!);
+    return fitting.reduce((a, b) => (b.share > a.share ? b : a)).place;
+  });
+}
+
+function refuse(i: number, left: readonly PatternBlock[], wanted: PatternBlock): never {
+  const needed = `one of the supernet's ${left.map((block) => printPattern([block])).join(", ")}`;
+  return reject({ who: `block ${i + 1}`, needed, got: printPattern([wanted]), remedy: "train it from scratch" });
+}

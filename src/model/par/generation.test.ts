@@ -1,0 +1,61 @@
+import { describe, expect, it } from "vitest";
+import { difference, runOnce } from "../../engine/engine.contract.ts";
+import { referenceEngine } from "../../engine/reference.ts";
+import { input } from "../../graph/index.ts";
+import { initialise } from "../../nn/index.ts";
+import { generateFromMemory, ParDecoder } from "./generation.ts";
+import { type ParOptions, parModel } from "./par.ts";
+
+const options: ParOptions = { vocabulary: 20, width: 8, heads: 2, hidden: 12, blocks: "sfs", memory: 6, cutoffs: [6] };
+const model = parModel(options);
+const engine = referenceEngine();
+const weights = new Map(
+  [...initialise(model.parameters, 1)].map(([tensor, data]) => [
+    tensor,
+    data.map((value, i) => 4 * value + 0.1 * Math.sin(i)),
+  ]),
+);
+const text = [3, 7, 7, 1, 19, 4];
+
+async function all<T>(items: AsyncIterable<T>): Promise<T[]> {
+  const found: T[] = [];
+  for await (const item of items) found.push(item);
+  return found;
+}
+
+describe("generation from memory", () => {
+  it("reads token by token what the model reads at once", async () => {
+    const segment = model.segment(input("ids", [1, 6], "int"), { batch: 1, length: 6, memory: 0 });
+    const logs = model.words.logProbabilities(segment.hidden);
+    const feeds = Object.fromEntries([...weights].map(([{ attributes }, data]) => [attributes.name, data]));
+    const whole = await runOnce(engine, { logs }, { ...feeds, ids: Int32Array.from(text) });
+    const decoder = await ParDecoder.create(engine, model, weights);
+    for (const [i, id] of text.entries()) {
+      // Memories pass in single precision.
+      expect(difference(await decoder.read(id), whole.logs!.data.slice(20 * i, 20 * i + 20))).toBeLessThan(1e-5);
+    }
+    await decoder.release();
+  });
+
+  it("gives the same tokens from the same seed, and the likeliest at temperature 0", async () => {
+    const make = (rest: object) =>
+      all(generateFromMemory(engine, model, weights, { prompt: text, maxTokens: 5, ...rest }));
+    expect(await make({ seed: 3 })).toEqual(await make({ seed: 3 }));
+    const greedy = await make({ temperature: 0 });
+    expect(greedy).toHaveLength(5);
+    expect(await make({ temperature: 0, seed: 9 })).toEqual(greedy);
+    expect(await make({ temperature: 0, stop: [greedy[2]!] })).toEqual(greedy.slice(0, greedy.indexOf(greedy[2]!)));
+  });
+
+  it("works without memory, and with more than the model was trained with", async () => {
+    for (const memory of [0, 20]) {
+      const found = await all(generateFromMemory(engine, model, weights, { prompt: text, maxTokens: 3, memory }));
+      expect(found.every((id) => id >= 0 && id < 20)).toBe(true);
+    }
+  });
+
+  it("refuses an empty prompt", async () => {
+    const made = all(generateFromMemory(engine, model, weights, { prompt: [], maxTokens: 3 }));
+    await expect(made).rejects.toThrow("prompt: expected at least one token, got none");
+  });
+});

@@ -1,0 +1,159 @@
+/** What a PAR Transformer-XL is told, and what it refuses: mistakes show when the model is built. */
+import { reject } from "../../base/errors.ts";
+import { kinds, MOST_BLOCKS, type PatternBlock, patternBlocks, printPattern } from "../../depth/pattern.ts";
+import type { Budget, SearchedOptions } from "../../depth/searched.ts";
+import type { Activation, CandidateKind } from "../../nn/index.ts";
+
+type Choices = readonly (readonly CandidateChoice[])[];
+type Alive = readonly (readonly number[])[];
+
+/** One thing a block may be; sizes default to the model's. */
+export interface CandidateChoice {
+  kind: CandidateKind;
+  heads?: number;
+  hidden?: number;
+}
+
+export interface ParOptions extends SearchedOptions {
+  vocabulary: number;
+  width: number;
+  heads: number;
+  /** Width of the feed-forward layers. Default: four times the width. */
+  hidden?: number | undefined;
+  /** A number of blocks to search, a pattern of found ones (`(sff)x2 i`, `s f:1024`), or the candidates of each block. */
+  blocks: number | string | readonly (readonly CandidateChoice[])[];
+  /** What a searched block may be. Default: attention, feed-forward, identity. */
+  candidates?: readonly CandidateChoice[] | undefined;
+  /** Which candidates of each block are still there, by their place among all; their parameters keep their names. Default: all. */
+  alive?: readonly (readonly number[])[] | undefined;
+  /** Steps of memory in training; evaluation may take another number. */
+  memory: number;
+  dropout?: number | undefined;
+  activation?: Activation | undefined;
+  /** Ends of the clusters of an adaptive softmax, but the last; none: an ordinary softmax. */
+  cutoffs?: readonly number[] | undefined;
+  projectionFactor?: number | undefined;
+  projectionSizes?: readonly number[] | undefined;
+  /** Give rare words shorter vectors on the way in, too; needs cutoffs. */
+  adaptiveInput?: boolean | undefined;
+  clampLength?: number | undefined;
+  sameLength?: boolean | undefined;
+  /** A target that does not count. */
+  padding?: number | undefined;
+}
+
+const everything: readonly CandidateChoice[] = [{ kind: "attention" }, { kind: "feed-forward" }, { kind: "identity" }];
+
+/** A size that is there must be a whole number from 1. */
+export function checkWhole(who: string, value: number | undefined): void {
+  if (value === undefined || (Number.isSafeInteger(value) && value >= 1)) return;
+  reject({ who, needed: "a whole number from 1", got: `${value}` }, 2);
+}
+
+/** Positions and masks are tables over every step of memory: beyond this they would be larger than the model. */
+const LONGEST_MEMORY = 65_536;
+
+export function checkMemory(memory: number): void {
+  if (!Number.isInteger(memory) || memory < 0) {
+    reject({ who: "memory", needed: "a whole number of steps from 0", got: `${memory}` }, 2);
+  }
+  if (memory <= LONGEST_MEMORY) return;
+  reject({ who: "memory", needed: `at most ${LONGEST_MEMORY} steps`, got: `${memory}`, remedy: "shorten it" }, 2);
+}
+
+/** Mistakes that concern no single block. */
+export function checkOptions(options: ParOptions): void {
+  const { memory, compat, dropout = 0, cutoffs, projectionSizes, adaptiveInput } = options;
+  for (const key of ["vocabulary", "width", "heads", "hidden", "clampLength"] as const) checkWhole(key, options[key]);
+  checkMemory(memory);
+  if (!(dropout >= 0 && dropout < 1)) {
+    reject({ who: "dropout", needed: "a rate from 0 to below 1", got: `${dropout}` }, 2);
+  }
+  if (compat !== undefined && compat !== "original") {
+    reject({ who: "compat", needed: "original, or nothing", got: `${compat}` }, 2);
+  }
+  if (projectionSizes && !cutoffs?.length) {
+    const remedy = "give cutoffs, or leave the sizes out";
+    reject({ who: "projection sizes", needed: "cutoffs to have tails", got: `[${projectionSizes}]`, remedy }, 2);
+  }
+  if (adaptiveInput && (!cutoffs?.length || compat === "original")) {
+    const got = compat === "original" ? "compat" : "none";
+    reject({ who: "adaptiveInput", needed: "cutoffs, and no compat", got, remedy: "give cutoffs or leave it off" });
+  }
+}
+
+/** What each block may be. */
+export function choicesOf(options: ParOptions): Choices {
+  const choices = choicesIn(options);
+  for (const [i, block] of choices.entries()) {
+    for (const choice of block) checkChoice(`block ${i + 1}`, choice);
+    const names = block.map(({ kind, heads, hidden }) => printPattern([{ kind, size: heads ?? hidden }]));
+    const twin = names.find((name, k) => names.indexOf(name) < k);
+    if (twin) reject({ who: `block ${i + 1}`, needed: "each candidate once", got: names.join(",") }, 2);
+  }
+  return choices;
+}
+
+function checkChoice(who: string, { kind, heads, hidden }: CandidateChoice): void {
+  if (!Object.values(kinds).includes(kind)) {
+    reject({ who, needed: `a candidate of ${Object.values(kinds).join(", ")}`, got: `${kind}` }, 2);
+  }
+  checkWhole(`${who} / heads`, heads);
+  checkWhole(`${who} / hidden`, hidden);
+}
+
+function choicesIn({ blocks, candidates = everything }: ParOptions): Choices {
+  if (typeof blocks === "string") return patternBlocks(blocks).map((block) => [choiceOf(block)]);
+  if (typeof blocks !== "number") return blocks;
+  if (!Number.isInteger(blocks) || blocks < 1 || blocks > MOST_BLOCKS) {
+    reject({ who: "blocks", needed: `a whole number from 1 to ${MOST_BLOCKS}, or a pattern`, got: `${blocks}` }, 2);
+  }
+  return Array.from({ length: blocks }, () => candidates);
+}
+
+/** What a block of a pattern is among candidates: its size is a number of heads or a width. */
+export function choiceOf({ kind, size }: PatternBlock): CandidateChoice {
+  if (size === undefined) return { kind };
+  return kind === "attention" ? { kind, heads: size } : { kind, hidden: size };
+}
+
+/** The places among the choices that are still there. */
+export function aliveOf({ alive }: ParOptions, choices: Choices): Alive {
+  const every = choices.map((block) => block.map((_, k) => k));
+  const own = (places: readonly number[], i: number) =>
+    new Set(places).size === places.length && places.every((k) => every[i]!.includes(k));
+  const fits = alive?.length === every.length && alive.every(own);
+  if (alive && !fits) {
+    const needed = `places among the ${every.map(({ length }) => length).join(", ")} candidates`;
+    reject({ who: "alive", needed, got: JSON.stringify(alive) });
+  }
+  return alive ?? every;
+}
+
+const whole = (values: readonly number[]) => values.reduce((a, b) => a + b, 0);
+
+/** The budget of the candidates that are still there; refuses one that says nothing of this network, or that none could meet. */
+export function budgetOf({ budget, blocks }: ParOptions, choices: Choices, alive: Alive): Budget | undefined {
+  if (!budget) return undefined;
+  const { costs, fixed, target, weight } = budget;
+  const amount = (value: number) => value >= 0 && value < Number.POSITIVE_INFINITY;
+  const sizes = choices.map(({ length }) => length);
+  if (costs.length !== sizes.length || costs.some((row, i) => row.length !== sizes[i] || !row.every(amount))) {
+    const needed = `costs from 0 of the ${sizes.join(", ")} candidates of the blocks`;
+    reject({ who: "budget / costs", needed, got: JSON.stringify(costs) }, 2);
+  }
+  if (!(amount(fixed) && amount(target) && target > 0 && amount(weight) && weight > 0)) {
+    const got = `fixed ${fixed}, target ${target}, weight ${weight}`;
+    reject({ who: "budget", needed: "a fixed cost from 0, a target and a weight above 0", got }, 2);
+  }
+  if (sizes.every((size) => size === 1)) {
+    const got = typeof blocks === "string" ? "a pattern" : "one candidate a block";
+    reject({ who: "budget", needed: "blocks to choose", got, remedy: "leave the budget out" }, 2);
+  }
+  const cheapest = fixed + whole(costs.map((row) => Math.min(...row)));
+  if (target < cheapest) {
+    const needed = `a target from ${cheapest}, what the cheapest network costs`;
+    reject({ who: "budget", needed, got: `${target}`, remedy: "give it more" }, 2);
+  }
+  return { ...budget, costs: alive.map((places, i) => places.map((k) => costs[i]![k]!)) };
+}

@@ -1,0 +1,288 @@
+/** The PAR Transformer-XL: a language model over segments with memory, whose blocks are searched for or already found. */
+import { type Evaluation, Searched } from "../../depth/searched.ts";
+import {
+  add,
+  cast,
+  type Dim,
+  divide,
+  equal,
+  input,
+  maximum,
+  multiply,
+  multiplyDims,
+  not,
+  reshape,
+  stopGradient,
+  subtract,
+  sum,
+  type Tensor,
+  within,
+} from "../../graph/index.ts";
+import {
+  AdaptiveEmbedding,
+  AdaptiveSoftmax,
+  attentionCandidate,
+  type Candidate,
+  Embedding,
+  feedForwardCandidate,
+  identity,
+  inference,
+  LayerNorm,
+  type LossPart,
+  type Mode,
+  normal,
+  type Parameter,
+  PlainSoftmax,
+  remembered,
+  Sampling,
+  segmentMask,
+  segmentPositions,
+  Training,
+  tokenLosses,
+  totalLoss,
+  uniform,
+  type WordDistribution,
+} from "../../nn/index.ts";
+import type { Objective } from "../language/language.ts";
+import {
+  aliveOf,
+  budgetOf,
+  type CandidateChoice,
+  checkMemory,
+  checkOptions,
+  checkWhole,
+  choicesOf,
+  type ParOptions,
+} from "./options.ts";
+
+export type { CandidateChoice, ParOptions } from "./options.ts";
+
+/** Sizes and purpose of a program. */
+export interface SegmentShape {
+  /** A name where any number of rows is to do. */
+  batch: Dim;
+  /** Tokens of a segment. */
+  length: number;
+  /** Steps of memory. Default: the model's. */
+  memory?: number | undefined;
+}
+
+export interface ParRun extends SegmentShape {
+  batch: number;
+  training: boolean;
+  /** Draw Gumbel noise though nothing is trained, as the original does. */
+  noisy?: boolean | undefined;
+  /** How blocks are mixed without noise. Default: mean. */
+  evaluation?: Evaluation | undefined;
+}
+
+/** State that goes from one run to the next: what the output gives, the input takes. */
+export interface Carried {
+  readonly input: Tensor<"input">;
+  readonly output: Tensor;
+}
+
+export interface Segment {
+  /** After the last block (and norm): [B·T, C]. */
+  readonly hidden: Tensor;
+  /** One a block; none without memory. */
+  readonly carried: readonly Carried[];
+  /** π and mixture of each block. */
+  readonly probes: Readonly<Record<string, Tensor>>;
+  readonly inputs: Readonly<Record<string, Tensor>>;
+  /** What the expected cost is above its budget, where there is one. */
+  readonly penalty: Tensor | undefined;
+}
+
+export interface ParObjective extends Objective {
+  readonly carried: readonly Carried[];
+  readonly probes: Readonly<Record<string, Tensor>>;
+  /** Largest values of the named dimensions. */
+  readonly sizes: Readonly<Record<string, number>>;
+  /** After the last block: [B·T, C]. */
+  readonly hidden: Tensor;
+  /** Of each token, 0 where it does not count: [B·T]. */
+  readonly tokenLosses: Tensor;
+}
+
+export class ParModel {
+  readonly options: ParOptions;
+  readonly policy: Searched;
+  readonly words: WordDistribution;
+  /** Everything each block could be when the search began. */
+  readonly choices: readonly (readonly CandidateChoice[])[];
+  /** The places among the choices that are still there. */
+  readonly alive: readonly (readonly number[])[];
+  readonly #embedding: Embedding | AdaptiveEmbedding;
+  readonly #norm: LayerNorm | undefined;
+
+  constructor(options: ParOptions) {
+    checkOptions(options);
+    this.options = options;
+    const { width, vocabulary, compat } = options;
+    this.#embedding = embeddingOf(options);
+    this.choices = choicesOf(options);
+    this.alive = aliveOf(options, this.choices);
+    this.policy = new Searched("blocks", blocksOf(options, this.choices, this.alive), {
+      ...options,
+      budget: budgetOf(options, this.choices, this.alive),
+    });
+    // Sums of residuals need a norm at their end; the original's candidates end in norms of their own.
+    this.#norm = compat === "original" ? undefined : new LayerNorm("norm", { width });
+    this.words = options.cutoffs?.length
+      ? new AdaptiveSoftmax("softmax", {
+          width,
+          vocabulary,
+          cutoffs: options.cutoffs,
+          factor: options.projectionFactor,
+          sizes: options.projectionSizes,
+        })
+      : new PlainSoftmax("softmax", { width, vocabulary });
+  }
+
+  get parameters(): Parameter[] {
+    const layers = [this.#embedding, this.policy, ...(this.#norm ? [this.#norm] : []), this.words];
+    return layers.flatMap((layer) => [...layer.parameters]);
+  }
+
+  /** π of everything each block could be; 0 for what was cut. */
+  probabilities(values: ReadonlyMap<Tensor<"parameter">, ArrayLike<number>>): number[][] {
+    return this.policy.probabilities(values).map((shares, i) => {
+      const whole = this.choices[i]!.map(() => 0);
+      for (const [k, place] of this.alive[i]!.entries()) whole[place] = shares[k]!;
+      return whole;
+    });
+  }
+
+  /** The most probable candidate of each block, by its place among its choices. */
+  chosen(values: ReadonlyMap<Tensor<"parameter">, ArrayLike<number>>): number[] {
+    return this.policy.chosen(values).map((k, i) => this.alive[i]![k]!);
+  }
+
+  /** The same model with fewer candidates. */
+  narrowed(alive: readonly (readonly number[])[]): ParModel {
+    return new ParModel({ ...this.options, alive });
+  }
+
+  /** ids [B, T] → hidden rows, and what each block remembers. */
+  segment(ids: Tensor, shape: SegmentShape, mode: Mode = inference, evaluation?: Evaluation): Segment {
+    const { batch, length } = shape;
+    const { width, dropout = 0, clampLength, sameLength, compat } = this.options;
+    const memory = shape.memory ?? this.options.memory;
+    checkMemory(memory);
+    checkWhole("length", length);
+    if (typeof batch === "number") checkWhole("batch", batch);
+    const missing = memory > 0 ? input("missing", [], "int") : undefined;
+    const where = { width, length, memory, missing, clampLength, sameLength, compat };
+    const memories = this.#memoryInputs(batch, memory);
+    const carried: Carried[] = [];
+    const context = {
+      rows: { batch, length },
+      mode,
+      mask: segmentMask(where),
+      positions: segmentPositions(where),
+      memories,
+      evaluation,
+      remember: (depth: number, x: Tensor) => {
+        const before = memories[depth];
+        if (before) carried.push({ input: before, output: remembered(before, reshape(x, [batch, length, width])) });
+      },
+    };
+    const embedded = within("embedding", () => this.#embed(reshape(ids, [multiplyDims(batch, length)])));
+    const { hidden, probes, penalty } = this.policy.apply(mode.dropout(embedded, dropout), context);
+    const { temperature } = this.policy;
+    const inputs = {
+      ...(missing ? { missing } : {}),
+      ...(temperature && mode instanceof Training ? { temperature } : {}),
+    };
+    return { hidden: this.#norm ? this.#norm.apply(hidden) : hidden, carried, probes, inputs, penalty };
+  }
+
+  #memoryInputs(batch: Dim, memory: number): Tensor<"input">[] {
+    if (memory === 0) return [];
+    return this.policy.blocks.map((_, i) => input(`memory.${i}`, [batch, memory, this.options.width]));
+  }
+
+  #embed(ids: Tensor): Tensor {
+    return multiply(this.#embedding.apply(ids), Math.sqrt(this.options.width));
+  }
+
+  /** Loss of `targets` after `ids`, both [batch, length], given the memory of the segments before. */
+  objective(run: ParRun): ParObjective {
+    const { batch, length, training, noisy, evaluation } = run;
+    const ids = input("ids", [batch, length], "int");
+    const targets = input("targets", [batch, length], "int");
+    const mode = training ? new Training() : noisy ? new Sampling() : inference;
+    const segment = this.segment(ids, run, mode, evaluation);
+    const flat = reshape(targets, [batch * length]);
+    const parts = this.words.losses(segment.hidden, flat);
+    const rows = Object.fromEntries(this.words.rowInputs.map((tensor) => [tensor.attributes.name, tensor]));
+    const sizes = this.words.rowInputs.map(({ shape }) => [String(shape[0]), batch * length] as const);
+    const { loss, tokenLosses } = this.#loss(parts, flat, batch * length);
+    return {
+      ...segment,
+      ...{ loss: training && segment.penalty ? silently(loss, segment.penalty) : loss, tokenLosses },
+      inputs: { ids, targets, ...rows, ...segment.inputs },
+      noise: mode instanceof Training ? mode.noise : [],
+      sizes: Object.fromEntries(sizes),
+    };
+  }
+
+  /** The mean over counted tokens; the original's adaptive softmax leaves label 0 out but divides by all of them. */
+  #loss(parts: readonly LossPart[], targets: Tensor, count: number): { loss: Tensor; tokenLosses: Tensor } {
+    const { compat, cutoffs, padding } = this.options;
+    const skipped = compat === "original" ? (cutoffs?.length ? 0 : undefined) : padding;
+    if (skipped === undefined) return { loss: multiply(totalLoss(parts), 1 / count), tokenLosses: tokenLosses(parts) };
+    const counts = cast(not(equal(targets, skipped)), "float");
+    const total = totalLoss(parts, counts);
+    const loss = compat === "original" ? multiply(total, 1 / count) : divide(total, maximum(sum(counts), 1));
+    return { loss, tokenLosses: multiply(tokenLosses(parts), counts) };
+  }
+
+  /** What a batch must bring besides ids and targets: which rows belong to which cluster. */
+  rowsOf(targets: ArrayLike<number>): Record<string, Int32Array> {
+    const { compat, padding } = this.options;
+    return this.words.rowsOf(targets, compat === "original" ? 0 : padding);
+  }
+
+  /** Steps of memory that are still empty after `segments` segments of `length`. */
+  missingAfter(segments: number, length: number, memory = this.options.memory): number {
+    return Math.max(0, memory - segments * length);
+  }
+}
+
+/** A loss with the gradient of a penalty but not its value, so that losses stay what the words cost. */
+function silently(loss: Tensor, penalty: Tensor): Tensor {
+  return add(loss, subtract(penalty, stopGradient(penalty)));
+}
+
+function embeddingOf(options: ParOptions): Embedding | AdaptiveEmbedding {
+  const { width, vocabulary, cutoffs, projectionFactor, projectionSizes, adaptiveInput, compat } = options;
+  if (adaptiveInput && cutoffs) {
+    const shape = { width, vocabulary, cutoffs, factor: projectionFactor, sizes: projectionSizes };
+    return new AdaptiveEmbedding("embedding", shape);
+  }
+  const weight = compat === "original" ? uniform(0.05) : normal(0.02);
+  return new Embedding("embedding", { count: vocabulary, width, weight });
+}
+
+const builders = { attention: attentionCandidate, "feed-forward": feedForwardCandidate, identity: () => identity };
+const partNames = { attention: "attention", "feed-forward": "dense", identity: "identity" };
+
+function blocksOf(options: ParOptions, all: ParModel["choices"], alive: ParModel["alive"]): Candidate[][] {
+  const { width, hidden = 4 * width, heads, dropout = 0, compat, activation = "relu" } = options;
+  const shared = { width, hidden, heads, dropout, compat, activation };
+  return all.map((choices, i) =>
+    alive[i]!.map((k) => {
+      const { kind, ...sizes } = choices[k]!;
+      const twin = choices.slice(0, k).filter((other) => other.kind === kind).length;
+      const name = `blocks.${i}.${partNames[kind]}${twin === 0 ? "" : twin + 1}`;
+      return builders[kind](name, { ...shared, ...sizes, size: kind === "attention" ? sizes.heads : sizes.hidden });
+    }),
+  );
+}
+
+/** A PAR Transformer-XL with the given options. */
+export function parModel(options: ParOptions): ParModel {
+  return new ParModel(options);
+}

@@ -1,0 +1,86 @@
+/** The encoder–decoder over vectors: two stacks, each with its own plan; nothing is shared between the sides. */
+import type { PartSharing, Plan } from "../../depth/plan.ts";
+import { type Tensor, within } from "../../graph/index.ts";
+import { type Activation, inference, type Mode, type Parameter } from "../../nn/index.ts";
+import { additiveMask } from "../../nn/masks.ts";
+import { fromRows, type Layout, toRows } from "./shared-encoder.ts";
+import { DecoderStack, EncoderStack } from "./stacks.ts";
+
+export interface EncoderDecoderOptions extends PartSharing {
+  width: number;
+  heads: number;
+  hidden: number;
+  encoderPlan: Plan;
+  decoderPlan: Plan;
+  dropout?: number;
+  activation?: Activation;
+  /** A norm after the last layer of each side. */
+  norm?: boolean;
+  normFirst?: boolean;
+  epsilon?: number;
+  layout?: Layout;
+}
+
+/** true hides, in all of them; masks that are not padding may hold numbers to add. */
+export interface EncoderDecoderMasks {
+  /** [S, S] */
+  readonly sourceMask?: Tensor | undefined;
+  /** [T, S], for cross-attention. */
+  readonly memoryMask?: Tensor | undefined;
+  /** [B, S]: padding of the source, for the encoder and for cross-attention. */
+  readonly sourcePadding?: Tensor | undefined;
+  /** [T, T], causal as a rule. */
+  readonly targetMask?: Tensor | undefined;
+  /** [B, T] */
+  readonly targetPadding?: Tensor | undefined;
+}
+
+export class EncoderDecoder {
+  readonly options: Required<EncoderDecoderOptions>;
+  readonly parameters: readonly Parameter[];
+  readonly encoder: EncoderStack;
+  readonly decoder: DecoderStack;
+
+  constructor(options: EncoderDecoderOptions) {
+    this.options = {
+      dropout: 0.1,
+      activation: "relu",
+      norm: false,
+      normFirst: false,
+      epsilon: 1e-5,
+      layout: "batch-first",
+      share: "layers",
+      norms: "shared",
+      ...options,
+    };
+    this.encoder = new EncoderStack("encoder.", { ...this.options, plan: options.encoderPlan });
+    this.decoder = new DecoderStack("decoder.", { ...this.options, plan: options.decoderPlan });
+    this.parameters = [...this.encoder.parameters, ...this.decoder.parameters];
+  }
+
+  /** source [B, S, C] and target [B, T, C] → memory [B, S, C] and y [B, T, C] (or all of them sequence-first). */
+  apply(source: Tensor, target: Tensor, masks: EncoderDecoderMasks = {}, mode: Mode = inference) {
+    const { layout } = this.options;
+    const from = toRows(source, layout);
+    const to = toRows(target, layout);
+    const { batch } = from;
+    const sourceRows = { batch, length: from.length };
+    const { sourceMask, sourcePadding: padding } = masks;
+    const mask = additiveMask({ mask: sourceMask, padding }, batch, from.length, from.length);
+    const memory = within("encoder", () => this.encoder.apply(from.rows, { rows: sourceRows, mode, mask }));
+    const y = within("decoder", () => {
+      const seen = { mask: masks.targetMask, padding: masks.targetPadding };
+      const memoryMask = additiveMask({ mask: masks.memoryMask, padding }, batch, to.length, from.length);
+      const context = {
+        rows: { batch, length: to.length },
+        mode,
+        mask: additiveMask(seen, batch, to.length, to.length),
+      };
+      return this.decoder.apply(to.rows, context, this.decoder.remember(memory, sourceRows), { memoryMask });
+    });
+    return {
+      memory: fromRows(memory, batch, from.length, layout),
+      y: fromRows(y, batch, to.length, layout),
+    };
+  }
+}

@@ -1,0 +1,46 @@
+/** The comparison as a picture: perplexity over distinct parameters, one mark a model, bars for the deviation over seeds. */
+
+import { formatNumber } from "../base/table.ts";
+import type { Result } from "../sweep/comparison.ts";
+import { dotMark, labelMarks, type Plot, plotSvg } from "./plot.ts";
+import { svgLine } from "./svg.ts";
+
+const COLOURS: Readonly<Record<string, string>> = {
+  vanilla: "#808080",
+  universal: "#8250df",
+  sequence: "#0969da",
+  cycle: "#1a7f37",
+  cycle_rev: "#bc4c00",
+};
+
+type Measured = Result & { perplexity: NonNullable<Result["perplexity"]> };
+
+/** An SVG of the rows that have a result. */
+export function comparisonSvg(results: readonly Result[]): string {
+  const measured = results.filter((each): each is Measured => each.perplexity !== null);
+  const ends = measured.flatMap(({ perplexity: { mean, deviation } }) => [
+    mean - (deviation ?? 0),
+    mean + (deviation ?? 0),
+  ]);
+  const parameters = measured.map((each) => each.parameters);
+  const millions = (value: number) => `${formatNumber(value / 1e6, 2)} M`;
+  const axes = {
+    title: "Validation perplexity over distinct parameters (layers that own weights / layers that run)",
+    x: { title: "distinct parameters", values: parameters, format: millions },
+    y: { title: "perplexity", values: ends },
+  };
+  return plotSvg(axes, (plot) => [
+    ...measured.map((each) => mark(plot, each)),
+    ...labelMarks(
+      plot,
+      measured.map(({ name, parameters: x, perplexity }) => ({ name, x, y: perplexity.mean })),
+    ),
+  ]);
+}
+
+function mark(plot: Plot, { name, parameters, perplexity: { mean, deviation } }: Measured): string {
+  const colour = COLOURS[name.split(" ")[0]!] ?? "currentColor";
+  const x = plot.x(parameters);
+  const bar = deviation === null ? "" : svgLine(x, plot.y(mean - deviation), x, plot.y(mean + deviation), colour);
+  return `<g>${bar}${dotMark(plot, { x: parameters, y: mean }, colour)}</g>`;
+}

@@ -1,0 +1,29 @@
+import { describe, expect, it } from "vitest";
+import { htmlView, svgView, terminalView } from "./depth-view.ts";
+
+const tokens = [
+  { piece: "[CLS]", depth: 6 },
+  { piece: "▁run", depth: 1 },
+  { piece: "ning", depth: 3 },
+  { piece: "▁<b>", depth: 12 },
+];
+
+describe("a sentence by depth", () => {
+  it("stands with its figures where there are no colours", () => {
+    expect(terminalView(tokens, 12, false)).toBe("[CLS]₆ run₁ning₃ <b>₁₂");
+  });
+
+  it("is darker where it is deeper", () => {
+    const view = terminalView(tokens, 12, true);
+    expect(view).toContain("48;2;240;244;255m\x1b[38;2;20;20;20mrun");
+    expect(view).toContain("48;2;20;44;110m\x1b[38;2;255;255;255m<b>");
+  });
+
+  it("escapes pieces in HTML and SVG", () => {
+    for (const picture of [htmlView([tokens], 12, "a & b"), svgView(tokens, 12, "a & b")]) {
+      expect(picture).toContain("&lt;b&gt;");
+      expect(picture).toContain("a &amp; b");
+      expect(picture).not.toContain("<b>");
+    }
+  });
+});

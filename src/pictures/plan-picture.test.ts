@@ -1,0 +1,28 @@
+import { describe, expect, it } from "vitest";
+import { drawPlan, planSvg } from "./plan-picture.ts";
+
+describe("pictures of a plan", () => {
+  it("show which layer runs at which depth", () => {
+    expect(drawPlan([0, 1, 2, 2, 1, 0])).toBe(
+      [
+        "layer 2   · · ■ ■ · ·",
+        "layer 1   · ■ · · ■ ·",
+        "layer 0   ■ · · · · ■",
+        "depth     0 1 2 3 4 5", //
+      ].join("\n"),
+    );
+  });
+
+  it("keep columns apart at depths of two digits", () => {
+    const lines = drawPlan(Array(11).fill(0)).split("\n");
+    expect(lines[1]).toBe("depth      0  1  2  3  4  5  6  7  8  9 10");
+    expect(lines[0]).toHaveLength(lines[1]!.length);
+  });
+
+  it("are one square a depth as SVG, with the title escaped", () => {
+    const svg = planSvg([0, 1, 1], "M < N");
+    expect(svg.match(/<rect /g)).toHaveLength(3);
+    expect(svg).toContain("M &lt; N");
+    expect(svg).toMatch(/^<svg xmlns="http:\/\/www.w3.org\/2000\/svg" viewBox="0 0 260 124"/);
+  });
+});

@@ -1,0 +1,125 @@
+/** The comparison of sharing schedules: which models, one run a model and seed, and what the finished runs say. */
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { reject } from "../base/errors.ts";
+import type { ShareMode } from "../depth/plan.ts";
+import type { Engine } from "../engine/engine.ts";
+import type { ModelReport } from "../model/report.ts";
+import { RunFolder } from "../runs/folder.ts";
+import { type RunSummary, summarise } from "../runs/summary.ts";
+import { environment } from "../tasks/environment.ts";
+import { type Config, configYaml, parseConfig, resolveConfig } from "../tasks/language/settings.ts";
+import { openInitial, openJob, trainIn } from "../tasks/language/training.ts";
+
+/** A row of the table. */
+export interface Contestant {
+  readonly name: string;
+  readonly unique: number;
+  readonly depth: number;
+  readonly share: ShareMode;
+}
+
+const shared = (["sequence", "cycle", "cycle_rev"] as const).flatMap((share) =>
+  [6, 9].map((depth): Contestant => ({ name: `${share} 3/${depth}`, unique: 3, depth, share })),
+);
+
+/** The paper's rows at half its depth: layers that own weights / layers that run. */
+export const contestants: readonly Contestant[] = [
+  { name: "vanilla 6/6", unique: 6, depth: 6, share: "cycle" },
+  { name: "vanilla 3/3", unique: 3, depth: 3, share: "cycle" },
+  { name: "universal 1/6", unique: 1, depth: 6, share: "cycle" },
+  ...shared.filter(({ depth }) => depth === 6),
+  ...shared.filter(({ depth }) => depth === 9),
+];
+
+export interface Spread {
+  readonly mean: number;
+  /** Of the sample; null where there is one seed. */
+  readonly deviation: number | null;
+  readonly values: readonly number[];
+}
+
+export interface Result extends Contestant, ModelReport {
+  /** Median of the seeds. */
+  readonly tokensPerSecond: number | null;
+  /** Lowest validation perplexity of each seed. */
+  readonly perplexity: Spread | null;
+  readonly seconds: number | null;
+}
+
+export function spreadOf(values: readonly number[]): Spread | null {
+  if (values.length === 0) return null;
+  const mean = values.reduce((a, b) => a + b, 0) / values.length;
+  const squares = values.reduce((total, value) => total + (value - mean) ** 2, 0);
+  return { mean, values, deviation: values.length > 1 ? Math.sqrt(squares / (values.length - 1)) : null };
+}
+
+const median = (values: readonly number[]) => [...values].sort((a, b) => a - b)[values.length >> 1] ?? null;
+
+/** `vanilla 6/6`, seed 2 → `vanilla-6-6/seed-2`. */
+export function runPath(folder: string, { name }: Contestant, seed: number): string {
+  return join(folder, name.replace(/[ /]/g, "-"), `seed-${seed}`);
+}
+
+export function configFor(base: Config, { unique, depth, share }: Contestant, seed: number): Config {
+  return { ...base, unique, depth, share, seed };
+}
+
+/** Trains a run to its end, from the start or from where it was left; true unless it was stopped. */
+export async function finishRun(path: string, config: Config, engine: Engine): Promise<boolean> {
+  const fresh = !existsSync(join(path, "config.yaml"));
+  const yaml = configYaml(config);
+  const run = fresh
+    ? await RunFolder.create(path, { config: yaml, environment: await environment(engine) }, { keep: config.keep })
+    : await RunFolder.open(path, { keep: config.keep });
+  try {
+    const begun = resolveConfig([{ source: path, values: parseConfig(run.config, path) }]);
+    if (configYaml(begun) !== yaml) refuseOther(path);
+    const loaded = (await run.checkpoints()).length > 0 ? await run.readCheckpoint("last") : undefined;
+    if (loaded?.state.progress.finished) return true;
+    if (!fresh) await run.cutBack(loaded?.step ?? 0);
+    const say = (text: string) => run.log(text);
+    const job = await openJob(config, say, path, engine);
+    const initial = loaded ? undefined : await openInitial(job, say);
+    const { end } = await trainIn(run, job, { resume: loaded?.state, initial: initial?.weights }, process.stderr);
+    return end.reason !== "aborted";
+  } finally {
+    run.close();
+  }
+}
+
+function refuseOther(path: string): never {
+  reject(
+    {
+      who: "compare",
+      needed: "runs with the same settings",
+      got: `${path} with others`,
+      remedy: "give the settings it was begun with, or another --out",
+    },
+    2,
+  );
+}
+
+/** What the runs of a row say, as far as they are finished. */
+export async function resultOf(folder: string, row: Contestant, base: Config, seeds: number): Promise<Result> {
+  const paths = Array.from({ length: seeds }, (_, i) => runPath(folder, row, i + 1));
+  const runs: RunSummary[] = [];
+  for (const path of paths) if (existsSync(join(path, "config.yaml"))) runs.push(await summarise(path));
+  const finished = runs.filter(({ status }) => status === "finished");
+  const { task } = await openJob(configFor(base, row, 1), () => {}, paths[0], noEngine);
+  return {
+    ...row,
+    ...task.report(),
+    tokensPerSecond: median(finished.flatMap(({ tokensPerSecond }) => tokensPerSecond ?? [])),
+    perplexity: spreadOf(finished.flatMap(({ best }) => best?.perplexity ?? [])),
+    seconds: median(finished.flatMap(({ elapsedMs }) => (elapsedMs === null ? [] : elapsedMs / 1000))),
+  };
+}
+
+/** For jobs that are only looked at. */
+const noEngine: Engine = {
+  name: "none",
+  threads: 0,
+  device: "none",
+  compile: () => Promise.reject(new Error("this job is only looked at")),
+};

@@ -1,0 +1,114 @@
+/** A fine-tuned model at work: scores of texts in batches of one length, and what they say about a task. */
+import type { Engine, Program } from "../../engine/engine.ts";
+import { simplify, type Tensor } from "../../graph/index.ts";
+import type { DescribedAlbert } from "../../model/albert/description.ts";
+import { albertObjective, textInputs } from "../../model/albert/heads.ts";
+import { inference } from "../../nn/index.ts";
+import { type EncodedExample, evaluationBatches, layOut } from "../../text/labelled/glue-batches.ts";
+import type { GlueTask } from "../../text/labelled/glue-tasks.ts";
+import { figuresOf } from "../../text/labelled/metrics.ts";
+import type { ParameterTensor } from "../../train/memory.ts";
+
+/** Name of the length that differs from batch to batch: one program serves all of them. */
+export const LENGTH = "T";
+/** Texts of a batch that is only evaluated. */
+const ROWS = 32;
+
+export interface Scored {
+  /** [examples, classes], or one number each. */
+  readonly scores: Float32Array;
+  readonly classes: number;
+  /** Mean depth of real tokens, where tokens halt by themselves. */
+  readonly depth: number | undefined;
+}
+
+export type Weights = ReadonlyMap<ParameterTensor, Float32Array>;
+
+/** The training objective for batches of any length. */
+export const glueObjective = ({ model, heads }: DescribedAlbert, batch: number) =>
+  albertObjective(model, Object.values(heads), { batch, length: LENGTH, training: true });
+
+export class Classifier {
+  readonly #program: Program;
+  readonly #most: number;
+
+  static async create(engine: Engine, { model, heads }: DescribedAlbert): Promise<Classifier> {
+    const encoded = model.encode(textInputs({ batch: ROWS, length: LENGTH }));
+    const { classes } = heads.classification!.logits(encoded, {}, inference);
+    const { updates } = encoded.probes;
+    const outputs: Record<string, Tensor> = { classes: classes!, ...(updates ? { updates } : {}) };
+    const names = Object.keys(outputs);
+    const simple = simplify(Object.values(outputs));
+    const program = await engine.compile({
+      outputs: Object.fromEntries(names.map((name, i) => [name, simple[i]!])),
+      takesTurns: true,
+    });
+    return new Classifier(program, model.options.length);
+  }
+
+  private constructor(program: Program, most: number) {
+    this.#program = program;
+    this.#most = most;
+  }
+
+  /** Scores of all examples, in their order. */
+  async score(
+    weights: Weights,
+    examples: readonly EncodedExample[],
+    { pad, onBatch }: { pad: number; onBatch?: (done: number) => void },
+  ): Promise<Scored> {
+    const fixed = Object.fromEntries([...weights].map(([{ attributes }, data]) => [attributes.name, data]));
+    let [scores, classes, depth, tokens] = [new Float32Array(), 1, 0, 0];
+    for (const [done, places] of evaluationBatches(examples, ROWS).entries()) {
+      onBatch?.(done * ROWS);
+      const taken = places.map((place) => examples[place]!);
+      const { ids, mask, types, length } = layOut(taken, { rows: ROWS, length: this.#most, pad, regression: false });
+      const shaped = (data: Int32Array) => ({ data, shape: [ROWS, length] });
+      const found = await this.#program.run({ ...fixed, ids: shaped(ids), mask: shaped(mask), types: shaped(types) });
+      classes = found.classes!.shape[1]!;
+      if (scores.length === 0) scores = new Float32Array(examples.length * classes);
+      for (const [row, place] of places.entries()) {
+        scores.set(found.classes!.data.subarray(row * classes, (row + 1) * classes), place * classes);
+      }
+      // Rows that only fill the batch repeat the last text and do not count.
+      const used = found.updates?.data.subarray(0, places.length * length) ?? [];
+      depth += Array.from(used).reduce((a, b) => a + b, 0);
+      tokens += taken.reduce((total, each) => total + each.ids.length, 0);
+    }
+    return { scores, classes, depth: depth > 0 ? depth / tokens : undefined };
+  }
+
+  async release(): Promise<void> {
+    await this.#program.release();
+  }
+}
+
+/** The likeliest class of each text, or the number itself. */
+export function guessesOf({ scores, classes }: Pick<Scored, "scores" | "classes">, { labels }: GlueTask): Float64Array {
+  if (!labels) return Float64Array.from(scores);
+  return Float64Array.from({ length: scores.length / classes }, (_, i) => {
+    const row = scores.subarray(i * classes, (i + 1) * classes);
+    return row.indexOf(Math.max(...row));
+  });
+}
+
+/** Mean cross-entropy of the labels, or mean squared error. */
+export function lossOf({ scores, classes }: Scored, labels: ArrayLike<number>, { labels: names }: GlueTask): number {
+  const each = Array.from(labels, (label, i) => {
+    if (!names) return (scores[i]! - label) ** 2;
+    const row = [...scores.subarray(i * classes, (i + 1) * classes)];
+    const most = Math.max(...row);
+    return most + Math.log(row.reduce((total, x) => total + Math.exp(x - most), 0)) - row[label]!;
+  });
+  return each.reduce((a, b) => a + b, 0) / each.length;
+}
+
+/** What scores say about a task: the loss, its metrics and the mean depth. */
+export function glueFigures(task: GlueTask, scored: Scored, examples: readonly { readonly label: number }[]) {
+  const labels = examples.map(({ label }) => label);
+  const figures = figuresOf(task.metrics, labels, guessesOf(scored, task));
+  return {
+    loss: lossOf(scored, labels, task),
+    figures: { ...figures, ...(scored.depth === undefined ? {} : { depth: scored.depth }) } as Record<string, number>,
+  };
+}

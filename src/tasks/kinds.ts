@@ -1,0 +1,63 @@
+/** The kinds of runs by the task in their config.yaml: another costs one file and one line. */
+import { parse } from "yaml";
+import { messageOf, reject, UserError } from "../base/errors.ts";
+import type { CheckpointChoice } from "../runs/folder.ts";
+import type { FinishedRun, RunGroup, RunKind } from "./kind.ts";
+import { isSeedFolder } from "./search/seed-folder.ts";
+
+export const kinds: Readonly<Record<string, () => Promise<RunKind>>> = {
+  language: async () => (await import("./language/uses.ts")).languageRuns,
+  translate: async () => (await import("./translate/uses.ts")).translationRuns,
+  albert: async () => (await import("./pretrain/uses.ts")).albertRuns,
+  retrain: async () => (await import("./search/retrain-uses.ts")).retrainRuns,
+  search: async () => (await import("./search/uses.ts")).searchRuns,
+};
+
+/** Folders of several runs, and how they are known. */
+const groups: readonly { is: (path: string) => boolean; open: () => Promise<RunGroup> }[] = [
+  { is: isSeedFolder, open: async () => (await import("./search/seeds-uses.ts")).seedRuns },
+];
+
+const groupOf = async (path: string) => groups.find(({ is }) => is(path))?.open();
+
+/** The kind of a run whose config.yaml has this text; a config without a task is a language model's. */
+async function kindOf(yaml: string, source: string): Promise<RunKind> {
+  const task = taskOf(yaml, source);
+  const kind = kinds[task];
+  if (kind) return kind();
+  const needed = `a task of ${Object.keys(kinds).join(", ")}`;
+  return reject({ who: source, needed, got: task, remedy: "use the version of layerwise that made the run" });
+}
+
+function taskOf(yaml: string, source: string): string {
+  try {
+    const { task = "language" } = (parse(yaml) ?? {}) as { task?: unknown };
+    return String(task);
+  } catch (error) {
+    throw new UserError(`${source}: not YAML: ${messageOf(error)}`, 2);
+  }
+}
+
+const configOf = (path: string) => `${path}/config.yaml`;
+const say = (text: string) => void process.stderr.write(`${text}\n`);
+
+/** Opens a run to use it, whatever its task: by default at its best checkpoint, or the last where none is best. */
+export async function openRun(folder: string, choice?: CheckpointChoice): Promise<FinishedRun> {
+  const { RunFolder } = await import("../runs/folder.ts");
+  const path = (await (await groupOf(folder))?.chosen(folder)) ?? folder;
+  const run = await RunFolder.read(path);
+  const kind = await kindOf(run.config, configOf(path));
+  const hasBest = (await run.checkpoints()).some(({ best }) => best);
+  const stored = await run.readCheckpoint(choice ?? (hasBest ? "best" : "last"));
+  stored.warnings.forEach(say);
+  return kind.open({ path, config: run.config, environment: run.environment, ...stored });
+}
+
+/** Goes on with a run, or with several in one folder, from the last checkpoint, whatever the task. */
+export async function resumeRun(path: string): Promise<void> {
+  const group = await groupOf(path);
+  if (group) return group.resume(path);
+  const { RunFolder } = await import("../runs/folder.ts");
+  const { config } = await RunFolder.read(path);
+  await (await kindOf(config, configOf(path))).resume(path);
+}

@@ -1,0 +1,194 @@
+/** Evaluation on masked text: words and orders guessed, each part of the loss, and how deep each kind of token runs. */
+import { reject } from "../../base/errors.ts";
+import { DepthTally } from "../../depth/tally.ts";
+import type { Engine, Program } from "../../engine/engine.ts";
+import { argMax, crossEntropy, reshape, simplify, type Tensor } from "../../graph/index.ts";
+import type { DescribedAlbert } from "../../model/albert/description.ts";
+import { albertObjective } from "../../model/albert/heads.ts";
+import type { MaskedBatches } from "../../text/masked/batches.ts";
+import { pretrainingFeeds } from "../../text/masked/batches.ts";
+import type { SpecialIds } from "../../text/masked/documents.ts";
+import type { PretrainingBatch } from "../../text/masked/examples.ts";
+import { eachToken, TOKEN_KINDS } from "../../text/masked/token-kinds.ts";
+import type { Measured } from "../../train/events.ts";
+import type { ParameterTensor } from "../../train/memory.ts";
+import type { Phase } from "./phases.ts";
+
+type Weights = ReadonlyMap<ParameterTensor, Float32Array>;
+
+/** Names of the figures in events and TensorBoard, and which of them a person sees at each evaluation. */
+export const SHOWN = [
+  "mlm_accuracy",
+  "sop_accuracy",
+  "ponder_cost",
+  "depth/all",
+  "depth/unmasked",
+  "depth/[MASK/MASK]",
+];
+
+type Described = Pick<DescribedAlbert, "model" | "heads">;
+type Shape = Pick<Phase, "batch" | "length" | "predictions">;
+
+/** What the heads that a model has for masked text say, and how deep its tokens run. */
+function outputsOf(
+  { model, heads: { maskedLanguage, sentenceOrder } }: Described,
+  shape: Shape,
+): Record<string, Tensor> {
+  const heads = [maskedLanguage, sentenceOrder].filter((head) => head !== undefined);
+  if (heads.length === 0) {
+    const remedy = "published ALBERT-ACT files have no heads; look at depths with `layerwise depth`";
+    reject({ who: "ALBERT", needed: "a head for masked pieces or the order of sentences", got: "none", remedy }, 2);
+  }
+  const { logits, inputs, encoded } = albertObjective(model, heads, { ...shape, training: false });
+  const { words, order } = logits;
+  const { updates, remainders } = encoded.probes;
+  const labels = () => reshape(inputs.maskedLabels!, [words!.shape[0]!]);
+  return {
+    ...(words ? { wordLoss: crossEntropy(words, labels()), wordGuess: argMax(words) } : {}),
+    ...(order ? { orderLoss: crossEntropy(order, inputs.order!), orderGuess: argMax(order) } : {}),
+    ...(updates && remainders ? { depths: updates, remainders } : {}),
+  };
+}
+
+/** The same texts under weights that change. */
+export class PretrainingEvaluator {
+  readonly #program: Program;
+  readonly #batches: readonly PretrainingBatch[];
+  readonly #special: SpecialIds;
+  readonly #cap: number;
+  readonly #halting: DescribedAlbert["model"]["options"]["halting"];
+
+  /** Evaluates on the first `texts` texts of the batches, or on all there are. */
+  static async create(
+    engine: Engine,
+    described: Described,
+    { batch, length, predictions }: Shape,
+    given: { batches: MaskedBatches; special: SpecialIds; texts: number },
+  ): Promise<PretrainingEvaluator> {
+    const outputs = outputsOf(described, { batch, length, predictions });
+    const simple = simplify(Object.values(outputs));
+    const program = await engine.compile({
+      outputs: Object.fromEntries(Object.keys(outputs).map((name, i) => [name, simple[i]!])),
+    });
+    return new PretrainingEvaluator(program, described.model.options, given);
+  }
+
+  private constructor(
+    program: Program,
+    { depth, halting }: DescribedAlbert["model"]["options"],
+    { batches, special, texts }: { batches: MaskedBatches; special: SpecialIds; texts: number },
+  ) {
+    const count = Math.min(batches.count, Math.max(1, Math.round(texts / batches.rows)));
+    this.#program = program;
+    this.#batches = Array.from({ length: count }, (_, i) => batches.at(i));
+    this.#special = special;
+    this.#cap = depth;
+    this.#halting = halting;
+  }
+
+  /** Texts that are looked at. */
+  get texts(): number {
+    return this.#batches.reduce((total, { rows }) => total + rows, 0);
+  }
+
+  async measure(weights: Weights, onBatch?: (done: number) => void): Promise<Measured> {
+    const taken = new Set(this.#program.inputs.map(({ name }) => name));
+    const only = <T>(values: readonly (readonly [string, T])[]) =>
+      Object.fromEntries(values.filter(([name]) => taken.has(name)));
+    const fixed = only([...weights].map(([{ attributes }, data]) => [attributes.name, data] as const));
+    const sums = new Sums(this.#cap);
+    for (const [i, batch] of this.#batches.entries()) {
+      onBatch?.(i);
+      const found = await this.#program.run({ ...fixed, ...only(Object.entries(pretrainingFeeds(batch))) });
+      sums.add(batch, found, this.#special);
+    }
+    return this.#figures(sums);
+  }
+
+  #figures(sums: Sums): Measured {
+    const [words, order] = [sums.words.mean, sums.order.mean];
+    return {
+      loss: (words?.loss ?? 0) + (order?.loss ?? 0),
+      perplexity: Math.exp(words?.loss ?? order!.loss),
+      tokens: sums.words.count,
+      scalars: {
+        ...(words ? { mlm_loss: words.loss, mlm_accuracy: words.accuracy } : {}),
+        ...(order ? { sop_loss: order.loss, sop_accuracy: order.accuracy } : {}),
+        ...(this.#halting ? depthFigures(sums, this.#halting) : {}),
+      },
+      // Where lines have no order of their own, that of sentences is learnt by heart, and its loss would speak for the earliest weights.
+      ...(words ? { decisive: "mlm_accuracy" } : {}),
+    };
+  }
+
+  async release(): Promise<void> {
+    await this.#program.release();
+  }
+}
+
+/** The mean token's cost N + R, the penalty as the loss has it in full, and mean depths by kind of token. */
+function depthFigures(
+  { ponder, tokens, texts, depths }: Sums,
+  halting: { ponder: number; ponderReduce: "mean" | "sum" },
+): Record<string, number> {
+  const rows = depths.rows(TOKEN_KINDS);
+  return {
+    ponder_cost: ponder / tokens,
+    ponder_loss: (halting.ponder * ponder) / (halting.ponderReduce === "mean" ? tokens : texts),
+    ...Object.fromEntries(rows.map(({ name, mean }) => [`depth/${name}`, mean])),
+    "depth/at cap": rows[0]!.atCap,
+  };
+}
+
+/** Guesses of one head, added up. */
+class Guesses {
+  count = 0;
+  #loss = 0;
+  #hits = 0;
+
+  add(loss: number, right: boolean): void {
+    this.count++;
+    this.#loss += loss;
+    if (right) this.#hits++;
+  }
+
+  get mean(): { loss: number; accuracy: number } | undefined {
+    return this.count === 0 ? undefined : { loss: this.#loss / this.count, accuracy: this.#hits / this.count };
+  }
+}
+
+/** What is added up over batches. */
+class Sums {
+  readonly depths: DepthTally;
+  readonly words = new Guesses();
+  readonly order = new Guesses();
+  texts = 0;
+  tokens = 0;
+  /** Depths and remainders of all tokens. */
+  ponder = 0;
+
+  constructor(cap: number) {
+    this.depths = new DepthTally(cap);
+  }
+
+  add(
+    batch: PretrainingBatch,
+    found: Readonly<Record<string, { readonly data: ArrayLike<number> }>>,
+    special: SpecialIds,
+  ) {
+    const { wordLoss, wordGuess, orderLoss, orderGuess, depths, remainders } = found;
+    this.texts += batch.rows;
+    batch.maskedWeights.forEach((weight, i) => {
+      if (weight > 0 && wordLoss) this.words.add(wordLoss.data[i]!, wordGuess!.data[i] === batch.maskedIds[i]);
+    });
+    batch.orderLabels.forEach((label, i) => {
+      if (orderLoss) this.order.add(orderLoss.data[i]!, orderGuess!.data[i] === label);
+    });
+    eachToken(batch, special, (place, kinds) => {
+      this.tokens++;
+      if (!depths || !remainders) return;
+      this.ponder += depths.data[place]! + remainders.data[place]!;
+      for (const kind of kinds) this.depths.add(kind, depths.data[place]!);
+    });
+  }
+}

@@ -1,0 +1,36 @@
+import { describe, expect, it } from "vitest";
+import { lastPhaseFrom, phasedSchedule, phasesOf } from "./phases.ts";
+import { pretrainingPreset, pretrainingPresets, resolvePretraining } from "./settings.ts";
+
+const config = (values: Parameters<typeof resolvePretraining>[0][0]["values"]) =>
+  resolvePretraining([{ source: "test", values }]);
+
+describe("phases of pre-training", () => {
+  it("give the published models 4,096 texts an update in both, and a tenth of the updates to the second", () => {
+    const base = config(pretrainingPreset("base"));
+    expect(phasesOf(base).map(({ length, batch, accumulate }) => [length, batch * accumulate])).toEqual([
+      [128, 4096],
+      [512, 4096],
+    ]);
+    expect(lastPhaseFrom(base, 125_000)).toBe(112_500);
+  });
+
+  it("have τ · L constant in the published models", () => {
+    const products = ["tiny", "small", "base"].map((name) => {
+      const { ponder, depth } = pretrainingPresets[name]!;
+      return ponder! * depth!;
+    });
+    for (const product of products) expect(product).toBeCloseTo(6e-3, 12);
+  });
+
+  it("keep the tokens of a batch in the second", () => {
+    const [first, second] = phasesOf(config({ length: 64, batch: 32, longLength: 256 }));
+    expect(second!.batch * second!.length).toBe(first.batch * first.length);
+  });
+
+  it("warm up and decay one after the other", () => {
+    const settings = config({ longLength: 256, longShare: 0.5, rate: 1, longRate: 0.5, warmup: 0.1, longWarmup: 2 });
+    const rate = phasedSchedule(settings, phasesOf(settings), 200);
+    expect([rate(9), rate(99) < 0.02, rate(100), rate(101), rate(199) < 0.01]).toEqual([1, true, 0.25, 0.5, true]);
+  });
+});

@@ -1,0 +1,100 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { InferenceSession, Tensor } from "onnxruntime-node";
+import { afterAll, describe, expect, it } from "vitest";
+import { runOnce } from "../../engine/engine.contract.ts";
+import { referenceEngine } from "../../engine/reference.ts";
+import { readSafetensors } from "../../format/safetensors.ts";
+import { describedAlbert } from "../../model/albert/description.ts";
+import { textInputs } from "../../model/albert/heads.ts";
+import { importAlbert } from "../../model/albert/import.ts";
+import type { NamedTensor } from "../../model/albert/weights.ts";
+import { initialise } from "../../nn/index.ts";
+import { openCorpus } from "../../text/files/corpus.ts";
+import { chooseTokenizer } from "../../text/files/trained-tokenizer.ts";
+import { openRun } from "../kinds.ts";
+import { createAlbertRun, firstState, openAlbertRun } from "./albert-run.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "layerwise-albert-"));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+const text = join(folder, "text.txt");
+writeFileSync(text, readFileSync("corpus/books/valid.txt", "utf8").slice(0, 60_000));
+
+const sizes = { vocabulary: 250, embedding: 4, width: 8, heads: 2, hidden: 16, depth: 3, length: 32 };
+const halting = { ponder: 0.01, biasInitial: -1 };
+
+async function written(name: string, heads: object) {
+  const path = join(folder, name);
+  const description = { model: { ...sizes, halting }, heads };
+  const tokenizer = await chooseTokenizer(undefined, await openCorpus(text), {
+    ...{ pieces: 250, cache: folder, masked: true },
+  });
+  const run = await createAlbertRun(path, { description, tokenizer, environment: {} });
+  const { parameters } = describedAlbert(description);
+  await run.writeCheckpoint(firstState(parameters, initialise(parameters, 7)));
+  run.close();
+  return path;
+}
+
+const exported = async (path: string) => (await openRun(path)).exported();
+
+describe("an ALBERT's run in use", () => {
+  it("is measured on masked text, always alike; an untrained one guesses", async () => {
+    const path = await written("measured", { maskedLanguage: {}, sentenceOrder: {} });
+    const [first, again] = [0, 1].map(async () => (await openRun(path)).evaluate({ split: "train", corpus: text }));
+    const found = await first!;
+    expect(await again!).toEqual(found);
+    expect(found.loss).toBeCloseTo(Math.log(250), 1);
+    expect(found.maskedAccuracy).toBeLessThan(0.2);
+    expect(found.orderLoss).toBeCloseTo(Math.log(2), 1);
+    expect(found.meanDepth).toBeGreaterThan(2);
+    expect(found.meanDepth).toBeLessThanOrEqual(3);
+  });
+
+  it("cannot be measured without a head for it, nor continue text", async () => {
+    const run = await openRun(await written("bare", {}));
+    await expect(run.evaluate({ split: "train", corpus: text })).rejects.toThrow("expected a head for masked pieces");
+    expect(() => run.continueText({ prompt: "it", maxTokens: 1 })).toThrow("an ALBERT, which fills gaps");
+  });
+
+  it("comes back from its export, bit by bit, with how its tokens halt", async () => {
+    const path = await written("exported", { maskedLanguage: {}, sentenceOrder: {} });
+    const files = await exported(path);
+    expect(Object.keys(files)).toEqual(["model.onnx", "model.safetensors", "config.json", "spiece.model"]);
+    const { tensors } = readSafetensors(files["model.safetensors"]!, "exported");
+    const config = JSON.parse(new TextDecoder().decode(files["config.json"]));
+    const again = importAlbert(tensors as ReadonlyMap<string, NamedTensor>, config, "exported");
+    const run = await openAlbertRun(path);
+    expect(again.model.options).toEqual(run.model.options);
+    expect(Object.keys(again.heads)).toEqual(Object.keys(run.heads));
+    for (const { name, tensor } of again.parameters) {
+      expect(again.weights.get(tensor)).toEqual(run.state.weights.get(name)!.data);
+    }
+  });
+
+  it("computes the same in ONNX, at any batch and length", async () => {
+    const path = await written("onnx", {});
+    const { model, weights } = await openAlbertRun(path);
+    const [batch, length] = [2, 5];
+    const feeds = {
+      ids: Int32Array.from({ length: 10 }, (_, i) => 5 + 7 * i),
+      mask: Int32Array.of(1, 1, 1, 1, 1, 1, 1, 1, 0, 0),
+      types: Int32Array.of(0, 0, 1, 1, 1, 0, 0, 0, 0, 0),
+    };
+    const { sequence, pooled, probes } = model.encode(textInputs({ batch, length }));
+    const named = [...weights].map(([{ attributes }, data]) => [attributes.name, data]);
+    const outputs = { sequence, pooled: pooled!, updates: probes.updates! };
+    const expected = await runOnce(referenceEngine(), outputs, { ...feeds, ...Object.fromEntries(named) });
+    const session = await InferenceSession.create((await exported(path))["model.onnx"]!);
+    const given = Object.entries(feeds).map(([name, data]) => [name, new Tensor("int32", data, [batch, length])]);
+    const found = await session.run(Object.fromEntries(given));
+    expect(found.sequence!.dims).toEqual([batch, length, sizes.width]);
+    for (const [name, { data }] of Object.entries(expected)) {
+      // Two engines' roundings over three depths.
+      for (const [i, value] of [...(found[name]!.data as Float32Array)].entries())
+        expect(value).toBeCloseTo(data[i]!, 5);
+    }
+  });
+});

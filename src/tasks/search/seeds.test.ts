@@ -1,0 +1,53 @@
+import { describe, expect, it } from "vitest";
+import type { Found } from "./search.ts";
+import { bestOf, parseSeeds } from "./seeds.ts";
+import { parseCandidates, parseShape } from "./settings.ts";
+
+const found = (perplexity: number, chosenMs: number, targetMs: number | null): Found => ({
+  ...{ pattern: "sf", probabilities: [], steps: 1, elapsedMs: 1, perplexity, meanBatchPerplexity: perplexity },
+  ...{ noisyMeanBatchPerplexity: null, cuts: [], latency: { expectedMs: chosenMs, chosenMs }, targetMs, costs: null },
+});
+
+describe("several seeds", () => {
+  it("are counted from the first, or listed", () => {
+    expect([parseSeeds("3", 5), parseSeeds("1,9", 5)]).toEqual([
+      [5, 6, 7],
+      [1, 9],
+    ]);
+    for (const text of ["0", "1,1", "x", "1,,2"]) expect(() => parseSeeds(text, 1)).toThrow("seeds: expected a number");
+  });
+
+  it("give the lowest perplexity within the budget", () => {
+    const all = new Map([
+      [1, found(40, 9, 5)],
+      [2, found(45, 4, 5)],
+      [3, found(50, 3, 5)],
+    ]);
+    expect(bestOf(all)).toMatchObject({ seed: 2, perplexity: 45 });
+    expect(bestOf(all).seeds.map(({ withinBudget }) => withinBudget)).toEqual([false, true, true]);
+  });
+
+  it("give the cheapest where none is within it, and the best where there is none", () => {
+    const list = (targetMs: number | null) =>
+      new Map([1, 2].map((seed) => [seed, found(40 + seed, 9 - seed, targetMs)]));
+    expect([bestOf(list(1)).seed, bestOf(list(null)).seed]).toEqual([2, 1]);
+  });
+});
+
+describe("settings of a search", () => {
+  it("read candidates with their sizes", () => {
+    expect(parseCandidates("s:8, f,f:1024,i")).toEqual([
+      { kind: "attention", heads: 8 },
+      { kind: "feed-forward" },
+      { kind: "feed-forward", hidden: 1024 },
+      { kind: "identity" },
+    ]);
+    for (const text of ["", "s;f", "i:3", "f:0"])
+      expect(() => parseCandidates(text)).toThrow("candidates: expected letters");
+  });
+
+  it("read the shape at which latency is measured", () => {
+    expect(parseShape("2x32+0")).toEqual({ batch: 2, length: 32, memory: 0 });
+    expect(() => parseShape("64")).toThrow("latency: expected batch x segment + memory, such as 1x64+640");
+  });
+});

@@ -1,0 +1,145 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { InferenceSession, Tensor } from "onnxruntime-node";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { Engine } from "../../engine/engine.ts";
+import { ortEngine } from "../../engine/ort.ts";
+import { readSafetensors } from "../../format/safetensors.ts";
+import { parModel } from "../../model/par/par.ts";
+import { RunFolder } from "../../runs/folder.ts";
+import { openBatches } from "../../text/files/tokens.ts";
+import { openRun } from "../kinds.ts";
+import { type SearchConfig, searchDefaults } from "./index.ts";
+import { openSearch } from "./job.ts";
+import { beginSearch } from "./run.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "layerwise-par-"));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+const tiny: SearchConfig = {
+  ...searchDefaults,
+  ...{ pieces: 300, width: 16, heads: 2, hidden: 32, memory: 4, batch: 4, length: 8, cutoffs: [40, 120] },
+  ...{ steps: 20, warmup: 2, evaluationBatch: 32, evaluationLength: 64, evaluationMemory: 80 },
+};
+
+let engine: Engine;
+beforeAll(async () => {
+  engine = await ortEngine({ threads: 1 });
+});
+
+const at = (name: string) => join(folder, name);
+const begin = (name: string, config: Partial<SearchConfig>) =>
+  beginSearch(at(name), { ...tiny, ...config }, engine, () => {});
+
+const text = (bytes: Uint8Array | undefined) => JSON.parse(new TextDecoder().decode(bytes));
+
+describe("a search's run in use", () => {
+  it("is measured as it was at its end: every figure, to the last bit", async () => {
+    await begin("measured", { blocks: 2 });
+    const events = await (await RunFolder.read(at("measured"))).events();
+    const last = events.findLast(({ type }) => type === "evaluation");
+    const again = await (await openRun(at("measured"), "last")).evaluate({ split: "valid" });
+    const { loss, perplexity, perplexityPerWord, bitsPerByte, meanBatchPerplexity } = again;
+    expect(last).toMatchObject({ loss, perplexity, perplexityPerWord, bitsPerByte, meanBatchPerplexity });
+  });
+
+  it("has no memory longer than a row of its text", async () => {
+    const run = await openRun(at("measured"));
+    await expect(run.evaluate({ split: "valid", evaluationMemory: 60_000 })).rejects.toThrow(
+      /--evaluation-memory: expected at most \d+ steps: the text has \d+ pieces in 32 rows, got 60000/,
+    );
+    await expect(openSearch({ ...tiny, evaluationMemory: 60_000 }, engine)).rejects.toThrow(
+      "evaluation memory: expected at most",
+    );
+  });
+
+  it("is not exported while blocks have a choice", async () => {
+    const run = await openRun(at("measured"));
+    await expect(run.exported()).rejects.toThrow(/expected blocks that are decided, got 2 of 2 .* retrain .*measured/);
+  });
+});
+
+describe("an exported Transformer-XL", () => {
+  let files: Readonly<Record<string, Uint8Array>>;
+  beforeAll(async () => {
+    await begin("decided", { blocks: "s f:24 i s" });
+    files = await (await openRun(at("decided"), "last")).exported();
+  });
+
+  /** Runs a program over text, one column of ids after another, and hands its memory on. */
+  async function* read(file: string, segments: Iterable<ArrayLike<number>>, batch: number) {
+    const session = await InferenceSession.create(files[file]!);
+    const { length, memory } = text(files["config.json"]).programs[file];
+    const empty: Record<string, Tensor> = { missing: new Tensor("int32", Int32Array.of(memory), []) };
+    for (const name of session.inputNames.filter((each) => each.startsWith("memory."))) {
+      empty[name] = new Tensor("float32", new Float32Array(batch * memory * 16), [batch, memory, 16]);
+    }
+    let state = empty;
+    for (const segment of segments) {
+      const ids = new Tensor("int32", Int32Array.from(segment), [batch, length]);
+      const results = await session.run({ ids, ...state });
+      state = Object.fromEntries(Object.keys(state).map((name) => [name, results[`next_${name}`]!]));
+      yield results.log_probabilities!.data as Float32Array;
+    }
+    await session.release();
+  }
+
+  it("gives the loss that the run has, segment by segment, for ids of its tokenizer", async () => {
+    const { corpus, tokenizer } = await openSearch(tiny, engine);
+    const source = await openBatches(corpus, "valid", tokenizer, { batch: 32, length: 64 });
+    const batches = Array.from({ length: source.count }, (_, i) => source.at(i));
+    const losses: number[] = [];
+    const logs = read(
+      "model.onnx",
+      batches.map(({ inputs }) => inputs),
+      32,
+    );
+    for (const { targets } of batches) {
+      const { value } = (await logs.next()) as { value: Float32Array };
+      losses.push(targets.reduce((sum, target, i) => sum - value[300 * i + target]!, 0) / targets.length);
+    }
+    const { loss } = await (await openRun(at("decided"), "last")).evaluate({ split: "valid" });
+    // Sums of single-precision logarithms in another order.
+    expect(losses.reduce((a, b) => a + b, 0) / losses.length).toBeCloseTo(Number(loss), 5);
+  });
+
+  it("gives whole distributions, token by token as in segments while all is remembered", async () => {
+    const ids = Int32Array.from({ length: 64 }, (_, i) => (7 * i * i + 3) % 300);
+    const whole = (await read("model.onnx", [ids], 1).next()).value!;
+    let place = 0;
+    for await (const logs of read(
+      "token.onnx",
+      [...ids].map((id) => [id]),
+      1,
+    )) {
+      expect(logs.reduce((sum, log) => sum + Math.exp(log), 0)).toBeCloseTo(1, 5);
+      // The 80 steps of memory hold all 64 tokens, so both see the same; single precision.
+      for (const [i, log] of logs.entries()) expect(Math.abs(log - whole[300 * place + i]!)).toBeLessThan(1e-4);
+      place++;
+    }
+    expect(place).toBe(64);
+  });
+
+  it("has its weights once by name, for the model that its description makes", async () => {
+    const names = ["model.onnx", "token.onnx", "model.safetensors", "config.json", "ranks.json", "tokenizer.model"];
+    expect(Object.keys(files)).toEqual(names);
+    const { tensors } = readSafetensors(files["model.safetensors"]!, "exported");
+    const again = parModel(text(files["config.json"]));
+    const shapes = again.parameters.map(({ name, tensor }) => [name, tensor.shape] as const);
+    expect(shapes.map(([name]) => [name, tensors.get(name)?.shape])).toEqual(shapes);
+    expect(again.options.blocks).toBe("s f:24 i s");
+    expect(text(files["ranks.json"]).toSorted((a: number, b: number) => a - b)[299]).toBe(299);
+  });
+
+  it("may come from a search that has decided all, under the names of a network of its own", async () => {
+    const hasty = { blocks: 2, candidates: "f:24,f:40", architectureRate: 0.3, cut: 0.51, cutEvery: 2, steps: 12 };
+    const found = await begin("searched", hasty);
+    const { tensors } = readSafetensors(
+      (await (await openRun(at("searched"), "last")).exported())["model.safetensors"]!,
+      "",
+    );
+    expect(found!.cuts).toHaveLength(2);
+    expect([...tensors.keys()].filter((name) => /dense\d|pi/.test(name))).toEqual([]);
+  });
+});

@@ -1,0 +1,270 @@
+/** Corpora by name or path: text in three parts, the original's TFRecord batches, or data that `layerwise data build` made. */
+import { existsSync, readdirSync, statSync } from "node:fs";
+import { basename, dirname, extname, join, resolve } from "node:path";
+import { fileURLToPath } from "node:url";
+import { messageOf, reject, UserError } from "../../base/errors.ts";
+import { sha256OfFile } from "../../files/checksum.ts";
+import { countLines, type LineRange, readLines } from "../../files/lines.ts";
+import { glueTask, glueTasks } from "../labelled/glue-tasks.ts";
+import { defaultCacheFolder } from "./cache.ts";
+import { fetchDataset } from "./datasets.ts";
+import { glueFile, glueTexts, hasGlueFile } from "./glue.ts";
+import { inNameOrder } from "./records.ts";
+
+export type Split = "train" | "valid" | "test";
+export const SPLITS: readonly Split[] = ["train", "valid", "test"];
+
+/** Lines of a file. */
+export interface TextFile extends LineRange {
+  path: string;
+  /** WikiText's form: headings begin articles, hyphens are written @-@. */
+  articles?: boolean;
+  /** Name of a GLUE task: the lines are its examples, of which only the texts count. */
+  task?: string;
+}
+
+/** What a split is made of. */
+export type Part =
+  | { kind: "text"; files: readonly TextFile[] }
+  | { kind: "records"; paths: string[] }
+  | { kind: "tokens"; path: string };
+
+export interface Corpus {
+  name: string;
+  parts: ReadonlyMap<Split, Part>;
+  /** The tokenizer model that lies with the data, if one does. */
+  tokenizer?: string;
+}
+
+export interface CorpusOptions {
+  /** Folder of datasets; LAYERWISE_DATA, or a folder in the cache, if not given. */
+  data?: string;
+  /** Address to fetch from instead of the publisher's. */
+  from?: string;
+  /** Told when something is fetched. */
+  say?: (message: string) => void;
+}
+
+export const DEFAULT_CORPUS = "books";
+const EMBEDDED = fileURLToPath(new URL("../../../corpus/", import.meta.url));
+
+/**
+ * Opens `books` (embedded), `wikitext-2` (fetched if need be), a dataset under `data` (`glue/SST-2`), a text file, a folder, or several
+ * of them with commas between, one after another.
+ */
+export async function openCorpus(nameOrPath = DEFAULT_CORPUS, options: CorpusOptions = {}): Promise<Corpus> {
+  if (nameOrPath.includes(",") && !existsSync(nameOrPath)) return openSeveral(nameOrPath.split(","), options);
+  if (nameOrPath === DEFAULT_CORPUS) return openFolder(join(EMBEDDED, nameOrPath), nameOrPath);
+  const data = dataFolder(options.data);
+  if (nameOrPath === "wikitext-2") return openWikiText(data, options);
+  const place = [nameOrPath, join(data, nameOrPath)].find((path) => existsSync(path) || batchFolders(path).length > 0);
+  if (place === undefined) rejectMissing(nameOrPath, data);
+  if (!existsSync(place)) return openBatchFolders(place, basename(place));
+  if (statSync(place).isDirectory()) return openFolder(place, basename(resolve(place)));
+  return isBatchFile(place) ? openBatchFiles(dirname(resolve(place)), [place]) : openFile(place);
+}
+
+/** Where datasets lie: what was asked for, LAYERWISE_DATA, or a folder in the cache. */
+export function dataFolder(asked?: string): string {
+  return asked ?? (process.env.LAYERWISE_DATA || join(defaultCacheFolder(), "data"));
+}
+
+function rejectMissing(name: string, data: string): never {
+  reject(
+    {
+      who: "corpus",
+      needed: `${DEFAULT_CORPUS}, wikitext-2, a text file, or a folder with train.txt, valid.txt and test.txt`,
+      got: `${name}, which is neither here nor under ${data}`,
+      remedy: "check the spelling, or say with --data DIR where datasets lie",
+    },
+    2,
+  );
+}
+
+async function openWikiText(data: string, { say, from }: CorpusOptions): Promise<Corpus> {
+  const folder = join(data, "wikitext-2");
+  if (!existsSync(join(folder, "train.txt"))) {
+    say?.(`fetching wikitext-2 into ${folder}`);
+    await fetchDataset("wikitext-2", { data, ...(from === undefined ? {} : { from }) }).catch((error) =>
+      rejectFetch(folder, error),
+    );
+  }
+  const { parts, ...corpus } = openFolder(folder, "wikitext-2");
+  return { ...corpus, parts: new Map([...parts].map(([split, part]) => [split, withArticles(part)])) };
+}
+
+const withArticles = (part: Part): Part =>
+  part.kind === "text" ? { ...part, files: part.files.map((file) => ({ ...file, articles: true })) } : part;
+
+/** Texts of several corpora; each split has those that have it. */
+async function openSeveral(names: readonly string[], options: CorpusOptions): Promise<Corpus> {
+  const all: Corpus[] = [];
+  for (const name of names) all.push(await openCorpus(name.trim(), options));
+  const parts = SPLITS.map((split): [Split, TextFile[]] => [split, all.flatMap((each) => filesIn(each, split))]);
+  const filled = parts.filter(([, files]) => files.length > 0);
+  return {
+    name: all.map(({ name }) => name).join("+"),
+    parts: new Map(filled.map(([split, files]) => [split, { kind: "text", files }])),
+  };
+}
+
+const filesIn = (corpus: Corpus, split: Split): readonly TextFile[] =>
+  corpus.parts.has(split) ? textOf(corpus, split).files : [];
+
+function rejectFetch(folder: string, error: unknown): never {
+  const [reason] = messageOf(error).split(";");
+  throw new UserError(
+    `wikitext-2 is not in ${folder} and could not be fetched: ${reason}. Put train.txt, valid.txt and test.txt there, say with --data DIR or LAYERWISE_DATA where it lies, or use the embedded corpus: --corpus ${DEFAULT_CORPUS}`,
+    1,
+    { cause: error },
+  );
+}
+
+const openFile = (path: string): Corpus => ({ name: basename(path, extname(path)), parts: cut({ path }) });
+
+/** One text file: the first 90 % of its lines train, the next 5 % validate, the last 5 % test. */
+function cut({ from = 0, ...file }: TextFile): Map<Split, Part> {
+  const end = countLines(file.path);
+  const lines = end - from;
+  if (lines < 3) {
+    const [needed, remedy] = ["at least 3 lines of text to split", "give a longer text"];
+    reject({ who: file.path, needed, got: `${lines}`, remedy });
+  }
+  const validFrom = Math.min(lines - 2, Math.floor(lines * 0.9));
+  const testFrom = Math.min(lines - 1, Math.max(validFrom + 1, Math.floor(lines * 0.95)));
+  const part = (first: number, last: number): Part => ({
+    kind: "text",
+    files: [{ ...file, from: from + first, to: from + last }],
+  });
+  return new Map([
+    ["train", part(0, validFrom)],
+    ["valid", part(validFrom, testFrom)],
+    ["test", part(testFrom, lines)],
+  ]);
+}
+
+/** The folder of a GLUE task: texts of its training examples alone; those to be judged by stay unseen. */
+function openTask(folder: string): Corpus | undefined {
+  const task = [...glueTasks.values()].find(({ folders }) => folders.includes(basename(resolve(folder))));
+  if (!task || !hasGlueFile(task, "train", folder)) return undefined;
+  const path = glueFile(task, "train", folder);
+  return { name: task.name, parts: cut({ path, task: task.name, from: task.train.header === false ? 0 : 1 }) };
+}
+
+/** A folder with train.txt …, train.tokens …, `<name>_train/*.tfrecords` …, or a GLUE task's train.tsv. */
+function openFolder(folder: string, name: string): Corpus {
+  const parts = filesOf(folder, "txt") ?? filesOf(folder, "tokens");
+  if (parts) return { name, parts, ...modelIn(folder) };
+  const task = openTask(folder);
+  if (task) return task;
+  const files = batchFilesIn(folder);
+  if (files.length > 0) return openBatchFiles(resolve(folder), files);
+  const names = batchNames(folder);
+  if (names.length === 1) return openBatchFolders(join(folder, names[0]!), names[0]!);
+  return reject(
+    {
+      who: folder,
+      needed: "train.txt, valid.txt and test.txt, or folders NAME_train, NAME_valid, NAME_test with .tfrecords files",
+      got: names.length > 1 ? `batches of ${names.join(", ")}` : "neither",
+      ...(names.length > 1 ? { remedy: `choose one: ${join(folder, names[0]!)}` } : {}),
+    },
+    2,
+  );
+}
+
+function filesOf(folder: string, extension: "txt" | "tokens"): Map<Split, Part> | undefined {
+  const part = (path: string): Part =>
+    extension === "txt" ? { kind: "text", files: [{ path }] } : { kind: "tokens", path };
+  const paths = SPLITS.map((split) => [split, join(folder, `${split}.${extension}`)] as const);
+  const there = paths.filter(([, path]) => existsSync(path));
+  return there.length > 0 ? new Map(there.map(([split, path]) => [split, part(path)])) : undefined;
+}
+
+function modelIn(folder: string): { tokenizer?: string } {
+  const path = join(folder, "tokenizer.model");
+  return existsSync(path) ? { tokenizer: path } : {};
+}
+
+/** The names NAME of which a folder holds NAME_train, NAME_valid or NAME_test with batches. */
+function batchNames(folder: string): string[] {
+  const names = readdirSync(folder).map((entry) => /^(.+)_(?:train|valid|test)$/.exec(entry)?.[1]);
+  return [...new Set(names)].filter(
+    (name) => name !== undefined && batchFolders(join(folder, name)).length > 0,
+  ) as string[];
+}
+
+/** The splits that exist as `<stem>_<split>` folders with batch files. */
+function batchFolders(stem: string): [Split, string[]][] {
+  return SPLITS.map((split): [Split, string[]] => [split, batchFilesIn(`${stem}_${split}`)]).filter(
+    ([, paths]) => paths.length > 0,
+  );
+}
+
+const isBatchFile = (name: string) => /\.tfrecords?$/.test(name);
+
+function batchFilesIn(folder: string): string[] {
+  if (!existsSync(folder) || !statSync(folder).isDirectory()) return [];
+  const files = readdirSync(folder).filter(isBatchFile);
+  return inNameOrder(files.map((name) => join(folder, name)));
+}
+
+/** Batch files without their neighbours: the folder's name says which split they are, or they train. */
+function openBatchFiles(folder: string, paths: string[]): Corpus {
+  const [, name, split] = /^(.*?)(?:[-_](train|valid|test))?$/.exec(basename(folder))!;
+  return {
+    name: name!,
+    parts: new Map([[(split ?? "train") as Split, { kind: "records", paths }]]),
+    ...modelIn(dirname(folder)),
+  };
+}
+
+function openBatchFolders(stem: string, name: string): Corpus {
+  const parts = batchFolders(stem).map(([split, paths]): [Split, Part] => [split, { kind: "records", paths }]);
+  return { name, parts: new Map(parts), ...modelIn(dirname(stem)) };
+}
+
+/** The part of a corpus that a split names. */
+export function partOf(corpus: Corpus, split: Split): Part {
+  const part = corpus.parts.get(split);
+  if (part) return part;
+  return reject({
+    who: `corpus ${corpus.name}`,
+    needed: `a ${split} part`,
+    got: `only ${[...corpus.parts.keys()].join(", ")}`,
+  });
+}
+
+/** The lines of a split that is text. */
+export function linesOf(corpus: Corpus, split: Split): Iterable<string> {
+  const { files } = textOf(corpus, split);
+  return {
+    *[Symbol.iterator]() {
+      for (const file of files) yield* linesIn(file);
+    },
+  };
+}
+
+/** The lines of one of its files. */
+export const linesIn = ({ task, path, ...range }: TextFile): Iterable<string> =>
+  task === undefined ? readLines(path, range) : glueTexts(glueTask(task), path, range);
+
+/** What the content of texts depends on: hashes of the files, and the lines taken from them. */
+export async function identityOf(part: Part): Promise<(string | number)[]> {
+  const files = part.kind === "text" ? part.files : [];
+  const each = files.map(async ({ path, from = 0, to = -1, task }) => {
+    return [await sha256OfFile(path), from, to, ...(task === undefined ? [] : [task])];
+  });
+  return (await Promise.all(each)).flat();
+}
+
+/** A split that has to be text. */
+export function textOf(corpus: Corpus, split: Split): Extract<Part, { kind: "text" }> {
+  const part = partOf(corpus, split);
+  if (part.kind === "text") return part;
+  return reject({
+    who: `corpus ${corpus.name}`,
+    needed: "text",
+    got: `${part.kind === "records" ? "TFRecord batches" : "token files"}, which have no text any more`,
+    remedy: "give the corpus they were made from",
+  });
+}

@@ -1,0 +1,95 @@
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { zip } from "../../../test/zip.ts";
+import { fetchDataset, holdsDataset, splitParaphrases } from "./datasets.ts";
+
+const SHARED = "../shared/data";
+const root = mkdtempSync(join(tmpdir(), "layerwise-datasets-"));
+const served = new Map<string, Uint8Array>();
+let asked: string[] = [];
+let base = "";
+
+const server = createServer((request, response) => {
+  asked.push(request.url ?? "");
+  const content = served.get(request.url ?? "");
+  if (content) response.writeHead(200, { "content-length": content.length }).end(content);
+  else response.writeHead(404).end();
+});
+beforeAll(async () => {
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  base = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+});
+afterAll(() => {
+  server.close();
+  rmSync(root, { recursive: true, force: true });
+});
+
+const wikitext = (train: string | Uint8Array, valid: string | Uint8Array, test: string | Uint8Array) =>
+  zip({
+    "wikitext-2/wiki.train.tokens": train,
+    "wikitext-2/wiki.valid.tokens": valid,
+    "wikitext-2/wiki.test.tokens": test,
+  });
+
+describe("datasets", () => {
+  it.runIf(existsSync(SHARED))("are unpacked, checked file by file, and not fetched twice", async () => {
+    const parts = ["train", "valid", "test"].map((split) => readFileSync(`${SHARED}/wikitext-2/${split}.txt`));
+    served.set("/wikitext-2-v1.zip", wikitext(parts[0]!, parts[1]!, parts[2]!));
+    const data = join(root, "good");
+    const files = await fetchDataset("wikitext-2", { data, from: base });
+    expect(files.map(({ verified }) => verified)).toEqual([true, true, true]);
+    expect(readdirSync(join(data, "wikitext-2")).sort()).toEqual(["test.txt", "train.txt", "valid.txt"]);
+    asked = [];
+    expect(await fetchDataset("wikitext-2", { data, from: base })).toEqual(files);
+    expect(asked).toEqual([]);
+  });
+
+  it.runIf(existsSync(SHARED))("of single files are kept under their names", async () => {
+    for (const name of readdirSync(`${SHARED}/multi30k`))
+      served.set(`/${name}`, readFileSync(`${SHARED}/multi30k/${name}`));
+    await fetchDataset("multi30k", { data: root, from: `${base}/` });
+    expect(await holdsDataset("multi30k", join(root, "multi30k"))).toBe(true);
+  });
+
+  it("with other contents are refused and leave nothing, unless accepted", async () => {
+    served.set("/wikitext-2-v1.zip", wikitext("a", "b", "c"));
+    const data = join(root, "other");
+    const refused = fetchDataset("wikitext-2", { data, from: base });
+    await expect(refused).rejects.toThrow(/train\.txt: expected content with SHA-256 9e9fa1ad.*--unverified/);
+    expect(readdirSync(join(data, "wikitext-2"))).toEqual([]);
+    const files = await fetchDataset("wikitext-2", { data, from: `${base}/wikitext-2-v1.zip`, unverified: true });
+    expect(files[0]).toMatchObject({ bytes: 1, verified: false });
+    expect(readFileSync(join(data, "wikitext-2/test.txt"), "utf8")).toBe("c");
+  });
+
+  it("that are no archive are refused and fetched anew next time", async () => {
+    served.set("/wikitext-2-v1.zip", Buffer.from("<html>"));
+    const data = join(root, "broken");
+    for (let i = 0; i < 2; i++) {
+      asked = [];
+      await expect(fetchDataset("wikitext-2", { data, from: base })).rejects.toThrow("expected a zip archive");
+      expect(asked).toHaveLength(1);
+    }
+  });
+
+  it("without a known name are refused with the names", async () => {
+    await expect(fetchDataset("toString", { data: root })).rejects.toThrow(
+      "one of wikitext-2, glue, multi30k, got toString",
+    );
+  });
+
+  it.runIf(existsSync(SHARED))("MRPC is split as the published development ids say", () => {
+    const read = (part: string) => readFileSync(`${SHARED}/glue/MRPC/${part}.tsv`, "utf8");
+    const [header, ...dev] = read("dev").trimEnd().split("\n");
+    const ids = dev.map((row) => row.split("\t").slice(1, 3).join("\t"));
+    const [, ...train] = read("train").trimEnd().split("\n");
+    // The published list mixes both parts; put the development rows first and keep each part's order.
+    const split = splitParaphrases([header, ...dev, ...train, ""].join("\r\n"), ids.join("\n"));
+    expect(Buffer.from(split["MRPC/dev.tsv"]!).toString()).toBe(read("dev"));
+    expect(Buffer.from(split["MRPC/train.tsv"]!).toString()).toBe(read("train"));
+  });
+});

@@ -1,0 +1,116 @@
+/** Sentence pairs: Multi30k or a folder like it, plain or gzipped, and the tokenizer both languages share. */
+import { existsSync, readFileSync } from "node:fs";
+import { basename, join } from "node:path";
+import { gunzipSync } from "node:zlib";
+import { messageOf, reject, UserError } from "../../base/errors.ts";
+import { writeAtomically } from "../../files/atomic.ts";
+import { sha256 } from "../../files/checksum.ts";
+import { writeModel } from "../sentencepiece/model-writer.ts";
+import { TRAINING_DEFAULTS, type TrainingOptions } from "../sentencepiece/training/options.ts";
+import { Trainer } from "../sentencepiece/training/trainer.ts";
+import { defaultCacheFolder, keyOf } from "./cache.ts";
+import { dataFolder, type Split } from "./corpus.ts";
+import { fetchDataset } from "./datasets.ts";
+import { type OpenTokenizer, openTokenizer } from "./tokenizer.ts";
+
+/** Lines of two languages; line i of one translates line i of the other. */
+export interface SentencePairs {
+  readonly source: readonly string[];
+  readonly target: readonly string[];
+}
+
+export interface PairsCorpus {
+  readonly name: string;
+  readonly folder: string;
+  readonly sourceLanguage: string;
+  readonly targetLanguage: string;
+}
+
+export interface PairsOptions {
+  /** Folder of datasets; LAYERWISE_DATA, or a folder in the cache, if not given. */
+  data?: string;
+  source?: string;
+  target?: string;
+  /** Told when something is fetched or trained. */
+  say?: (message: string) => void;
+}
+
+/** The names a part goes by, in the order in which they are looked for. */
+const partNames: Readonly<Record<Split, readonly string[]>> = {
+  train: ["train"],
+  valid: ["valid", "val", "dev"],
+  test: ["test", "test_2016_flickr", "test2016"],
+};
+
+/** Opens `multi30k` (fetched if need be) or a folder with `train.en`, `train.de`, …, plain or as `.gz`. */
+export async function openPairs(nameOrPath = "multi30k", options: PairsOptions = {}): Promise<PairsCorpus> {
+  const data = dataFolder(options.data);
+  let folder = [nameOrPath, join(data, nameOrPath)].find((path) => existsSync(path));
+  if (folder === undefined && nameOrPath === "multi30k") {
+    options.say?.(`fetching multi30k to ${data}`);
+    await fetchDataset("multi30k", { data });
+    folder = join(data, nameOrPath);
+  }
+  if (folder === undefined) {
+    const needed = "multi30k, or a folder with train, valid and test in two languages (train.en, train.de, …)";
+    return reject({ who: "sentence pairs", needed, got: nameOrPath, remedy: "say with --data DIR where it lies" }, 2);
+  }
+  const corpus = { folder, sourceLanguage: options.source ?? "en", targetLanguage: options.target ?? "de" };
+  return { ...corpus, name: `${basename(folder)} ${corpus.sourceLanguage}–${corpus.targetLanguage}` };
+}
+
+/** The pairs of a part. */
+export function pairsOf(corpus: PairsCorpus, split: Split): SentencePairs {
+  const source = readLanguage(corpus, split, corpus.sourceLanguage);
+  const target = readLanguage(corpus, split, corpus.targetLanguage);
+  if (source.length !== target.length || source.length === 0) {
+    const got = `${source.length} and ${target.length}`;
+    reject({ who: `${corpus.name} / ${split}`, needed: "as many lines in both languages, at least one", got });
+  }
+  return { source, target };
+}
+
+function readLanguage({ folder }: PairsCorpus, split: Split, language: string): string[] {
+  const names = partNames[split].flatMap((part) => [`${part}.${language}`, `${part}.${language}.gz`]);
+  const path = names.map((name) => join(folder, name)).find((each) => existsSync(each));
+  if (path === undefined) {
+    return reject({ who: folder, needed: `one of ${names.join(", ")}`, got: "none", remedy: "name the languages" }, 2);
+  }
+  return linesOfFile(path);
+}
+
+/** Lines of a text file, gzipped or not, without spaces at their ends. */
+function linesOfFile(path: string): string[] {
+  try {
+    const bytes = readFileSync(path);
+    const text = new TextDecoder("utf-8", { fatal: true }).decode(path.endsWith(".gz") ? gunzipSync(bytes) : bytes);
+    return text
+      .replace(/\r?\n$/, "")
+      .split(/\r?\n/)
+      .map((line) => line.trim());
+  } catch (error) {
+    throw new UserError(`${path}: cannot be read: ${messageOf(error)}`, 1, { cause: error });
+  }
+}
+
+/** A cased tokenizer trained on the training lines of both languages, once; kept in the cache. */
+export async function jointTokenizer(
+  corpus: PairsCorpus,
+  { pieces, cache = defaultCacheFolder(), say }: { pieces: number; cache?: string; say?: (message: string) => void },
+): Promise<OpenTokenizer> {
+  const { source, target } = pairsOf(corpus, "train");
+  // Every letter has a piece: an unknown one would stand in translations as such.
+  const wanted = { vocabularySize: pieces, normalisation: "nfkc", characterCoverage: 1 } as const;
+  const training: TrainingOptions = { ...TRAINING_DEFAULTS, ...wanted };
+  const content = sha256(new TextEncoder().encode([...source, ...target].join("\n")));
+  const key = keyOf("joint unigram 1", JSON.stringify(training), content);
+  const path = join(cache, "tokenizers", `${key}.model`);
+  if (!existsSync(path)) {
+    say?.(`training a tokenizer of ${pieces} pieces on both sides of ${corpus.name}`);
+    const trainer = new Trainer(training);
+    for (const line of [...source, ...target]) trainer.add(line);
+    await writeAtomically(path, writeModel(trainer.finish()));
+  }
+  const opened = await openTokenizer(path);
+  return { ...opened, name: `joint-${opened.tokenizer.size}` };
+}

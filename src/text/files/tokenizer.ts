@@ -1,0 +1,47 @@
+/** Tokenizers by name or file, with the hash that identifies them. */
+import { existsSync, readdirSync, statSync } from "node:fs";
+import { readFile } from "node:fs/promises";
+import { basename, join } from "node:path";
+import { reject } from "../../base/errors.ts";
+import { sha256 } from "../../files/checksum.ts";
+import { loadTokenizer, type Tokenizer } from "../tokenizer.ts";
+import { dataFolder } from "./corpus.ts";
+
+/** A tokenizer that was opened, and where from. */
+export interface OpenTokenizer {
+  tokenizer: Tokenizer;
+  /** SHA-256 of the model's bytes. */
+  sha256: string;
+  /** The model's bytes, to be kept with what is made with it. */
+  bytes: Uint8Array;
+  path: string;
+  name: string;
+}
+
+/** Opens a model file, or `NAME.model` in the data folder or its `tokenizers` folder. */
+export async function openTokenizer(nameOrFile: string, { data }: { data?: string } = {}): Promise<OpenTokenizer> {
+  const folder = dataFolder(data);
+  const places = [nameOrFile, join(folder, "tokenizers", `${nameOrFile}.model`), join(folder, `${nameOrFile}.model`)];
+  const path = places.find((place) => existsSync(place) && statSync(place).isFile());
+  if (path === undefined) rejectMissing(nameOrFile, folder);
+  const bytes = await readFile(path);
+  return { tokenizer: loadTokenizer(bytes, path), sha256: sha256(bytes), bytes, path, name: basename(path, ".model") };
+}
+
+function rejectMissing(name: string, folder: string): never {
+  const named = [folder, join(folder, "tokenizers")].flatMap(modelsIn);
+  reject(
+    {
+      who: "tokenizer",
+      needed: `a model file${named.length > 0 ? ` or one of ${named.join(", ")}` : ""}`,
+      got: `${name}, which is neither here nor under ${folder}`,
+      remedy: "train one with `layerwise tokenizer train`, or say with --data DIR where models lie",
+    },
+    2,
+  );
+}
+
+function modelsIn(folder: string): string[] {
+  if (!existsSync(folder)) return [];
+  return readdirSync(folder).flatMap((name) => (name.endsWith(".model") ? [basename(name, ".model")] : []));
+}

@@ -1,0 +1,118 @@
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, describe, expect, it } from "vitest";
+import { type BatchSource, batchesFrom } from "../batches.ts";
+import { loadTokenizer } from "../tokenizer.ts";
+import { type Corpus, openCorpus, type Part } from "./corpus.ts";
+import { encodeBatchFile } from "./records.ts";
+import { type Encoder, openBatches, shardsOf, tokenize, tokensOf } from "./tokens.ts";
+
+const SHARED = "../shared/data";
+const root = mkdtempSync(join(tmpdir(), "layerwise-tokens-"));
+afterAll(() => rmSync(root, { recursive: true, force: true }));
+
+/** One id a character: enough to follow tokens through the pipeline. */
+const letters: Encoder = { size: 256, encode: (text) => [...text].map((c) => c.charCodeAt(0)) };
+const identified = { tokenizer: letters, sha256: "letters" };
+const shared = (name: string) => {
+  const path = `${SHARED}/tokenizers/${name}.model`;
+  return { tokenizer: loadTokenizer(readFileSync(path), path), sha256: name };
+};
+const textCorpus = (path: string): Corpus => ({
+  name: "text",
+  parts: new Map([["valid", { kind: "text", files: [{ path }] }]]),
+});
+const recordCorpus = (...paths: string[]): Corpus => {
+  const part: Part = { kind: "records", paths: paths.map((path) => `${SHARED}/tfrecords/${path}`) };
+  return { name: "records", parts: new Map([["valid", part]]) };
+};
+
+/** Batches as text: comparing them element by element would take seconds. */
+const allOf = (source: BatchSource) =>
+  [...batchesFrom(source)].map(({ inputs, targets, first }) => `${first} ${inputs} ${targets}`);
+
+describe("tokenising", () => {
+  it("joins lines without separators and remembers where they end", () => {
+    const text = tokenize(["ab c", "", "d"], letters);
+    expect([...text.ids]).toEqual([97, 98, 32, 99, 100]);
+    expect([...text.lineEnds]).toEqual([4, 4, 5]);
+    expect(text.words).toBe(3);
+    expect(shardsOf(text, 3).map((ids) => ids.length)).toEqual([4, 0, 1]);
+  });
+
+  it("takes four bytes an id only when the vocabulary needs them", () => {
+    expect(tokenize(["a"], letters).ids).toBeInstanceOf(Uint16Array);
+    expect(tokenize(["a"], { size: 70_000, encode: () => [69_999] }).ids).toEqual(Int32Array.of(69_999));
+  });
+
+  it("reads the cache the second time, and notices a changed text", async () => {
+    const path = join(root, "text.txt");
+    const cache = join(root, "cache");
+    writeFileSync(path, "abc\n");
+    const first = await tokensOf(textCorpus(path), "valid", identified, { cache });
+    const never = { size: 256, encode: () => expect.fail("not from the cache") };
+    const again = { tokenizer: never, sha256: "letters" };
+    expect(await tokensOf(textCorpus(path), "valid", again, { cache })).toEqual(first);
+    writeFileSync(path, "abd\n");
+    expect([...(await tokensOf(textCorpus(path), "valid", identified, { cache })).ids]).toEqual([97, 98, 100]);
+    expect(readdirSync(cache)).toHaveLength(2);
+  });
+});
+
+describe("batches of a split", () => {
+  it("warn when shards lose more than one stream would", async () => {
+    const path = join(root, "shards.txt");
+    writeFileSync(path, "abcdefg\nabcdefg\nabcdefg\n");
+    const warnings: string[] = [];
+    const options = {
+      batch: 1,
+      length: 2,
+      shards: 2,
+      cache: join(root, "cache"),
+      warn: (m: string) => warnings.push(m),
+    };
+    const source = await openBatches(textCorpus(path), "valid", identified, options);
+    expect(source.count).toBe(4);
+    expect(warnings).toEqual(["text valid: 2 shards drop 9 of 21 tokens; one would drop 0"]);
+  });
+
+  it("refuse TFRecord batches of another shape or another tokenizer", async () => {
+    const path = join(root, "file1.tfrecords");
+    writeFileSync(path, encodeBatchFile([1, 2, 3, 4, 5, 300], { batch: 2, window: 3 }));
+    const corpus: Corpus = { name: "r", parts: new Map([["train", { kind: "records", paths: [path] }]]) };
+    const open = (size: number, length: number) =>
+      openBatches(corpus, "train", { tokenizer: { ...letters, size }, sha256: "" }, { batch: 2, length });
+    await expect(open(301, 3)).rejects.toThrow("expected batches of 2 × 3, got TFRecord batches of 2 × 2");
+    await expect(open(300, 2)).rejects.toThrow("expected ids below the tokenizer's 300 pieces, got 300");
+    expect((await open(301, 2)).count).toBe(1);
+  });
+});
+
+describe.runIf(existsSync(SHARED))("against the original's files", () => {
+  const compat = { compat: "original", cache: join(root, "cache") } as const;
+
+  it("gives the 304 batches of WikiText-2 valid in compat mode, and 298 by default", async () => {
+    const corpus = await openCorpus("wikitext-2", { data: SHARED });
+    const tokenizer = shared("wiki2_12k");
+    const shape = { batch: 32, length: 32 };
+    const theirs = allOf(await openBatches(recordCorpus("wikitext2-valid/file1.tfrecords"), "valid", tokenizer, shape));
+    const ours = allOf(await openBatches(corpus, "valid", tokenizer, { ...shape, ...compat }));
+    expect(ours).toHaveLength(304);
+    expect(ours).toEqual(theirs);
+    const plain = allOf(await openBatches(corpus, "valid", tokenizer, { ...shape, cache: compat.cache }));
+    expect(plain).toEqual(theirs.slice(0, 298));
+  });
+
+  it.each([
+    ["sample-bsz4-seqlen8", 4, 8, 1],
+    ["sample-one-shard", 3, 3, 1],
+    ["sample-two-shards", 3, 3, 2],
+  ])("gives the batches of %s", async (folder, batch, length, shards) => {
+    const files = Array.from({ length: shards }, (_, i) => `${folder}/file${i + 1}.tfrecords`);
+    const theirs = await openBatches(recordCorpus(...files), "valid", shared("sp250"), { batch, length });
+    const sample = textCorpus(`${SHARED}/tfrecords/sample.txt`);
+    const ours = await openBatches(sample, "valid", shared("sp250"), { batch, length, shards, ...compat });
+    expect(allOf(ours)).toEqual(allOf(theirs));
+  });
+});

@@ -1,0 +1,48 @@
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, describe, expect, it } from "vitest";
+import { specialIds } from "../masked/documents.ts";
+import { type Corpus, openCorpus } from "./corpus.ts";
+import { chooseTokenizer } from "./trained-tokenizer.ts";
+
+const SHARED = "../shared/data";
+const root = mkdtempSync(join(tmpdir(), "layerwise-trained-"));
+afterAll(() => rmSync(root, { recursive: true, force: true }));
+
+describe("a trained tokenizer", () => {
+  it("has a piece for every 150 characters of a short text, is trained once, then found in the cache", async () => {
+    const path = join(root, "short.txt");
+    writeFileSync(path, readFileSync("corpus/books/valid.txt", "utf8").slice(0, 52_000));
+    const said: string[] = [];
+    const options = { cache: root, say: (message: string) => said.push(message) };
+    const first = await chooseTokenizer(undefined, await openCorpus(path), options);
+    const again = await chooseTokenizer(undefined, await openCorpus(path), options);
+    expect(again.sha256).toBe(first.sha256);
+    expect(said).toEqual(["training a tokenizer of 300 pieces on short"]); // on 90 % of the lines
+    expect([first.tokenizer.size, first.name]).toEqual([300, "short-300"]);
+    expect(first.tokenizer.decode(first.tokenizer.encode("Alice was"))).toBe("alice was");
+    expect(readdirSync(join(root, "tokenizers"))).toHaveLength(1);
+  });
+
+  it("for masked-LM data has ALBERT's special pieces, and can keep upper case", async () => {
+    const options = { pieces: 250, cache: root, masked: true, cased: true };
+    const { tokenizer } = await chooseTokenizer(undefined, await openCorpus("books"), options);
+    expect(specialIds(tokenizer)).toEqual({ pad: 0, cls: 2, sep: 3, mask: 4 });
+    expect(tokenizer.decode(tokenizer.encode("Alice was"))).toBe("Alice was");
+  });
+
+  it.runIf(existsSync(SHARED))("does not come before the one asked for or the data's own", async () => {
+    const books = { ...(await openCorpus("books")), tokenizer: `${SHARED}/tokenizers/sp250.model` };
+    expect((await chooseTokenizer(undefined, books, { pieces: 500 })).name).toBe("sp250");
+    const asked = await chooseTokenizer("wiki2_12k", books, { pieces: 500, data: SHARED });
+    expect(asked.name).toBe("wiki2_12k");
+  });
+
+  it("cannot be made from batches", async () => {
+    const corpus: Corpus = { name: "wiki", parts: new Map([["train", { kind: "records", paths: [] }]]) };
+    await expect(chooseTokenizer(undefined, corpus, { pieces: 500 })).rejects.toThrow(
+      "corpus wiki: expected the tokenizer it was made with, got none; name it with --tokenizer",
+    );
+  });
+});

@@ -1,0 +1,131 @@
+/** Documents for masked-LM data: text normalised as ALBERT does, one sentence a line, a blank line between documents. */
+import { reject } from "../../base/errors.ts";
+import type { Tokenizer } from "../tokenizer.ts";
+
+/** What this data asks of a tokenizer. */
+export type PieceTokenizer = Pick<Tokenizer, "size" | "encode" | "encodePieces" | "pieceOf" | "idOf">;
+
+/** A document: the ids of each sentence, none empty. */
+export type Document = readonly Int32Array[];
+
+/** Ids of the pieces that frame and mask. */
+export interface SpecialIds {
+  pad: number;
+  cls: number;
+  sep: number;
+  mask: number;
+}
+
+const SPACE_MARK = "▁";
+/** ALBERT's own list: apostrophe, equals and angle brackets are missing, and so count as foreign characters. */
+const PUNCTUATION = new Set([...'!"#$%&()*+,-./:;?@[\\]^_`{|}~€£']);
+
+/** Collapses white space, decomposes (NFKD), drops combining marks, lower-cases. */
+export function normaliseForAlbert(text: string, { lowerCase = true }: { lowerCase?: boolean } = {}): string {
+  const decomposed = text.trim().split(/\s+/u).join(" ").normalize("NFKD");
+  const bare = decomposed.replace(/\p{M}/gu, (mark) => (combines(mark) ? "" : mark));
+  return lowerCase ? bare.toLowerCase() : bare;
+}
+
+const combining = new Map<string, boolean>();
+
+/** Whether a mark has a combining class other than 0: exactly then normalisation moves it past a mark of another class. */
+function combines(mark: string): boolean {
+  let known = combining.get(mark);
+  if (known === undefined) {
+    const moves = (pair: string) => pair.normalize("NFD") !== pair;
+    known = moves(`${mark}\u0334`) || moves(`\u0315${mark}`); // classes 1 and 232
+    combining.set(mark, known);
+  }
+  return known;
+}
+
+/** Tokenises sentences; a piece that ends in digit and comma is cut again, so that the comma is its own piece. */
+export function sentenceEncoder(tokenizer: PieceTokenizer): (sentence: string) => Int32Array {
+  const resplit = new Map<number, number[]>();
+  for (let id = 0; id < tokenizer.size; id++) {
+    const piece = tokenizer.pieceOf(id);
+    if (/\p{Nd},$/u.test(piece)) resplit.set(id, cutComma(piece, tokenizer));
+  }
+  return (sentence) => {
+    const ids = tokenizer.encode(sentence);
+    if (!ids.some((id) => resplit.has(id))) return ids;
+    return Int32Array.from([...ids].flatMap((id) => resplit.get(id) ?? [id]));
+  };
+}
+
+function cutComma(piece: string, tokenizer: PieceTokenizer): number[] {
+  const pieces = tokenizer.encodePieces(piece.slice(0, -1).replaceAll(SPACE_MARK, ""));
+  if (!piece.startsWith(SPACE_MARK) && pieces[0]?.startsWith(SPACE_MARK)) {
+    const rest = pieces[0].slice(1);
+    pieces.splice(0, 1, ...(rest === "" ? [] : [rest]));
+  }
+  return [...pieces, ","].map((text) => tokenizer.idOf(text));
+}
+
+/** Reads documents from lines. */
+export function readDocuments(
+  lines: Iterable<string>,
+  tokenizer: PieceTokenizer,
+  options: { lowerCase?: boolean } = {},
+): Document[] {
+  const encode = sentenceEncoder(tokenizer);
+  const documents: Int32Array[][] = [[]];
+  for (const line of lines) {
+    const sentence = normaliseForAlbert(line, options);
+    if (sentence === "") {
+      if (documents.at(-1)!.length > 0) documents.push([]);
+      continue;
+    }
+    const ids = encode(sentence);
+    if (ids.length > 0) documents.at(-1)!.push(ids);
+  }
+  return documents.filter((document) => document.length > 0);
+}
+
+/**
+ * WikiText's lines as documents: an article begins at a heading of the first level (` = Title = ` between blank lines; tables have such
+ * lines too), and sentences end at ` . `. Its other blank lines only set paragraphs apart.
+ */
+export function* articleLines(lines: Iterable<string>): Generator<string> {
+  let [before, line] = ["", ""];
+  for (const after of withEnd(lines)) {
+    if (/^ = [^=]+ = $/.test(line) && before.trim() === "" && after.trim() === "") yield "";
+    for (const sentence of line.split(/(?<= [.?!](?: ['"”’)])?) (?=\S)/)) {
+      if (sentence.trim() !== "") yield sentence.trim();
+    }
+    [before, line] = [line, after];
+  }
+}
+
+/** One empty line more, so that every line has a next. */
+function* withEnd(lines: Iterable<string>): Generator<string> {
+  yield* lines;
+  yield "";
+}
+
+/** Whether a piece begins a word: marked by a space or `<`, punctuation, or holding a character that is neither a–z nor punctuation. */
+export function isStartPiece(piece: string): boolean {
+  if (piece.startsWith(SPACE_MARK) || piece.startsWith("<") || PUNCTUATION.has(piece)) return true;
+  return [...piece].some((character) => !/^[a-z]$/i.test(character) && !PUNCTUATION.has(character));
+}
+
+/** `isStartPiece` of every id, as a table. */
+export function startPieces(tokenizer: PieceTokenizer): Uint8Array {
+  return Uint8Array.from({ length: tokenizer.size }, (_, id) => (isStartPiece(tokenizer.pieceOf(id)) ? 1 : 0));
+}
+
+/** Finds the special pieces by their names. */
+export function specialIds(tokenizer: PieceTokenizer): SpecialIds {
+  const idOf = (...names: string[]) => {
+    const found = names.find((name) => tokenizer.pieceOf(tokenizer.idOf(name)) === name);
+    if (found !== undefined) return tokenizer.idOf(found);
+    return reject({
+      who: "masked-LM data",
+      needed: `a tokenizer with the piece ${names.join(" or ")}`,
+      got: `one of ${tokenizer.size} pieces without it`,
+      remedy: "train one with the control symbols [CLS], [SEP] and [MASK]",
+    });
+  };
+  return { pad: idOf("<pad>", "[PAD]"), cls: idOf("[CLS]"), sep: idOf("[SEP]"), mask: idOf("[MASK]") };
+}

@@ -1,11 +1,14 @@
 /** The race on WikiText-2: the same six-layer model and recipe, the same minutes on the same cores, here and in PyTorch. */
 import { parseArgs } from "node:util";
-import { batchesOf, openData, textSizeOf } from "../src/tasks/language/parts.ts";
+import { defaultEngine } from "../src/tasks/engine.ts";
+import type { Rehearsal } from "../src/tasks/job.ts";
+import { languageJob, openLanguage } from "../src/tasks/language/job.ts";
 import { presetNamed, resolveConfig } from "../src/tasks/language/settings.ts";
-import { newStep, openEngine, openWorkshop } from "../src/tasks/language/training.ts";
+import { batchesOf, textSizeOf } from "../src/tasks/text-data.ts";
 import { tokensOf } from "../src/text/files/tokens.ts";
-import { Evaluator, figures } from "../src/train/evaluate.ts";
-import { train } from "../src/train/loop.ts";
+import { figures, tokensIn } from "../src/train/evaluate.ts";
+import { Evaluator } from "../src/train/evaluator.ts";
+import { trainLoop } from "../src/train/loop.ts";
 import { schedule } from "../src/train/schedule.ts";
 import { type Peer, pythonPeer, recordsOf, torchPython, withTensors } from "./peer.ts";
 
@@ -37,13 +40,14 @@ const config = resolveConfig([
     },
   },
 ]);
-const engine = await openEngine(config);
-const workshop = await openWorkshop(config, say, undefined, engine);
-const data = await openData(config, say);
+const engine = await defaultEngine(config);
+const parts = await openLanguage(config, { say, engine });
+const { data, model } = parts;
 const [training, valid] = [await batchesOf(config, data, "train", say), await batchesOf(config, data, "valid", say)];
-const step = await newStep(workshop);
-const { loss } = workshop.model.objective({ batch: config.batch, length: config.length, training: false });
-const evaluator = await Evaluator.create(engine, loss);
+const [{ stage }] = (await (await languageJob(parts)).rehearse()) as [Rehearsal];
+const { step } = stage;
+const objective = model.objective({ batch: config.batch, length: config.length, training: false });
+const evaluator = await Evaluator.create(engine, objective);
 
 async function openPeer(): Promise<Peer | undefined> {
   const python = torchPython(say);
@@ -65,7 +69,7 @@ async function openPeer(): Promise<Peer | undefined> {
 
 const peer = await openPeer();
 let [activeMs, startedAt] = [0, 0];
-const events = train({
+const events = trainLoop({
   step,
   batches: training,
   seed: 1,
@@ -101,7 +105,7 @@ while (!ours.done || !theirs.done) {
   );
 }
 const size = await textSizeOf(data, "valid");
-const perplexity = (mean: number) => figures(mean, valid.count * valid.tokens, size).perplexity;
+const perplexity = (mean: number) => figures(mean, valid.count * tokensIn(valid), size).perplexity;
 const mine = perplexity(await evaluator.meanLoss(step.weights, valid));
 const its = peer ? perplexity(await peer.ask<number>("evaluate")) : null;
 peer?.end();
@@ -115,4 +119,4 @@ process.stdout.write(
     ? `${JSON.stringify(result)}\n`
     : `after ${minutes} minutes each: layerwise ${ours.step} steps, valid perplexity ${mine.toFixed(2)}; PyTorch ${peer ? `${theirs.step} steps, ${its!.toFixed(2)}` : "absent"}\n`,
 );
-await Promise.all([step.release(), evaluator.release()]);
+await Promise.all([stage.release(), evaluator.release()]);

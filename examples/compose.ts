@@ -1,6 +1,7 @@
 /** The three lines of research in one model: weights shared across depths, blocks searched for, tokens that halt by themselves. */
 import {
   annealedTemperature,
+  type BatchSource,
   CausalModel,
   chooseTokenizer,
   cycle,
@@ -14,10 +15,16 @@ import {
   ortEngine,
   ponderScale,
   searched,
-  trainModel,
+  train,
 } from "../src/index.ts";
 
 const [PIECES, WIDTH, LENGTH, WARMUP] = [500, 48, 32, 20];
+
+const named = (source: BatchSource) => ({
+  ...source,
+  tokens: source.rows * source.length,
+  at: (i: number) => ({ ids: source.at(i).inputs, targets: source.at(i).targets }),
+});
 
 /** Search: each of two stacks has two blocks, and each block is attention, feed-forward or nothing. */
 function stack(name: string) {
@@ -50,7 +57,14 @@ export async function example(steps = 100) {
   };
   const losses: number[] = [];
   let weights = nn.initialise(model.parameters, 1);
-  for await (const event of trainModel(model, { engine, batches, steps, rate: 0.0015, seed: 1, scalars })) {
+  for await (const event of train(model, {
+    engine,
+    data: { train: named(batches) },
+    steps,
+    rate: 0.0015,
+    seed: 1,
+    scalars,
+  })) {
     if (event.type === "step") losses.push(event.loss);
     if (event.type === "checkpoint") {
       const stored = event.state.weights;

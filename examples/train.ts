@@ -1,5 +1,20 @@
 /** Trains a small language model on the embedded books and prints its loss. */
-import { chooseTokenizer, cycle, languageModel, openBatches, openCorpus, ortEngine, trainModel } from "../src/index.ts";
+import {
+  type BatchSource,
+  chooseTokenizer,
+  cycle,
+  languageModel,
+  openBatches,
+  openCorpus,
+  ortEngine,
+  train,
+} from "../src/index.ts";
+
+const named = (source: BatchSource) => ({
+  ...source,
+  tokens: source.rows * source.length,
+  at: (i: number) => ({ ids: source.at(i).inputs, targets: source.at(i).targets }),
+});
 
 /** The mean loss of the first and of the last ten updates. */
 export async function example(steps = 120): Promise<{ first: number; last: number }> {
@@ -12,7 +27,13 @@ export async function example(steps = 120): Promise<{ first: number; last: numbe
   const model = languageModel({ vocabulary: 1000, width: 64, heads: 4, plan, length: 32, dropout: 0.1 });
 
   const losses: number[] = [];
-  for await (const event of trainModel(model, { engine: await ortEngine(), batches, steps, rate: 0.003, seed: 1 })) {
+  for await (const event of train(model, {
+    engine: await ortEngine(),
+    data: { train: named(batches) },
+    steps,
+    rate: 0.003,
+    seed: 1,
+  })) {
     if (event.type === "step") losses.push(event.loss);
   }
   const mean = (values: number[]) => values.reduce((a, b) => a + b, 0) / values.length;

@@ -90,6 +90,7 @@ export * as nn from "./nn/index.ts";
 export { initialise } from "./nn/index.ts";
 export { lower as toOnnx } from "./onnx/lower.ts";
 export { drawPlan, planSvg } from "./pictures/plan-picture.ts";
+export type { TaskEvent } from "./tasks/job.ts";
 export {
   type Batch as TokenBatch,
   type BatchSource,
@@ -121,12 +122,13 @@ export { loadTokenizer, type Tokenizer } from "./text/tokenizer.ts";
 export { Evaluator, figures } from "./train/evaluate.ts";
 export type { TrainEvent, TrainState } from "./train/events.ts";
 export { LoneTensor } from "./train/lone.ts";
-export { type LoopOptions, train } from "./train/loop.ts";
+export { type LoopOptions, trainLoop } from "./train/loop.ts";
 export type { Group } from "./train/memory.ts";
 export { muon } from "./train/muon.ts";
 export { adam, adamw, lamb, type Optimiser, sgd } from "./train/optimiser.ts";
 export { alternation } from "./train/phases.ts";
 export { RecurrentEvaluator } from "./train/recurrent.ts";
 export { parSchedule, polynomialSchedule, type Schedule, schedule, transformerSchedule } from "./train/schedule.ts";
+export { type Session, startSession } from "./train/session.ts";
 export { TrainingStep } from "./train/step.ts";
-export { type Trainable, type TrainModelOptions, trainModel } from "./train/train-model.ts";
+export { type Trainable, type TrainOptions, type TrainResult, train } from "./train/train.ts";

@@ -26,7 +26,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   sweep: [...lower, "tasks", "runs"],
   // It builds models through the public API only.
   certify: ["index"],
-  cli: [...lower, "analysis", "pictures", "tasks", "sweep", "certify", "studio"],
+  cli: ["index", ...lower, "analysis", "pictures", "tasks", "sweep", "certify", "studio"],
   studio: ["tasks", "runs", "sweep"],
 };
 

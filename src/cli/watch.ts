@@ -31,7 +31,9 @@ export class Watch {
   see(event: TrainEvent): void {
     if (event.type === "step") this.#step(event.step, event.loss, event.tokensPerSecond);
     if (event.type === "evaluation") {
-      const figures = `loss ${event.loss.toFixed(4)}  perplexity ${formatNumber(event.perplexity, 2)}${this.#others(event)}`;
+      const { loss, perplexity } = event;
+      const shown = perplexity === undefined ? "" : `  perplexity ${formatNumber(perplexity, 2)}`;
+      const figures = `loss ${loss.toFixed(4)}${shown}${this.#others(event)}`;
       this.say(`step ${formatNumber(event.step)}  ${event.split}  ${figures}${event.best ? "  best so far" : ""}`);
     }
   }

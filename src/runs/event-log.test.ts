@@ -46,7 +46,7 @@ describe("the lines of events.jsonl", () => {
   it("up to a step hold nothing later and no end", () => {
     const figures = { loss: 1, perplexity: 2, perplexityPerWord: 3, bitsPerByte: 4, tokens: 5, best: true };
     const at = (step: number): StoredEvent => ({ type: "evaluation", split: "valid", step, timeMs: 0, ...figures });
-    const end: StoredEvent = { type: "end", step: 2, reason: "aborted", elapsedMs: 1, timeMs: 2 };
+    const end: StoredEvent = { type: "end", step: 2, reason: "stopped", elapsedMs: 1, timeMs: 2 };
     expect(eventsUpTo([at(1), at(2), end, at(3)], 2)).toEqual([at(1), at(2)]);
   });
 });

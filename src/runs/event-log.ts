@@ -40,10 +40,15 @@ function decodeEvent(line: string): StoredEvent | undefined {
   if (line === "") return undefined;
   try {
     const value = decodeJson(line);
-    return isEvent(value) ? value : undefined;
+    return isEvent(value) ? presentWords(value) : undefined;
   } catch {
     return undefined;
   }
+}
+
+/** Version 0.1.0 called a run that was stopped aborted. */
+function presentWords(event: StoredEvent): StoredEvent {
+  return event.type === "end" && String(event.reason) === "aborted" ? { ...event, reason: "stopped" } : event;
 }
 
 function isEvent(value: unknown): value is StoredEvent {

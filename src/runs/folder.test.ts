@@ -349,7 +349,7 @@ describe("events", () => {
     const path = await runWith(2, 6);
     const run = await RunFolder.open(path);
     run.append(evaluation(6));
-    run.append({ type: "end", step: 6, reason: "aborted", elapsedMs: 1 });
+    run.append({ type: "end", step: 6, reason: "stopped", elapsedMs: 1 });
     await run.cutBack(6);
     expect((await run.events()).map(({ type, step }) => `${type} ${step}`).slice(-2)).toEqual([
       "step 6",

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { reject } from "../base/errors.ts";
 import { writeAtomically } from "../files/atomic.ts";
 import { type Lock, lockHolder, takeLock } from "../files/lock.ts";
-import type { TrainState } from "../train/events.ts";
+import type { TrainEvent, TrainState } from "../train/events.ts";
 import {
   type CheckpointPlace,
   type LoadedCheckpoint,
@@ -28,12 +28,18 @@ const LOG = "log.txt";
 const LOCK = "lock";
 const CHECKPOINTS = "checkpoints";
 const TENSORBOARD = "tensorboard";
+/** Files that tasks keep beside the config. */
+export const TOKENIZER_FILE = "tokenizer.model";
+export const COSTS_FILE = "costs.json";
+const RUN_FILES = [TOKENIZER_FILE, COSTS_FILE];
 const FLUSH_MS = 1000;
 
-/** What a run is made of: the resolved config as YAML text, and the versions and machine it runs on. */
+/** What a run is made of: the resolved config as YAML text, the versions and machine it runs on, and files that it needs. */
 export interface RunContent {
   readonly config: string;
   readonly environment: Readonly<Record<string, unknown>>;
+  /** Such as the tokenizer's model, by file name: they are there before the config is. */
+  readonly files?: Readonly<Record<string, Uint8Array | string>>;
 }
 
 export interface RunOptions {
@@ -81,6 +87,7 @@ export class RunFolder {
       refuseTaken(path); // another process may have been faster
       await writeAtomically(join(path, ENVIRONMENT), `${JSON.stringify(content.environment, null, 2)}\n`);
       await mkdir(join(path, CHECKPOINTS), { recursive: true });
+      for (const [name, data] of Object.entries(content.files ?? {})) await writeAtomically(join(path, name), data);
       await writeAtomically(join(path, CONFIG), content.config); // last: it makes the folder a run
       return new RunFolder(path, content, lock, options);
     } catch (error) {
@@ -118,6 +125,20 @@ export class RunFolder {
     this.#words += this.#journal.linesFor(event);
     this.#tensorBoard.add(stored);
     if (event.type !== "step" || stored.timeMs - this.#flushedMs >= FLUSH_MS) this.flush();
+  }
+
+  /** Keeps any event of training: checkpoints are stored, all others written down. */
+  async record(event: TrainEvent): Promise<void> {
+    if (event.type === "checkpoint") await this.writeCheckpoint(event.state, { best: event.best });
+    else this.append(event);
+  }
+
+  /** Writes a file of the task's own into the folder. */
+  async writeFile(name: string, data: Uint8Array | string): Promise<void> {
+    this.#own();
+    await writeAtomically(join(this.path, name), data).catch((error: unknown) => {
+      throw writeFault(this.path, name, error);
+    });
   }
 
   /** Adds text to the log, at once. */
@@ -245,7 +266,8 @@ function isRun(path: string): boolean {
   return existsSync(join(path, CONFIG));
 }
 
-function refuseTaken(path: string): void {
+/** Refuses a folder that holds a run, or files that are not of a run. */
+export function refuseTaken(path: string): void {
   if (!existsSync(path)) return;
   if (isRun(path))
     reject(
@@ -257,7 +279,7 @@ function refuseTaken(path: string): void {
       },
       2,
     );
-  const found = statSync(path).isDirectory() ? readdirSync(path).filter((name) => !isBeginning(name)) : ["a file"];
+  const found = isDirectory(path) ? readdirSync(path).filter((name) => !isBeginning(name)) : ["a file"];
   if (found.length > 0)
     reject(
       { who: path, needed: "an empty or new folder", got: found.slice(0, 3).join(", "), remedy: "choose another" },
@@ -265,9 +287,11 @@ function refuseTaken(path: string): void {
     );
 }
 
+const isDirectory = (path: string) => statSync(path).isDirectory();
+
 /** What a run that was killed before it had its config may have left. */
 function isBeginning(name: string): boolean {
-  return [LOCK, ENVIRONMENT, CHECKPOINTS].includes(name) || /^\..*\.tmp$/.test(name);
+  return [LOCK, ENVIRONMENT, CHECKPOINTS, ...RUN_FILES].includes(name) || /^\..*\.tmp$/.test(name);
 }
 
 function refuseForeign(path: string): void {

@@ -45,7 +45,7 @@ function evaluationLine({ step, split, loss, perplexity, best, ...more }: Evalua
   return line(
     `${split} at step ${formatNumber(step)}`,
     `loss ${loss.toFixed(4)}`,
-    `perplexity ${formatNumber(perplexity, 2)}`,
+    ...(perplexity === undefined ? [] : [`perplexity ${formatNumber(perplexity, 2)}`]),
     ...(perplexityPerWord === undefined ? [] : [`per word ${formatNumber(perplexityPerWord, 2)}`]),
     ...(bitsPerByte === undefined ? [] : [`bits per byte ${bitsPerByte.toFixed(4)}`]),
     ...named(scalars),

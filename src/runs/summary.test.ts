@@ -64,7 +64,7 @@ describe("a run's summary", () => {
     expect(await statusOf("a/running")).toBe("running");
     running.close();
     expect(await statusOf("a/running")).toBe("stopped");
-    (await makeRun("a/aborted", 8, "aborted")).close();
+    (await makeRun("a/aborted", 8, "stopped")).close();
     expect(await statusOf("a/aborted")).toBe("stopped");
     expect(await statusOf("a/figures")).toBe("finished");
     const dead = spawnSync(process.execPath, ["-e", ""]).pid;

@@ -72,7 +72,7 @@ function statusOf(run: RunFolder, events: readonly StoredEvent[], progress: Prog
   const owner = run.owner();
   const last = events.at(-1);
   if (owner?.live) return "running";
-  if (progress?.finished || (last?.type === "end" && last.reason !== "aborted")) return "finished";
+  if (progress?.finished || (last?.type === "end" && last.reason !== "stopped")) return "finished";
   return owner && last?.type !== "end" ? "killed" : "stopped";
 }
 
@@ -91,7 +91,9 @@ function bestOf(events: readonly StoredEvent[]): BestFigures | null {
   const best = valid.reduce((best, each) => (scoreOf(each) > scoreOf(best) ? each : best));
   const { step, loss, perplexity, bitsPerByte, scalars, decisive } = best;
   return {
-    ...{ step, loss, perplexity },
+    step,
+    loss,
+    ...(perplexity === undefined ? {} : { perplexity }),
     ...(bitsPerByte === undefined ? {} : { bitsPerByte }),
     ...(scalars === undefined ? {} : { scalars }),
     ...(decisive === undefined ? {} : { decisive }),

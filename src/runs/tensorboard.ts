@@ -118,7 +118,7 @@ function stepFigures(event: LoggedEvent & { type: "step" }): Record<string, numb
 function evaluationFigures(event: LoggedEvent & { type: "evaluation" }): Record<string, number> {
   return {
     loss: event.loss,
-    perplexity: event.perplexity,
+    ...(event.perplexity === undefined ? {} : { perplexity: event.perplexity }),
     ...(event.perplexityPerWord === undefined ? {} : { perplexity_per_word: event.perplexityPerWord }),
     ...(event.bitsPerByte === undefined ? {} : { bits_per_byte: event.bitsPerByte }),
     ...event.scalars,

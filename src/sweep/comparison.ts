@@ -4,12 +4,15 @@ import { join } from "node:path";
 import { reject } from "../base/errors.ts";
 import type { ShareMode } from "../depth/plan.ts";
 import type { Engine } from "../engine/engine.ts";
-import type { ModelReport } from "../model/report.ts";
+import { type ModelReport, reportOn } from "../model/report.ts";
 import { RunFolder } from "../runs/folder.ts";
 import { type RunSummary, summarise } from "../runs/summary.ts";
-import { environment } from "../tasks/environment.ts";
+import type { TaskEvent } from "../tasks/job.ts";
+import { openJob } from "../tasks/jobs.ts";
+import { openLanguage } from "../tasks/language/job.ts";
 import { type Config, configYaml, parseConfig, resolveConfig } from "../tasks/language/settings.ts";
-import { openInitial, openJob, trainIn } from "../tasks/language/training.ts";
+import { perform } from "../tasks/perform.ts";
+import { Run } from "../tasks/run.ts";
 
 /** A row of the table. */
 export interface Contestant {
@@ -65,30 +68,25 @@ export function configFor(base: Config, { unique, depth, share }: Contestant, se
   return { ...base, unique, depth, share, seed };
 }
 
-/** Trains a run to its end, from the start or from where it was left; true unless it was stopped. */
-export async function finishRun(path: string, config: Config, engine: Engine): Promise<boolean> {
-  const fresh = !existsSync(join(path, "config.yaml"));
-  const yaml = configYaml(config);
-  const run = fresh
-    ? await RunFolder.create(path, { config: yaml, environment: await environment(engine) }, { keep: config.keep })
-    : await RunFolder.open(path, { keep: config.keep });
-  try {
-    const begun = resolveConfig([{ source: path, values: parseConfig(run.config, path) }]);
-    if (configYaml(begun) !== yaml) refuseOther(path);
-    const loaded = (await run.checkpoints()).length > 0 ? await run.readCheckpoint("last") : undefined;
-    if (loaded?.state.progress.finished) return true;
-    if (!fresh) await run.cutBack(loaded?.step ?? 0);
-    const say = (text: string) => run.log(text);
-    const job = await openJob(config, say, path, engine);
-    const initial = loaded ? undefined : await openInitial(job, say);
-    const { end } = await trainIn(run, job, { resume: loaded?.state, initial: initial?.weights }, process.stderr);
-    return end.reason !== "aborted";
-  } finally {
-    run.close();
-  }
+/** Trains a run to its end, from the start or from where it was left; ends with true unless it was stopped. */
+export async function* finishRun(
+  path: string,
+  config: Config,
+  engine: Engine,
+  signal: AbortSignal,
+): AsyncGenerator<TaskEvent, boolean, void> {
+  if (existsSync(join(path, "config.yaml"))) await refuseOther(path, config);
+  const session = existsSync(join(path, "config.yaml"))
+    ? Run.resume(path, { engine, signal })
+    : perform(await openJob(config, { engine }), { into: await Run.create(path), signal });
+  for await (const event of session) yield event;
+  return ((await session.result) as { reason: string }).reason !== "stopped";
 }
 
-function refuseOther(path: string): never {
+async function refuseOther(path: string, config: Config): Promise<void> {
+  const { config: yaml } = await RunFolder.read(path);
+  const begun = resolveConfig([{ source: path, values: parseConfig(yaml, path) }]);
+  if (configYaml(begun) === configYaml(config)) return;
   reject(
     {
       who: "compare",
@@ -106,14 +104,23 @@ export async function resultOf(folder: string, row: Contestant, base: Config, se
   const runs: RunSummary[] = [];
   for (const path of paths) if (existsSync(join(path, "config.yaml"))) runs.push(await summarise(path));
   const finished = runs.filter(({ status }) => status === "finished");
-  const { task } = await openJob(configFor(base, row, 1), () => {}, paths[0], noEngine);
   return {
     ...row,
-    ...task.report(),
+    ...(await reportFor(configFor(base, row, 1))),
     tokensPerSecond: median(finished.flatMap(({ tokensPerSecond }) => tokensPerSecond ?? [])),
     perplexity: spreadOf(finished.flatMap(({ best }) => best?.perplexity ?? [])),
     seconds: median(finished.flatMap(({ elapsedMs }) => (elapsedMs === null ? [] : elapsedMs / 1000))),
   };
+}
+
+/** What a model stores and costs; nothing of it runs. */
+async function reportFor(settings: Config): Promise<ModelReport> {
+  if (settings.task === "translate") {
+    const { openTranslate, translationReport } = await import("../tasks/translate/job.ts");
+    return translationReport((await openTranslate(settings, { engine: noEngine })).model, settings.length);
+  }
+  const { model } = await openLanguage(settings, { engine: noEngine });
+  return reportOn(model, { length: settings.length });
 }
 
 /** For jobs that are only looked at. */

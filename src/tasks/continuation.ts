@@ -1,6 +1,14 @@
 /** Text from a model, piece by piece as it comes. */
 import { reject } from "../base/errors.ts";
+import type { GenerationOptions } from "../model/language/generation.ts";
 import type { Tokenizer } from "../text/tokenizer.ts";
+
+/** What is continued, and how pieces are chosen. */
+export type TextOptions = Omit<GenerationOptions, "prompt" | "stop"> & {
+  prompt: string;
+  /** Ends the text before this. */
+  stop?: string | undefined;
+};
 
 /** Continues the prompt with the ids that `generate` gives after it; yields what is new in the text. A stop text ends it and is not given out. */
 export async function* continueText(

@@ -18,9 +18,6 @@ function commit(): string | null {
   return status === 0 ? stdout.trim() : null;
 }
 
-/** How the user calls this program: through npm it is not on the path. */
-export const commandName = (): string => (process.env.npm_lifecycle_event ? "npx layerwise" : "layerwise");
-
 export const processor = (): string => os.cpus()[0]?.model.trim() ?? "unknown";
 
 /** The vector instructions that decide matrix speed, widest first, out of the flags in /proc/cpuinfo; none where there is no such file. */

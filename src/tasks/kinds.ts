@@ -6,8 +6,6 @@ import type { FinishedRun, RunGroup, RunKind } from "./kind.ts";
 import { isSeedFolder } from "./search/seed-folder.ts";
 
 export const kinds: Readonly<Record<string, () => Promise<RunKind>>> = {
-  language: async () => (await import("./language/uses.ts")).languageRuns,
-  translate: async () => (await import("./translate/uses.ts")).translationRuns,
   albert: async () => (await import("./pretrain/uses.ts")).albertRuns,
   retrain: async () => (await import("./search/retrain-uses.ts")).retrainRuns,
   search: async () => (await import("./search/uses.ts")).searchRuns,

@@ -2,9 +2,9 @@
 import type { Engine } from "../engine/engine.ts";
 import { RunFolder } from "../runs/folder.ts";
 import type { TrainState } from "../train/events.ts";
+import { defaultEngine } from "./engine.ts";
 import { changes, environment } from "./environment.ts";
-import { type Config, parseConfig, resolveConfig } from "./language/settings.ts";
-import { type Job, type Outcome, openEngine, openInitial, openJob, trainIn } from "./language/training.ts";
+import type { Config } from "./language/settings.ts";
 
 const say = (text: string) => void process.stderr.write(`${text}\n`);
 const print = (text: string) => void process.stdout.write(`${text}\n`);
@@ -31,7 +31,7 @@ export async function resumeWith<C extends Pick<Config, "keep" | "threads" | "de
     const loaded = (await run.checkpoints()).length > 0 ? await run.readCheckpoint("last") : undefined;
     loaded?.warnings.forEach(say);
     if (loaded?.state.progress.finished) return print(await kind.finished(run, settings, loaded.step));
-    const engine = await openEngine(settings);
+    const engine = await defaultEngine(settings);
     for (const change of changes(run.environment, await environment(engine)))
       say(`not as when the run began: ${change}; results may differ in the last bit`);
     await run.cutBack(loaded?.step ?? 0);
@@ -39,29 +39,4 @@ export async function resumeWith<C extends Pick<Config, "keep" | "threads" | "de
   } finally {
     run.close();
   }
-}
-
-export const resumeTraining = (path: string): Promise<void> =>
-  resumeWith(path, {
-    settings: (yaml, source) => resolveConfig([{ source, values: parseConfig(yaml, source) }]),
-    finished: (_, __, step) =>
-      `${path} is finished: ${step} steps; start a new run with layerwise train --init ${path}`,
-    train: async (run, config, engine, resume) => {
-      const job = await openJob(config, say, path, engine);
-      const initial = resume ? undefined : await openInitial(job, say);
-      await conclude(path, job, await trainIn(run, job, { resume, initial: initial?.weights }, process.stderr));
-    },
-  });
-
-/** Prints how training ended and what one may do next. */
-export async function conclude(path: string, { task, engine }: Job, { end, last, weights }: Outcome): Promise<void> {
-  if (end.reason === "aborted") {
-    print(`stopped at step ${end.step}; go on with: layerwise resume ${path}`);
-    return;
-  }
-  const figures = last
-    ? `, valid perplexity ${last.perplexity.toFixed(2)} (${last.bitsPerByte.toFixed(3)} bits per byte)`
-    : "";
-  print(`${end.reason} after ${end.step} steps in ${(end.elapsedMs / 1000).toFixed(0)} s${figures}`);
-  print(await task.afterword(path, engine, weights));
 }

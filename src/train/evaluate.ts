@@ -5,16 +5,22 @@ import type { Figures } from "./events.ts";
 import type { ParameterTensor } from "./memory.ts";
 import type { Batch } from "./step.ts";
 
-/** Batches by index. */
+/** Batches by index: named arrays of numbers, whatever they stand for. */
 export interface Batches {
   /** Batches in an epoch. */
   readonly count: number;
-  /** Pieces that one batch predicts. */
-  readonly tokens: number;
-  /** Every epoch is drawn anew: `at` is asked for places counted over all epochs. */
-  readonly anew?: boolean;
+  /** What one batch holds of what speed is counted in: predicted pieces of text. Default: its rows. */
+  readonly tokens?: number;
+  /** Examples in a batch, and places in each, where the model's objective is built for them. */
+  readonly rows?: number;
+  readonly length?: number;
+  /** Every epoch is drawn again: `at` is asked for places counted over all epochs. */
+  readonly fresh?: boolean;
   at(index: number): Batch;
 }
+
+/** What one batch counts for. */
+export const tokensIn = ({ tokens, rows = 1, length = 1 }: Batches): number => tokens ?? rows * length;
 
 /** How much text the pieces of a split stand for. */
 export interface TextSize {

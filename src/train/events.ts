@@ -77,7 +77,6 @@ export interface Choice {
 /** What an evaluation gives: figures of running text as far as there is such text, and others by name. */
 export interface Measured extends Partial<Figures> {
   readonly loss: number;
-  readonly perplexity: number;
   /** Accuracies, parts of the loss, depths. */
   readonly scalars?: Readonly<Record<string, number>>;
   /** The scalar that decides which evaluation is best: the higher the better. Without one the loss does. */
@@ -96,7 +95,7 @@ export interface EvaluationEvent extends Measured {
   readonly latency?: Latency;
 }
 
-/** Asks for the state to be stored; `state` is a view that is valid until the generator goes on. */
+/** Asks for the state to be stored; `state` is a copy. */
 export interface CheckpointEvent {
   readonly type: "checkpoint";
   readonly step: number;
@@ -104,7 +103,7 @@ export interface CheckpointEvent {
   readonly state: TrainState;
 }
 
-export type EndReason = "finished" | "stopped early" | "aborted";
+export type EndReason = "finished" | "stopped early" | "stopped";
 
 export interface EndEvent {
   readonly type: "end";

@@ -3,7 +3,7 @@ import { ortEngine } from "../engine/ort.ts";
 import { input, multiply, sum } from "../graph/index.ts";
 import { newParameter } from "../nn/index.ts";
 import type { Measured } from "./events.ts";
-import { train } from "./loop.ts";
+import { trainLoop } from "./loop.ts";
 import { sgd } from "./optimiser.ts";
 import { TrainingStep } from "./step.ts";
 
@@ -18,7 +18,7 @@ async function bestOf(evaluations: readonly Measured[]) {
   });
   const left = [...evaluations];
   const [best, stored]: [number[], number[]] = [[], []];
-  for await (const event of train({
+  for await (const event of trainLoop({
     ...{ step, batches: { count: 1, tokens: 1, at: () => ({ x: Float32Array.of(1) }) }, seed: 1, shuffle: false },
     ...{ length: { steps: evaluations.length }, schedule: () => () => 0.1, accumulate: 1 },
     ...{ evaluate: async () => left.shift()!, evaluateEvery: 1, checkpointEvery: 100 },

@@ -1,13 +1,22 @@
 /** The training loop: one readable generator that yields what happened; terminal, run folder and tests consume it. */
-import { UserError } from "../base/errors.ts";
+import { reject, UserError } from "../base/errors.ts";
 import { RandomStream } from "../base/random.ts";
-import type { Batches } from "./evaluate.ts";
+import { type Batches, tokensIn } from "./evaluate.ts";
 import type { Measured, Progress, TrainEvent, TrainState } from "./events.ts";
 import type { Schedule } from "./schedule.ts";
 import { Divergence, type TrainingStep } from "./step.ts";
 
 /** How long to train: updates, passes over the data, or minutes. */
 export type Length = { steps: number } | { epochs: number } | { minutes: number };
+
+/** The one of the three that is given. */
+export function lengthOf(given: { steps?: unknown; epochs?: unknown; minutes?: unknown }): Length {
+  const lengths = (["steps", "epochs", "minutes"] as const).filter((key) => typeof given[key] === "number");
+  const [key] = lengths;
+  if (key !== undefined && lengths.length === 1 && Number(given[key]) > 0) return { [key]: given[key] } as Length;
+  const got = lengths.map((each) => `${each} ${given[each]}`).join(" and ") || "none";
+  return reject({ who: "train", needed: "one of steps, epochs and minutes, above 0", got }, 2);
+}
 
 export interface LoopOptions {
   readonly step: TrainingStep;
@@ -85,7 +94,7 @@ function knownTotal(length: Length, perEpoch: number): number | null {
  * Trains until the length is reached, patience ends or the signal comes. After a checkpoint event the consumer may have stored the
  * state; the same options with that state give the same events as never stopping. Returns a state where it was paused.
  */
-export async function* train(options: LoopOptions): AsyncGenerator<TrainEvent, TrainState | undefined, void> {
+export async function* trainLoop(options: LoopOptions): AsyncGenerator<TrainEvent, TrainState | undefined, void> {
   const { step, batches, length, accumulate, signal, now = () => performance.now() } = options;
   const progress: Progress = structuredClone(options.resume?.progress ?? firstProgress);
   if (options.resume) restore(step, options.resume);
@@ -117,7 +126,7 @@ export async function* train(options: LoopOptions): AsyncGenerator<TrainEvent, T
     const scalars = scalarsAt?.(progress.step);
     const taken = Array.from({ length: accumulate }, (_, i) => {
       const place = progress.position + i;
-      const index = batches.anew ? place : batchIndex(place, batches.count, options.seed, options.shuffle);
+      const index = batches.fresh ? place : batchIndex(place, batches.count, options.seed, options.shuffle);
       return scalars ? { ...batches.at(index), ...fed(scalars) } : batches.at(index);
     });
     const learningRate = rateAt(progress.step);
@@ -127,7 +136,7 @@ export async function* train(options: LoopOptions): AsyncGenerator<TrainEvent, T
     });
     progress.step++;
     progress.position += accumulate;
-    const tokensPerSecond = (1000 * accumulate * batches.tokens) / (now() - started);
+    const tokensPerSecond = (1000 * accumulate * tokensIn(batches)) / (now() - started);
     const epoch = progress.position / batches.count;
     const seen = { step: progress.step, loss, learningRate, gradientNorm, tokensPerSecond, epoch };
     yield { type: "step", ...seen, ...(scalars ? { scalars } : {}) };
@@ -144,11 +153,11 @@ export async function* train(options: LoopOptions): AsyncGenerator<TrainEvent, T
     if (progress.step % options.checkpointEvery === 0 || best) yield checkpoint(best);
   }
 
-  const aborted = signal?.aborted === true && !ended && progress.step !== progress.totalSteps;
+  const stopped = signal?.aborted === true && !ended && progress.step !== progress.totalSteps;
   const best = progress.best?.step === progress.step;
-  if (!aborted) progress.finished = true;
-  if (!aborted || storedAt !== progress.step) yield checkpoint(best);
-  const reason = aborted ? "aborted" : progress.step === progress.totalSteps ? "finished" : "stopped early";
+  if (!stopped) progress.finished = true;
+  if (!stopped || storedAt !== progress.step) yield checkpoint(best);
+  const reason = stopped ? "stopped" : progress.step === progress.totalSteps ? "finished" : "stopped early";
   yield { type: "end", step: progress.step, reason, elapsedMs: pace.elapsedMs };
   return undefined;
 }
@@ -219,10 +228,15 @@ export function restore(step: TrainingStep, { progress, weights, moments }: Trai
   step.restore({ weights, moments, noise, updates: progress.step, groupUpdates: progress.groupUpdates });
 }
 
+/** A copy of everything: training goes on while somebody keeps it. */
 function stateOf(step: TrainingStep, progress: Progress, elapsedMs: number): TrainState {
   const { weights, moments, noise, groupUpdates } = step.state;
-  return { weights, moments, progress: { ...structuredClone(progress), groupUpdates, streams: { noise }, elapsedMs } };
+  const copied = { ...structuredClone(progress), groupUpdates, streams: { noise }, elapsedMs };
+  return { weights: copyOf(weights), moments: copyOf(moments), progress: copied };
 }
+
+const copyOf = (tensors: TrainState["weights"]): TrainState["weights"] =>
+  new Map([...tensors].map(([name, { shape, data }]) => [name, { shape, data: data.slice() }]));
 
 function diverged(cause: Divergence, step: number, rate: number): UserError {
   const { loss, parameter } = cause;

@@ -89,14 +89,18 @@ const say = (text: string) => void process.stderr.write(`${text}\n`);
 async function run(flags: CompareFlags): Promise<void> {
   const config = configFrom(flags);
   const { configFor, contestants, finishRun, resultOf, runPath } = await import("../../sweep/comparison.ts");
-  const { openEngine } = await import("../../tasks/language/training.ts");
+  const { defaultEngine } = await import("../../tasks/engine.ts");
+  const { startSession } = await import("../../train/session.ts");
+  const { watchSession } = await import("../session.ts");
   const rows = chosen(contestants, flags.only);
-  const engine = await openEngine(config);
+  const engine = await defaultEngine(config);
   // Seed by seed, so that a table of fewer seeds is whole early.
   for (let seed = 1; seed <= flags.seeds; seed++) {
     for (const row of rows) {
       say(`${row.name}, seed ${seed} of ${flags.seeds}`);
-      if (await finishRun(runPath(flags.out, row, seed), configFor(config, row, seed), engine)) continue;
+      const [path, settings] = [runPath(flags.out, row, seed), configFor(config, row, seed)];
+      const work = (signal: AbortSignal) => startSession((stop) => finishRun(path, settings, engine, stop), signal);
+      if (await watchSession(work)) continue;
       return say("stopped; the same command goes on");
     }
   }

@@ -73,14 +73,14 @@ type Opened = Awaited<ReturnType<typeof openForDepth>>;
 
 async function openForDepth(path: string, flags: Flags) {
   const { needTokenizer, openAlbertRun } = await import("../../tasks/pretrain/albert-run.ts");
-  const { openEngine } = await import("../../tasks/language/training.ts");
+  const { defaultEngine } = await import("../../tasks/engine.ts");
   const { specialIds } = await import("../../text/masked/documents.ts");
   const { DepthReader } = await import("../../analysis/depth-reader.ts");
   const { startProgress } = await import("../../base/progress.ts");
   const run = await openAlbertRun(path, flags.checkpoint);
   for (const warning of run.warnings) process.stderr.write(`${warning}\n`);
   const { tokenizer } = needTokenizer(run);
-  const engine = await openEngine({ threads: flags.threads ?? null, device: "cpu" });
+  const engine = await defaultEngine({ threads: flags.threads ?? null, device: "cpu" });
   const reader = await DepthReader.create(engine, run);
   const progress = startProgress("reading", { output: process.stderr, unit: "texts" });
   const framing = { tokenizer, special: specialIds(tokenizer), length: run.model.options.length };

@@ -31,8 +31,8 @@ async function run(
   path: string,
   { split, json, checkpoint, ...choices }: Measuring & { json?: boolean; checkpoint?: CheckpointChoice },
 ): Promise<void> {
-  const { openRun } = await import("../../tasks/kinds.ts");
-  const opened = await openRun(path, checkpoint);
+  const { openAny } = await import("../opened.ts");
+  const opened = await openAny(path, checkpoint);
   const result = { split, ...(await opened.evaluate({ split, ...choices })) };
   process.stdout.write(`${json ? JSON.stringify(result) : table([result])}\n`);
 }

@@ -29,9 +29,9 @@ async function run(
   path: string,
   flags: { out?: string; force?: boolean; checkpoint?: CheckpointChoice },
 ): Promise<void> {
-  const { openRun } = await import("../../tasks/kinds.ts");
+  const { openAny } = await import("../opened.ts");
   const { writeFolderAtomically } = await import("../../files/atomic.ts");
-  const files = await (await openRun(path, flags.checkpoint)).exported();
+  const files = await (await openAny(path, flags.checkpoint)).exported();
   const out = flags.out ?? join(path, "export");
   const fill = async (folder: string) => {
     for (const [name, bytes] of Object.entries(files)) await writeFile(join(folder, name), bytes);

@@ -48,8 +48,8 @@ export function addGenerate(program: Command): void {
 }
 
 async function run(path: string, flags: GenerateFlags): Promise<void> {
-  const { openRun } = await import("../../tasks/kinds.ts");
-  const opened = await openRun(path, flags.checkpoint);
+  const { openAny } = await import("../opened.ts");
+  const opened = await openAny(path, flags.checkpoint);
   const write = (text: string) => void (flags.json || process.stdout.write(text));
   const { prompt, tokens: maxTokens, json, checkpoint: _, ...options } = flags;
   write(prompt);

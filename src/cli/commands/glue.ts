@@ -154,8 +154,8 @@ async function tune(name: string, flags: TuneFlags): Promise<void> {
   const origin = { from: flags.from };
   const { interruptibly, report, tuneInto } = await import("../../tasks/finetune/run.ts");
   const { serveOrders, watchTuning } = await import("../../sweep/processes.ts");
-  const { openEngine } = await import("../../tasks/language/training.ts");
-  const engine = await openEngine(settings);
+  const { defaultEngine } = await import("../../tasks/engine.ts");
+  const engine = await defaultEngine(settings);
   if (flags.worker) {
     const { noteDivergence } = await import("../../tasks/finetune/result.ts");
     let texts: Texts | undefined;

@@ -60,11 +60,11 @@ const say = (text: string) => void process.stderr.write(`${text}\n`);
 
 async function runPretrain(flags: Flags): Promise<void> {
   const config = configFrom(flags);
-  const { openEngine } = await import("../../tasks/language/training.ts");
+  const { defaultEngine } = await import("../../tasks/engine.ts");
   const { describeJob, dryPretraining, jobTable, openPretraining, pretrainIn } = await import(
     "../../tasks/pretrain/training.ts"
   );
-  const job = await openPretraining(config, await openEngine(config), say);
+  const job = await openPretraining(config, await defaultEngine(config), say);
   if (flags.dryRun) return void process.stdout.write(`${await dryPretraining(job)}\n`);
   const { createPretraining, concludePretraining, openInitial } = await import("../../tasks/pretrain/run.ts");
   const initial = flags.init === undefined ? undefined : await openInitial(flags.init, job);

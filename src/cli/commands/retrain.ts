@@ -67,7 +67,7 @@ export function addRetrain(program: Command): void {
 async function run(search: string, flags: Flags): Promise<void> {
   const { beginRetraining, originOf } = await import("../../tasks/search/retrain.ts");
   const { concludeRetraining } = await import("../../tasks/search/retrain-uses.ts");
-  const { openEngine } = await import("../../tasks/language/training.ts");
+  const { defaultEngine } = await import("../../tasks/engine.ts");
   const {
     out = freeFolder("retrain-"),
     fromSupernet = false,
@@ -80,7 +80,7 @@ async function run(search: string, flags: Flags): Promise<void> {
   const { parseShape } = await import("../../tasks/search/index.ts");
   const changes = { ...settings, ...(latency === undefined ? {} : { latency: parseShape(latency) }) };
   const origin = { name: search, ...(await originOf(search)) };
-  const engine = await openEngine({ device: "cpu", threads: threads ?? null });
+  const engine = await defaultEngine({ device: "cpu", threads: threads ?? null });
   const against = baseline === false ? null : typeof baseline === "string" ? baseline : undefined;
   await beginRetraining({ origin, changes, out, fromSupernet, baseline: against }, engine);
   await concludeRetraining(out, engine, json);

@@ -91,7 +91,7 @@ function listRow(run: RunSummary | Unreadable): Row {
     step: stepText(run),
     loss: run.lastLoss?.toFixed(4),
     ...(run.best?.decisive === undefined
-      ? { "best valid perplexity": run.best?.perplexity.toFixed(2) }
+      ? { "best valid perplexity": run.best?.perplexity?.toFixed(2) }
       : { score: scoreText(run.best) }),
     changed: ageText(Date.now() - run.changedMs),
     size: sizeText(run.bytes),
@@ -179,7 +179,7 @@ function bestFigures(best: BestFigures | null): Row {
   const at = best ? ` at step ${formatNumber(best.step)}` : "";
   if (best?.decisive !== undefined) return { score: `${scoreText(best)}${at}` };
   return {
-    "best valid perplexity": best ? `${best.perplexity.toFixed(2)}${at}` : null,
+    "best valid perplexity": best?.perplexity === undefined ? null : `${best.perplexity.toFixed(2)}${at}`,
     "bits per byte": best?.bitsPerByte?.toFixed(4),
   };
 }

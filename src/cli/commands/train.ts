@@ -1,16 +1,15 @@
 /** `layerwise train` and `layerwise resume`. */
-import { resolve } from "node:path";
 import type { Command } from "commander";
 import {
   addConfigFlags,
   type Config,
-  configYaml,
   flagsOf,
   presetNamed,
   presets,
   readConfig,
   resolveConfig,
 } from "../../tasks/language/settings.ts";
+import { factTable } from "../facts.ts";
 import { freeFolder } from "../free-folder.ts";
 
 const trainExamples = `
@@ -45,7 +44,7 @@ export function addResume(program: Command): void {
     .description("go on with a run from its last checkpoint")
     .argument("<run>", "run folder")
     .addHelpText("after", resumeExamples)
-    .action(async (path: string) => (await import("../../tasks/kinds.ts")).resumeRun(path));
+    .action(async (path: string) => (await import("../resume.ts")).resume(path));
 }
 
 interface TrainFlags extends Record<string, unknown> {
@@ -53,9 +52,10 @@ interface TrainFlags extends Record<string, unknown> {
   preset?: string;
   config?: string;
   dryRun?: boolean;
+  json?: boolean;
 }
 
-function configFrom(flags: TrainFlags): Config {
+function settingsFrom(flags: TrainFlags): Config {
   return resolveConfig([
     ...(flags.preset === undefined ? [] : [{ source: `preset ${flags.preset}`, values: presetNamed(flags.preset) }]),
     ...(flags.config === undefined ? [] : [{ source: flags.config, values: readConfig(flags.config) }]),
@@ -67,33 +67,21 @@ const say = (text: string) => void process.stderr.write(`${text}\n`);
 const print = (text: string) => void process.stdout.write(`${text}\n`);
 
 async function runTrain(flags: TrainFlags): Promise<void> {
-  const config = configFrom(flags);
-  const { planOf } = await import("../../tasks/language/parts.ts");
-  planOf(config); // before data are opened
-  const { openEngine, openInitial, openJob, summary, trainIn } = await import("../../tasks/language/training.ts");
+  const settings = settingsFrom(flags);
+  const { openJob } = await import("../../tasks/jobs.ts");
+  // Mistakes in data or in the run to start from leave no folder.
+  const job = await openJob(settings, { say });
   if (flags.dryRun) {
-    const { dryRun } = await import("../../tasks/language/dry-run.ts");
-    return print(await dryRun(await openJob(config, say)));
+    const { dryRun } = await import("../../tasks/dry-run.ts");
+    const facts = await dryRun(job);
+    return print(flags.json ? JSON.stringify(facts) : factTable(facts));
   }
-  const { RunFolder } = await import("../../runs/folder.ts");
-  const { environment } = await import("../../tasks/environment.ts");
-  const path = flags.out ?? freeFolder();
-  // Mistakes in data or in the run to start from must not leave a folder.
-  const job = await openJob(config, say, undefined, await openEngine(config));
-  const initial = await openInitial(job, say);
-  const origin = initial ? { init: resolve(config.init!), initStep: initial.step } : {};
-  const run = await RunFolder.create(
-    path,
-    { config: configYaml({ ...config, ...origin }), environment: await environment(job.engine) },
-    { keep: config.keep },
-  );
-  try {
-    const text = summary(job);
-    run.log(text);
-    say(text);
-    const { conclude } = await import("../../tasks/resuming.ts");
-    await conclude(path, job, await trainIn(run, job, { initial: initial?.weights }, process.stderr));
-  } finally {
-    run.close();
-  }
+  const { perform } = await import("../../tasks/perform.ts");
+  const { newRun } = await import("../../tasks/new-run.ts");
+  const { watchSession } = await import("../session.ts");
+  const { concludeTraining } = await import("../resume.ts");
+  const into = await newRun(flags.out ?? freeFolder());
+  say(factTable(job.describe()));
+  const result = await watchSession((signal) => perform(job, { into, signal }));
+  await concludeTraining(into.path, settings.task, result, flags.json);
 }

@@ -1,13 +1,10 @@
 /** `layerwise translate`: lines of text through a translation run, or its BLEU on a part of its corpus. */
 import { readFile } from "node:fs/promises";
-import { join } from "node:path";
 import { type Command, InvalidArgumentError, Option } from "commander";
-import { messageOf, reject, UserError } from "../../base/errors.ts";
+import { messageOf, UserError } from "../../base/errors.ts";
 import { table } from "../../base/table.ts";
-import type { Translator } from "../../model/seq2seq/beam.ts";
-import type { CheckpointChoice, RunFolder } from "../../runs/folder.ts";
+import type { CheckpointChoice } from "../../runs/folder.ts";
 import type { Split } from "../../text/files/corpus.ts";
-import type { Tokenizer } from "../../text/tokenizer.ts";
 import { addCheckpointFlag } from "../finished.ts";
 
 const examples = `
@@ -57,61 +54,22 @@ export function addTranslate(program: Command): void {
 const say = (text: string) => void process.stderr.write(`${text}\n`);
 
 async function run(path: string, files: string[], flags: TranslateFlags): Promise<void> {
-  const opened = await open(path, flags);
-  try {
-    const { translator, tokenizer } = opened;
-    if (flags.score !== undefined) return await score(opened, flags.score, flags.json === true);
-    const found = await translateLines(translator, tokenizer, await linesFrom(files));
-    process.stdout.write(flags.json ? `${JSON.stringify({ translations: found })}\n` : `${found.join("\n")}\n`);
-  } finally {
-    await opened.translator.release();
+  const { Run } = await import("../../tasks/run.ts");
+  const { startProgress } = await import("../../base/progress.ts");
+  const opened = await Run.open(path, "translate", { checkpoint: flags.checkpoint, say });
+  const { beam, lengthPenalty, average } = flags;
+  const progress = startProgress("translating", { output: process.stderr, unit: "lines" });
+  const how = { beam, lengthPenalty, average, onLine: progress.at };
+  if (flags.score !== undefined) {
+    const result = await opened.score(flags.score, how);
+    progress.end();
+    const row = { ...result, precisions: result.precisions.map((each) => each.toFixed(1)).join(" / ") };
+    process.stdout.write(`${flags.json ? JSON.stringify(result) : table([row])}\n`);
+    return;
   }
-}
-
-/** The run's model, with the weights that were asked for, compiled. */
-async function open(path: string, flags: TranslateFlags) {
-  const { RunFolder } = await import("../../runs/folder.ts");
-  const { parseConfig, resolveConfig } = await import("../../tasks/language/settings.ts");
-  const { openEngine, TOKENIZER_FILE } = await import("../../tasks/language/training.ts");
-  const { translationModelOf } = await import("../../tasks/translate/task.ts");
-  const { openTokenizer } = await import("../../text/files/tokenizer.ts");
-  const { firstWeights } = await import("../../tasks/language/parts.ts");
-  const { Translator } = await import("../../model/seq2seq/beam.ts");
-  const folder = await RunFolder.read(path);
-  const source = `${path}/config.yaml`;
-  const config = resolveConfig([{ source, values: parseConfig(folder.config, source) }]);
-  if (config.task !== "translate") {
-    const remedy = "train one with layerwise train --task translate";
-    reject({ who: path, needed: "a translation run", got: `task ${config.task}`, remedy }, 2);
-  }
-  const stored = await weightsOf(folder, flags);
-  const { tokenizer } = await openTokenizer(join(path, TOKENIZER_FILE));
-  const model = translationModelOf(config, tokenizer.size);
-  const weights = firstWeights(model.parameters, config.seed, stored);
-  const engine = await openEngine(config);
-  const translator = await Translator.create(engine, model, weights, tokenizer, flags);
-  return { translator, tokenizer, config };
-}
-
-type Stored = Awaited<ReturnType<RunFolder["readCheckpoint"]>>["state"]["weights"];
-
-/** One checkpoint's weights, or the mean of the last ones that were kept. */
-async function weightsOf(folder: RunFolder, { average, checkpoint }: TranslateFlags): Promise<Stored> {
-  const places = await folder.checkpoints();
-  if (average === undefined) {
-    const choice = checkpoint ?? (places.some(({ best }) => best) ? "best" : "last");
-    return (await folder.readCheckpoint(choice)).state.weights;
-  }
-  const kept = [...new Set(places.map(({ step }) => step))];
-  if (kept.length < average) {
-    const remedy = `train with --keep ${average}`;
-    reject({ who: "--average", needed: `${average} checkpoints`, got: `${kept.length} that were kept`, remedy });
-  }
-  const { averageCheckpoints } = await import("../../model/averaging.ts");
-  const steps = kept.sort((a, b) => b - a);
-  const states: Stored[] = [];
-  for (const step of steps.slice(0, average)) states.push((await folder.readCheckpoint(step)).state.weights);
-  return averageCheckpoints(states);
+  const found = await opened.translate(await linesFrom(files), how);
+  progress.end();
+  process.stdout.write(flags.json ? `${JSON.stringify({ translations: found })}\n` : `${found.join("\n")}\n`);
 }
 
 async function linesFrom(files: readonly string[]): Promise<string[]> {
@@ -129,42 +87,4 @@ async function readAll(stream: NodeJS.ReadableStream): Promise<string> {
   const parts: Buffer[] = [];
   for await (const part of stream) parts.push(Buffer.from(part));
   return Buffer.concat(parts).toString("utf8");
-}
-
-/** Line by line; empty lines stay empty. */
-async function translateLines(
-  translator: Translator,
-  tokenizer: Tokenizer,
-  lines: readonly string[],
-  onDone?: (count: number) => void,
-): Promise<string[]> {
-  const full = lines.flatMap((line, i) => (line.trim() === "" ? [] : [i]));
-  const sources = full.map((i) => Int32Array.of(...tokenizer.encode(lines[i]!), tokenizer.eosId));
-  const found = await translator.translate(sources, onDone);
-  const results = lines.map(() => "");
-  full.forEach((i, k) => {
-    results[i] = tokenizer.decode(found[k]!);
-  });
-  return results;
-}
-
-async function score(
-  { translator, tokenizer, config }: Awaited<ReturnType<typeof open>>,
-  split: Split,
-  json: boolean,
-): Promise<void> {
-  const { pairsOf } = await import("../../text/files/pairs.ts");
-  const { pairsCorpusOf } = await import("../../tasks/translate/task.ts");
-  const { bleu } = await import("../../text/pairs/bleu.ts");
-  const { startProgress } = await import("../../base/progress.ts");
-  const { source, target } = pairsOf(await pairsCorpusOf(config, say), split);
-  const progress = startProgress("translating", { output: process.stderr, total: source.length, unit: "lines" });
-  const start = performance.now();
-  const found = await translateLines(translator, tokenizer, source, (count) => progress.at(count));
-  progress.end();
-  const { score: value, precisions, brevityPenalty } = bleu(found, [target]);
-  const seconds = (performance.now() - start) / 1000;
-  const result = { split, sentences: source.length, bleu: value, precisions, brevityPenalty, seconds };
-  const row = { ...result, precisions: precisions.map((each) => each.toFixed(1)).join(" / ") };
-  process.stdout.write(`${json ? JSON.stringify(result) : table([row])}\n`);
 }

@@ -11,7 +11,7 @@ import { type OpenTokenizer, openTokenizer } from "../../text/files/tokenizer.ts
 import { type EncodedExample, encodeGlue } from "../../text/labelled/glue-batches.ts";
 import type { GlueTask } from "../../text/labelled/glue-tasks.ts";
 import { specialIds } from "../../text/masked/documents.ts";
-import type { Say } from "../language/trainable.ts";
+import type { Say } from "../job.ts";
 import { type AlbertRun, needTokenizer, openAlbertRun, transferred } from "../pretrain/albert-run.ts";
 import type { Weights } from "./classifier.ts";
 import { withEmbeddingsOf } from "./rescaling.ts";

@@ -8,7 +8,7 @@ import { type GlueExample, hasGlueFile, readGlue } from "../../text/files/glue.t
 import { encodeGlue } from "../../text/labelled/glue-batches.ts";
 import { type GlueTask, glueTask, RANGE, type Submission } from "../../text/labelled/glue-tasks.ts";
 import { specialIds } from "../../text/masked/documents.ts";
-import { openEngine } from "../language/training.ts";
+import { defaultEngine } from "../engine.ts";
 import { type AlbertRun, needTokenizer, openAlbertRun } from "../pretrain/albert-run.ts";
 import { Classifier, glueFigures, guessesOf, type Scored } from "./classifier.ts";
 import { glueFolder } from "./job.ts";
@@ -68,7 +68,7 @@ async function withRun<T>(path: string, flags: UseFlags, say: Say, use: (run: Op
   const task = taskOf(run);
   const known = { ...glueSchema.defaults, ...run.config.training };
   const folder = flags.glue ?? glueFolder(known);
-  const engine = await openEngine({ threads: flags.threads ?? null, device: "cpu" });
+  const engine = await defaultEngine({ threads: flags.threads ?? null, device: "cpu" });
   const classifier = await Classifier.create(engine, run);
   const score = async (source: GlueTask, split: string) => {
     const examples = numbered(readGlue(source, split, folder, { warn: say }), split);

@@ -5,7 +5,7 @@ import { trainingBatches } from "../../text/labelled/glue-batches.ts";
 import type { Batches } from "../../train/evaluate.ts";
 import type { EndReason, Measured, TrainState } from "../../train/events.ts";
 import { sortParameters } from "../../train/grouping.ts";
-import { train } from "../../train/loop.ts";
+import { trainLoop } from "../../train/loop.ts";
 import type { Group } from "../../train/memory.ts";
 import { adamw, lamb } from "../../train/optimiser.ts";
 import { type Schedule, schedule } from "../../train/schedule.ts";
@@ -84,7 +84,7 @@ export async function fineTune(
   const steps = settings.epochs * batches.count;
   const step = await stepOf(job, engine);
   const classifier = await Classifier.create(engine, job.described);
-  const events = train({
+  const events = trainLoop({
     ...{ step, batches, seed: settings.seed, length: { steps }, schedule: scheduleOf(job), shuffle: false },
     accumulate: 1,
     evaluate: () => measured(job, classifier, step),
@@ -109,5 +109,5 @@ export async function fineTune(
   } finally {
     await Promise.all([step.release(), classifier.release()]);
   }
-  return reason === "aborted" ? undefined : conclude(run, task, batches.count);
+  return reason === "stopped" ? undefined : conclude(run, task, batches.count);
 }

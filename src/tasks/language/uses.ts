@@ -1,38 +1,68 @@
-/** Runs of the language-model task: measured, continued, exported. */
+/** Runs of language models: evaluated, continued, exported, resumed. */
+import type { LanguageModel } from "../../model/language/language.ts";
+import { loadStateDict } from "../../model/state-dict.ts";
+import type { OpenTokenizer } from "../../text/files/tokenizer.ts";
+import type { Figures } from "../../train/events.ts";
+import type { Session } from "../../train/session.ts";
+import type { Weights } from "../../train/stages.ts";
+import { continueText, type TextOptions } from "../continuation.ts";
+import { type EvaluateOptions, evaluateText } from "../evaluate.ts";
+import type { TaskEvent } from "../job.ts";
+import { engineOf, keptTokenizer, type OpenRun, openRunBase, type ResumeOptions, type StoredRun } from "../open-run.ts";
+import { resumeRun } from "../perform.ts";
+import { batchesOf, openData, textSizeOf } from "../text-data.ts";
+import type { TrainedModel } from "../trained-job.ts";
+import { languageJob, modelOf, openLanguage } from "./job.ts";
+import { type Config, parseConfig, resolveConfig } from "./settings.ts";
 
-import { type FinishedRun, type RunKind, refuseCorpus, refuseSegmentChoices, type StoredRun } from "../kind.ts";
-import { resumeTraining } from "../resuming.ts";
-import { watched } from "../watched.ts";
-import { batchesOf, firstWeights, textSizeOf } from "./parts.ts";
-import { parseConfig, resolveConfig } from "./settings.ts";
-import { openWorkshop } from "./training.ts";
+/** A language model's run, opened at a checkpoint. */
+export interface LanguageRun extends OpenRun<"language", TrainedModel<LanguageModel>> {
+  readonly settings: Config;
+  readonly model: LanguageModel;
+  readonly weights: Weights;
+  readonly tokenizer: OpenTokenizer;
+  /** Loss, perplexity per piece and per word, bits per byte of a split. */
+  evaluate(how?: EvaluateOptions): Promise<Figures>;
+  /** Continues a text; yields what is new in it. */
+  generate(options: TextOptions): AsyncGenerator<string>;
+  /** Files that make the model usable elsewhere, by name: ONNX, safetensors, config, tokenizer. */
+  exported(): Promise<Readonly<Record<string, Uint8Array>>>;
+}
 
-const say = (text: string) => void process.stderr.write(`${text}\n`);
-
-async function open({ path, config: yaml, state, step }: StoredRun): Promise<FinishedRun> {
+const settingsIn = (config: string, path: string): Config => {
   const source = `${path}/config.yaml`;
-  const config = resolveConfig([{ source, values: parseConfig(yaml, source) }]);
-  const { data, model, engine } = await openWorkshop(config, say, path);
-  const weights = firstWeights(model.parameters, config.seed, state.weights);
+  return resolveConfig([{ source, values: parseConfig(config, source) }]);
+};
+
+/** Opens a run to use it; its text is opened when it is first evaluated. */
+export async function openLanguageRun(stored: StoredRun): Promise<LanguageRun> {
+  const { path, config, state, step, options } = stored;
+  const settings = settingsIn(config, path);
+  const tokenizer = (await keptTokenizer(path)) ?? (await openData(settings, options)).tokenizer;
+  const model = modelOf(settings, tokenizer.tokenizer.size);
+  const weights = loadStateDict(model.parameters, state.weights, `${path}, step ${step}`);
+  const engine = engineOf(stored);
   return {
-    evaluate: async ({ split, ...choices }) => {
-      refuseSegmentChoices(choices, path);
-      refuseCorpus(choices, path);
-      const { Evaluator, figures } = await import("../../train/evaluate.ts");
-      const batches = watched(await batchesOf(config, data, split, () => {}));
-      const { loss } = model.objective({ batch: config.batch, length: config.length, training: false });
-      const evaluator = await Evaluator.create(engine, loss);
-      const mean = await evaluator.meanLoss(weights, batches);
-      batches.end();
-      await evaluator.release();
-      return { ...figures(mean, batches.count * batches.tokens, await textSizeOf(data, split)) };
+    ...openRunBase("language", stored, resumeLanguage),
+    settings,
+    model,
+    weights,
+    tokenizer,
+    evaluate: async ({ split = "valid", onBatch, signal } = {}) => {
+      const data = await openData(settings, { ...options, tokenizer });
+      const batches = await batchesOf(settings, data, split);
+      return evaluateText(await engine(), model, weights, {
+        batches,
+        text: await textSizeOf(data, split),
+        onBatch,
+        signal,
+      });
     },
-    continueText: async function* ({ evaluationMemory, mixture, prompt, stop, ...options }) {
-      refuseSegmentChoices({ evaluationMemory, mixture }, path);
-      const { continueText } = await import("../continuation.ts");
+    generate: async function* ({ prompt, stop, ...how }) {
       const { generate } = await import("../../model/language/generation.ts");
-      const after = (ids: number[]) => generate(engine, model, weights, { ...options, prompt: ids });
-      yield* continueText(data.tokenizer.tokenizer, after, { prompt, stop });
+      const opened = await engine();
+      const after = (ids: number[]) => generate(opened, model, weights, { ...how, prompt: ids });
+      yield* continueText(tokenizer.tokenizer, after, { prompt, stop });
     },
     exported: async () => {
       const { exportConfig, exportOnnx, exportSafetensors } = await import("../../model/language/export.ts");
@@ -40,10 +70,19 @@ async function open({ path, config: yaml, state, step }: StoredRun): Promise<Fin
         "model.onnx": exportOnnx(model, weights),
         "model.safetensors": exportSafetensors(model, weights, { step: String(step) }),
         "config.json": new TextEncoder().encode(`${JSON.stringify(exportConfig(model), null, 2)}\n`),
-        "tokenizer.model": data.tokenizer.bytes,
+        "tokenizer.model": tokenizer.bytes,
       };
     },
   };
 }
 
-export const languageRuns: RunKind = { open, resume: resumeTraining };
+/** Goes on with a run of a language model. */
+export function resumeLanguage(
+  path: string,
+  options: ResumeOptions = {},
+): Session<TaskEvent, TrainedModel<LanguageModel>> {
+  return resumeRun(path, options, async (run, resume, given) => {
+    const settings = settingsIn(run.config, path);
+    return languageJob(await openLanguage(resume ? { ...settings, init: null } : settings, given), given);
+  });
+}

@@ -12,7 +12,7 @@ import { type Document, type SpecialIds, specialIds } from "../../text/masked/do
 import type { PretrainingOptions } from "../../text/masked/examples.ts";
 import type { Group } from "../../train/memory.ts";
 import { adamw, lamb } from "../../train/optimiser.ts";
-import type { Say } from "../language/trainable.ts";
+import type { Say } from "../job.ts";
 import { type Phase, phasesOf } from "./phases.ts";
 import type { PretrainingConfig } from "./settings.ts";
 

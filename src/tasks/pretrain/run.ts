@@ -3,7 +3,8 @@ import { join } from "node:path";
 import { reject } from "../../base/errors.ts";
 import type { RunFolder } from "../../runs/folder.ts";
 import type { ParameterTensor } from "../../train/memory.ts";
-import { commandName, environment } from "../environment.ts";
+import { commandName } from "../command-name.ts";
+import { environment } from "../environment.ts";
 import { resumeWith } from "../resuming.ts";
 import { type AlbertRunConfig, createAlbertRun, openAlbertRun, parseAlbertRun, transferred } from "./albert-run.ts";
 import { pretrainingSchema, resolvePretraining } from "./settings.ts";
@@ -62,7 +63,7 @@ export const resumePretraining = (path: string): Promise<void> =>
   });
 
 export function concludePretraining(path: string, { end, last }: PretrainingOutcome): void {
-  if (end.reason === "aborted") {
+  if (end.reason === "stopped") {
     print(`stopped at step ${end.step}; go on with: ${commandName()} resume ${path}`);
     return;
   }

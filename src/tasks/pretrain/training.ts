@@ -15,10 +15,10 @@ import type { MaskedBatches } from "../../text/masked/batches.ts";
 import { pretrainingFeeds } from "../../text/masked/batches.ts";
 import type { Batches } from "../../train/evaluate.ts";
 import type { EndEvent, Measured, TrainState } from "../../train/events.ts";
-import { type Length, train } from "../../train/loop.ts";
+import { type Length, trainLoop } from "../../train/loop.ts";
 import type { ParameterTensor } from "../../train/memory.ts";
 import { TrainingStep } from "../../train/step.ts";
-import type { Say } from "../language/trainable.ts";
+import type { Say } from "../job.ts";
 import { PretrainingEvaluator, SHOWN } from "./evaluation.ts";
 import { firstWeights } from "./first-weights.ts";
 import { describePretraining, type MaskedData, openMaskedData, pretrainingGroups } from "./parts.ts";
@@ -71,7 +71,7 @@ function fed(source: MaskedBatches, from: () => number): Batches {
   return {
     count: source.count,
     tokens: source.tokens,
-    anew: true,
+    fresh: true,
     at: (place) => pretrainingFeeds(source.at(place - from())),
   };
 }
@@ -155,7 +155,7 @@ async function* phaseEvents(job: PretrainingJob, phases: readonly Phase[], index
   const texts = { batches: valid, special: data.special, texts: config.evaluateTexts };
   const evaluator = await PretrainingEvaluator.create(engine, described, phase, texts);
   try {
-    return yield* train({
+    return yield* trainLoop({
       ...{ step, batches: fed(training, offset), seed: config.seed, length: start.length, shuffle: false },
       schedule: (updates) => {
         total = updates;

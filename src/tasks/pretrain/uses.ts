@@ -12,11 +12,11 @@ async function evaluate(run: AlbertRun, { split, corpus: asked, ...choices }: Me
   const { specialIds } = await import("../../text/masked/documents.ts");
   const { maskedTexts } = await import("./masked-texts.ts");
   const { PretrainingEvaluator } = await import("./evaluation.ts");
-  const { openEngine } = await import("../language/training.ts");
+  const { defaultEngine } = await import("../engine.ts");
   const sizes = { length: Math.min(LENGTH, run.model.options.length), predictions: PREDICTIONS };
   const { corpus, batches } = await maskedTexts(run, { corpus: asked, split, rows: BATCH, ...sizes });
   const special = specialIds(needTokenizer(run).tokenizer);
-  const engine = await openEngine({ threads: null, device: "cpu" });
+  const engine = await defaultEngine({ threads: null, device: "cpu" });
   const all = { batches, special, texts: Number.POSITIVE_INFINITY };
   const evaluator = await PretrainingEvaluator.create(engine, run, { batch: BATCH, ...sizes }, all);
   const progress = startProgress("evaluating", { output: process.stderr, total: batches.count, unit: "batches" });

@@ -1,5 +1,5 @@
 /** How a search ends, in words. */
-import { commandName } from "../environment.ts";
+import { commandName } from "../command-name.ts";
 import type { Found } from "./search.ts";
 
 /** What was found and what to do next; where nothing was, how to go on. */

@@ -27,7 +27,7 @@ describe("the data of a search", () => {
       referenceEngine(),
     );
     for (const at of [0, 5]) expect(await targetsOf(records, at)).toEqual(await targetsOf(text, at));
-    const { count, tokens } = await records.batches("valid", 4);
+    const { count, tokens = 0 } = await records.batches("valid", 4);
     expect(records.validSize.tokens).toBe(count * tokens);
     expect([...records.ranks].toSorted((a, b) => a - b)[299]).toBe(299);
   });

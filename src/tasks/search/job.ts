@@ -13,7 +13,7 @@ import { chooseTokenizer } from "../../text/files/trained-tokenizer.ts";
 import type { Batches, TextSize } from "../../train/evaluate.ts";
 import type { TrainState } from "../../train/events.ts";
 import type { ParameterTensor } from "../../train/memory.ts";
-import { piecesOf, textSizeOf } from "../language/parts.ts";
+import { piecesOf, textSizeOf } from "../text-data.ts";
 import { budgetOf } from "./budget.ts";
 import { checkConfig } from "./checks.ts";
 import { parseCandidates, type SearchConfig, searchDefaults } from "./settings.ts";

@@ -3,7 +3,7 @@
 import { stopOnSignals } from "../../cli/signals.ts";
 import type { Engine } from "../../engine/engine.ts";
 import { RunFolder } from "../../runs/folder.ts";
-import { commandName } from "../environment.ts";
+import { commandName } from "../command-name.ts";
 import type { RunKind } from "../kind.ts";
 import { finishRetraining, retrainTable } from "./retrain.ts";
 import { engineOf } from "./runs.ts";

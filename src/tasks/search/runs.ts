@@ -5,12 +5,12 @@ import { parse } from "yaml";
 import { reject } from "../../base/errors.ts";
 import type { Engine } from "../../engine/engine.ts";
 import type { ParModel } from "../../model/par/par.ts";
-import { RunFolder } from "../../runs/folder.ts";
+import { RunFolder, TOKENIZER_FILE } from "../../runs/folder.ts";
 import type { StateTensor, TrainState } from "../../train/events.ts";
 import type { ParameterTensor } from "../../train/memory.ts";
+import { defaultEngine } from "../engine.ts";
 import { changes, environment } from "../environment.ts";
-import { firstWeights } from "../language/parts.ts";
-import { openEngine, TOKENIZER_FILE } from "../language/training.ts";
+import { firstWeights } from "../first-weights.ts";
 import {
   type Found,
   keptCosts,
@@ -50,7 +50,7 @@ export function parConfig(yaml: string, source: string): ParConfig {
 
 /** As many threads as when the run began, so that its numbers stay its own. */
 export function engineOf(began: Readonly<Record<string, unknown>>): Promise<Engine> {
-  return openEngine({ device: "cpu", threads: typeof began.threads === "number" ? began.threads : null });
+  return defaultEngine({ device: "cpu", threads: typeof began.threads === "number" ? began.threads : null });
 }
 
 type Stored = ReadonlyMap<string, StateTensor>;

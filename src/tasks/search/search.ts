@@ -5,8 +5,9 @@ import { median } from "../../base/median.ts";
 import { formatNumber } from "../../base/table.ts";
 import type { ParModel } from "../../model/par/par.ts";
 import { heatMap } from "../../pictures/heat-map.ts";
+import { tokensIn } from "../../train/evaluate.ts";
 import type { Latency, StepEvent, TrainEvent, TrainState } from "../../train/events.ts";
-import { type LoopOptions, restore, train } from "../../train/loop.ts";
+import { type LoopOptions, restore, trainLoop } from "../../train/loop.ts";
 import { Settled, type Standing } from "../../train/phases.ts";
 import { schedule } from "../../train/schedule.ts";
 import { expectedLatency } from "./budget.ts";
@@ -143,7 +144,7 @@ class Journey {
 
   /** Trains a stage; gives a state when candidates are to be cut. */
   async *go(stage: Stage, resume: TrainState | undefined): AsyncGenerator<TrainEvent, TrainState | undefined, void> {
-    const events = train({ ...this.#loop(stage), ...(resume ? { resume } : {}) });
+    const events = trainLoop({ ...this.#loop(stage), ...(resume ? { resume } : {}) });
     this.#stepMs = [];
     for (;;) {
       const { value, done } = await events.next();
@@ -151,7 +152,7 @@ class Journey {
       yield value;
       if (value.type === "step") this.#stepMs.push(this.#duration(value));
       if (value.type === "evaluation") await this.#report(stage, value.step);
-      if (value.type === "end" && value.reason !== "aborted")
+      if (value.type === "end" && value.reason !== "stopped")
         this.#end = { steps: value.step, elapsedMs: value.elapsedMs };
     }
   }
@@ -224,7 +225,7 @@ class Journey {
   }
 
   #duration({ tokensPerSecond }: StepEvent): number {
-    return (1000 * this.#session.material.training.tokens) / tokensPerSecond;
+    return (1000 * tokensIn(this.#session.material.training)) / tokensPerSecond;
   }
 
   async #report(stage: Stage, step: number): Promise<void> {

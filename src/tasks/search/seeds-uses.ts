@@ -1,7 +1,7 @@
 /** Searches from several seeds: they go on seed by seed, and are used by the run that was chosen. */
 import { reject } from "../../base/errors.ts";
 import { stopOnSignals } from "../../cli/signals.ts";
-import { commandName } from "../environment.ts";
+import { commandName } from "../command-name.ts";
 import type { RunGroup } from "../kind.ts";
 import { conclusion } from "./conclusion.ts";
 import { keptResult } from "./run.ts";

@@ -7,7 +7,7 @@ import { table } from "../../base/table.ts";
 import type { Engine } from "../../engine/engine.ts";
 import { writeAtomically } from "../../files/atomic.ts";
 import { RunFolder } from "../../runs/folder.ts";
-import { commandName } from "../environment.ts";
+import { commandName } from "../command-name.ts";
 import { ARCHITECTURE_FILE, beginSearch, keptCosts, type RunningOptions } from "./run.ts";
 import { engineOf, finishPar } from "./runs.ts";
 import type { Found, Tell } from "./search.ts";

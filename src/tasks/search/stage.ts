@@ -4,7 +4,7 @@ import { candidateName } from "../../analysis/latency.ts";
 import { printPattern } from "../../depth/pattern.ts";
 import type { ParModel } from "../../model/par/par.ts";
 import { initialise } from "../../nn/index.ts";
-import { type Batches, figures } from "../../train/evaluate.ts";
+import { type Batches, figures, tokensIn } from "../../train/evaluate.ts";
 import type { Choice, Figures, Latency } from "../../train/events.ts";
 import type { ParameterTensor } from "../../train/memory.ts";
 import { RecurrentEvaluator } from "../../train/recurrent.ts";
@@ -105,7 +105,7 @@ export class Stage {
       probabilities: probabilities[i]!,
     }));
     return {
-      ...figures(loss, valid.count * valid.tokens, this.#session.validSize),
+      ...figures(loss, valid.count * tokensIn(valid), this.#session.validSize),
       ...{ meanBatchPerplexity, choices, ...(latency ? { latency } : {}) },
     };
   }

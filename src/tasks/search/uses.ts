@@ -3,7 +3,7 @@ import { reject } from "../../base/errors.ts";
 import { stopOnSignals } from "../../cli/signals.ts";
 import type { ParRun } from "../../model/par/par.ts";
 import { RecurrentEvaluator } from "../../train/recurrent.ts";
-import { commandName } from "../environment.ts";
+import { commandName } from "../command-name.ts";
 import {
   type FinishedRun,
   type Measuring,
@@ -12,7 +12,7 @@ import {
   type SegmentChoices,
   type StoredRun,
 } from "../kind.ts";
-import { textSizeOf } from "../language/parts.ts";
+import { textSizeOf } from "../text-data.ts";
 import { watched } from "../watched.ts";
 import { conclusion } from "./conclusion.ts";
 import { checkReach, evaluateOn, evaluationShape } from "./index.ts";
@@ -30,7 +30,7 @@ function settled({ config, model }: Restored, { evaluationMemory, mixture }: Seg
 
 async function evaluate(run: Restored, { split, ...choices }: Measuring) {
   const { session, model, weights, config } = run;
-  const { figures } = await import("../../train/evaluate.ts");
+  const { figures, tokensIn } = await import("../../train/evaluate.ts");
   const { memory, evaluation } = settled(run, choices);
   const program: ParRun = { ...evaluationShape(config), memory, evaluation, training: false };
   const size = await textSizeOf(session, split);
@@ -43,7 +43,7 @@ async function evaluate(run: Restored, { split, ...choices }: Measuring) {
   batches.end();
   await evaluator.release();
   return {
-    ...figures(loss, batches.count * batches.tokens, size),
+    ...figures(loss, batches.count * tokensIn(batches), size),
     ...{ meanBatchPerplexity, evaluationMemory: memory, mixture: evaluation, pattern: model.policy.pattern(weights) },
   };
 }

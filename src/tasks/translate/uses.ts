@@ -1,13 +1,141 @@
-/** Runs of the translation task: they go on like others, and are used with `layerwise translate`. */
+/** Runs of translation: lines translated, scored with BLEU, evaluated, resumed. */
 import { reject } from "../../base/errors.ts";
-import type { RunKind } from "../kind.ts";
-import { resumeTraining } from "../resuming.ts";
+import { averageCheckpoints } from "../../model/averaging.ts";
+import { type BeamOptions, Translator } from "../../model/seq2seq/beam.ts";
+import type { TranslationModel } from "../../model/seq2seq/translation.ts";
+import { loadStateDict } from "../../model/state-dict.ts";
+import { RunFolder } from "../../runs/folder.ts";
+import type { Split } from "../../text/files/corpus.ts";
+import { pairsOf } from "../../text/files/pairs.ts";
+import type { OpenTokenizer } from "../../text/files/tokenizer.ts";
+import { bleu } from "../../text/pairs/bleu.ts";
+import type { Tokenizer } from "../../text/tokenizer.ts";
+import type { Figures } from "../../train/events.ts";
+import type { Session } from "../../train/session.ts";
+import type { Weights } from "../../train/stages.ts";
+import { type EvaluateOptions, evaluateText } from "../evaluate.ts";
+import type { TaskEvent } from "../job.ts";
+import { type Config, parseConfig, resolveConfig } from "../language/settings.ts";
+import { engineOf, keptTokenizer, type OpenRun, openRunBase, type ResumeOptions, type StoredRun } from "../open-run.ts";
+import { resumeRun } from "../perform.ts";
+import type { TrainedModel } from "../trained-job.ts";
+import { batchesOf, openTranslate, pairsCorpusOf, textSizeOf, translateJob, translationModelOf } from "./job.ts";
 
-export const translationRuns: RunKind = {
-  open: async ({ path }) =>
-    reject(
-      { who: path, needed: "a language model", got: "task translate", remedy: "see layerwise translate --help" },
-      2,
-    ),
-  resume: resumeTraining,
+/** How lines are translated. */
+export interface TranslateOptions extends BeamOptions {
+  /** Use the mean of so many of the last checkpoints. */
+  readonly average?: number | undefined;
+  readonly onLine?: ((done: number) => void) | undefined;
+}
+
+/** BLEU of a split. */
+export interface TranslationScore {
+  readonly split: Split;
+  readonly sentences: number;
+  readonly bleu: number;
+  readonly precisions: readonly number[];
+  readonly brevityPenalty: number;
+  readonly seconds: number;
+}
+
+/** A translation run, opened at a checkpoint. */
+export interface TranslateRun extends OpenRun<"translate", TrainedModel<TranslationModel>> {
+  readonly settings: Config;
+  readonly model: TranslationModel;
+  readonly weights: Weights;
+  readonly tokenizer: OpenTokenizer;
+  /** Loss and perplexity of a split's target side. */
+  evaluate(how?: EvaluateOptions): Promise<Figures>;
+  /** Line by line; empty lines stay empty. */
+  translate(lines: readonly string[], how?: TranslateOptions): Promise<string[]>;
+  score(split: Split, how?: TranslateOptions): Promise<TranslationScore>;
+}
+
+const settingsIn = (config: string, path: string): Config => {
+  const source = `${path}/config.yaml`;
+  return resolveConfig([{ source, values: parseConfig(config, source) }]);
 };
+
+/** Opens a run to use it. */
+export async function openTranslateRun(stored: StoredRun): Promise<TranslateRun> {
+  const { path, config, state, step, options } = stored;
+  const settings = settingsIn(config, path);
+  const tokenizer = (await keptTokenizer(path)) ?? (await openTranslate(settings, options)).tokenizer;
+  const model = translationModelOf(settings, tokenizer.tokenizer.size);
+  const weights = loadStateDict(model.parameters, state.weights, `${path}, step ${step}`);
+  const engine = engineOf(stored);
+  const pairs = () => pairsCorpusOf(settings, options.say);
+  const translate = async (lines: readonly string[], { average, onLine, ...beam }: TranslateOptions = {}) => {
+    const taken = average === undefined ? weights : await averaged(path, model, average);
+    const translator = await Translator.create(await engine(), model, taken, tokenizer.tokenizer, beam);
+    try {
+      return await translateLines(translator, tokenizer.tokenizer, lines, onLine);
+    } finally {
+      await translator.release();
+    }
+  };
+  return {
+    ...openRunBase("translate", stored, resumeTranslate),
+    settings,
+    model,
+    weights,
+    tokenizer,
+    evaluate: async ({ split = "valid", ...how } = {}) => {
+      const corpus = await pairs();
+      const batches = batchesOf(settings, corpus, tokenizer, split, () => {});
+      return evaluateText(await engine(), model, weights, {
+        batches,
+        text: textSizeOf(corpus, tokenizer, split),
+        ...how,
+      });
+    },
+    translate,
+    score: async (split, how) => {
+      const { source, target } = pairsOf(await pairs(), split);
+      const start = performance.now();
+      const { score, precisions, brevityPenalty } = bleu(await translate(source, how), [target]);
+      const seconds = (performance.now() - start) / 1000;
+      return { split, sentences: source.length, bleu: score, precisions, brevityPenalty, seconds };
+    },
+  };
+}
+
+/** The mean of the last checkpoints that were kept. */
+async function averaged(path: string, model: TranslationModel, count: number): Promise<Weights> {
+  const run = await RunFolder.read(path);
+  const kept = [...new Set((await run.checkpoints()).map(({ step }) => step))].sort((a, b) => b - a);
+  if (kept.length < count) {
+    const remedy = `train with keep ${count}`;
+    reject({ who: "average", needed: `${count} checkpoints`, got: `${kept.length} that were kept`, remedy });
+  }
+  const states = [];
+  for (const step of kept.slice(0, count)) states.push((await run.readCheckpoint(step)).state.weights);
+  return loadStateDict(model.parameters, averageCheckpoints(states), path);
+}
+
+async function translateLines(
+  translator: Translator,
+  tokenizer: Tokenizer,
+  lines: readonly string[],
+  onLine?: (count: number) => void,
+): Promise<string[]> {
+  const full = lines.flatMap((line, i) => (line.trim() === "" ? [] : [i]));
+  const sources = full.map((i) => Int32Array.of(...tokenizer.encode(lines[i]!), tokenizer.eosId));
+  const found = await translator.translate(sources, onLine);
+  const results = lines.map(() => "");
+  full.forEach((i, k) => {
+    results[i] = tokenizer.decode(found[k]!);
+  });
+  return results;
+}
+
+/** Goes on with a run of translation. */
+export function resumeTranslate(
+  path: string,
+  options: ResumeOptions = {},
+): Session<TaskEvent, TrainedModel<TranslationModel>> {
+  return resumeRun(path, options, async (run, resume, given) => {
+    const settings = settingsIn(run.config, path);
+    return translateJob(await openTranslate(resume ? { ...settings, init: null } : settings, given), given.say);
+  });
+}

@@ -116,7 +116,7 @@ export function trainingBatches(examples: readonly EncodedExample[], options: Ba
   return {
     count,
     tokens: Math.round((rows * pieces) / examples.length),
-    anew: true,
+    fresh: true,
     at: (place: number) => {
       const epoch = Math.floor(place / count);
       if (drawn?.epoch !== epoch) drawn = { epoch, batches: epochBatches(examples, rows, seed, epoch) };

@@ -17,7 +17,7 @@ export interface MaskedBatches {
   /** Tokens of a batch without padding: the mean of a few. */
   readonly tokens: number;
   /** Whether places are counted over all passes. */
-  readonly anew: boolean;
+  readonly fresh: boolean;
   at(place: number): PretrainingBatch;
 }
 
@@ -43,7 +43,7 @@ export function drawnBatches(
     return stackExamples(Array.from({ length: rows }, () => drawing.next()));
   };
   const count = Math.max(1, Math.floor(drawing.firstLength / rows));
-  return { count, rows, length: options.length, tokens: meanTokens(at, count), anew: true, at };
+  return { count, rows, length: options.length, tokens: meanTokens(at, count), fresh: true, at };
 }
 
 /** Examples of all passes one after another. */
@@ -92,7 +92,7 @@ export function storedBatches(examples: readonly PretrainingExample[], rows: num
     const first = (place % count) * rows;
     return stackExamples(examples.slice(first, first + rows));
   };
-  return { count, rows, length, tokens: meanTokens(at, count), anew: false, at };
+  return { count, rows, length, tokens: meanTokens(at, count), fresh: false, at };
 }
 
 const SAMPLED = 8;

@@ -1,0 +1,37 @@
+/** What a person sees of a session: a live line, evaluations, notes; Ctrl-C once stops after the step, twice quits. */
+import type { Session, TaskEvent } from "../index.ts";
+import { stopOnSignals } from "./signals.ts";
+import { type Expected, Watch } from "./watch.ts";
+
+export interface Showing {
+  /** Which of an evaluation's own figures to show. */
+  readonly shown?: readonly string[];
+  /** Draws an evaluation's choices, where it has some. */
+  readonly picture?: (event: TaskEvent) => string | undefined;
+}
+
+/** Runs a session to its end before the user's eyes. `start` is given the signal that Ctrl-C aborts. */
+export async function watchSession<R>(
+  start: (signal: AbortSignal) => Session<TaskEvent, R>,
+  { shown = [], picture }: Showing = {},
+): Promise<R> {
+  const output = process.stderr;
+  const stop = stopOnSignals(output);
+  let watch = new Watch(output, { totalSteps: null, minutes: null, shown });
+  try {
+    const session = start(stop.signal);
+    for await (const event of session) {
+      if (event.type === "begin") {
+        watch.wipe();
+        watch = new Watch(output, { ...(event as Expected), shown });
+      } else if (event.type === "note") watch.say(event.text);
+      else watch.see(event);
+      const drawn = picture?.(event);
+      if (drawn !== undefined) watch.picture(drawn);
+    }
+    return await session.result;
+  } finally {
+    watch.wipe();
+    stop.release();
+  }
+}

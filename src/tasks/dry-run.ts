@@ -1,0 +1,54 @@
+/** What a run would be, and how long it would take, from a few measured steps. */
+import { median } from "../base/median.ts";
+import { clock } from "../base/progress.ts";
+import { formatNumber } from "../base/table.ts";
+import { tokensIn } from "../train/evaluate.ts";
+import { fed } from "../train/loop.ts";
+import type { Fact, Job, Rehearsal } from "./job.ts";
+
+const [WARM_UP, MEASURED] = [2, 5];
+/** Slow steps are measured less often. */
+const LONG_MS = 20_000;
+
+/** The job's description, and for each of its parts memory, step and time; nothing is kept. */
+export async function dryRun(job: Job): Promise<Fact[]> {
+  const facts = [...job.describe()];
+  const parts = await job.rehearse();
+  for (const part of parts) {
+    const heading = parts.length > 1 ? `${part.name}: ` : "";
+    for (const { what, value } of await rehearse(part)) facts.push({ what: `${heading}${what}`, value });
+  }
+  return facts;
+}
+
+async function rehearse({ stage, accumulate, updates }: Rehearsal): Promise<Fact[]> {
+  try {
+    const stepMs = await measure(stage, accumulate);
+    const count = updates(stepMs);
+    const tokens = accumulate * tokensIn(stage.batches);
+    return [
+      { what: "memory for weights, moments, masks", value: `${formatNumber(stage.step.memoryBytes / 2 ** 20, 1)} MiB` },
+      {
+        what: "measured step",
+        value: `${formatNumber(stepMs, 1)} ms, ${formatNumber((1000 * tokens) / stepMs, 0)} tokens/s`,
+      },
+      { what: "updates", value: formatNumber(count) },
+      { what: "estimated time", value: clock((count * stepMs) / 1000) },
+    ];
+  } finally {
+    await stage.release();
+  }
+}
+
+async function measure({ step, batches, scalars }: Rehearsal["stage"], accumulate: number): Promise<number> {
+  const given = fed(scalars?.(1)(0) ?? {});
+  const times: number[] = [];
+  const begin = performance.now();
+  for (let i = 0; i < WARM_UP + MEASURED && (i < 2 || performance.now() - begin < LONG_MS); i++) {
+    const taken = Array.from({ length: accumulate }, (_, k) => ({ ...batches.at(i * accumulate + k), ...given }));
+    const start = performance.now();
+    await step.run(taken, 0);
+    times.push(performance.now() - start);
+  }
+  return median(times.slice(times.length > 3 ? WARM_UP : 1));
+}

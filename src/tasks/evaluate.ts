@@ -1,0 +1,43 @@
+/** Evaluation of a model on a split of its text. */
+import type { Engine } from "../engine/engine.ts";
+import type { Split } from "../text/files/corpus.ts";
+import { type Batches, figures, type TextSize, tokensIn } from "../train/evaluate.ts";
+import { Evaluator } from "../train/evaluator.ts";
+import type { Figures } from "../train/events.ts";
+import type { Weights } from "../train/stages.ts";
+import type { Trainable } from "../train/train.ts";
+
+export interface EvaluateOptions {
+  /** Default: valid. */
+  readonly split?: Split | undefined;
+  /** Told how many batches are done, of how many. */
+  readonly onBatch?: ((done: number, count: number) => void) | undefined;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** The same batches, telling how far their reader is. */
+export function counted(batches: Batches, onBatch?: (done: number, count: number) => void): Batches {
+  if (!onBatch) return batches;
+  const at = (index: number) => {
+    onBatch(index, batches.count);
+    return batches.at(index);
+  };
+  return { ...batches, at };
+}
+
+/** Loss, perplexity per piece and per word, bits per byte. */
+export async function evaluateText(
+  engine: Engine,
+  model: Trainable,
+  weights: Weights,
+  { batches, text, onBatch, signal }: EvaluateOptions & { batches: Batches; text: TextSize },
+): Promise<Figures> {
+  const size = { batch: batches.rows ?? 1, length: batches.length ?? 1, training: false };
+  const evaluator = await Evaluator.create(engine, { ...model.objective(size), noise: [] });
+  try {
+    const loss = await evaluator.meanLoss(weights, counted(batches, onBatch), { signal });
+    return figures(loss, batches.count * tokensIn(batches), text);
+  } finally {
+    await evaluator.release();
+  }
+}

@@ -1,0 +1,75 @@
+/** What every task opens to: a job, whose events fill a run folder and end with a result. */
+import type { Engine } from "../engine/engine.ts";
+import type { RunFolder } from "../runs/folder.ts";
+import type { TrainEvent, TrainState } from "../train/events.ts";
+import type { Stage } from "../train/stages.ts";
+
+/** Something to tell a person that is no figure: what is being done, what was decided. */
+export interface NoteEvent {
+  readonly type: "note";
+  readonly text: string;
+}
+
+/** Comes first: how long the run is, as far as it is known, and after which step it goes on. */
+export interface BeginEvent {
+  readonly type: "begin";
+  readonly path: string | undefined;
+  readonly totalSteps: number | null;
+  readonly minutes: number | null;
+  readonly step: number;
+}
+
+/** What a session of a task yields. */
+export type TaskEvent = TrainEvent | NoteEvent | BeginEvent;
+
+/** Says something to a person on the way. */
+export type Say = (message: string) => void;
+
+/** A row of a description. */
+export interface Fact {
+  readonly what: string;
+  readonly value: string;
+}
+
+/** From where a job's events begin. */
+export interface Start {
+  readonly resume: TrainState | undefined;
+  readonly signal: AbortSignal;
+}
+
+/** A step to be tried before a run is begun: for `--dry-run`. */
+export interface Rehearsal {
+  readonly name: string;
+  readonly stage: Stage;
+  readonly accumulate: number;
+  /** Updates of this part, where a step takes so long. */
+  updates(stepMs: number): number;
+}
+
+/** Sees the events of a run on the way into its folder, and adds files of its own, such as pictures. */
+export interface Observer {
+  see(event: TaskEvent): Promise<void>;
+  finish(): Promise<void>;
+}
+
+/** A task, opened: data, model and engine are there, and mistakes in its settings have shown. */
+export interface Job<R = unknown> {
+  /** The text of config.yaml. */
+  readonly config: string;
+  readonly engine: Engine;
+  /** What the run folder needs besides, by file name. */
+  readonly files: Readonly<Record<string, Uint8Array | string>>;
+  /** Checkpoints to keep besides the best. */
+  readonly keep: number;
+  readonly length: { readonly totalSteps: number | null; readonly minutes: number | null };
+  /** What it is, in a few rows: data, model, cost. */
+  describe(): readonly Fact[];
+  /** Trains, from the start or from a state, and ends with the result. */
+  events(start: Start): AsyncGenerator<TrainEvent | NoteEvent, R, void>;
+  /** The result of a run that has ended, out of its last state. */
+  concluded(state: TrainState, run: RunFolder): Promise<R>;
+  /** Files to keep of a result, by name. */
+  kept?(result: R): Readonly<Record<string, string>>;
+  attach?(run: RunFolder): Promise<Observer>;
+  rehearse(): Promise<readonly Rehearsal[]>;
+}

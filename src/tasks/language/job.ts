@@ -1,0 +1,102 @@
+/** The job of a language model: predict the next piece of a text. */
+import { reject } from "../../base/errors.ts";
+import { formatNumber } from "../../base/table.ts";
+import { ponderScale } from "../../depth/halting.ts";
+import { type Plan, parsePlan, shareModes } from "../../depth/plan.ts";
+import type { Engine } from "../../engine/engine.ts";
+import { type LanguageModel, languageModel } from "../../model/language/language.ts";
+import { reportOn } from "../../model/report.ts";
+import { defaultEngine } from "../engine.ts";
+import { groupsOf } from "../groups.ts";
+import { initialFrom } from "../initial.ts";
+import type { Job } from "../job.ts";
+import { batchesOf, type Data, type Given, openData, textSizeOf } from "../text-data.ts";
+import { type TrainedModel, trainedJob } from "../trained-job.ts";
+import { type Config, configYaml } from "./settings.ts";
+
+/** A language model, opened with its text. */
+export interface LanguageParts {
+  readonly settings: Config;
+  readonly data: Data;
+  readonly model: LanguageModel;
+  readonly engine: Engine;
+}
+
+/** Opens text, tokenizer, model and engine. */
+export async function openLanguage(
+  settings: Config,
+  given: Given & { engine?: Engine | undefined } = {},
+): Promise<LanguageParts> {
+  planOf(settings); // before data are opened
+  const data = await openData(settings, given);
+  const model = modelOf(settings, data.tokenizer.tokenizer.size);
+  return { settings, data, model, engine: given.engine ?? (await defaultEngine(settings)) };
+}
+
+/** The job that trains it. */
+export async function languageJob(parts: LanguageParts, given: Given = {}): Promise<Job<TrainedModel<LanguageModel>>> {
+  const { data, model, engine } = parts;
+  const { settings, initial } = await initialFrom(parts.settings, model.parameters, given.say);
+  return trainedJob({
+    settings,
+    config: configYaml(settings),
+    engine,
+    model,
+    tokenizer: data.tokenizer,
+    data: {
+      train: await batchesOf(settings, data, "train", given.say),
+      valid: await batchesOf(settings, data, "valid", given.say),
+    },
+    validText: await textSizeOf(data, "valid"),
+    groups: await groupsOf(settings, model.parameters, engine),
+    ...(model.policy.scalars?.ponderScale ? { scalars: () => warmth(settings.ponderWarmup) } : {}),
+    initial,
+    report: () => reportOn(model, { length: settings.length }),
+    facts: [
+      {
+        what: "corpus",
+        value: `${data.corpus.name}, ${data.tokenizer.name} (${formatNumber(data.tokenizer.tokenizer.size)} pieces)`,
+      },
+      { what: "plan", value: model.options.plan.join(" ") },
+    ],
+  });
+}
+/** Which block runs at each depth. */
+export function planOf(config: PlanSettings): Plan {
+  const { depth, unique, share, plan } = config;
+  if (plan !== null) return parsePlan(plan);
+  return shareModes[share]({ depth, unique: unique ?? depth });
+}
+
+type PlanSettings = Pick<Config, "depth" | "unique" | "share" | "plan">;
+
+/** The model that settings describe. */
+export function modelOf(config: Config, vocabulary: number): LanguageModel {
+  if (config.parts !== "layers" || config.norms !== "shared") {
+    const got = `parts ${config.parts}, norms ${config.norms}`;
+    reject(
+      { who: "language model", needed: "whole layers to share", got, remedy: "these are for --task translate" },
+      2,
+    );
+  }
+  const { width, heads, hidden, length, dropout, activation, ponder, ponderWarmup, haltBias } = config;
+  const plan = planOf(config);
+  const halting = config.halt ? { ponder, ponderWarmup, biasInitial: haltBias } : undefined;
+  return languageModel({
+    vocabulary,
+    width,
+    heads,
+    plan,
+    length,
+    dropout,
+    activation,
+    hidden: hidden ?? 4 * width,
+    halting,
+  });
+}
+
+/** How much of the penalty on depth counts at a step. */
+function warmth(warmup: number): (step: number) => Record<string, number> {
+  const scale = ponderScale(warmup);
+  return (step) => ({ ponderScale: scale(step) });
+}

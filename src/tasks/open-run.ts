@@ -1,0 +1,84 @@
+/** What every opened run has, whatever its kind: where it lies, what was stored, and an engine when one is needed. */
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import type { Engine } from "../engine/engine.ts";
+import type { LoadedCheckpoint } from "../runs/checkpoints.ts";
+import { type CheckpointChoice, RunFolder, TOKENIZER_FILE } from "../runs/folder.ts";
+import { type RunSummary, summarise } from "../runs/summary.ts";
+import type { Corpus } from "../text/files/corpus.ts";
+import { type OpenTokenizer, openTokenizer } from "../text/files/tokenizer.ts";
+import type { Session } from "../train/session.ts";
+import { engineAsBegun } from "./engine.ts";
+import type { Say, TaskEvent } from "./job.ts";
+
+/** How a run is opened. */
+export interface OpenOptions {
+  /** Default: the best checkpoint where there is one, else the last. */
+  readonly checkpoint?: CheckpointChoice | undefined;
+  /** Default: ONNX Runtime, with as many threads as the run began with. */
+  readonly engine?: Engine | undefined;
+  /** The run's text, where it was given by a program and has no name. */
+  readonly corpus?: Corpus | undefined;
+  /** Told what a person should know. */
+  readonly say?: Say | undefined;
+}
+
+/** How a run is resumed. */
+export interface ResumeOptions extends Omit<OpenOptions, "checkpoint"> {
+  /** Stops after the present step. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** A run as it lies on disk, with one of its checkpoints. */
+export interface StoredRun extends LoadedCheckpoint {
+  readonly path: string;
+  /** Its config.yaml. */
+  readonly config: string;
+  readonly environment: Readonly<Record<string, unknown>>;
+  readonly options: OpenOptions;
+}
+
+/** A run, opened to be used; each kind adds what it can do. */
+export interface OpenRun<K extends string, R> {
+  readonly kind: K;
+  readonly path: string;
+  /** The step of the opened checkpoint. */
+  readonly step: number;
+  /** Status, figures and settings, read from the folder now. */
+  summary(): Promise<RunSummary>;
+  /** Goes on from the last checkpoint, exactly as if it had never stopped. */
+  resume(options?: ResumeOptions): Session<TaskEvent, R>;
+}
+
+/** Reads a run's config and one checkpoint. */
+export async function readStored(path: string, options: OpenOptions): Promise<StoredRun> {
+  const run = await RunFolder.read(path);
+  const hasBest = (await run.checkpoints()).some(({ best }) => best);
+  const stored = await run.readCheckpoint(options.checkpoint ?? (hasBest ? "best" : "last"));
+  for (const warning of stored.warnings) options.say?.(warning);
+  return { path, config: run.config, environment: run.environment, options, ...stored };
+}
+
+/** What all kinds share. */
+export function openRunBase<K extends string, R>(
+  kind: K,
+  { path, step }: StoredRun,
+  resume: (path: string, options: ResumeOptions) => Session<TaskEvent, R>,
+): OpenRun<K, R> {
+  return { kind, path, step, summary: () => summarise(path), resume: (options = {}) => resume(path, options) };
+}
+
+/** The engine of a run, opened when it is first needed. */
+export function engineOf({ environment, options }: StoredRun): () => Promise<Engine> {
+  let engine: Promise<Engine> | undefined;
+  return () => {
+    engine ??= options.engine ? Promise.resolve(options.engine) : engineAsBegun(environment);
+    return engine;
+  };
+}
+
+/** The tokenizer that a run keeps, if it does. */
+export async function keptTokenizer(path: string): Promise<OpenTokenizer | undefined> {
+  const file = join(path, TOKENIZER_FILE);
+  return existsSync(file) ? openTokenizer(file) : undefined;
+}

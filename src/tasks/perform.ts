@@ -1,0 +1,124 @@
+/** Carries jobs out: one function opens a run folder around any task's events, one goes on with what was begun. */
+
+import type { Engine } from "../engine/engine.ts";
+import { RunFolder } from "../runs/folder.ts";
+import type { OpenTokenizer } from "../text/files/tokenizer.ts";
+import type { TrainState } from "../train/events.ts";
+import { type Session, startSession } from "../train/session.ts";
+import { engineAsBegun } from "./engine.ts";
+import { changes, environment } from "./environment.ts";
+import type { Job, NoteEvent, TaskEvent } from "./job.ts";
+import type { NewRun } from "./new-run.ts";
+import { keptTokenizer, type ResumeOptions } from "./open-run.ts";
+
+export interface Performing {
+  /** The run folder to fill. Default: nothing is kept. */
+  readonly into?: NewRun | undefined;
+  /** Stops after the present step. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** A session that carries a job out, into a run folder where one is given. */
+export function perform<R>(job: Job<R>, { into, signal }: Performing = {}): Session<TaskEvent, R> {
+  return startSession((stop) => performed(job, into, stop), signal);
+}
+
+/** The same as a generator, for tasks that are made of several runs. */
+export async function* performed<R>(
+  job: Job<R>,
+  into: NewRun | undefined,
+  signal: AbortSignal,
+): AsyncGenerator<TaskEvent, R, void> {
+  const { config, files, keep } = job;
+  const run = await into?.begin({ config, files, environment: await environment(job.engine) }, { keep });
+  try {
+    run?.log(
+      job
+        .describe()
+        .map(({ what, value }) => `${what}  ${value}`)
+        .join("\n"),
+    );
+    return yield* recorded(job, run, undefined, signal);
+  } finally {
+    run?.close();
+  }
+}
+
+const note = (text: string): NoteEvent => ({ type: "note", text });
+
+/** What reopening a run takes over: its engine as it was, the tokenizer it keeps, and what the caller gives. */
+export interface Reopened extends Omit<ResumeOptions, "signal"> {
+  readonly engine: Engine;
+  readonly tokenizer: OpenTokenizer | undefined;
+}
+
+/** Opens the job of a run that was begun; `resume` is its last state, if it has one. */
+export type Reopen<R> = (run: RunFolder, resume: TrainState | undefined, given: Reopened) => Promise<Job<R>>;
+
+/** A session that goes on with a run from its last checkpoint, exactly as if it had never stopped; one that has ended gives its result. */
+export function resumeRun<R>(path: string, options: ResumeOptions, reopen: Reopen<R>): Session<TaskEvent, R> {
+  return startSession((signal) => resumed(path, options, reopen, signal), options.signal);
+}
+
+/** The same as a generator. */
+export async function* resumed<R>(
+  path: string,
+  { signal: _, ...options }: ResumeOptions,
+  reopen: Reopen<R>,
+  signal: AbortSignal,
+): AsyncGenerator<TaskEvent, R, void> {
+  const run = await RunFolder.open(path);
+  try {
+    const stored = (await run.checkpoints()).length > 0 ? await run.readCheckpoint("last") : undefined;
+    for (const warning of stored?.warnings ?? []) yield note(warning);
+    const engine = options.engine ?? (await engineAsBegun(run.environment));
+    const job = await reopen(run, stored?.state, { ...options, engine, tokenizer: await keptTokenizer(path) });
+    run.keep = job.keep;
+    if (stored?.state.progress.finished) {
+      const result = await job.concluded(stored.state, run);
+      await keep(run, job, result);
+      return result;
+    }
+    for (const change of changes(run.environment, await environment(job.engine))) {
+      yield note(`not as when the run began: ${change}; results may differ in the last bit`);
+    }
+    await run.cutBack(stored?.step ?? 0);
+    return yield* recorded(job, run, stored?.state, signal);
+  } finally {
+    run.close();
+  }
+}
+
+/** A job's events, kept in the run folder as they come. */
+async function* recorded<R>(
+  job: Job<R>,
+  run: RunFolder | undefined,
+  resume: TrainState | undefined,
+  signal: AbortSignal,
+): AsyncGenerator<TaskEvent, R, void> {
+  const { totalSteps, minutes } = job.length;
+  const total = resume?.progress.totalSteps ?? totalSteps;
+  yield { type: "begin", path: run?.path, totalSteps: total, minutes, step: resume?.progress.step ?? 0 };
+  const observer = run && (await job.attach?.(run));
+  const events = job.events({ resume, signal });
+  try {
+    for (;;) {
+      const { value, done } = await events.next();
+      if (done) {
+        await observer?.finish();
+        if (run) await keep(run, job, value);
+        return value;
+      }
+      if (value.type === "note") run?.log(value.text);
+      else await run?.record(value);
+      await observer?.see(value);
+      yield value;
+    }
+  } finally {
+    await events.return(undefined as never); // programs are released however it ends
+  }
+}
+
+async function keep<R>(run: RunFolder, job: Job<R>, result: R): Promise<void> {
+  for (const [name, text] of Object.entries(job.kept?.(result) ?? {})) await run.writeFile(name, text);
+}

@@ -1,0 +1,92 @@
+/** Run folders from a program: made for a session to fill, opened by kind, resumed. */
+import { parse } from "yaml";
+import { messageOf, reject, UserError } from "../base/errors.ts";
+import { RunFolder } from "../runs/folder.ts";
+import { type Session, startSession } from "../train/session.ts";
+import type { TaskEvent } from "./job.ts";
+import type { LanguageRun } from "./language/uses.ts";
+import { type NewRun, newRun } from "./new-run.ts";
+import { type OpenOptions, type ResumeOptions, readStored, type StoredRun } from "./open-run.ts";
+import type { TranslateRun } from "./translate/uses.ts";
+
+/** The kinds of runs, and what each can do. */
+export interface RunKinds {
+  readonly language: LanguageRun;
+  readonly translate: TranslateRun;
+}
+
+export type RunKind = keyof RunKinds;
+
+/** A run of any kind; narrow it by `run.kind`. */
+export type AnyRun = RunKinds[RunKind];
+
+/** How a kind of run is opened and resumed. */
+interface Opener<K extends RunKind> {
+  open(stored: StoredRun): Promise<RunKinds[K]>;
+  resume(path: string, options: ResumeOptions): Session<TaskEvent, unknown>;
+}
+
+/** Each kind's code is loaded when a run of it is opened; another kind costs one line here. */
+const openers: { readonly [K in RunKind]: () => Promise<Opener<K>> } = {
+  language: async () => {
+    const { openLanguageRun, resumeLanguage } = await import("./language/uses.ts");
+    return { open: openLanguageRun, resume: resumeLanguage };
+  },
+  translate: async () => {
+    const { openTranslateRun, resumeTranslate } = await import("./translate/uses.ts");
+    return { open: openTranslateRun, resume: resumeTranslate };
+  },
+};
+
+/** The kind of a run, from its config.yaml; a config without a task is a language model's. */
+export async function kindOf(path: string): Promise<RunKind> {
+  const { config } = await RunFolder.read(path);
+  const task = taskIn(config, `${path}/config.yaml`);
+  if (task in openers) return task as RunKind;
+  const needed = `a task of ${Object.keys(openers).join(", ")}`;
+  return reject({ who: path, needed, got: task, remedy: "use the version of layerwise that made the run" });
+}
+
+function taskIn(yaml: string, source: string): string {
+  try {
+    const { task = "language" } = (parse(yaml) ?? {}) as { task?: unknown };
+    return String(task);
+  } catch (error) {
+    throw new UserError(`${source}: not YAML: ${messageOf(error)}`, 2);
+  }
+}
+
+/** Opens a run to use it, by the command line's name of its folder. */
+async function open(path: string, options?: OpenOptions): Promise<AnyRun>;
+async function open<K extends RunKind>(path: string, kind: K, options?: OpenOptions): Promise<RunKinds[K]>;
+async function open(path: string, second?: RunKind | OpenOptions, third: OpenOptions = {}): Promise<AnyRun> {
+  const [wanted, options] = typeof second === "string" ? [second, third] : [undefined, second ?? {}];
+  const kind = await kindOf(path);
+  if (wanted !== undefined && wanted !== kind) {
+    reject({
+      who: path,
+      needed: `a run of kind ${wanted}`,
+      got: kind,
+      remedy: "open it without a kind and look at run.kind",
+    });
+  }
+  const opener = await openers[kind]();
+  return opener.open(await readStored(path, options));
+}
+
+/** Goes on with a run of any kind, whether or not it has a checkpoint yet. */
+function resume(path: string, options: ResumeOptions = {}): Session<TaskEvent, unknown> {
+  return startSession(async function* (signal) {
+    const session = (await openers[await kindOf(path)]()).resume(path, { ...options, signal });
+    for await (const event of session) yield event;
+    return session.result;
+  }, options.signal);
+}
+
+/** Run folders: `create` one for a session to fill, `open` one to use it, `resume` one that was stopped. */
+export const Run = {
+  /** A new run folder for `into`; refused at once where the folder is taken. */
+  create: (path: string): Promise<NewRun> => newRun(path),
+  open,
+  resume,
+};

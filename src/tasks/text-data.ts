@@ -1,0 +1,94 @@
+/** Running text for a task: its corpus and tokenizer, batches of its splits, and how much text stands behind them. */
+import type { Split } from "../text/files/corpus.ts";
+import { type Corpus, linesOf, openCorpus, partOf } from "../text/files/corpus.ts";
+import type { OpenTokenizer } from "../text/files/tokenizer.ts";
+import { openBatches, tokensOf } from "../text/files/tokens.ts";
+import { chooseTokenizer } from "../text/files/trained-tokenizer.ts";
+import type { Batches, TextSize } from "../train/evaluate.ts";
+import type { Say } from "./job.ts";
+
+/** The settings that name a text and its tokenizer. */
+export interface TextSettings {
+  readonly corpus: string;
+  readonly tokenizer: string | null;
+  readonly pieces: number | null;
+  readonly data: string | null;
+  readonly cased?: boolean;
+}
+
+/** What a program hands to a task instead of names of files, and who is told what is done. */
+export interface Given {
+  /** Text in memory, or opened before. */
+  readonly corpus?: Corpus | undefined;
+  readonly tokenizer?: OpenTokenizer | undefined;
+  readonly say?: Say | undefined;
+}
+
+export interface Data {
+  readonly corpus: Corpus;
+  readonly tokenizer: OpenTokenizer;
+}
+
+const silent: Say = () => {};
+
+/** The corpus and the tokenizer that settings name, or that were given; `masked` wants pieces for masked text. */
+export async function openData(settings: TextSettings, given: Given = {}, masked = false): Promise<Data> {
+  const { say = silent } = given;
+  const where = settings.data === null ? {} : { data: settings.data };
+  const corpus = given.corpus ?? (await openCorpus(settings.corpus, { ...where, say }));
+  const choice = {
+    ...where,
+    ...(settings.pieces === null ? {} : { pieces: settings.pieces }),
+    ...(settings.cased === undefined ? {} : { cased: settings.cased }),
+    masked,
+    say,
+  };
+  const tokenizer = given.tokenizer ?? (await chooseTokenizer(settings.tokenizer ?? undefined, corpus, choice));
+  return { corpus, tokenizer };
+}
+
+/** Batches of a split, in the form the training step takes. */
+export async function batchesOf(
+  { batch, length }: { readonly batch: number; readonly length: number },
+  { corpus, tokenizer }: Data,
+  split: Split,
+  say: Say = silent,
+): Promise<Batches> {
+  const source = await openBatches(corpus, split, tokenizer, { batch, length, warn: say });
+  return {
+    count: source.count,
+    rows: source.rows,
+    length: source.length,
+    tokens: source.rows * source.length,
+    at: (index) => {
+      const { inputs, targets } = source.at(index);
+      return { ids: inputs, targets };
+    },
+  };
+}
+
+/** The pieces of a split; of batches, those to be predicted. */
+export async function piecesOf({ corpus, tokenizer }: Data, split: Split): Promise<Int32Array | Uint16Array> {
+  const part = partOf(corpus, split);
+  if (part.kind !== "records") return (await tokensOf(corpus, split, tokenizer)).ids;
+  const { openBatchFiles } = await import("../text/files/records.ts");
+  const source = await openBatchFiles(part.paths, tokenizer.tokenizer.size);
+  const each = source.rows * source.length;
+  const ids = new Int32Array(source.count * each);
+  for (let i = 0; i < source.count; i++) ids.set(source.at(i).targets, i * each);
+  return ids;
+}
+
+/** Words and bytes behind the pieces of a split; where only pieces are left, the text they decode to. */
+export async function textSizeOf(data: Data, split: Split): Promise<TextSize> {
+  const { corpus, tokenizer } = data;
+  const ids = await piecesOf(data, split);
+  const isText = partOf(corpus, split).kind === "text";
+  const lines = isText ? linesOf(corpus, split) : [tokenizer.tokenizer.decode(ids)];
+  let [words, bytes] = [0, 0];
+  for (const line of lines) {
+    words += line.match(/\S+/g)?.length ?? 0;
+    bytes += Buffer.byteLength(line);
+  }
+  return { tokens: ids.length, words, bytes };
+}

@@ -1,0 +1,125 @@
+/** Evaluation of an objective under given weights, batch by batch; models with memory hand theirs from one batch to the next. */
+import { RandomStream } from "../base/random.ts";
+import type { Engine, Feed, Numbers, Program } from "../engine/engine.ts";
+import { type NoiseInput, simplify, type Tensor } from "../graph/index.ts";
+import type { Batches } from "./evaluate.ts";
+import { type ParameterTensor, sizeOf } from "./memory.ts";
+import type { Batch } from "./step.ts";
+
+/** What is evaluated: a model's objective. */
+export interface EvaluationSource {
+  readonly loss: Tensor;
+  readonly inputs: Readonly<Record<string, Tensor>>;
+  /** Other values to look at, by name, such as logits. */
+  readonly outputs?: Readonly<Record<string, Tensor>> | undefined;
+  /** State that goes from one batch to the next: nothing at first. */
+  readonly carried?: readonly { readonly input: Tensor<"input">; readonly output: Tensor }[] | undefined;
+  /** Gumbel numbers that the model draws, where its evaluation is to be noisy. */
+  readonly noise?: readonly NoiseInput[] | undefined;
+}
+
+export interface EvaluationOptions {
+  /** Values that go with every batch, such as a temperature. */
+  readonly scalars?: Readonly<Record<string, ArrayLike<number>>> | undefined;
+  /** Of the noise. */
+  readonly seed?: number | undefined;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** What one batch gave. */
+export interface EvaluatedBatch {
+  readonly batch: Batch;
+  readonly loss: number;
+  readonly outputs: Readonly<Record<string, Feed>>;
+}
+
+type Weights = ReadonlyMap<ParameterTensor, Float32Array>;
+
+const newName = (name: string) => `new ${name}`;
+
+export class Evaluator {
+  readonly #program: Program;
+  readonly #source: EvaluationSource;
+  readonly #taken: ReadonlySet<string>;
+
+  static async create(engine: Engine, source: EvaluationSource): Promise<Evaluator> {
+    const state = (source.carried ?? []).map(({ input, output }) => [newName(input.attributes.name), output] as const);
+    const named = Object.entries({ loss: source.loss, ...source.outputs, ...Object.fromEntries(state) });
+    const simple = simplify(named.map(([, tensor]) => tensor));
+    const outputs = Object.fromEntries(named.map(([name], i) => [name, simple[i]!]));
+    return new Evaluator(await engine.compile({ outputs }), source);
+  }
+
+  private constructor(program: Program, source: EvaluationSource) {
+    [this.#program, this.#source] = [program, source];
+    this.#taken = new Set(program.inputs.map(({ name }) => name));
+  }
+
+  /** The batches in order, from an empty memory on. */
+  async *run(weights: Weights, batches: Batches, options: EvaluationOptions = {}): AsyncGenerator<EvaluatedBatch> {
+    const { carried = [], noise = [], outputs = {} } = this.#source;
+    const random = new RandomStream(options.seed ?? 1, "noise of evaluation");
+    const fixed = this.#only([...weights].map(([{ attributes }, data]) => [attributes.name, data] as const));
+    let memory: Record<string, Numbers> = Object.fromEntries(
+      carried.map(({ input }) => [input.attributes.name, new Float32Array(sizeOf(input.shape as number[]))]),
+    );
+    for (let i = 0; i < batches.count; i++) {
+      options.signal?.throwIfAborted();
+      const batch = batches.at(i);
+      const draws = noise.map(({ tensor }) => [tensor.attributes.name, gumbel(tensor, random)] as const);
+      const feeds = {
+        ...fixed,
+        ...memory,
+        ...Object.fromEntries(draws),
+        ...this.#data({ ...batch, ...options.scalars }),
+      };
+      const found = await this.#program.run(feeds);
+      memory = Object.fromEntries(Object.keys(memory).map((name) => [name, found[newName(name)]!.data]));
+      const wanted = Object.fromEntries(Object.keys(outputs).map((name) => [name, found[name]!]));
+      yield { batch, loss: found.loss!.data[0]!, outputs: wanted };
+    }
+  }
+
+  /** The loss of each batch. */
+  async losses(weights: Weights, batches: Batches, options?: EvaluationOptions): Promise<number[]> {
+    const losses: number[] = [];
+    for await (const { loss } of this.run(weights, batches, options)) losses.push(loss);
+    return losses;
+  }
+
+  /** The mean loss over all batches. */
+  async meanLoss(weights: Weights, batches: Batches, options?: EvaluationOptions): Promise<number> {
+    const losses = await this.losses(weights, batches, options);
+    return losses.reduce((a, b) => a + b, 0) / losses.length;
+  }
+
+  #data(batch: Batch): Record<string, Feed> {
+    const { inputs } = this.#source;
+    return this.#only(
+      Object.entries(inputs).map(([name, tensor]) => [name, feedOf(tensor, batch[name] ?? [])] as const),
+    );
+  }
+
+  /** What the program takes: simplification may have found that it does not need some. */
+  #only<T>(named: readonly (readonly [string, T])[]): Record<string, T> {
+    return Object.fromEntries(named.filter(([name]) => this.#taken.has(name)));
+  }
+
+  /** Gives the program back. */
+  async release(): Promise<void> {
+    await this.#program.release();
+  }
+}
+
+function gumbel({ shape }: Tensor, random: RandomStream): Float32Array {
+  return Float32Array.from({ length: sizeOf(shape as number[]) }, () => -Math.log(-Math.log(1 - random.uniform())));
+}
+
+/** Values with their shape; a named first dimension is as long as they are. */
+function feedOf({ shape, dtype }: Tensor, values: ArrayLike<number>): Feed {
+  const data = dtype === "int" ? intsOf(values) : floatsOf(values);
+  return { data, shape: shape.map((dim) => (typeof dim === "number" ? dim : values.length)) };
+}
+
+const intsOf = (values: ArrayLike<number>) => (values instanceof Int32Array ? values : Int32Array.from(values));
+const floatsOf = (values: ArrayLike<number>) => (values instanceof Float32Array ? values : Float32Array.from(values));

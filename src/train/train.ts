@@ -1,0 +1,281 @@
+/** Training in one call: anything with parameters and an objective, over any named batches. */
+import { reject } from "../base/errors.ts";
+import { RandomStream } from "../base/random.ts";
+import type { Engine, Feed } from "../engine/engine.ts";
+import type { NoiseInput, Tensor } from "../graph/index.ts";
+import { type Batches, figures, type TextSize, tokensIn } from "./evaluate.ts";
+import { Evaluator } from "./evaluator.ts";
+import type { EndReason, EvaluationEvent, Measured, TrainEvent, TrainState } from "./events.ts";
+import { type Length, type LoopOptions, lengthOf } from "./loop.ts";
+import type { Group, ParameterTensor } from "./memory.ts";
+import { adamw } from "./optimiser.ts";
+import { type ScheduleName, schedule } from "./schedule.ts";
+import { type Session, startSession } from "./session.ts";
+import { type Stage, trainStages, type Weights } from "./stages.ts";
+import { type Batch, TrainingStep } from "./step.ts";
+
+/** What an objective is built for; `batch` and `length` are those of the data, where it says them. */
+export interface ObjectiveSize {
+  readonly batch: number;
+  readonly length: number;
+  readonly training: boolean;
+}
+
+/** A loss to minimise, what it depends on, and what else may be looked at. */
+export interface TrainingObjective {
+  readonly loss: Tensor;
+  /** Data inputs by the names under which batches come. */
+  readonly inputs: Readonly<Record<string, Tensor>>;
+  /** Random inputs: dropout masks, Gumbel noise. */
+  readonly noise?: readonly NoiseInput[] | undefined;
+  /** State that goes from one batch to the next, such as memories. */
+  readonly carried?: readonly { readonly input: Tensor<"input">; readonly output: Tensor }[] | undefined;
+  /** Largest values of named dimensions. */
+  readonly sizes?: Readonly<Record<string, number>> | undefined;
+  /** Values of scalar inputs that follow the step, such as a temperature; `step` counts from 0. */
+  readonly courses?: Readonly<Record<string, (step: number, total: number) => number>> | undefined;
+  /** Values for metrics, by name, such as logits. */
+  readonly outputs?: Readonly<Record<string, Tensor>> | undefined;
+}
+
+/** A parameter: a graph node with a name and the distribution of its first value. */
+export interface TrainableParameter {
+  readonly name: string;
+  readonly tensor: ParameterTensor;
+  readonly initial: (shape: readonly number[], random: RandomStream) => Float32Array;
+}
+
+/** What can be trained: models of layerwise, and anything of this shape. */
+export interface Trainable {
+  readonly parameters: readonly TrainableParameter[];
+  objective(size: ObjectiveSize): TrainingObjective;
+}
+
+/** A figure of a batch out of the objective's outputs; its mean over the batches is reported. */
+export type Metric = (outputs: Readonly<Record<string, Feed>>, batch: Batch) => number;
+
+/** Keeps what happens, such as a run folder. */
+export interface Recorder {
+  record(event: TrainEvent): void | Promise<void>;
+}
+
+export type TrainOptions = Length & {
+  readonly engine: Engine;
+  readonly data: { readonly train: Batches; readonly valid?: Batches | undefined };
+  /** How much text stands behind the valid batches, for figures per word and per byte. */
+  readonly validText?: TextSize | undefined;
+  readonly seed?: number | undefined;
+  /** Highest learning rate. */
+  readonly rate?: number | undefined;
+  readonly schedule?: ScheduleName | undefined;
+  /** Updates over which the rate rises. */
+  readonly warmup?: number | undefined;
+  /** Fraction of the highest rate that is left at the end. */
+  readonly floor?: number | undefined;
+  /** Optimiser groups. Default: AdamW, with decay for matrices only. */
+  readonly groups?: readonly Group[] | undefined;
+  readonly clipNorm?: number | null | undefined;
+  readonly clipValue?: number | null | undefined;
+  /** Batches for one update. */
+  readonly accumulate?: number | undefined;
+  /** Take each epoch's batches in a random order. Default: yes, unless the model has memory. */
+  readonly shuffle?: boolean | undefined;
+  /** Updates between evaluations. Default: an epoch, at most 500. There is one at the end, too. */
+  readonly evaluateEvery?: number | undefined;
+  /** Updates between checkpoints; there is one at each new best and at the end, too. Default: none between. */
+  readonly checkpointEvery?: number | undefined;
+  /** Figures of the valid batches by name. */
+  readonly metrics?: Readonly<Record<string, Metric>> | undefined;
+  /** The metric that decides which evaluation is best, the higher the better. Default: the loss decides. */
+  readonly decisive?: string | undefined;
+  /** Evaluates instead of the mean loss and the metrics of the valid batches. */
+  readonly evaluate?: ((weights: Weights) => Promise<Measured>) | undefined;
+  /** Stop after so many evaluations without a new best. */
+  readonly patience?: number | undefined;
+  /** Stops after the present step. */
+  readonly signal?: AbortSignal | undefined;
+  /** Scalar inputs that follow the step, such as a temperature: made once the number of updates is known. */
+  readonly scalars?: LoopOptions["scalars"] | undefined;
+  /** First weights by parameter, instead of drawn ones. */
+  readonly initial?: Weights | undefined;
+  /** Go on from the state of a checkpoint. */
+  readonly resume?: TrainState | undefined;
+  /** Where events and checkpoints are kept. */
+  readonly into?: Recorder | undefined;
+};
+
+/** What training comes to; everything in it is a copy. */
+export interface TrainResult<M extends Trainable = Trainable> {
+  readonly model: M;
+  /** The last weights. */
+  readonly weights: Weights;
+  /** The best evaluation of this session and its weights. */
+  readonly best: { readonly step: number; readonly loss: number; readonly weights: Weights } | undefined;
+  readonly evaluation: EvaluationEvent | undefined;
+  readonly reason: EndReason;
+  readonly steps: number;
+  readonly elapsedMs: number;
+}
+
+const defaults = { seed: 1, rate: 1e-3, schedule: "cosine", warmup: 50, clipNorm: 1, accumulate: 1 } as const;
+const never = Number.MAX_SAFE_INTEGER;
+
+/** Trains a model. Iterate the session to see its events, or await its result. */
+export function train<M extends Trainable>(model: M, options: TrainOptions): Session<TrainEvent, TrainResult<M>> {
+  return startSession((signal) => training(model, { ...options, signal }), options.signal);
+}
+
+async function* training<M extends Trainable>(
+  model: M,
+  options: TrainOptions,
+): AsyncGenerator<TrainEvent, TrainResult<M>, void> {
+  const events = trainStages({
+    open: async () => ({ stage: await openStage(model, options) }),
+    ...loopOptions(options),
+  });
+  for (;;) {
+    const { value, done } = await events.next();
+    if (!done) {
+      await options.into?.record(value);
+      yield value;
+      continue;
+    }
+    const { end, weights, best, evaluation } = value;
+    const { reason, step: steps, elapsedMs } = end;
+    const kept = best && { step: best.evaluation.step, loss: best.evaluation.loss, weights: best.weights };
+    return { model, weights, best: kept, evaluation, reason, steps, elapsedMs };
+  }
+}
+
+/** How the loop runs, whatever it trains. */
+export function loopOptions(options: TrainOptions) {
+  const { seed, rate, floor, warmup, accumulate, schedule: name } = filled(options);
+  const { train: batches } = options.data;
+  const perEpoch = Math.ceil(batches.count / accumulate);
+  return {
+    seed,
+    length: lengthOf(options),
+    schedule: (total: number) =>
+      schedule(name, { rate, total, warmup: Math.min(warmup, total), ...(floor === undefined ? {} : { floor }) }),
+    shuffle: options.shuffle ?? true,
+    accumulate,
+    evaluateEvery: options.evaluateEvery ?? Math.max(1, Math.min(500, perEpoch)),
+    checkpointEvery: options.checkpointEvery ?? never,
+    ...(options.patience === undefined ? {} : { patience: options.patience }),
+    ...(options.signal ? { signal: options.signal } : {}),
+    ...(options.resume ? { resume: options.resume } : {}),
+  };
+}
+
+/** The options with defaults for what is not given. */
+function filled(options: TrainOptions) {
+  const given = Object.entries(options).filter(([, value]) => value !== undefined);
+  return { ...defaults, ...(Object.fromEntries(given) as typeof options) } as TrainOptions & {
+    readonly [K in keyof typeof defaults]: NonNullable<TrainOptions[K]>;
+  };
+}
+
+const sizeOf = ({ rows = 1, length = 1 }: Batches) => ({ batch: rows, length });
+
+async function openStep(model: Trainable, options: TrainOptions, objective: TrainingObjective): Promise<TrainingStep> {
+  const { engine, seed, accumulate, clipNorm, clipValue } = filled(options);
+  const { loss, inputs, noise = [], carried, sizes } = objective;
+  return TrainingStep.create({
+    engine,
+    loss,
+    inputs,
+    noise,
+    groups: options.groups ?? adamwGroups(model),
+    initial: options.initial ?? firstWeights(model, seed),
+    seed,
+    accumulate,
+    ...(carried ? { carried } : {}),
+    ...(sizes ? { sizes } : {}),
+    ...(options.clipNorm === null ? {} : { clipNorm }),
+    ...(clipValue === undefined || clipValue === null ? {} : { clipValue }),
+  });
+}
+
+/** A compiled step and evaluation of a model. */
+export async function openStage(model: Trainable, options: TrainOptions): Promise<Stage> {
+  const objective = model.objective({ ...sizeOf(options.data.train), training: true });
+  const step = await openStep(model, options, objective);
+  const valid = new Validation(model, options);
+  const evaluates = options.evaluate !== undefined || options.data.valid !== undefined;
+  return {
+    step,
+    batches: options.data.train,
+    scalars: options.scalars ?? coursesOf(objective),
+    evaluate: evaluates ? () => options.evaluate?.(step.weights) ?? valid.measure(step.weights) : undefined,
+    release: async () => void (await Promise.all([step.release(), valid.release()])),
+  };
+}
+
+/** What the objective itself says about its scalar inputs. */
+function coursesOf({ courses }: TrainingObjective): LoopOptions["scalars"] | undefined {
+  const all = Object.entries(courses ?? {});
+  if (all.length === 0) return undefined;
+  return (total) => (step) => Object.fromEntries(all.map(([name, at]) => [name, at(step, total)]));
+}
+
+/** Mean loss and metrics of the valid batches; compiled when first asked, so that the first step need not wait for it. */
+class Validation {
+  readonly #model: Trainable;
+  readonly #options: TrainOptions;
+  #evaluator: Evaluator | undefined;
+
+  constructor(model: Trainable, options: TrainOptions) {
+    [this.#model, this.#options] = [model, options];
+  }
+
+  async measure(weights: Weights): Promise<Measured> {
+    const { engine, validText, metrics = {}, decisive } = this.#options;
+    const batches = this.#options.data.valid!;
+    const objective = this.#model.objective({ ...sizeOf(batches), training: false });
+    this.#evaluator ??= await Evaluator.create(engine, { ...objective, noise: [] });
+    const sums = new Map(Object.keys(metrics).map((name) => [name, 0]));
+    let total = 0;
+    for await (const { loss, outputs, batch } of this.#evaluator.run(weights, batches)) {
+      total += loss;
+      for (const [name, metric] of Object.entries(metrics)) sums.set(name, sums.get(name)! + metric(outputs, batch));
+    }
+    const scalars = Object.fromEntries([...sums].map(([name, sum]) => [name, sum / batches.count]));
+    return {
+      ...textFigures(total / batches.count, batches, validText),
+      ...(sums.size > 0 ? { scalars } : {}),
+      ...(decisive === undefined ? {} : { decisive: known(decisive, scalars) }),
+    };
+  }
+
+  async release(): Promise<void> {
+    await this.#evaluator?.release();
+  }
+}
+
+function known(decisive: string, scalars: Readonly<Record<string, number>>): string {
+  if (decisive in scalars) return decisive;
+  return reject({ who: "train / decisive", needed: `one of the metrics (${Object.keys(scalars)})`, got: decisive }, 2);
+}
+
+/** Perplexity where batches count tokens of text; figures per word and byte where the size of that text is known. */
+function textFigures(loss: number, batches: Batches, text: TextSize | undefined): Measured {
+  const tokens = batches.count * tokensIn(batches);
+  if (text) return figures(loss, tokens, text);
+  return batches.tokens === undefined ? { loss } : { loss, perplexity: Math.exp(loss), tokens };
+}
+
+function adamwGroups({ parameters }: Trainable): Group[] {
+  return [true, false].map((matrix) => ({
+    parameters: parameters.map(({ tensor }) => tensor).filter(({ shape }) => shape.length > 1 === matrix),
+    optimiser: adamw({ weightDecay: matrix ? 0.05 : 0 }),
+  }));
+}
+
+/** First values, each from a stream named after its parameter. */
+function firstWeights({ parameters }: Trainable, seed: number): Map<ParameterTensor, Float32Array> {
+  return new Map(
+    parameters.map(({ name, tensor, initial }) => {
+      return [tensor, initial(tensor.attributes.shape, new RandomStream(seed, `initial ${name}`))];
+    }),
+  );
+}

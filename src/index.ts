@@ -90,7 +90,9 @@ export * as nn from "./nn/index.ts";
 export { initialise } from "./nn/index.ts";
 export { lower as toOnnx } from "./onnx/lower.ts";
 export { drawPlan, planSvg } from "./pictures/plan-picture.ts";
+export { type TrainOptions, train } from "./tasks/custom/job.ts";
 export type { TaskEvent } from "./tasks/job.ts";
+export { type AnyRun, Run, type RunKinds } from "./tasks/run.ts";
 export {
   type Batch as TokenBatch,
   type BatchSource,
@@ -131,4 +133,4 @@ export { RecurrentEvaluator } from "./train/recurrent.ts";
 export { parSchedule, polynomialSchedule, type Schedule, schedule, transformerSchedule } from "./train/schedule.ts";
 export { type Session, startSession } from "./train/session.ts";
 export { TrainingStep } from "./train/step.ts";
-export { type Trainable, type TrainOptions, type TrainResult, train } from "./train/train.ts";
+export type { Trainable, TrainResult } from "./train/train.ts";

@@ -88,7 +88,7 @@ describe("exact resume", () => {
     child.kill("SIGINT");
     const code = await new Promise((resolve) => child.on("exit", resolve));
     expect(code).toBe(0);
-    expect(output).toContain(`go on with: layerwise resume ${run}`);
+    expect(output).toMatch(`layerwise resume ${run}`);
     expect(show(run).step).toBe(lossesOf(run).at(-1)!.step);
   });
 

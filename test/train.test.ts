@@ -75,7 +75,7 @@ describe("layerwise train", () => {
     expect(hash(join(folder, "second"))).toBe(hash(run)); // a rate of 0 leaves them as they were
     expect(train("third", "--init", run, "--width", "16")).toMatchObject({
       status: 1,
-      stderr: expect.stringContaining("--init / embedding.weight: expected [300,16], got [300,32]"),
+      stderr: expect.stringContaining("embedding.weight: expected numbers of shape [300,16], got [300,32]"),
     });
     expect(train("third", "--init", join(folder, "nowhere")).status).not.toBe(0);
     expect(existsSync(join(folder, "third"))).toBe(false);

@@ -1,29 +1,33 @@
-/** Runs of any kind for the commands that use them. */
-import { startProgress } from "../base/progress.ts";
+/** Runs of any kind for the commands that use them: what a kind cannot do is said before anything is loaded. */
+import { reject } from "../base/errors.ts";
 import type { CheckpointChoice } from "../runs/folder.ts";
-import { type FinishedRun, refuseCorpus, refuseSegmentChoices } from "../tasks/kind.ts";
+import type { FinishedRun } from "../tasks/kind.ts";
+import type { AnyRun } from "../tasks/run.ts";
 
 const say = (text: string) => void process.stderr.write(`${text}\n`);
 
-/** Opens a run. */
-export async function openAny(path: string, checkpoint?: CheckpointChoice): Promise<FinishedRun> {
-  const { kindOf, Run } = await import("../tasks/run.ts");
-  const kind = await kindOf(path).catch(() => undefined);
-  if (kind === undefined) return (await import("../tasks/kinds.ts")).openRun(path, checkpoint);
-  const run = await Run.open(path, "language", { checkpoint, say });
-  return {
-    evaluate: async ({ split, ...choices }) => {
-      refuseSegmentChoices(choices, path);
-      refuseCorpus(choices, path);
-      const progress = startProgress("evaluating", { output: process.stderr, unit: "batches" });
-      const found = await run.evaluate({ split, onBatch: progress.at });
-      progress.end();
-      return { ...found };
-    },
-    continueText: ({ evaluationMemory, mixture, ...options }) => {
-      refuseSegmentChoices({ evaluationMemory, mixture }, path);
-      return run.generate(options);
-    },
-    exported: run.exported,
-  };
+/** What the uses of a run are called in words. */
+const words = {
+  evaluate: "be evaluated",
+  generate: "continue text",
+  exported: "be exported",
+} as const;
+
+type Use = keyof typeof words;
+/** The kinds of runs that have a use. */
+export type Using<U extends Use> = Extract<AnyRun, Record<U, unknown>>;
+
+/** Opens a run that can do what a command is for. */
+export async function openUsing<U extends Use>(path: string, use: U, checkpoint?: CheckpointChoice): Promise<Using<U>> {
+  const { Run } = await import("../tasks/run.ts");
+  const run = await Run.open(path, { checkpoint, say });
+  if (use in run) return run as Using<U>;
+  return reject({ who: path, needed: `a run that can ${words[use]}`, got: `one of kind ${run.kind}` }, 2);
+}
+
+/** Runs that are still opened the old way. */
+export async function openOld(path: string, checkpoint?: CheckpointChoice): Promise<FinishedRun | undefined> {
+  const { kindOf } = await import("../tasks/run.ts");
+  if ((await kindOf(path).catch(() => undefined)) !== undefined) return undefined;
+  return (await import("../tasks/kinds.ts")).openRun(path, checkpoint);
 }

@@ -11,8 +11,14 @@ export async function resume(path: string): Promise<void> {
   const { kindOf, Run } = await import("../tasks/run.ts");
   const kind = await kindOf(path).catch(() => undefined);
   if (kind === undefined) return (await import("../tasks/kinds.ts")).resumeRun(path);
-  const result = await watchSession((signal) => Run.resume(path, { signal, say }));
-  await concludeTraining(path, kind, result as Concluded);
+  let began = false;
+  const result = (await watchSession((signal) => Run.resume(path, { signal, say }), {
+    see: ({ type }) => {
+      began ||= type === "begin";
+    },
+  })) as Concluded;
+  if (began) return concludeTraining(path, kind, result);
+  print(`${path} is finished: ${result.steps} steps; start a new run with ${commandName()} train --init ${path}`);
 }
 
 /** What of a result is said. */

@@ -6,14 +6,16 @@ import { type Expected, Watch } from "./watch.ts";
 export interface Showing {
   /** Which of an evaluation's own figures to show. */
   readonly shown?: readonly string[];
-  /** Draws an evaluation's choices, where it has some. */
+  /** Draws what an event shows, such as the choices of a search. */
   readonly picture?: (event: TaskEvent) => string | undefined;
+  /** Sees every event. */
+  readonly see?: (event: TaskEvent) => void;
 }
 
 /** Runs a session to its end before the user's eyes. `start` is given the signal that Ctrl-C aborts. */
 export async function watchSession<R>(
   start: (signal: AbortSignal) => Session<TaskEvent, R>,
-  { shown = [], picture }: Showing = {},
+  { shown = [], picture, see }: Showing = {},
 ): Promise<R> {
   const output = process.stderr;
   const stop = stopOnSignals(output);
@@ -21,6 +23,7 @@ export async function watchSession<R>(
   try {
     const session = start(stop.signal);
     for await (const event of session) {
+      see?.(event);
       if (event.type === "begin") {
         watch.wipe();
         watch = new Watch(output, { ...(event as Expected), shown });

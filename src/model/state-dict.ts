@@ -29,7 +29,7 @@ export function stateDict(parameters: readonly Parameter[], weights: Weights): M
 
 /** Every parameter's values out of a state dict that holds these and no others; `who` names the file. */
 export function loadStateDict(
-  parameters: readonly Parameter[],
+  parameters: readonly Pick<Parameter, "name" | "tensor">[],
   tensors: ReadonlyMap<string, NamedTensor>,
   who = "state dict",
 ): Map<Tensor<"parameter">, Float32Array> {

@@ -28,6 +28,7 @@ export async function* performed<R>(
   job: Job<R>,
   into: NewRun | undefined,
   signal: AbortSignal,
+  resume?: TrainState,
 ): AsyncGenerator<TaskEvent, R, void> {
   const { config, files, keep } = job;
   const run = await into?.begin({ config, files, environment: await environment(job.engine) }, { keep });
@@ -38,7 +39,7 @@ export async function* performed<R>(
         .map(({ what, value }) => `${what}  ${value}`)
         .join("\n"),
     );
-    return yield* recorded(job, run, undefined, signal);
+    return yield* recorded(job, run, resume, signal);
   } finally {
     run?.close();
   }

@@ -3,6 +3,7 @@ import { parse } from "yaml";
 import { messageOf, reject, UserError } from "../base/errors.ts";
 import { RunFolder } from "../runs/folder.ts";
 import { type Session, startSession } from "../train/session.ts";
+import type { CustomRun } from "./custom/uses.ts";
 import type { TaskEvent } from "./job.ts";
 import type { LanguageRun } from "./language/uses.ts";
 import { type NewRun, newRun } from "./new-run.ts";
@@ -13,6 +14,7 @@ import type { TranslateRun } from "./translate/uses.ts";
 export interface RunKinds {
   readonly language: LanguageRun;
   readonly translate: TranslateRun;
+  readonly custom: CustomRun;
 }
 
 export type RunKind = keyof RunKinds;
@@ -35,6 +37,10 @@ const openers: { readonly [K in RunKind]: () => Promise<Opener<K>> } = {
   translate: async () => {
     const { openTranslateRun, resumeTranslate } = await import("./translate/uses.ts");
     return { open: openTranslateRun, resume: resumeTranslate };
+  },
+  custom: async () => {
+    const { openCustomRun, resumeCustom } = await import("./custom/uses.ts");
+    return { open: openCustomRun, resume: resumeCustom };
   },
 };
 

@@ -162,8 +162,9 @@ describe("the result of training", () => {
   });
 
   it("refuses two lengths, none, and a decisive figure that nobody measures", async () => {
-    await expect(train(newModel(), await settings({ epochs: 1 })).result).rejects.toThrow("got steps 12 and epochs 1");
-    await expect(train(newModel(), await settings({ steps: undefined })).result).rejects.toThrow("got none");
+    const [two, none] = [await settings({ epochs: 1 }), await settings({ steps: undefined })];
+    expect(() => train(newModel(), two)).toThrow("got steps 12 and epochs 1");
+    expect(() => train(newModel(), none)).toThrow("got none");
     await expect(train(newModel(), await settings({ decisive: "accuracy" })).result).rejects.toThrow(
       "train / decisive: expected one of the metrics",
     );

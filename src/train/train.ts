@@ -6,7 +6,7 @@ import type { NoiseInput, Tensor } from "../graph/index.ts";
 import { type Batches, figures, type TextSize, tokensIn } from "./evaluate.ts";
 import { Evaluator } from "./evaluator.ts";
 import type { EndReason, EvaluationEvent, Measured, TrainEvent, TrainState } from "./events.ts";
-import { type Length, type LoopOptions, lengthOf } from "./loop.ts";
+import { type LoopOptions, lengthOf } from "./loop.ts";
 import type { Group, ParameterTensor } from "./memory.ts";
 import { adamw } from "./optimiser.ts";
 import { type ScheduleName, schedule } from "./schedule.ts";
@@ -59,7 +59,13 @@ export interface Recorder {
   record(event: TrainEvent): void | Promise<void>;
 }
 
-export type TrainOptions = Length & {
+/** How to train; one of `steps`, `epochs` and `minutes` says how long. */
+export interface TrainOptions {
+  /** Updates. */
+  readonly steps?: number | undefined;
+  /** Passes over the data. */
+  readonly epochs?: number | undefined;
+  readonly minutes?: number | undefined;
   readonly engine: Engine;
   readonly data: { readonly train: Batches; readonly valid?: Batches | undefined };
   /** How much text stands behind the valid batches, for figures per word and per byte. */
@@ -102,7 +108,7 @@ export type TrainOptions = Length & {
   readonly resume?: TrainState | undefined;
   /** Where events and checkpoints are kept. */
   readonly into?: Recorder | undefined;
-};
+}
 
 /** What training comes to; everything in it is a copy. */
 export interface TrainResult<M extends Trainable = Trainable> {
@@ -122,6 +128,7 @@ const never = Number.MAX_SAFE_INTEGER;
 
 /** Trains a model. Iterate the session to see its events, or await its result. */
 export function train<M extends Trainable>(model: M, options: TrainOptions): Session<TrainEvent, TrainResult<M>> {
+  lengthOf(options);
   return startSession((signal) => training(model, { ...options, signal }), options.signal);
 }
 

@@ -31,8 +31,14 @@ async function run(
   path: string,
   { split, json, checkpoint, ...choices }: Measuring & { json?: boolean; checkpoint?: CheckpointChoice },
 ): Promise<void> {
-  const { openAny } = await import("../opened.ts");
-  const opened = await openAny(path, checkpoint);
-  const result = { split, ...(await opened.evaluate({ split, ...choices })) };
+  const { openOld, openUsing } = await import("../opened.ts");
+  const { startProgress } = await import("../../base/progress.ts");
+  const progress = startProgress("evaluating", { output: process.stderr, unit: "batches" });
+  const old = await openOld(path, checkpoint);
+  const found = old
+    ? await old.evaluate({ split, ...choices })
+    : await (await openUsing(path, "evaluate", checkpoint)).evaluate({ split, onBatch: progress.at, ...choices });
+  progress.end();
+  const result = { split, ...found };
   process.stdout.write(`${json ? JSON.stringify(result) : table([result])}\n`);
 }

@@ -48,14 +48,17 @@ export function addGenerate(program: Command): void {
 }
 
 async function run(path: string, flags: GenerateFlags): Promise<void> {
-  const { openAny } = await import("../opened.ts");
-  const opened = await openAny(path, flags.checkpoint);
+  const { openOld, openUsing } = await import("../opened.ts");
+  const old = await openOld(path, flags.checkpoint);
   const write = (text: string) => void (flags.json || process.stdout.write(text));
   const { prompt, tokens: maxTokens, json, checkpoint: _, ...options } = flags;
-  write(prompt);
   const start = performance.now();
   let [text, pieces] = ["", 0];
-  for await (const part of opened.continueText({ prompt, maxTokens, ...options })) {
+  const parts = old
+    ? old.continueText({ prompt, maxTokens, ...options })
+    : (await openUsing(path, "generate", flags.checkpoint)).generate({ prompt, maxTokens, ...options });
+  for await (const part of parts) {
+    if (pieces === 0) write(prompt);
     text += part;
     pieces++;
     write(part);

@@ -63,6 +63,9 @@ describe("layerwise translate", () => {
     expect(layerwise(["translate", run, "--average", "9"])).toMatchObject({ status: 1 });
     expect(layerwise(["translate", run, join(folder, "absent")]).stderr).toContain("translate: cannot read");
     const { status, stderr } = layerwise(["generate", run]);
-    expect([status, stderr]).toEqual([2, expect.stringContaining("expected a language model, got task translate")]);
+    expect([status, stderr]).toEqual([
+      2,
+      expect.stringContaining("expected a run that can continue text, got one of kind translate"),
+    ]);
   });
 });

@@ -1,0 +1,43 @@
+/** Runs of programs' own models: their weights by name, and training that goes on once the program gives model and data again. */
+import { reject } from "../../base/errors.ts";
+import { loadStateDict } from "../../model/state-dict.ts";
+import type { TrainState } from "../../train/events.ts";
+import { type Session, startSession } from "../../train/session.ts";
+import type { Weights } from "../../train/stages.ts";
+import type { Trainable, TrainResult } from "../../train/train.ts";
+import type { TaskEvent } from "../job.ts";
+import { type OpenRun, openRunBase, type StoredRun } from "../open-run.ts";
+import { resumeRun } from "../perform.ts";
+import { customJob, type TrainOptions } from "./job.ts";
+
+/** A run of a program's own model, opened at a checkpoint. */
+export interface CustomRun extends Omit<OpenRun<"custom", never>, "resume"> {
+  readonly state: TrainState;
+  /** The checkpoint's weights for a model with the same parameters. */
+  weightsFor(model: Pick<Trainable, "parameters">): Weights;
+  /** Goes on from the last checkpoint with the model, data and options it was begun with. */
+  resume<M extends Trainable>(
+    model: M,
+    options: Omit<TrainOptions, "into" | "resume">,
+  ): Session<TaskEvent, TrainResult<M>>;
+}
+
+/** Opens a run of a program's own model. */
+export async function openCustomRun(stored: StoredRun): Promise<CustomRun> {
+  const { path, state, step } = stored;
+  return {
+    ...openRunBase("custom", stored, resumeCustom),
+    state,
+    weightsFor: ({ parameters }) => loadStateDict(parameters, state.weights, `${path}, step ${step}`),
+    resume: (model, options) => resumeRun(path, options, async () => customJob(model, options as TrainOptions)),
+  };
+}
+
+/** Only the program that made the run has its model and data. */
+export function resumeCustom(path: string): Session<TaskEvent, never> {
+  // biome-ignore lint/correctness/useYield: it refuses before anything happens
+  return startSession(async function* (): AsyncGenerator<TaskEvent, never, void> {
+    const remedy = 'in the program that made it: (await Run.open(path, "custom")).resume(model, options)';
+    return reject({ who: path, needed: "the model and data of the run", got: "only its folder", remedy }, 2);
+  });
+}

@@ -7,12 +7,14 @@ import type { Engine } from "../engine/engine.ts";
 import { type ModelReport, reportOn } from "../model/report.ts";
 import { RunFolder } from "../runs/folder.ts";
 import { type RunSummary, summarise } from "../runs/summary.ts";
+import { defaultEngine } from "../tasks/engine.ts";
 import type { TaskEvent } from "../tasks/job.ts";
 import { openJob } from "../tasks/jobs.ts";
 import { openLanguage } from "../tasks/language/job.ts";
 import { type Config, configYaml, parseConfig, resolveConfig } from "../tasks/language/settings.ts";
 import { perform } from "../tasks/perform.ts";
 import { Run } from "../tasks/run.ts";
+import { type Session, startSession } from "../train/session.ts";
 
 /** A row of the table. */
 export interface Contestant {
@@ -60,16 +62,60 @@ export function spreadOf(values: readonly number[]): Spread | null {
 const median = (values: readonly number[]) => [...values].sort((a, b) => a - b)[values.length >> 1] ?? null;
 
 /** `vanilla 6/6`, seed 2 → `vanilla-6-6/seed-2`. */
-export function runPath(folder: string, { name }: Contestant, seed: number): string {
+function runPath(folder: string, { name }: Contestant, seed: number): string {
   return join(folder, name.replace(/[ /]/g, "-"), `seed-${seed}`);
 }
 
-export function configFor(base: Config, { unique, depth, share }: Contestant, seed: number): Config {
+function configFor(base: Config, { unique, depth, share }: Contestant, seed: number): Config {
   return { ...base, unique, depth, share, seed };
 }
 
+/** What is compared, and where the runs go. */
+export interface CompareOptions {
+  /** Settings that hold for all models. */
+  readonly settings: Config;
+  /** Default: the paper's rows at half its depth. */
+  readonly rows?: readonly Contestant[] | undefined;
+  /** Runs of each model, seeds 1 to n. */
+  readonly seeds: number;
+  /** Folder of the runs; those that are there go on, or count as they are. */
+  readonly folder: string;
+  readonly engine?: Engine | undefined;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** The rows, as far as their runs are finished. */
+export interface Comparison {
+  readonly reason: "finished" | "stopped";
+  readonly rows: readonly Result[];
+}
+
+/** Trains shared and unshared models side by side, a run per model and seed, seed by seed, so that a table of fewer seeds is whole early. */
+export function compare(options: CompareOptions): Session<TaskEvent, Comparison> {
+  return startSession((signal) => comparing(options, signal), options.signal);
+}
+
+async function* comparing(options: CompareOptions, signal: AbortSignal): AsyncGenerator<TaskEvent, Comparison, void> {
+  const { settings, rows = contestants, seeds, folder } = options;
+  const engine = options.engine ?? (await defaultEngine(settings));
+  let reason: Comparison["reason"] = "finished";
+  for (const [seed, row] of turns(seeds, rows)) {
+    yield { type: "note", text: `${row.name}, seed ${seed} of ${seeds}` };
+    const done = yield* finishRun(runPath(folder, row, seed), configFor(settings, row, seed), engine, signal);
+    if (done) continue;
+    reason = "stopped";
+    break;
+  }
+  const results: Result[] = [];
+  for (const row of rows) results.push(await resultOf(folder, row, settings, seeds));
+  return { reason, rows: results };
+}
+
+const turns = (seeds: number, rows: readonly Contestant[]) =>
+  Array.from({ length: seeds }, (_, i) => rows.map((row) => [i + 1, row] as const)).flat();
+
 /** Trains a run to its end, from the start or from where it was left; ends with true unless it was stopped. */
-export async function* finishRun(
+async function* finishRun(
   path: string,
   config: Config,
   engine: Engine,
@@ -99,7 +145,7 @@ async function refuseOther(path: string, config: Config): Promise<void> {
 }
 
 /** What the runs of a row say, as far as they are finished. */
-export async function resultOf(folder: string, row: Contestant, base: Config, seeds: number): Promise<Result> {
+async function resultOf(folder: string, row: Contestant, base: Config, seeds: number): Promise<Result> {
   const paths = Array.from({ length: seeds }, (_, i) => runPath(folder, row, i + 1));
   const runs: RunSummary[] = [];
   for (const path of paths) if (existsSync(join(path, "config.yaml"))) runs.push(await summarise(path));

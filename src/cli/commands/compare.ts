@@ -87,28 +87,16 @@ function chosen(all: readonly Contestant[], only: string | undefined): readonly 
 const say = (text: string) => void process.stderr.write(`${text}\n`);
 
 async function run(flags: CompareFlags): Promise<void> {
-  const config = configFrom(flags);
-  const { configFor, contestants, finishRun, resultOf, runPath } = await import("../../sweep/comparison.ts");
-  const { defaultEngine } = await import("../../tasks/engine.ts");
-  const { startSession } = await import("../../train/session.ts");
+  const settings = configFrom(flags);
+  const { compare, contestants } = await import("../../sweep/comparison.ts");
   const { watchSession } = await import("../session.ts");
   const rows = chosen(contestants, flags.only);
-  const engine = await defaultEngine(config);
-  // Seed by seed, so that a table of fewer seeds is whole early.
-  for (let seed = 1; seed <= flags.seeds; seed++) {
-    for (const row of rows) {
-      say(`${row.name}, seed ${seed} of ${flags.seeds}`);
-      const [path, settings] = [runPath(flags.out, row, seed), configFor(config, row, seed)];
-      const work = (signal: AbortSignal) => startSession((stop) => finishRun(path, settings, engine, stop), signal);
-      if (await watchSession(work)) continue;
-      return say("stopped; the same command goes on");
-    }
-  }
-  const results: Result[] = [];
-  for (const row of rows) results.push(await resultOf(flags.out, row, config, flags.seeds));
-  await writePicture(flags, results);
-  const json = { task: config.task, seeds: flags.seeds, rows: results };
-  process.stdout.write(`${flags.json ? JSON.stringify(json) : table(results.map(tableRow))}\n`);
+  const { seeds, out: folder } = flags;
+  const found = await watchSession((signal) => compare({ settings, rows, seeds, folder, signal }));
+  if (found.reason === "stopped") return say("stopped; the same command goes on");
+  await writePicture(flags, found.rows);
+  const json = { task: settings.task, seeds, rows: found.rows };
+  process.stdout.write(`${flags.json ? JSON.stringify(json) : table(found.rows.map(tableRow))}\n`);
 }
 
 async function writePicture({ svg, out, json }: CompareFlags, results: readonly Result[]): Promise<void> {

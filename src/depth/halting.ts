@@ -166,7 +166,8 @@ class Halting implements HaltingPolicy {
     this.options = options;
     this.#unit = new HaltingUnit(name, width, biasInitial);
     this.scalars = ponder !== 0 && ponderWarmup > 0 ? { ponderScale: scale } : {};
-    this.#steps = stepEmbedding ? new Embedding(`${name}.steps`, { count: plan.length, width }) : undefined;
+    const steps = { count: plan.length, width, role: "halting" } as const;
+    this.#steps = stepEmbedding ? new Embedding(`${name}.steps`, steps) : undefined;
   }
 
   get parameters(): Parameter[] {
@@ -282,8 +283,8 @@ class HaltingUnit {
   readonly parameters: readonly [weight: Parameter, bias: Parameter];
 
   constructor(name: string, width: number, bias: number) {
-    const weight = newParameter(`${name}.unit.weight`, [1, width], normal(0.02));
-    this.parameters = [weight, newParameter(`${name}.unit.bias`, [1], () => Float32Array.of(bias))];
+    const weight = newParameter(`${name}.unit.weight`, [1, width], normal(0.02), "halting");
+    this.parameters = [weight, newParameter(`${name}.unit.bias`, [1], () => Float32Array.of(bias), "halting")];
   }
 
   /** y [N, C] → probabilities [N, 1] */

@@ -233,8 +233,8 @@ function newChoice(name: string, count: number, options: SearchedOptions): Choic
   if (!(start > 0)) reject({ who: `${name}.tau`, needed: "a temperature above 0", got: `${start}` });
   const first: Initial = () => Float32Array.of(original ? start : Math.log(start));
   return {
-    weights: newParameter(`${name}.pi`, [count], original ? evenParts : zeros),
-    temperature: options.temperature === "trained" ? newParameter(`${name}.tau`, [], first) : undefined,
+    weights: newParameter(`${name}.pi`, [count], original ? evenParts : zeros, "architecture"),
+    temperature: options.temperature === "trained" ? newParameter(`${name}.tau`, [], first, "architecture") : undefined,
   };
 }
 

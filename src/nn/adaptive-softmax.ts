@@ -70,7 +70,7 @@ export class PlainSoftmax implements WordDistribution {
   readonly rowInputs = [];
 
   constructor(name: string, { width, vocabulary, weight = xavierUniform }: PlainSoftmaxOptions) {
-    this.#linear = new Linear(name, { in: width, out: vocabulary, weight });
+    this.#linear = new Linear(name, { in: width, out: vocabulary, weight, role: "head" });
   }
 
   get parameters(): Parameter[] {
@@ -165,10 +165,12 @@ export class AdaptiveSoftmax implements WordDistribution {
     this.#name = name;
     this.tails = tailsOf(name, options);
     const words = this.tails[0]!.start;
-    this.#head = new Linear(`${name}.head`, { in: width, out: words + this.tails.length, bias: headBias, weight });
+    const linear = (part: string, from: number, to: number, bias: boolean) =>
+      new Linear(`${name}.${part}`, { in: from, out: to, bias, weight, role: "head" });
+    this.#head = linear("head", width, words + this.tails.length, headBias);
     this.#layers = this.tails.map(({ start, end, size }, k) => ({
-      projection: new Linear(`${name}.tails.${k}.projection`, { in: width, out: size, bias: tailBias, weight }),
-      output: new Linear(`${name}.tails.${k}.output`, { in: size, out: end - start, bias: tailBias, weight }),
+      projection: linear(`tails.${k}.projection`, width, size, tailBias),
+      output: linear(`tails.${k}.output`, size, end - start, tailBias),
     }));
     this.rowInputs = this.tails.map((_, k) => distinctIds(`${name}.tails.${k}.rows`, [`${name}_tail${k}`]));
   }
@@ -237,7 +239,7 @@ export class AdaptiveEmbedding {
     this.#head = new Embedding(`${name}.head`, { count: this.#tails[0]!.start, width, weight });
     this.#layers = this.#tails.map(({ start, end, size }, k) => ({
       words: new Embedding(`${name}.tails.${k}`, { count: end - start, width: size, weight }),
-      projection: newParameter(`${name}.tails.${k}.projection`, [width, size], normal(size ** -0.5)),
+      projection: newParameter(`${name}.tails.${k}.projection`, [width, size], normal(size ** -0.5), "head"),
     }));
   }
 

@@ -53,12 +53,12 @@ export class AlbertEmbeddings {
 
   constructor(options: AlbertEmbeddingOptions) {
     const { vocabulary, embedding, width, length, types, epsilon, dropout } = options;
-    const weight = normal(ALBERT_DEVIATION);
+    const map = { in: embedding, out: width, weight: normal(ALBERT_DEVIATION), role: "head" } as const;
     this.words = new Embedding("embeddings.word_embeddings", { count: vocabulary, width: embedding });
     this.#positions = new Embedding("embeddings.position_embeddings", { count: length, width: embedding });
     this.#types = new Embedding("embeddings.token_type_embeddings", { count: types, width: embedding });
     this.#norm = new LayerNorm("embeddings.LayerNorm", { width: embedding, epsilon });
-    this.#mapping = new Linear("encoder.embedding_hidden_mapping_in", { in: embedding, out: width, weight });
+    this.#mapping = new Linear("encoder.embedding_hidden_mapping_in", map);
     this.#dropout = dropout;
   }
 

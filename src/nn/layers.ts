@@ -1,13 +1,24 @@
 /** The layers everything is made of: linear, embedding, layer norm. A layer owns its parameters; using it twice shares them. */
 import { reject } from "../base/errors.ts";
 import { add, gather, layerNorm, matmul, type Tensor } from "../graph/index.ts";
-import { type Initial, kaimingUniform, newParameter, normal, ones, type Parameter, zeros } from "./parameter.ts";
+import {
+  type Initial,
+  kaimingUniform,
+  newParameter,
+  normal,
+  ones,
+  type Parameter,
+  type Role,
+  zeros,
+} from "./parameter.ts";
 
 export interface LinearOptions {
   in: number;
   out: number;
   bias?: boolean;
   weight?: Initial;
+  /** Of the weight. Default: matrix, for a product inside a block; outside of blocks it is a head. */
+  role?: Role;
 }
 
 /** y = x · Wᵀ + b, with W of shape [out, in]. */
@@ -15,9 +26,10 @@ export class Linear {
   readonly weight: Parameter;
   readonly bias: Parameter | undefined;
 
-  constructor(name: string, { in: width, out, bias = true, weight = kaimingUniform }: LinearOptions) {
-    this.weight = newParameter(`${name}.weight`, [out, width], weight);
-    this.bias = bias ? newParameter(`${name}.bias`, [out], zeros) : undefined;
+  constructor(name: string, options: LinearOptions) {
+    const { in: width, out, bias = true, weight = kaimingUniform, role = "matrix" } = options;
+    this.weight = newParameter(`${name}.weight`, [out, width], weight, role);
+    this.bias = bias ? newParameter(`${name}.bias`, [out], zeros, "bias") : undefined;
   }
 
   get parameters(): Parameter[] {
@@ -31,15 +43,21 @@ export class Linear {
   }
 }
 
+export interface EmbeddingOptions {
+  /** Number of vectors. */
+  count: number;
+  width: number;
+  weight?: Initial;
+  /** Default: table. */
+  role?: Role;
+}
+
 /** A table of vectors, one an id; its transpose serves as the head of tied models. */
 export class Embedding {
   readonly weight: Parameter;
 
-  constructor(
-    name: string,
-    { count, width, weight = normal(0.02) }: { count: number; width: number; weight?: Initial },
-  ) {
-    this.weight = newParameter(`${name}.weight`, [count, width], weight);
+  constructor(name: string, { count, width, weight = normal(0.02), role = "table" }: EmbeddingOptions) {
+    this.weight = newParameter(`${name}.weight`, [count, width], weight, role);
   }
 
   get parameters(): Parameter[] {
@@ -64,8 +82,8 @@ export class LayerNorm {
   readonly epsilon: number;
 
   constructor(name: string, { width, epsilon = 1e-5 }: { width: number; epsilon?: number }) {
-    this.weight = newParameter(`${name}.weight`, [width], ones);
-    this.bias = newParameter(`${name}.bias`, [width], zeros);
+    this.weight = newParameter(`${name}.weight`, [width], ones, "norm");
+    this.bias = newParameter(`${name}.bias`, [width], zeros, "norm");
     this.epsilon = epsilon;
   }
 

@@ -1,19 +1,26 @@
-/** Parameters: a graph node with a name, and the distribution its first value is drawn from. */
+/** Parameters: a graph node with a name, the distribution its first value is drawn from, and its role. */
 import { drawNormal, drawUniform } from "../base/draws.ts";
 import { RandomStream } from "../base/random.ts";
-import { parameter, type Tensor } from "../graph/index.ts";
+import { parameter, type Role, roleOf, type Tensor } from "../graph/index.ts";
+
+export type { Role } from "../graph/index.ts";
 
 /** Draws the first value of a weight; linear weights have shape [out, in]. */
 export type Initial = (shape: readonly number[], random: RandomStream) => Float32Array;
 
+/** What training moves. Blocks of one's own may leave the role out: it is then taken from the shape. */
 export interface Parameter {
   readonly name: string;
   readonly tensor: Tensor<"parameter">;
   readonly initial: Initial;
+  /** How it is updated: optimiser groups are made by it. */
+  readonly role?: Role | undefined;
 }
 
-export function newParameter(name: string, shape: readonly number[], initial: Initial): Parameter {
-  return { name, tensor: parameter(name, shape), initial };
+/** A new parameter. Default role: a matrix where it has two axes, otherwise a bias. */
+export function newParameter(name: string, shape: readonly number[], initial: Initial, role?: Role): Parameter {
+  const tensor = parameter(name, shape);
+  return { name, tensor, initial, role: roleOf({ tensor, role }) };
 }
 
 const sizeOf = (shape: readonly number[]) => shape.reduce((a, b) => a * b, 1);

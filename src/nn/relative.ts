@@ -194,8 +194,8 @@ export class RelativeAttention {
     // A bias here adds the same to all logits of a query, which changes nothing; the original has one.
     this.#position = new Linear(`${name}.position`, { in: width, out: width, weight, bias: compat === "original" });
     const initial = compat === "original" ? glorotNormal : normal(0.02);
-    this.#u = newParameter(`${name}.u`, [heads, this.#headWidth], initial);
-    this.#v = newParameter(`${name}.v`, [heads, this.#headWidth], initial);
+    this.#u = newParameter(`${name}.u`, [heads, this.#headWidth], initial, "bias");
+    this.#v = newParameter(`${name}.v`, [heads, this.#headWidth], initial, "bias");
     this.#out = new Linear(`${name}.output`, { in: width, out: width, weight });
   }
 

@@ -42,8 +42,8 @@ export class MultiheadAttention {
     const { width, heads } = options;
     this.#options = options;
     this.#headWidth = headWidth(name, width, heads);
-    this.#weight = newParameter(`${name}.in_proj_weight`, [3 * width, width], xavierUniform);
-    this.#bias = newParameter(`${name}.in_proj_bias`, [3 * width], zeros);
+    this.#weight = newParameter(`${name}.in_proj_weight`, [3 * width, width], xavierUniform, "matrix");
+    this.#bias = newParameter(`${name}.in_proj_bias`, [3 * width], zeros, "bias");
     this.#out = new Linear(`${name}.out_proj`, { in: width, out: width });
   }
 
@@ -131,7 +131,10 @@ export class TorchFeedForward {
 
 function linear(name: string, width: number, out: number): [Parameter, Parameter] {
   const bias = uniform(1 / Math.sqrt(width));
-  return [newParameter(`${name}.weight`, [out, width], kaimingUniform), newParameter(`${name}.bias`, [out], bias)];
+  return [
+    newParameter(`${name}.weight`, [out, width], kaimingUniform, "matrix"),
+    newParameter(`${name}.bias`, [out], bias, "bias"),
+  ];
 }
 
 /** norm1, norm2, … of a layer. */

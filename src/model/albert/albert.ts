@@ -120,7 +120,7 @@ export class Albert {
       ? halting(this.layers, this.plan, { ...this.options.halting, width })
       : fixed(this.layers, this.plan);
     this.#pooler = pooler
-      ? new Linear("pooler", { in: width, out: width, weight: normal(ALBERT_DEVIATION) })
+      ? new Linear("pooler", { in: width, out: width, weight: normal(ALBERT_DEVIATION), role: "head" })
       : undefined;
   }
 

@@ -82,6 +82,7 @@ function maskedCrossEntropy(logits: Tensor, labels: Tensor): Tensor {
 
 const flat = (x: Tensor) => reshape(x, [x.shape.reduce<number>((n, dim) => n * Number(dim), 1)]);
 const weight = normal(ALBERT_DEVIATION);
+const role = "head";
 
 export interface MaskedLanguageOptions {
   /** Masked places a text; absent: labels stand at every place, `IGNORED` where nothing is predicted. */
@@ -91,9 +92,9 @@ export interface MaskedLanguageOptions {
 /** Predicts masked pieces: C → E, activation, norm, and scores by the word table. */
 export function maskedLanguageHead(model: Albert, { predictions }: MaskedLanguageOptions = {}): Head {
   const { width, embedding, epsilon, activation, vocabulary } = model.options;
-  const dense = new Linear("predictions.dense", { in: width, out: embedding, weight });
+  const dense = new Linear("predictions.dense", { in: width, out: embedding, weight, role });
   const norm = new LayerNorm("predictions.LayerNorm", { width: embedding, epsilon });
-  const bias = newParameter("predictions.bias", [vocabulary], zeros);
+  const bias = newParameter("predictions.bias", [vocabulary], zeros, "bias");
   const score = (rows: Tensor) => {
     const narrow = norm.apply(activations[activation](dense.apply(rows)));
     return add(model.embeddings.words.logits(narrow), bias.tensor);
@@ -132,7 +133,7 @@ function picked(sequence: Tensor, positions: Tensor, length: Dim): Tensor {
 
 /** Tells texts in order from swapped ones (class 1). `epsilon` is added to the count of texts: the original has 1e-5. */
 export function sentenceOrderHead(model: Albert, { epsilon = 0 }: { epsilon?: number } = {}): Head {
-  const classifier = new Linear("sop_classifier.classifier", { in: model.options.width, out: 2, weight });
+  const classifier = new Linear("sop_classifier.classifier", { in: model.options.width, out: 2, weight, role });
   return {
     parameters: classifier.parameters,
     logits: (encoded) => ({ order: classifier.apply(pooledOf(encoded)) }),
@@ -182,7 +183,7 @@ const classLosses = {
 /** Classes (or numbers) of whole texts. */
 export function classificationHead(model: Albert, options: ClassificationOptions): Head {
   const { labels, kind = "single", dropout = 0.1, pooling = "first" } = options;
-  const classifier = new Linear("classifier", { in: model.options.width, out: labels, weight });
+  const classifier = new Linear("classifier", { in: model.options.width, out: labels, weight, role });
   return {
     parameters: classifier.parameters,
     logits: (encoded, _, mode) => {
@@ -201,7 +202,7 @@ export function tokenClassificationHead(
   model: Albert,
   { labels, dropout = 0.1 }: { labels: number; dropout?: number },
 ): Head {
-  const classifier = new Linear("classifier", { in: model.options.width, out: labels, weight });
+  const classifier = new Linear("classifier", { in: model.options.width, out: labels, weight, role });
   return {
     parameters: classifier.parameters,
     logits: ({ sequence }, _, mode) => ({ tokens: classifier.apply(mode.dropout(sequence, dropout)) }),
@@ -212,7 +213,7 @@ export function tokenClassificationHead(
 
 /** Where an answer begins and ends: scores of every token for both. A place beyond the text does not count. */
 export function questionAnsweringHead(model: Albert): Head {
-  const outputs = new Linear("qa_outputs", { in: model.options.width, out: 2, weight });
+  const outputs = new Linear("qa_outputs", { in: model.options.width, out: 2, weight, role });
   return {
     parameters: outputs.parameters,
     logits: ({ sequence, batch, length }) => {
@@ -236,7 +237,7 @@ export function multipleChoiceHead(
   model: Albert,
   { choices, dropout = 0.1 }: { choices: number; dropout?: number },
 ): Head {
-  const classifier = new Linear("classifier", { in: model.options.width, out: 1, weight });
+  const classifier = new Linear("classifier", { in: model.options.width, out: 1, weight, role });
   return {
     parameters: classifier.parameters,
     logits: (encoded, _, mode) => {

@@ -5,11 +5,11 @@ import { type Row, table } from "../src/base/table.ts";
 import type { Engine } from "../src/engine/engine.ts";
 import { defaultThreads, ortEngine } from "../src/engine/ort.ts";
 import { type LanguageModel, languageModel } from "../src/model/language/language.ts";
-import { initialise, type Parameter } from "../src/nn/index.ts";
+import { initialise } from "../src/nn/index.ts";
 import { linesOf, openCorpus, type Split } from "../src/text/files/corpus.ts";
 import { tokenize } from "../src/text/files/tokens.ts";
 import { chooseTokenizer } from "../src/text/files/trained-tokenizer.ts";
-import type { Group } from "../src/train/memory.ts";
+import { optimiserGroups } from "../src/train/groups.ts";
 import { muon } from "../src/train/muon.ts";
 import { adamw, type Optimiser } from "../src/train/optimiser.ts";
 import { TrainingStep } from "../src/train/step.ts";
@@ -51,20 +51,6 @@ function windows(text: ArrayLike<number>, starts: readonly number[]): { ids: Int
   return { ids: Int32Array.from(cut(0)), targets: Int32Array.from(cut(1)) };
 }
 
-function groupsOf(parameters: readonly Parameter[], hidden: Optimiser): Group[] {
-  const isMatrix = ({ tensor }: Parameter) => tensor.attributes.shape.length === 2;
-  const isHidden = (each: Parameter) => isMatrix(each) && each.name.startsWith("blocks.");
-  const pick = (test: (parameter: Parameter) => boolean) => parameters.filter(test).map(({ tensor }) => tensor);
-  return [
-    { parameters: pick(isHidden), optimiser: hidden },
-    {
-      parameters: pick((each) => isMatrix(each) && !isHidden(each)),
-      optimiser: adamw({ ...MOMENTS, weightDecay: DECAY }),
-    },
-    { parameters: pick((each) => !isMatrix(each)), optimiser: adamw({ ...MOMENTS, weightDecay: 0 }) },
-  ];
-}
-
 /** Linear warm-up, then half a cosine down to a tenth. */
 function rateAt(step: number, steps: number, peak: number): number {
   if (step <= WARM_UP) return (peak * step) / WARM_UP;
@@ -97,7 +83,12 @@ async function train(engine: Engine, tokens: Tokens, steps: number, optimiser: O
   const training = await TrainingStep.create({
     engine,
     ...model.objective({ batch: BATCH, length: config.length, training: true }),
-    groups: groupsOf(model.parameters, optimiser),
+    groups: optimiserGroups(model.parameters, {
+      optimiser: "adamw",
+      weightDecay: DECAY,
+      settings: { adamw: MOMENTS },
+      byRole: { matrix: { optimiser } },
+    }),
     initial: initialise(model.parameters, 1),
     seed: 1,
     clipNorm: 1,

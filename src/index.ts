@@ -123,6 +123,14 @@ export { type ProbeSentence, readAgreement, readProbe } from "./text/probing/pro
 export { loadTokenizer, type Tokenizer } from "./text/tokenizer.ts";
 export { Evaluator, figures } from "./train/evaluate.ts";
 export type { TrainEvent, TrainState } from "./train/events.ts";
+export {
+  type GroupedParameter,
+  type GroupOptions,
+  type OptimiserName,
+  type OptimiserSettings,
+  type OwnGroup,
+  optimiserGroups,
+} from "./train/groups.ts";
 export { LoneTensor } from "./train/lone.ts";
 export { type LoopOptions, trainLoop } from "./train/loop.ts";
 export type { Group } from "./train/memory.ts";

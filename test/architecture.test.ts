@@ -18,7 +18,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   model: ["graph", "nn", "depth", "engine/engine", "onnx", "format", "tasks"],
   text: ["format", "files"],
   // Of the engine the interfaces and the arena, never a runtime.
-  train: ["graph", "nn", "engine/engine", "engine/arena", "engine/kernels", "engine/updates"],
+  train: ["graph", "engine/engine", "engine/arena", "engine/kernels", "engine/updates"],
   runs: ["format", "files", "train/events"],
   pictures: ["format", "train/events", "depth/plan", "sweep"],
   analysis: ["graph", "nn", "depth", "model", "text", "engine/engine", "tasks"],

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { referenceEngine } from "../src/engine/reference.ts";
 import { is, topological } from "../src/graph/index.ts";
 import { describedAlbert } from "../src/model/albert/description.ts";
 import { albertObjective } from "../src/model/albert/heads.ts";
@@ -6,6 +7,7 @@ import { languageModel } from "../src/model/language/language.ts";
 import { parModel } from "../src/model/par/par.ts";
 import { TranslationModel } from "../src/model/seq2seq/translation.ts";
 import { newParameter, type Parameter, type Role, zeros } from "../src/nn/index.ts";
+import { optimiserGroups } from "../src/train/groups.ts";
 
 const sizes = { vocabulary: 40, width: 8, heads: 2, length: 8 };
 const batch = { batch: 2, length: 4, training: true };
@@ -85,4 +87,42 @@ describe.each(Object.entries(models))("%s", (_, model) => {
 it("a parameter made by hand is a matrix with two axes, otherwise a bias", () => {
   const roles = [[], [3], [3, 2], [3, 2, 2]].map((shape) => newParameter("own", shape, zeros).role);
   expect(roles).toEqual(["bias", "bias", "matrix", "bias"]);
+});
+
+describe("groups by role", () => {
+  const engine = referenceEngine();
+  const isHidden = (name: string) => /^(blocks\..*\.weight|encoder\.albert_layer_groups\..*)$/.test(name);
+
+  /** Names of each group as version 0.1.0 sorted them, by patterns: products inside blocks, other matrices, and the rest. */
+  function byPattern({ parameters }: Model): string[][] {
+    const wide = parameters.filter(({ tensor }) => tensor.shape.length > 1);
+    const rest = parameters.filter(({ tensor }) => tensor.shape.length < 2);
+    const hidden = wide.filter(({ name }) => isHidden(name));
+    return [hidden, wide.filter((each) => !hidden.includes(each)), rest].map((group) => group.map(({ name }) => name));
+  }
+
+  const names = (groups: ReturnType<typeof optimiserGroups>) =>
+    groups.map(({ parameters }) => parameters.map(({ attributes }) => attributes.name));
+
+  // Translation's layers were never under Muon: their names fit no pattern.
+  it.each(Object.keys(models).filter((name) => name !== "translation"))("are those of names for %s", (name) => {
+    const model = models[name]!;
+    const [hidden, matrices, rest] = byPattern(model) as [string[], string[], string[]];
+    const { parameters } = model;
+    expect(names(optimiserGroups(parameters, { optimiser: "muon", engine }))).toEqual([hidden, matrices, rest]);
+    const joint = optimiserGroups(parameters, { optimiser: "lamb", matricesFirst: true });
+    expect(names(joint)).toEqual([[...hidden, ...matrices], rest]);
+  });
+
+  it("set a search's architecture and an encoder's halting apart", () => {
+    const apart = (name: string, role: Role) =>
+      names(optimiserGroups(models[name]!.parameters, { optimiser: "adamw", byRole: { [role]: {} } })).at(-1);
+    expect(apart("supernet", "architecture")).toEqual(["blocks.0.pi", "blocks.0.tau", "blocks.1.pi", "blocks.1.tau"]);
+    expect(apart("network of a pattern", "architecture")).toEqual([]);
+    expect(apart("ALBERT, halting", "halting")).toEqual([
+      "encoder.halting.unit.weight",
+      "encoder.halting.unit.bias",
+      "encoder.halting.steps.weight",
+    ]);
+  });
 });

@@ -1,46 +1,29 @@
 /** Optimiser groups of a task's settings: matrices decay, biases and norms do not. */
 import type { Engine } from "../engine/engine.ts";
 import type { Parameter } from "../nn/index.ts";
-import { sortParameters } from "../train/grouping.ts";
+import { type OptimiserName, optimiserGroups } from "../train/groups.ts";
 import type { Group } from "../train/memory.ts";
-import { adam, adamw, lamb, type Optimiser, sgd } from "../train/optimiser.ts";
 
-export interface OptimiserSettings {
-  readonly optimiser: "muon" | "adamw" | "adam" | "lamb" | "sgd";
+interface Settings {
+  readonly optimiser: OptimiserName;
   readonly weightDecay: number;
   readonly momentum: number;
 }
 
-/** Matrices decay, biases and norms do not. */
-export async function groupsOf(
-  config: OptimiserSettings,
-  parameters: readonly Parameter[],
-  engine: Engine,
-): Promise<Group[]> {
-  const { hidden, matrices, rest } = sortParameters(parameters);
-  const others = { parameters: rest, optimiser: optimiserOf(config, false) };
-  if (config.optimiser !== "muon") {
-    return [{ parameters: [...hidden, ...matrices], optimiser: optimiserOf(config, true) }, others];
-  }
-  const { muon } = await import("../train/muon.ts");
-  return [
-    { parameters: hidden, optimiser: muon(engine, { weightDecay: config.weightDecay }) },
-    { parameters: matrices, optimiser: optimiserOf(config, true) },
-    others,
-  ];
+const MOMENTS = { beta1: 0.9, beta2: 0.99 };
+const shared = ({ weightDecay, momentum }: Settings) => ({
+  weightDecay,
+  settings: { adam: MOMENTS, adamw: MOMENTS, sgd: { momentum } },
+});
+
+/** Of a language model. */
+export function languageGroups(settings: Settings, parameters: readonly Parameter[], engine: Engine): Group[] {
+  const { optimiser } = settings;
+  return optimiserGroups(parameters, { ...shared(settings), optimiser, engine, matricesFirst: true });
 }
 
-function optimiserOf(config: OptimiserSettings, matrix: boolean): Optimiser {
-  const weightDecay = matrix ? config.weightDecay : 0;
-  const moments = { beta1: 0.9, beta2: 0.99, weightDecay };
-  switch (config.optimiser) {
-    case "adam":
-      return adam({ ...moments, weightDecay: 0 });
-    case "sgd":
-      return sgd({ momentum: config.momentum, weightDecay });
-    case "lamb":
-      return lamb({ weightDecay, adapt: matrix });
-    default:
-      return adamw(moments);
-  }
+/** Of a translation model. Where settings say Muon it is AdamW for all parameters, as it was in version 0.1.0: its runs must go on. */
+export function translationGroups(settings: Settings, parameters: readonly Parameter[]): Group[] {
+  const { optimiser } = settings;
+  return optimiserGroups(parameters, { ...shared(settings), optimiser: optimiser === "muon" ? "adamw" : optimiser });
 }

@@ -10,9 +10,9 @@ export interface Group {
   readonly parameters: readonly ParameterTensor[];
   readonly optimiser: Optimiser;
   /** Factor of the learning rate. Default: 1. */
-  readonly rateFactor?: number;
+  readonly rateFactor?: number | undefined;
   /** Whether the group is updated at this step (from 1). Default: always. A frozen group's moments rest too. */
-  readonly active?: (step: number) => boolean;
+  readonly active?: ((step: number) => boolean) | undefined;
 }
 
 /** A group's stretch of the arena, as a whole and by parameter. */

@@ -6,9 +6,9 @@ import type { NoiseInput, Tensor } from "../graph/index.ts";
 import { type Batches, figures, type TextSize, tokensIn } from "./evaluate.ts";
 import { Evaluator } from "./evaluator.ts";
 import type { EndReason, EvaluationEvent, Measured, TrainEvent, TrainState } from "./events.ts";
+import { type GroupedParameter, optimiserGroups } from "./groups.ts";
 import { type LoopOptions, lengthOf } from "./loop.ts";
 import type { Group, ParameterTensor } from "./memory.ts";
-import { adamw } from "./optimiser.ts";
 import { type ScheduleName, schedule } from "./schedule.ts";
 import { type Session, startSession } from "./session.ts";
 import { type Stage, trainStages, type Weights } from "./stages.ts";
@@ -38,10 +38,9 @@ export interface TrainingObjective {
   readonly outputs?: Readonly<Record<string, Tensor>> | undefined;
 }
 
-/** A parameter: a graph node with a name and the distribution of its first value. */
-export interface TrainableParameter {
+/** A parameter: a graph node with a name, the distribution of its first value, and a role where it has one. */
+export interface TrainableParameter extends GroupedParameter {
   readonly name: string;
-  readonly tensor: ParameterTensor;
   readonly initial: (shape: readonly number[], random: RandomStream) => Float32Array;
 }
 
@@ -125,6 +124,8 @@ export interface TrainResult<M extends Trainable = Trainable> {
 
 const defaults = { seed: 1, rate: 1e-3, schedule: "cosine", warmup: 50, clipNorm: 1, accumulate: 1 } as const;
 const never = Number.MAX_SAFE_INTEGER;
+/** Weight decay of matrices where no groups are given. */
+const DECAY = 0.05;
 
 /** Trains a model. Iterate the session to see its events, or await its result. */
 export function train<M extends Trainable>(model: M, options: TrainOptions): Session<TrainEvent, TrainResult<M>> {
@@ -192,7 +193,7 @@ async function openStep(model: Trainable, options: TrainOptions, objective: Trai
     loss,
     inputs,
     noise,
-    groups: options.groups ?? adamwGroups(model),
+    groups: options.groups ?? optimiserGroups(model.parameters, { optimiser: "adamw", weightDecay: DECAY }),
     initial: options.initial ?? firstWeights(model, seed),
     seed,
     accumulate,
@@ -269,13 +270,6 @@ function textFigures(loss: number, batches: Batches, text: TextSize | undefined)
   const tokens = batches.count * tokensIn(batches);
   if (text) return figures(loss, tokens, text);
   return batches.tokens === undefined ? { loss } : { loss, perplexity: Math.exp(loss), tokens };
-}
-
-function adamwGroups({ parameters }: Trainable): Group[] {
-  return [true, false].map((matrix) => ({
-    parameters: parameters.map(({ tensor }) => tensor).filter(({ shape }) => shape.length > 1 === matrix),
-    optimiser: adamw({ weightDecay: matrix ? 0.05 : 0 }),
-  }));
 }
 
 /** First values, each from a stream named after its parameter. */

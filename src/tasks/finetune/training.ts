@@ -4,10 +4,8 @@ import type { RunFolder } from "../../runs/folder.ts";
 import { trainingBatches } from "../../text/labelled/glue-batches.ts";
 import type { Batches } from "../../train/evaluate.ts";
 import type { EndReason, Measured, TrainState } from "../../train/events.ts";
-import { sortParameters } from "../../train/grouping.ts";
+import { optimiserGroups } from "../../train/groups.ts";
 import { trainLoop } from "../../train/loop.ts";
-import type { Group } from "../../train/memory.ts";
-import { adamw, lamb } from "../../train/optimiser.ts";
 import { type Schedule, schedule } from "../../train/schedule.ts";
 import { TrainingStep } from "../../train/step.ts";
 import { Classifier, glueFigures, glueObjective, LENGTH } from "./classifier.ts";
@@ -30,19 +28,6 @@ export interface TuneOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-function groupsOf({ described, settings }: GlueJob): Group[] {
-  const { matrices, hidden, rest } = sortParameters(described.parameters);
-  const { optimiser, weightDecay } = settings;
-  const made = (matrix: boolean) =>
-    optimiser === "lamb"
-      ? lamb({ weightDecay: matrix ? weightDecay : 0, adapt: matrix })
-      : adamw({ epsilon: 1e-6, weightDecay: matrix ? weightDecay : 0 });
-  return [
-    { parameters: [...hidden, ...matrices], optimiser: made(true) },
-    { parameters: rest, optimiser: made(false) },
-  ];
-}
-
 const batchesOf = ({ training, settings, task, described, pad }: GlueJob): Batches =>
   trainingBatches(training, {
     ...{ rows: settings.batch, seed: settings.seed, pad },
@@ -54,7 +39,11 @@ const stepOf = (job: GlueJob, engine: Engine): Promise<TrainingStep> =>
     engine,
     ...glueObjective(job.described, job.settings.batch),
     sizes: { [LENGTH]: job.described.model.options.length },
-    groups: groupsOf(job),
+    groups: optimiserGroups(job.described.parameters, {
+      optimiser: job.settings.optimiser,
+      weightDecay: job.settings.weightDecay,
+      settings: { adamw: { epsilon: 1e-6 } },
+    }),
     initial: job.weights,
     seed: job.settings.seed,
     clipNorm: job.settings.clipNorm,

@@ -7,7 +7,7 @@ import type { Engine } from "../../engine/engine.ts";
 import { type LanguageModel, languageModel } from "../../model/language/language.ts";
 import { reportOn } from "../../model/report.ts";
 import { defaultEngine } from "../engine.ts";
-import { groupsOf } from "../groups.ts";
+import { languageGroups } from "../groups.ts";
 import { initialFrom } from "../initial.ts";
 import type { Job } from "../job.ts";
 import { batchesOf, type Data, type Given, openData, textSizeOf } from "../text-data.ts";
@@ -48,7 +48,7 @@ export async function languageJob(parts: LanguageParts, given: Given = {}): Prom
       valid: await batchesOf(settings, data, "valid", given.say),
     },
     validText: await textSizeOf(data, "valid"),
-    groups: await groupsOf(settings, model.parameters, engine),
+    groups: languageGroups(settings, model.parameters, engine),
     ...(model.policy.scalars?.ponderScale ? { scalars: () => warmth(settings.ponderWarmup) } : {}),
     initial,
     report: () => reportOn(model, { length: settings.length }),

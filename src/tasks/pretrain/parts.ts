@@ -10,8 +10,8 @@ import { chooseTokenizer } from "../../text/files/trained-tokenizer.ts";
 import { drawnBatches, type MaskedBatches, storedBatches } from "../../text/masked/batches.ts";
 import { type Document, type SpecialIds, specialIds } from "../../text/masked/documents.ts";
 import type { PretrainingOptions } from "../../text/masked/examples.ts";
+import { optimiserGroups } from "../../train/groups.ts";
 import type { Group } from "../../train/memory.ts";
-import { adamw, lamb } from "../../train/optimiser.ts";
 import type { Say } from "../job.ts";
 import { type Phase, phasesOf } from "./phases.ts";
 import type { PretrainingConfig } from "./settings.ts";
@@ -120,34 +120,19 @@ export function describePretraining(config: PretrainingConfig, vocabulary: numbe
   };
 }
 
-/** Matrices decay; biases and norms do not, and LAMB does not stretch their updates. The halting unit has a rate of its own, and learns when `unitLearns`. */
-export async function pretrainingGroups(
+/** Matrices decay; biases and norms do not. What decides on depth has a rate of its own, and learns when `unitLearns`. */
+export function pretrainingGroups(
   { optimiser, weightDecay, haltRate }: PretrainingConfig,
   parameters: readonly Parameter[],
   engine: Engine,
   unitLearns: (step: number) => boolean,
-): Promise<Group[]> {
-  const made = (matrix: boolean) =>
-    optimiser === "lamb"
-      ? lamb({ weightDecay: matrix ? weightDecay : 0, adapt: matrix })
-      : adamw({ epsilon: 1e-6, beta2: 0.99, weightDecay: matrix ? weightDecay : 0 });
-  const starting = (prefix: string) => (each: Parameter) => each.name.startsWith(prefix);
-  const unit = parameters.filter(starting("encoder.halting."));
-  const others = parameters.filter((each) => !unit.includes(each));
-  const matrices = others.filter(({ tensor }) => tensor.attributes.shape.length > 1);
-  const layer = optimiser === "muon" ? matrices.filter(starting("encoder.albert_layer_groups.")) : [];
-  const group = (members: readonly Parameter[], by: Group["optimiser"], rateFactor = 1): Group[] =>
-    members.length === 0 ? [] : [{ parameters: members.map(({ tensor }) => tensor), optimiser: by, rateFactor }];
-  return [
-    ...(layer.length > 0 ? group(layer, (await import("../../train/muon.ts")).muon(engine, { weightDecay })) : []),
-    ...group(
-      matrices.filter((each) => !layer.includes(each)),
-      made(true),
-    ),
-    ...group(
-      others.filter((each) => !matrices.includes(each)),
-      made(false),
-    ),
-    ...group(unit, made(false), haltRate).map((each) => ({ ...each, active: unitLearns })),
-  ];
+): Group[] {
+  const groups = optimiserGroups(parameters, {
+    optimiser,
+    weightDecay,
+    settings: { adamw: { epsilon: 1e-6, beta2: 0.99 } },
+    engine,
+    byRole: { halting: { rateFactor: haltRate, active: unitLearns } },
+  });
+  return groups.filter((group) => group.parameters.length > 0);
 }

@@ -60,7 +60,7 @@ async function newStep(
   const { loss, inputs, noise } = albertObjective(model, Object.values(heads), shape);
   return TrainingStep.create({
     ...{ engine, loss, inputs, noise, accumulate, seed: config.seed },
-    groups: await pretrainingGroups(config, parameters, engine, unitLearns),
+    groups: pretrainingGroups(config, parameters, engine, unitLearns),
     initial: initial ?? initialise(parameters, config.seed),
     ...(config.clipNorm === null ? {} : { clipNorm: config.clipNorm }),
   });

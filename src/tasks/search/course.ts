@@ -2,10 +2,9 @@
 import { annealedTemperature } from "../../depth/searched.ts";
 import type { Engine } from "../../engine/engine.ts";
 import type { ParModel } from "../../model/par/par.ts";
-import { sortParameters } from "../../train/grouping.ts";
-import type { Group, ParameterTensor } from "../../train/memory.ts";
-import { muon } from "../../train/muon.ts";
-import { adam, adamw } from "../../train/optimiser.ts";
+import { optimiserGroups } from "../../train/groups.ts";
+import type { Group } from "../../train/memory.ts";
+import { adam } from "../../train/optimiser.ts";
 import { alternation, type Phases } from "../../train/phases.ts";
 import { lengthOf, type SearchConfig } from "./settings.ts";
 
@@ -43,39 +42,27 @@ export function temperatureOf({ temperatureStart, temperatureEnd, compat }: Sear
 /** The paper's decay of the architecture, which has an optimiser of its own there. */
 const ARCHITECTURE_DECAY = 5e-4;
 
-/**
- * Matrices decay; biases and norms do not. The architecture has its own rate, and its own turns where they alternate. Groups may
- * become empty when candidates are cut, but never fewer: their updates are counted by place.
- */
+/** Matrices decay; biases and norms do not. The architecture has its own rate, and its own turns where they alternate. */
 export function groupsOf(
-  model: ParModel,
+  { parameters }: ParModel,
   config: SearchConfig,
   { phases, alternates }: Course,
   engine: Engine,
 ): Group[] {
-  const { weightDecay, rate, hiddenRate, architectureRate, beta2 } = config;
-  const architecture = new Set(model.policy.architecture.map(({ tensor }) => tensor));
-  const { hidden, matrices, rest } = sortParameters(model.parameters.filter(({ tensor }) => !architecture.has(tensor)));
+  const { optimiser, weightDecay, rate, hiddenRate, architectureRate, beta2 } = config;
   const moments = { beta1: 0.9, beta2 };
-  const turn = (active?: (step: number) => boolean) => (active ? { active } : {});
-  const weights = (parameters: readonly ParameterTensor[], decay: number): Group => ({
-    ...{ parameters, optimiser: adamw({ ...moments, weightDecay: decay }) },
-    ...turn(phases?.weights),
-  });
-  const own: Group = {
-    ...{ parameters: hidden, optimiser: muon(engine, { weightDecay }) },
-    rateFactor: (hiddenRate ?? rate) / rate,
-    ...turn(phases?.weights),
-  };
-  const choice: Group = {
-    parameters: [...architecture],
+  const architecture = {
     optimiser: adam({ ...moments, weightDecay: alternates ? ARCHITECTURE_DECAY : 0 }),
     rateFactor: (architectureRate ?? rate) / rate,
-    ...turn(phases?.architecture),
+    active: phases?.architecture,
   };
-  const decayed =
-    config.optimiser === "muon"
-      ? [own, weights(matrices, weightDecay)]
-      : [weights([...hidden, ...matrices], weightDecay)];
-  return [...decayed, weights(rest, 0), choice];
+  return optimiserGroups(parameters, {
+    optimiser,
+    weightDecay,
+    settings: { adamw: moments },
+    engine,
+    matricesFirst: true,
+    active: phases?.weights,
+    byRole: { ...(optimiser === "muon" ? { matrix: { rateFactor: (hiddenRate ?? rate) / rate } } : {}), architecture },
+  });
 }

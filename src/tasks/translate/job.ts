@@ -11,7 +11,7 @@ import { type OpenTokenizer, openTokenizer } from "../../text/files/tokenizer.ts
 import { encodePairs, packBatches, predictedPieces } from "../../text/pairs/packing.ts";
 import type { Batches, TextSize } from "../../train/evaluate.ts";
 import { defaultEngine } from "../engine.ts";
-import { groupsOf } from "../groups.ts";
+import { translationGroups } from "../groups.ts";
 import { initialFrom } from "../initial.ts";
 import type { Fact, Job, Say } from "../job.ts";
 import { planOf } from "../language/job.ts";
@@ -77,7 +77,7 @@ export async function translateJob(
       valid: batchesOf(settings, corpus, tokenizer, "valid", say),
     },
     validText: textSizeOf(corpus, tokenizer, "valid"),
-    groups: await groupsOf(settings, model.parameters, engine),
+    groups: translationGroups(settings, model.parameters),
     initial,
     report: () => translationReport(model, settings.length),
     facts: factsOf(parts),

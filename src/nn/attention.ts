@@ -1,18 +1,13 @@
 /** Multi-head self-attention over rows of a batch. */
 import {
   add,
-  addDims,
-  cast,
   concat,
   constant,
   type Dim,
   expandDims,
-  greater,
-  iota,
   matmul,
   multiply,
   reshape,
-  slice,
   softmax,
   split,
   sum,
@@ -47,20 +42,6 @@ export interface Cache {
   /** Of the P tokens before: [B, P, C]. */
   readonly past?: KeyValues | undefined;
   store(added: KeyValues): void;
-}
-
-/** −∞ (or nearly) where a key is later than its query: [T, P + T] for T tokens after P others, to be added to scores. */
-export function causalMask(length: Dim, past: Dim = 0): Tensor {
-  if (typeof length === "number" && past === 0) {
-    const values = Float32Array.from({ length: length * length }, (_, i) =>
-      i % length > Math.floor(i / length) ? Number.NEGATIVE_INFINITY : 0,
-    );
-    return constant(values, [length, length]);
-  }
-  const positions = iota(addDims(past, length));
-  const own = past === 0 ? positions : slice(positions, 0, past, addDims(past, length));
-  const later = greater(expandDims(positions, 0), expandDims(own, 1));
-  return multiply(cast(later, "float"), -1e9);
 }
 
 /** 1 where column c belongs to head h: [H, C]. */

@@ -1,12 +1,13 @@
 /** Layers, blocks and initial distributions. */
 export * from "./adaptive-softmax.ts";
 export type { RowwiseBlock } from "./albert.ts";
-export { type AttentionOptions, causalMask, type Rows, SelfAttention } from "./attention.ts";
+export { type AttentionOptions, type Rows, SelfAttention } from "./attention.ts";
 export { type Block, type Context, TransformerBlock, type TransformerBlockOptions } from "./block.ts";
 export * from "./candidates.ts";
 export { type Activation, activations, FeedForward } from "./feed-forward.ts";
 export * from "./gumbel.ts";
 export { Embedding, LayerNorm, Linear } from "./layers.ts";
+export * from "./masks.ts";
 export { inference, type Mode, Sampling, Training } from "./mode.ts";
 export * from "./parameter.ts";
 export * from "./relative.ts";

@@ -2,10 +2,11 @@ import { describe, expect, it } from "vitest";
 import { runOnce } from "../engine/engine.contract.ts";
 import { referenceEngine } from "../engine/reference.ts";
 import { input, type Tensor, within } from "../graph/index.ts";
-import { causalMask, SelfAttention } from "./attention.ts";
+import { SelfAttention } from "./attention.ts";
 import { TransformerBlock } from "./block.ts";
 import { activations, FeedForward } from "./feed-forward.ts";
 import { Embedding, LayerNorm, Linear } from "./layers.ts";
+import { causalMask } from "./masks.ts";
 import { inference, Training } from "./mode.ts";
 
 const x = input("x", [6, 8]);
@@ -92,29 +93,5 @@ describe("dropout", () => {
     ]);
     expect(inference.dropout(x, 0.5)).toBe(x);
     expect(new Training().dropout(x, 0)).toBe(x);
-  });
-});
-
-describe("the causal mask", () => {
-  it("hides later positions, at a known and at a named length", async () => {
-    const known = causalMask(3);
-    const named = causalMask("T");
-    const ids = input("ids", ["T"]);
-    const feeds = { ids: { data: new Float32Array(3), shape: [3] } };
-    const found = await runOnce(referenceEngine(), { known, named, same: ids }, feeds);
-    expect([...found.known!.data].map((value) => value < -1e8)).toEqual(
-      [...found.named!.data].map((value) => value < -1e8),
-    );
-    expect([...found.known!.data].map(Number.isFinite)).toEqual([
-      true,
-      false,
-      false,
-      true,
-      true,
-      false,
-      true,
-      true,
-      true,
-    ]);
   });
 });

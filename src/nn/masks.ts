@@ -1,15 +1,81 @@
 /** Attention masks: what may not be seen, as numbers that are added to scores. */
 import { reject } from "../base/errors.ts";
-import { add, currentScope, type Dim, expandDims, maximum, printShape, select, type Tensor } from "../graph/index.ts";
+import {
+  add,
+  addDims,
+  cast,
+  concat,
+  constant,
+  currentScope,
+  type Dim,
+  equal,
+  expandDims,
+  full,
+  greater,
+  iota,
+  less,
+  maximum,
+  multiply,
+  printShape,
+  reshape,
+  select,
+  slice,
+  type Tensor,
+} from "../graph/index.ts";
+import type { SegmentOptions } from "./relative.ts";
 
 /**
- * Stands for −∞: its exponential is 0, and yet a query that may see nothing gets equal weights instead of NaN. (Two masks may both
- * hide a key: −2e9 is as good.)
+ * Added to the score of a key that may not be seen, in every mask. It stands for −∞: the exponential of such a score is 0. But it is finite,
+ * so that a query that may see nothing gets weights like any other instead of NaN, and two masks may both hide a key: −2e9 is as good.
  */
-const HIDDEN = -1e9;
+export const HIDDEN = -1e9;
+
+/** Hides keys that are later than their query: [T, P + T] for T tokens after P others. */
+export function causalMask(length: Dim, past: Dim = 0): Tensor {
+  if (typeof length === "number" && past === 0) {
+    const isLater = (i: number) => i % length > Math.floor(i / length);
+    const values = Float32Array.from({ length: length * length }, (_, i) => (isLater(i) ? HIDDEN : 0));
+    return constant(values, [length, length]);
+  }
+  const positions = iota(addDims(past, length));
+  const own = past === 0 ? positions : slice(positions, 0, past, addDims(past, length));
+  return hiddenWhere(greater(expandDims(positions, 0), expandDims(own, 1)));
+}
+
+/** Hides later keys, memory that is not there, and, at equal lengths, keys M or more behind: [T, K]. */
+export function segmentMask({ length, memory, missing, sameLength }: SegmentOptions): Tensor {
+  const keys = memory + length;
+  const shortest = sameLength === true && memory > 0 ? memory : keys;
+  const values = Float32Array.from({ length: length * keys }, (_, at) => {
+    const distance = Math.floor(at / keys) + memory - (at % keys);
+    return distance < 0 || distance >= shortest ? HIDDEN : 0;
+  });
+  const mask = constant(values, [length, keys]);
+  return missing ? add(mask, expandDims(hiddenWhere(less(iota(keys), missing)), 0)) : mask;
+}
+
+/** Hides keys of the current segment whose token is 0, never memory: [B, 1, K], to be added to the mask of the segment. */
+export function padMask(tokens: Tensor, memory: number): Tensor {
+  const [batch, length] = tokens.shape as [Dim, Dim];
+  const own = select(less(tokens, 1), HIDDEN, full(0, [batch, length]));
+  const whole = memory === 0 ? own : concat([full(0, [batch, memory]), own], 1);
+  return expandDims(whole, 1);
+}
+
+/** Hides padding from everybody: int [B, T], 0 for padding → [B, 1, 1, T]. */
+export function keyMask(mask: Tensor): Tensor {
+  const [batch, length] = mask.shape as [Dim, Dim];
+  return reshape(hiddenWhere(equal(mask, 0)), [batch, 1, 1, length]);
+}
+
+/** Hides keys of other sentences in rows that hold several: their numbers, int [B, T] and [B, S] → [B, 1, T, S]. */
+export function sentenceMask(queries: Tensor, keys: Tensor): Tensor {
+  const same = equal(expandDims(queries, 2), expandDims(keys, 1)); // [B, T, S]
+  return expandDims(select(same, 0, HIDDEN), 1);
+}
 
 export interface Masks {
-  /** [T, S], a row a query: true where it may not attend, or numbers to add (−∞ hides). */
+  /** [T, S], a row per query: true where it may not attend, or numbers to add (−∞ hides). */
   readonly mask?: Tensor | undefined;
   /** [B, S]: true where a key is padding. */
   readonly padding?: Tensor | undefined;
@@ -25,6 +91,8 @@ export function additiveMask({ mask, padding }: Masks, batch: Dim, queries: Dim,
 }
 
 const hidden = (where: Tensor) => select(where, HIDDEN, 0);
+/** The same by a product: graphs keep the form that was measured. */
+const hiddenWhere = (where: Tensor) => multiply(cast(where, "float"), HIDDEN);
 
 function checkMask(name: string, { shape, dtype }: Tensor, wanted: readonly Dim[], types: readonly string[]): void {
   if (printShape(shape) === printShape(wanted) && types.includes(dtype)) return;

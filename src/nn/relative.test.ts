@@ -2,14 +2,13 @@ import { describe, expect, it } from "vitest";
 import { difference, runOnce } from "../engine/engine.contract.ts";
 import { referenceEngine } from "../engine/reference.ts";
 import { input, reshape, type Tensor } from "../graph/index.ts";
+import { segmentMask } from "./masks.ts";
 import { inference } from "./mode.ts";
 import { initialise } from "./parameter.ts";
 import {
-  padMask,
   RelativeAttention,
   relativeLogits,
   remembered,
-  segmentMask,
   segmentPositions,
   shiftLeft,
   shiftRight,
@@ -57,32 +56,6 @@ describe("the shift", () => {
       );
       expect(await values(relativeLogits(query, positions, "both"), feeds)).toEqual(expected);
     }
-  });
-});
-
-describe("the mask of a segment", () => {
-  const seen = async (options: { memory: number; sameLength?: boolean; missing?: Tensor }, feeds = {}) => {
-    const mask = await values(segmentMask({ width: 1, length: 2, ...options }), feeds);
-    return mask.map((value) => (value < -1e8 ? "." : "x")).join("");
-  };
-
-  it("hides later keys only", async () => {
-    expect(await seen({ memory: 2 })).toBe("xxx.xxxx");
-  });
-
-  it("lets every query see as many keys as there is memory, where lengths are to be the same", async () => {
-    expect(await seen({ memory: 2, sameLength: true })).toBe(".xx...xx");
-  });
-
-  it("hides memory that is not there yet", async () => {
-    const missing = input("missing", [], "int");
-    expect(await seen({ memory: 2, missing }, { missing: Int32Array.of(1) })).toBe(".xx..xxx");
-  });
-
-  it("for pads hides keys of the segment, never memory", async () => {
-    const tokens = input("tokens", [1, 3], "int");
-    const mask = await values(padMask(tokens, 2), { tokens: Int32Array.of(5, 0, 0) });
-    expect(mask.map((value) => value < 0)).toEqual([false, false, false, true, true]);
   });
 });
 

@@ -1,23 +1,18 @@
-/** Relative attention over a segment of text and a memory of what came before it: positions, shift, masks, the layer. */
+/** Relative attention over a segment of text and a memory of what came before it: positions, shift, the layer. */
 import { reject } from "../base/errors.ts";
 import {
   add,
-  cast,
   concat,
   constant,
   type Dim,
-  expandDims,
   full,
   gather,
   iota,
-  less,
   matmul,
   maximum,
-  multiply,
   multiplyDims,
   relu,
   reshape,
-  select,
   slice,
   softmax,
   subtract,
@@ -52,8 +47,6 @@ export interface SegmentOptions {
   compat?: "original" | undefined;
 }
 
-const MASKED = -1e9;
-
 /** angle(p, j) = p · 10⁻⁴^(2⌊j/2⌋/C); even j hold cos, odd j sin: one row a position. */
 export function sinusoids(positions: readonly number[], width: number): Float32Array {
   const table = new Float32Array(positions.length * width);
@@ -84,18 +77,6 @@ export function segmentPositions({ width, length, memory, missing, clampLength, 
   const places = Array.from({ length: keys + 1 }, (_, c) => Math.max(0, c - 1));
   const table = constant(reverseFeatures(sinusoids(places, width), width), [keys + 1, width]);
   return missing ? gather(table, maximum(subtract(iota(keys + 1), missing), 0)) : table;
-}
-
-/** −1e9 where a query must not look: later keys, memory that is not there, and, at equal lengths, keys M or more behind: [T, K]. */
-export function segmentMask({ length, memory, missing, sameLength }: SegmentOptions): Tensor {
-  const keys = memory + length;
-  const shortest = sameLength === true && memory > 0 ? memory : keys;
-  const values = Float32Array.from({ length: length * keys }, (_, at) => {
-    const distance = Math.floor(at / keys) + memory - (at % keys);
-    return distance < 0 || distance >= shortest ? MASKED : 0;
-  });
-  const mask = constant(values, [length, keys]);
-  return missing ? add(mask, expandDims(multiply(cast(less(iota(keys), missing), "float"), MASKED), 0)) : mask;
 }
 
 /** What the memory of a depth becomes after a segment: the last M steps of (memory, input). */
@@ -283,12 +264,4 @@ function segmentRows({ rows: { batch, length } }: Context): { batch: Dim; length
     got: length,
     remedy: "build one program a length",
   });
-}
-
-/** Masks keys of the current segment whose token is 0, never memory: [B, 1, K], to be added to the mask. */
-export function padMask(tokens: Tensor, memory: number): Tensor {
-  const [batch, length] = tokens.shape as [Dim, Dim];
-  const own = select(less(tokens, 1), MASKED, full(0, [batch, length]));
-  const whole = memory === 0 ? own : concat([full(0, [batch, memory]), own], 1);
-  return expandDims(whole, 1);
 }

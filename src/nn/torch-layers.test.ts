@@ -88,26 +88,3 @@ describe("PyTorch's layers", () => {
     expect(await spreadOf(true)).toBeGreaterThan(3);
   });
 });
-
-describe("masks", () => {
-  const dims = [2, 3, 4] as const;
-
-  it("are nothing where there is none", () => {
-    expect(additiveMask({}, ...dims)).toBeUndefined();
-  });
-
-  it("join: a key is hidden by either", async () => {
-    const mask = input("mask", [3, 4]);
-    const padding = input("padding", [2, 4], "bool");
-    const both = additiveMask({ mask, padding }, ...dims)!;
-    expect(both.shape).toEqual([2, 1, 3, 4]);
-    const given = Float32Array.of(0, -Infinity, 0.5, 0, ...Array(8).fill(0));
-    const found = await runOnce(
-      referenceEngine(),
-      { both },
-      { mask: given, padding: Uint8Array.of(1, 0, 0, 0, 0, 0, 0, 0) },
-    );
-    expect([...found.both!.data.slice(0, 4)]).toEqual([-1e9, -1e9, 0.5, 0]);
-    expect([...found.both!.data.slice(12, 16)]).toEqual([0, -1e9, 0.5, 0]);
-  });
-});

@@ -12,9 +12,10 @@ import {
 import type { Plan } from "../../depth/plan.ts";
 import type { Deepened, DepthPolicy } from "../../depth/policy.ts";
 import { applySkipping } from "../../depth/skipping.ts";
-import { cast, type Dim, equal, greater, multiply, reshape, type Tensor, tanh, within } from "../../graph/index.ts";
+import { type Dim, greater, multiply, reshape, type Tensor, tanh, within } from "../../graph/index.ts";
 import { ALBERT_DEVIATION, AlbertEmbeddings, AlbertLayer, firstRows } from "../../nn/albert.ts";
 import { type Activation, inference, Linear, type Mode, normal, type Parameter, type Rows } from "../../nn/index.ts";
+import { keyMask } from "../../nn/masks.ts";
 
 export interface AlbertOptions {
   /** Number of pieces. */
@@ -177,12 +178,6 @@ export class Albert {
     const pooler = this.#pooler;
     return pooler && within("pooler", () => tanh(pooler.apply(firstRows(sequence, batch, length, mode))));
   }
-}
-
-/** Padding is no key for anybody: −1e9 there, [B, 1, 1, T]. */
-export function keyMask(mask: Tensor): Tensor {
-  const [batch, length] = mask.shape as [Dim, Dim];
-  return reshape(multiply(cast(equal(mask, 0), "float"), -1e9), [batch, 1, 1, length]);
 }
 
 /** An ALBERT with the given options. */

@@ -7,8 +7,6 @@ import {
   crossEntropy,
   type Dim,
   divide,
-  equal,
-  expandDims,
   flattenRows,
   gather,
   greater,
@@ -18,7 +16,6 @@ import {
   mean,
   multiply,
   reshape,
-  select,
   slice,
   subtract,
   sum,
@@ -27,7 +24,7 @@ import {
 } from "../../graph/index.ts";
 import type { Cache, KeyValues } from "../../nn/attention.ts";
 import { causalMask, Embedding, inference, type Mode, normal, type Parameter, Training } from "../../nn/index.ts";
-import { additiveMask } from "../../nn/masks.ts";
+import { additiveMask, sentenceMask } from "../../nn/masks.ts";
 import type { Objective } from "../language/language.ts";
 import { EncoderDecoder, type EncoderDecoderOptions } from "./encoder-decoder.ts";
 
@@ -88,13 +85,13 @@ export class TranslationModel {
     const embed = ({ ids, positions }: Packed) => this.#embed(ids, gather(this.#positions, positions), mode);
     const [from, to] = [rowsOf(source), rowsOf(target)];
     const memory = within("encoder", () => {
-      const mask = apart(source.segments, source.segments);
+      const mask = sentenceMask(source.segments, source.segments);
       return this.#sides.encoder.apply(embed(source), { rows: from, mode, mask });
     });
     return within("decoder", () => {
       const { decoder } = this.#sides;
-      const mask = add(apart(target.segments, target.segments), causalMask(to.length));
-      const memoryMask = apart(target.segments, source.segments);
+      const mask = add(sentenceMask(target.segments, target.segments), causalMask(to.length));
+      const memoryMask = sentenceMask(target.segments, source.segments);
       return decoder.apply(embed(target), { rows: to, mode, mask }, decoder.remember(memory, from), { memoryMask });
     });
   }
@@ -173,12 +170,6 @@ export class TranslationModel {
     );
     return { logProbabilities: logSoftmax(this.#embedding.logits(hidden)), added };
   }
-}
-
-/** Hides keys of other sentences: segments [B, T] and [B, S] → [B, 1, T, S]. */
-function apart(queries: Tensor, keys: Tensor): Tensor {
-  const same = equal(expandDims(queries, 2), expandDims(keys, 1)); // [B, T, S]
-  return expandDims(select(same, 0, -1e9), 1);
 }
 
 /** sin and cos of position / 10000^(2i / C), in turn. */

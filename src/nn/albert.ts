@@ -12,14 +12,12 @@ import {
   multiply,
   reshape,
   slice,
-  softmax,
   split,
   sum,
   type Tensor,
-  transpose,
   within,
 } from "../graph/index.ts";
-import type { KeyValues } from "./attention.ts";
+import { attendByHeads, foldPair, type KeyValues, type Rows } from "./attention.ts";
 import type { Block, Context } from "./block.ts";
 import { type Activation, activations } from "./feed-forward.ts";
 import { Embedding, headWidth, LayerNorm, Linear } from "./layers.ts";
@@ -105,7 +103,6 @@ export interface RowwiseBlock extends Block {
 export class AlbertLayer implements RowwiseBlock {
   readonly #name: string;
   readonly #options: AlbertLayerOptions;
-  readonly #headWidth: number;
   readonly #projections: readonly [Linear, Linear, Linear];
   /** Query, key and value maps as one, so that a depth makes one product of them. */
   readonly #joined: Joined;
@@ -121,7 +118,7 @@ export class AlbertLayer implements RowwiseBlock {
       new Linear(`${name}.${part}`, { in: from, out: to, weight: normal(ALBERT_DEVIATION) });
     this.#name = name;
     this.#options = options;
-    this.#headWidth = headWidth(name, width, heads);
+    headWidth(name, width, heads); // refuses heads that do not divide the width
     this.#projections = [
       linear("attention.query", width, width),
       linear("attention.key", width, width),
@@ -142,12 +139,11 @@ export class AlbertLayer implements RowwiseBlock {
 
   apply(x: Tensor, { rows, mode, mask }: Context): Tensor {
     const { width } = this.#options;
-    const { batch, length } = rows;
     return within(this.#name, () => {
-      const fold = (each: Tensor) => byHeads(reshape(each, [batch, length, width]), this.#options.heads);
       const all = applyJoined(x, this.#joined); // [N, 3·C]
-      const [q, k, v] = split(all, 1, [width, width, width]).map(fold) as [Tensor, Tensor, Tensor];
-      const mixed = this.#attend(q, k, v, mode, mask);
+      const fold = (each: Tensor) => reshape(each, [rows.batch, rows.length, width]);
+      const [q, keys, values] = split(all, 1, [width, width, width]).map(fold) as [Tensor, Tensor, Tensor];
+      const mixed = this.#attend(q, { keys, values }, rows, mode, mask);
       return this.#finish(x, reshape(mixed, [x.shape[0]!, width]), mode);
     });
   }
@@ -157,21 +153,18 @@ export class AlbertLayer implements RowwiseBlock {
     return within(this.#name, () => ({ keys: key.apply(x), values: value.apply(x) }));
   }
 
-  applyRows(x: Tensor, all: KeyValues, rows: SomeRows, { rows: { batch, length }, mask }: Context): Tensor {
-    const { heads, width } = this.#options;
+  applyRows(x: Tensor, all: KeyValues, some: SomeRows, { rows, mask }: Context): Tensor {
     return within(this.#name, () => {
-      const fold = (each: Tensor) => byHeads(reshape(each, [batch, length, width]), heads);
-      const [k, v] = [fold(all.keys), fold(all.values)];
-      const q = byHeads(rows.byText(this.#projections[0].apply(x)), heads);
-      return this.#finish(x, rows.fromText(this.#attend(q, k, v, inference, mask)), inference);
+      const q = some.byText(this.#projections[0].apply(x));
+      const mixed = this.#attend(q, foldPair(all, rows), rows, inference, mask);
+      return this.#finish(x, some.fromText(mixed), inference);
     });
   }
 
-  /** Queries [B, H, R, D] over keys and values [B, H, T, D] → [B, R, C]; `mask` is added to the scores [B, H, R, T]. */
-  #attend(q: Tensor, k: Tensor, v: Tensor, mode: Mode, mask?: Tensor): Tensor {
-    const scores = headScores(q, k, this.#headWidth, mask);
-    const weights = mode.dropout(softmax(scores), this.#options.attentionDropout);
-    return fromHeads(matmul(weights, v));
+  /** Queries [B, R, C] over keys and values [B, T, C] → [B, R, C]; `mask` is added to the scores [B, H, R, T]. */
+  #attend(q: Tensor, all: KeyValues, rows: Rows, mode: Mode, mask?: Tensor): Tensor {
+    const { heads, attentionDropout: dropout } = this.#options;
+    return attendByHeads(q, all, { heads, rows, mask, mode, dropout });
   }
 
   #finish(x: Tensor, mixed: Tensor, mode: Mode): Tensor {
@@ -202,24 +195,6 @@ function joined(layers: readonly Linear[]): Joined {
 }
 
 const applyJoined = (x: Tensor, { weight, bias }: Joined) => add(matmul(x, weight, { transposeB: true }), bias);
-
-/** [B, S, C] → [B, H, S, D] */
-function byHeads(x: Tensor, heads: number): Tensor {
-  const [batch, length, width] = x.shape as [Dim, Dim, number];
-  return transpose(reshape(x, [batch, length, heads, width / heads]), [0, 2, 1, 3]);
-}
-
-/** [B, H, S, D] → [B, S, C] */
-function fromHeads(x: Tensor): Tensor {
-  const [batch, heads, length, width] = x.shape as [Dim, number, Dim, number];
-  return reshape(transpose(x, [0, 2, 1, 3]), [batch, length, heads * width]);
-}
-
-/** q · kᵀ / √D + mask: [B, H, R, T] */
-function headScores(q: Tensor, k: Tensor, headWidth: number, mask?: Tensor): Tensor {
-  const scores = matmul(q, k, { transposeB: true, scale: headWidth ** -0.5 });
-  return mask ? add(scores, mask) : scores;
-}
 
 /** The first token's row of every text: rows [B·T, C] → [B, C]. */
 export function firstRows(rows: Tensor, batch: Dim, length: Dim, mode: Mode): Tensor {

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { difference } from "../engine/engine.contract.ts";
 import { referenceEngine } from "../engine/reference.ts";
-import { type Dim, input, type Tensor } from "../graph/index.ts";
-import { type Cache, type KeyValues, SelfAttention } from "./attention.ts";
+import { constant, type Dim, input, reshape, slice, sum, type Tensor } from "../graph/index.ts";
+import { attend, attendByHeads, type Cache, type KeyValues, SelfAttention } from "./attention.ts";
 import { causalMask } from "./masks.ts";
 import { inference } from "./mode.ts";
 import { initialise, normal } from "./parameter.ts";
@@ -60,5 +60,47 @@ describe("attention with a cache", () => {
     });
     // Keys and values pass through single precision on their way.
     expect(difference(y!.data, expected.flat())).toBeLessThan(1e-5);
+  });
+});
+
+describe("attention by heads", () => {
+  const x = input("x", [BATCH * LENGTH, WIDTH]);
+  const folded = reshape(x, [BATCH, LENGTH, WIDTH]);
+  const options = { heads: 3, rows: { batch: BATCH, length: LENGTH } };
+
+  it("takes rows or folded tensors, and gives what the queries are", async () => {
+    const y = attendByHeads(x, { keys: x, values: folded }, options);
+    const z = attendByHeads(folded, { keys: folded, values: x }, options);
+    expect([y.shape, z.shape]).toEqual([x.shape, folded.shape]);
+    const found = await run({ y, z }, { x: rows });
+    expect(found.z!.data).toEqual(found.y!.data);
+  });
+
+  it("mixes each head's columns by its own weights", async () => {
+    const alone = slice(folded, 2, 4, 8); // the second of three heads
+    const { mixed, weights } = attend(alone, { keys: alone, values: alone });
+    const whole = slice(attendByHeads(folded, { keys: folded, values: folded }, options), 2, 4, 8);
+    const found = await run({ mixed, whole, sums: sum(weights, { axes: [-1] }) }, { x: rows });
+    // Products over four columns, in whatever order.
+    expect(difference(found.whole!.data, found.mixed!.data)).toBeLessThan(1e-6);
+    for (const total of found.sums!.data) expect(total).toBeCloseTo(1, 6);
+  });
+
+  it("adds positions and mask to the scores", async () => {
+    const one = input("one", [1, 1]);
+    const pair = { keys: input("keys", [2, 1]), values: constant([1, 0], [2, 1]) };
+    const { weights } = attend(one, pair, {
+      scale: 2,
+      positions: constant([1, 0], [1, 2]),
+      mask: constant([0, 3], [1, 2]),
+    });
+    const found = await run({ weights }, { one: Float32Array.of(1), keys: Float32Array.of(0.5, 1) });
+    // 2 · 0.5 + 1 against 2 · 1 + 3.
+    expect(found.weights!.data[0]).toBeCloseTo(1 / (1 + Math.exp(3)), 6);
+  });
+
+  it("refuses heads that do not divide the width", () => {
+    const attending = () => attendByHeads(x, { keys: x, values: x }, { ...options, heads: 5 });
+    expect(attending).toThrow("attention: expected a width divisible by heads, got width 12, heads 5");
   });
 });

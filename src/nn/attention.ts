@@ -1,8 +1,9 @@
-/** Multi-head self-attention over rows of a batch. */
+/** Attention: the one function that weighs values by scores, and the self-attention that is made of it. */
 import {
   add,
   concat,
   constant,
+  currentScope,
   type Dim,
   expandDims,
   matmul,
@@ -15,20 +16,13 @@ import {
   transpose,
 } from "../graph/index.ts";
 import { headWidth, Linear } from "./layers.ts";
-import type { Mode } from "./mode.ts";
+import { inference, type Mode } from "./mode.ts";
 import type { Initial, Parameter } from "./parameter.ts";
 
 /** Activations are kept as rows [B·T, C]; this says how they fold. */
 export interface Rows {
   readonly batch: Dim;
   readonly length: Dim;
-}
-
-export interface AttentionOptions {
-  width: number;
-  heads: number;
-  dropout: number;
-  weight?: Initial;
 }
 
 /** Keys and values of a run of tokens: [B, S, C] each. */
@@ -44,15 +38,81 @@ export interface Cache {
   store(added: KeyValues): void;
 }
 
-/** 1 where column c belongs to head h: [H, C]. */
-function headColumns(width: number, heads: number): Tensor {
-  const size = width / heads;
-  const values = Float32Array.from({ length: heads * width }, (_, i) =>
-    Math.floor((i % width) / size) === Math.floor(i / width) ? 1 : 0,
-  );
-  return constant(values, [heads, width]);
+/** What scores and weights depend on besides queries and keys. */
+export interface AttendOptions {
+  /** Factor of the products. Default: 1 / √D. */
+  readonly scale?: number | undefined;
+  /** Added to the products, where positions have a say: […, T, S]. */
+  readonly positions?: Tensor | undefined;
+  /** Added to the scores: `HIDDEN` where a key may not be seen. */
+  readonly mask?: Tensor | undefined;
+  /** Drops weights out where it trains. Default: inference. */
+  readonly mode?: Mode | undefined;
+  /** Fraction of the weights. Default: 0. */
+  readonly dropout?: number | undefined;
 }
 
+/** What attention computes. */
+export interface Attended {
+  /** […, T, S], after dropout. */
+  readonly weights: Tensor;
+  /** […, T, D] */
+  readonly mixed: Tensor;
+}
+
+/** softmax(scale · q·kᵀ + positions + mask) · v, for queries […, T, D] and keys and values […, S, D]. */
+export function attend(queries: Tensor, { keys, values }: KeyValues, options: AttendOptions = {}): Attended {
+  const { scale = Number(queries.shape.at(-1)) ** -0.5, positions, mask, mode = inference, dropout = 0 } = options;
+  const content = matmul(queries, keys, { transposeB: true, scale });
+  const scores = positions ? add(content, positions) : content;
+  const weights = mode.dropout(softmax(mask ? add(scores, mask) : scores), dropout);
+  return { weights, mixed: matmul(weights, values) };
+}
+
+export interface ByHeadsOptions extends AttendOptions {
+  readonly heads: number;
+  /** How queries, keys and values fold that are given as rows. */
+  readonly rows: Rows;
+}
+
+/**
+ * `attend` head by head: columns are cut into heads, and their results put side by side again. Queries, keys and values are rows [B·T, C] or
+ * folded [B, T, C], each by itself; the result has the shape of the queries. The mask is added to scores [B, H, T, S].
+ */
+export function attendByHeads(queries: Tensor, { keys, values }: KeyValues, options: ByHeadsOptions): Tensor {
+  const { rows, heads } = options;
+  const size = headWidth(currentScope() || "attention", Number(queries.shape.at(-1)), heads);
+  const byHead = (x: Tensor) => {
+    const length = x.shape.length === 3 ? x.shape[1]! : rows.length;
+    return transpose(reshape(x, [rows.batch, length, heads, size]), [0, 2, 1, 3]); // [B, H, S, D]
+  };
+  const pair = { keys: byHead(keys), values: byHead(values) };
+  const { mixed } = attend(byHead(queries), pair, options);
+  return reshape(transpose(mixed, [0, 2, 1, 3]), queries.shape);
+}
+
+/** Keys and values [B·S, C] → [B, S, C]. */
+export function foldPair({ keys, values }: KeyValues, { batch, length }: Rows): KeyValues {
+  const shape = [batch, length, keys.shape[1]!];
+  return { keys: reshape(keys, shape), values: reshape(values, shape) };
+}
+
+/** Keys and values of new tokens after those that a cache remembers; it is handed the new ones. */
+export function withPast(added: KeyValues, cache: Cache | undefined): KeyValues {
+  cache?.store(added);
+  const past = cache?.past;
+  if (!past) return added;
+  return { keys: concat([past.keys, added.keys], 1), values: concat([past.values, added.values], 1) };
+}
+
+export interface AttentionOptions {
+  width: number;
+  heads: number;
+  dropout: number;
+  weight?: Initial;
+}
+
+/** Multi-head self-attention over rows of a batch. */
 export class SelfAttention {
   readonly #qkv: Linear;
   readonly #out: Linear;
@@ -74,47 +134,33 @@ export class SelfAttention {
 
   /** x [B·T, C] → [B·T, C]; `mask` is added to the scores [B, H, T, P + T]. */
   apply(x: Tensor, rows: Rows, mode: Mode, mask?: Tensor, cache?: Cache): Tensor {
-    const { width } = this.#options;
+    const { width, heads, dropout } = this.#options;
     const [q, k, v] = split(this.#qkv.apply(x), 1, [width, width, width]) as [Tensor, Tensor, Tensor];
-    if (!cache) return this.#out.apply(this.#attend(q, { keys: k, values: v }, rows, rows.length, mode, mask));
-    const added = this.#fold({ keys: k, values: v }, rows);
-    cache.store(added);
-    const all = cache.past ? join(cache.past, added) : added;
-    const one = rows.length === 1 && cache.past !== undefined;
-    const mixed = one ? this.#attendOnce(q, all) : this.#attend(q, all, rows, all.keys.shape[1]!, mode, mask);
+    const own = { keys: k, values: v };
+    const all = cache ? withPast(foldPair(own, rows), cache) : own;
+    const once = cache?.past && rows.length === 1;
+    const mixed = once ? this.#attendOnce(q, all) : attendByHeads(q, all, { heads, rows, mask, mode, dropout });
     return this.#out.apply(mixed);
   }
 
-  #fold({ keys, values }: KeyValues, { batch, length }: Rows): KeyValues {
-    const shape = [batch, length, this.#options.width];
-    return { keys: reshape(keys, shape), values: reshape(values, shape) };
-  }
-
-  /** Queries [B·T, C] over S keys and values, head by head → [B·T, C]. */
-  #attend(q: Tensor, { keys, values }: KeyValues, rows: Rows, keyCount: Dim, mode: Mode, mask?: Tensor): Tensor {
-    const { heads, width, dropout } = this.#options;
-    const byHead = (x: Tensor, length: Dim) =>
-      transpose(reshape(x, [rows.batch, length, heads, this.#headWidth]), [0, 2, 1, 3]); // [B, H, S, D]
-    const scale = this.#headWidth ** -0.5;
-    const scores = matmul(byHead(q, rows.length), byHead(keys, keyCount), { transposeB: true, scale }); // [B, H, T, S]
-    const weights = mode.dropout(softmax(mask ? add(scores, mask) : scores), dropout);
-    const mixed = transpose(matmul(weights, byHead(values, keyCount)), [0, 2, 1, 3]); // [B, T, H, D]
-    return reshape(mixed, [q.shape[0]!, width]);
-  }
-
   /**
-   * One query a text, [B, C] → [B, C]. Transposing all keys and values to heads would cost more than the attention itself, so the
+   * One query per text, [B, C] → [B, C]. Transposing all keys and values to heads would cost more than the attention itself, so the
    * query is spread instead: row h holds head h's columns and zeros, and one product serves all heads.
    */
-  #attendOnce(q: Tensor, { keys, values }: KeyValues): Tensor {
+  #attendOnce(q: Tensor, all: KeyValues): Tensor {
     const { heads, width } = this.#options;
     const columns = headColumns(width, heads);
     const spread = multiply(expandDims(q, 1), columns); // [B, H, C]
-    const weights = softmax(matmul(spread, keys, { transposeB: true, scale: this.#headWidth ** -0.5 })); // [B, H, S]
-    return sum(multiply(matmul(weights, values), columns), { axes: [1] }); // [B, C]
+    const { mixed } = attend(spread, all, { scale: this.#headWidth ** -0.5 });
+    return sum(multiply(mixed, columns), { axes: [1] }); // [B, C]
   }
 }
 
-function join(past: KeyValues, added: KeyValues): KeyValues {
-  return { keys: concat([past.keys, added.keys], 1), values: concat([past.values, added.values], 1) };
+/** 1 where column c belongs to head h: [H, C]. */
+function headColumns(width: number, heads: number): Tensor {
+  const size = width / heads;
+  const values = Float32Array.from({ length: heads * width }, (_, i) =>
+    Math.floor((i % width) / size) === Math.floor(i / width) ? 1 : 0,
+  );
+  return constant(values, [heads, width]);
 }

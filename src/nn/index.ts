@@ -1,12 +1,23 @@
 /** Layers, blocks and initial distributions. */
 export * from "./adaptive-softmax.ts";
 export type { RowwiseBlock } from "./albert.ts";
-export { type AttentionOptions, type Rows, SelfAttention } from "./attention.ts";
+export {
+  type Attended,
+  type AttendOptions,
+  type AttentionOptions,
+  attend,
+  attendByHeads,
+  type ByHeadsOptions,
+  type Cache,
+  type KeyValues,
+  type Rows,
+  SelfAttention,
+} from "./attention.ts";
 export { type Block, type Context, TransformerBlock, type TransformerBlockOptions } from "./block.ts";
 export * from "./candidates.ts";
 export { type Activation, activations, FeedForward } from "./feed-forward.ts";
 export * from "./gumbel.ts";
-export { Embedding, LayerNorm, Linear } from "./layers.ts";
+export { Embedding, type EmbeddingOptions, LayerNorm, Linear, type LinearOptions } from "./layers.ts";
 export * from "./masks.ts";
 export { inference, type Mode, Sampling, Training } from "./mode.ts";
 export * from "./parameter.ts";

@@ -14,11 +14,11 @@ import {
   relu,
   reshape,
   slice,
-  softmax,
   subtract,
   type Tensor,
   transpose,
 } from "../graph/index.ts";
+import { type Attended, attend } from "./attention.ts";
 import type { Context } from "./block.ts";
 import { headWidth, Linear } from "./layers.ts";
 import { type Initial, newParameter, normal, type Parameter, xavierUniform } from "./parameter.ts";
@@ -186,12 +186,11 @@ export class RelativeAttention {
 
   /** x [B·T, C] → [B·T, C]. `context.mask` is added to the logits: [T, K] or [B, T, K]. */
   apply(x: Tensor, context: SegmentContext): Tensor {
-    const { weights, values } = this.attend(x, context);
-    return this.#merge(matmul(weights, values), x.shape[0]!);
+    return this.#merge(this.attend(x, context).mixed, x.shape[0]!);
   }
 
-  /** Attention weights [H, B, T, K] and the values they weigh [H, B, K, D]. Heads come first: positions are then one product a head. */
-  attend(x: Tensor, context: SegmentContext): { weights: Tensor; values: Tensor } {
+  /** Weights [H, B, T, K] and mixed values [H, B, T, D]. Heads come first: positions are then one product per head. */
+  attend(x: Tensor, context: SegmentContext): Attended {
     const { batch, length } = segmentRows(context);
     const { memory, mask } = context;
     const past = memory ? Number(memory.shape[1]) : 0;
@@ -205,9 +204,8 @@ export class RelativeAttention {
       return recalled ? concat([part(recalled, i), now], 2) : now; // [H, B, K, D]
     }) as [Tensor, Tensor];
     const scale = compat === "original" ? 1 / this.#headWidth : this.#headWidth ** -0.5;
-    const content = matmul(query, keys, { transposeB: true, scale });
-    const logits = add(content, this.#positionLogits(query, table, { batch, length, scale }));
-    return { weights: softmax(mask ? add(logits, mask) : logits), values };
+    const positions = this.#positionLogits(query, table, { batch, length, scale });
+    return attend(query, { keys, values }, { scale, positions, mask });
   }
 
   /** q + u, values and keys of rows [N, C]: [N, 3C]. u goes with the product's bias, which costs nothing. */

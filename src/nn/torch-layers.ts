@@ -1,17 +1,6 @@
 /** PyTorch's encoder and decoder layers under PyTorch's parameter names, in parts: whoever holds a part twice shares its weights. */
-import {
-  add,
-  concat,
-  type Dim,
-  matmul,
-  reshape,
-  slice,
-  softmax,
-  type Tensor,
-  transpose,
-  within,
-} from "../graph/index.ts";
-import type { Cache, KeyValues, Rows } from "./attention.ts";
+import { add, matmul, slice, type Tensor, within } from "../graph/index.ts";
+import { attendByHeads, foldPair, type KeyValues, type Rows, withPast } from "./attention.ts";
 import type { Block, Context } from "./block.ts";
 import { type Activation, activations } from "./feed-forward.ts";
 import { headWidth, LayerNorm, Linear } from "./layers.ts";
@@ -36,12 +25,11 @@ export class MultiheadAttention {
   readonly #bias: Parameter;
   readonly #out: Linear;
   readonly #options: TorchLayerOptions;
-  readonly #headWidth: number;
 
   constructor(name: string, options: TorchLayerOptions) {
     const { width, heads } = options;
     this.#options = options;
-    this.#headWidth = headWidth(name, width, heads);
+    headWidth(name, width, heads); // refuses heads that do not divide the width
     this.#weight = newParameter(`${name}.in_proj_weight`, [3 * width, width], xavierUniform, "matrix");
     this.#bias = newParameter(`${name}.in_proj_bias`, [3 * width], zeros, "bias");
     this.#out = new Linear(`${name}.out_proj`, { in: width, out: width });
@@ -56,7 +44,7 @@ export class MultiheadAttention {
     const { width } = this.#options;
     const packed = this.#project(x, 0, 3); // [B·T, 3·C]
     const [q, k, v] = [0, 1, 2].map((i) => slice(packed, 1, i * width, (i + 1) * width)) as [Tensor, Tensor, Tensor];
-    const all = remembered(this.#fold({ keys: k, values: v }, rows), cache);
+    const all = withPast(foldPair({ keys: k, values: v }, rows), cache);
     return this.#attend(q, all, rows, mode, mask);
   }
 
@@ -64,7 +52,7 @@ export class MultiheadAttention {
   remember(memory: Tensor, rows: Rows): KeyValues {
     const { width } = this.#options;
     const packed = this.#project(memory, 1, 3); // [B·S, 2·C]
-    return this.#fold({ keys: slice(packed, 1, 0, width), values: slice(packed, 1, width, 2 * width) }, rows);
+    return foldPair({ keys: slice(packed, 1, 0, width), values: slice(packed, 1, width, 2 * width) }, rows);
   }
 
   /** x [B·T, C] over a memory's keys and values. */
@@ -79,29 +67,10 @@ export class MultiheadAttention {
     return add(matmul(x, part(this.#weight.tensor), { transposeB: true }), part(this.#bias.tensor));
   }
 
-  #fold({ keys, values }: KeyValues, { batch, length }: Rows): KeyValues {
-    const shape = [batch, length, this.#options.width];
-    return { keys: reshape(keys, shape), values: reshape(values, shape) };
+  #attend(queries: Tensor, all: KeyValues, rows: Rows, mode: Mode, mask?: Tensor): Tensor {
+    const { heads, dropout } = this.#options;
+    return this.#out.apply(attendByHeads(queries, all, { heads, rows, mask, mode, dropout }));
   }
-
-  #attend(q: Tensor, { keys, values }: KeyValues, rows: Rows, mode: Mode, mask?: Tensor): Tensor {
-    const { heads, width, dropout } = this.#options;
-    const byHead = (x: Tensor, length: Dim) =>
-      transpose(reshape(x, [rows.batch, length, heads, this.#headWidth]), [0, 2, 1, 3]); // [B, H, S, D]
-    const count = keys.shape[1]!;
-    const scale = this.#headWidth ** -0.5;
-    const scores = matmul(byHead(q, rows.length), byHead(keys, count), { transposeB: true, scale }); // [B, H, T, S]
-    const weights = mode.dropout(softmax(mask ? add(scores, mask) : scores), dropout);
-    const mixed = transpose(matmul(weights, byHead(values, count)), [0, 2, 1, 3]); // [B, T, H, D]
-    return this.#out.apply(reshape(mixed, [q.shape[0]!, width]));
-  }
-}
-
-function remembered(added: KeyValues, cache: Cache | undefined): KeyValues {
-  cache?.store(added);
-  const past = cache?.past;
-  if (!past) return added;
-  return { keys: concat([past.keys, added.keys], 1), values: concat([past.values, added.values], 1) };
 }
 
 /** linear2(dropout(activation(linear1 x))); biases start as PyTorch's, ±1 / √in. */

@@ -170,7 +170,7 @@ describe("layerwise search", () => {
     [["--cutoffs", "120,40"], "softmax / cutoffs: expected rising whole numbers"],
     [["--cutoffs", "40,400"], "softmax / cutoffs"],
     [["--cutoffs", "40,40"], "softmax / cutoffs: expected rising whole numbers"],
-    [["--projection-sizes", "4"], "softmax / projection sizes: expected 2 whole numbers from 1, one a tail, got [4]"],
+    [["--projection-sizes", "4"], "softmax / projection sizes: expected 2 whole numbers from 1, one per tail, got [4]"],
     [["--cutoffs", "none", "--projection-sizes", "4"], "projection sizes: expected cutoffs to have tails, got [4]"],
     [["--memory", "1000000"], "memory: expected at most"],
     [["--heads", "3"], "expected a width divisible by heads"],

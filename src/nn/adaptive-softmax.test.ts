@@ -88,9 +88,9 @@ describe("clusters", () => {
     );
   });
 
-  it("refuse projection sizes that are not one a tail", () => {
+  it("refuse projection sizes that are not one per tail", () => {
     expect(() => tailsOf("softmax", { ...options, sizes: [3] })).toThrow(
-      "softmax / projection sizes: expected 2 whole numbers from 1, one a tail, got [3]",
+      "softmax / projection sizes: expected 2 whole numbers from 1, one per tail, got [3]",
     );
     expect(() => tailsOf("softmax", { ...options, sizes: [3, 0] })).toThrow("got [3,0]");
     expect(() => tailsOf("softmax", { ...options, factor: 0.5 })).toThrow("a number from 1, got 0.5");

@@ -34,14 +34,15 @@ export interface WordDistribution {
   readonly rowInputs: readonly Tensor<"input">[];
   /** Values of the row inputs, by name. Targets equal to `padding` stand in no cluster. */
   rowsOf(targets: ArrayLike<number>, padding?: number): Record<string, Int32Array>;
-  /** −log p(target) in parts whose sum, over all parts and rows, is the loss; `rows` says where a part's rows stand. */
+  /** −log p(target) in parts: their sum over all parts and rows is the loss; `rows` says where a part's rows stand. */
   losses(hidden: Tensor, targets: Tensor): readonly LossPart[];
   /** log p of all words: [N, C] → [N, V] */
   logProbabilities(hidden: Tensor): Tensor;
 }
 
+/** A part of the loss, row by row. */
 export interface LossPart {
-  /** One value a row. */
+  /** One value per row. */
   readonly values: Tensor;
   /** Ids of these rows among all; all of them in order where absent. */
   readonly rows?: Tensor;
@@ -59,12 +60,14 @@ export function totalLoss([first, ...others]: readonly LossPart[], weights?: Ten
   return others.reduce<Tensor>((total, { values }) => add(total, sum(values)), start);
 }
 
+/** Sizes of a plain softmax. */
 export interface PlainSoftmaxOptions {
   width: number;
   vocabulary: number;
   weight?: Initial;
 }
 
+/** One linear map to the scores of all words. */
 export class PlainSoftmax implements WordDistribution {
   readonly #linear: Linear;
   readonly rowInputs = [];
@@ -94,6 +97,7 @@ export class PlainSoftmax implements WordDistribution {
   }
 }
 
+/** How words are cut into clusters, the most frequent first. */
 export interface ClusterOptions {
   width: number;
   vocabulary: number;
@@ -101,11 +105,12 @@ export interface ClusterOptions {
   cutoffs: readonly number[];
   /** Tail k projects to ⌊width / factor^(k+1)⌋, at least 1. Default: 4. */
   factor?: number | undefined;
-  /** Projection sizes, one a tail, instead of the factor's. */
+  /** Projection sizes, one per tail, instead of the factor's. */
   sizes?: readonly number[] | undefined;
   weight?: Initial;
 }
 
+/** Clusters, and which of them have biases. */
 export interface AdaptiveSoftmaxOptions extends ClusterOptions {
   /** Default: true. */
   headBias?: boolean;
@@ -138,9 +143,9 @@ export function tailsOf(who: string, { width, vocabulary, cutoffs, factor = 4, s
     reject(
       {
         who: `${who} / projection sizes`,
-        needed: `${cutoffs.length} whole numbers from 1, one a tail`,
+        needed: `${cutoffs.length} whole numbers from 1, one per tail`,
         got: `[${sizes}]`,
-        remedy: "give one a cutoff, or none and a projection factor",
+        remedy: "give one per cutoff, or none and a projection factor",
       },
       2,
     );
@@ -152,7 +157,7 @@ export function tailsOf(who: string, { width, vocabulary, cutoffs, factor = 4, s
   });
 }
 
-/** The head knows the frequent words and one slot a tail; only rows whose target is in a tail go through that tail. */
+/** The head knows the frequent words and one slot per tail; only rows with a target in a tail go through that tail. */
 export class AdaptiveSoftmax implements WordDistribution {
   readonly tails: readonly Tail[];
   readonly rowInputs: readonly Tensor<"input">[];
@@ -227,7 +232,7 @@ export class AdaptiveSoftmax implements WordDistribution {
   }
 }
 
-/** Words of each cluster have vectors of its projection size, brought to the model's width by one matrix a tail. */
+/** Words of each cluster have vectors of its projection size, brought to the model's width by one matrix per tail. */
 export class AdaptiveEmbedding {
   readonly #tails: readonly Tail[];
   readonly #head: Embedding;

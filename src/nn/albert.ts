@@ -28,6 +28,7 @@ import type { SomeRows } from "./running.ts";
 /** BERT's deviation for all matrices. */
 export const ALBERT_DEVIATION = 0.02;
 
+/** Sizes of the factorised embeddings. */
 export interface AlbertEmbeddingOptions {
   vocabulary: number;
   /** Width E of the tables; a linear map widens it to the hidden state. */
@@ -81,6 +82,7 @@ export class AlbertEmbeddings {
   }
 }
 
+/** Sizes and parts of an ALBERT layer. */
 export interface AlbertLayerOptions {
   width: number;
   heads: number;

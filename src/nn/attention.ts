@@ -69,6 +69,7 @@ export function attend(queries: Tensor, { keys, values }: KeyValues, options: At
   return { weights, mixed: matmul(weights, values) };
 }
 
+/** Scores by heads, and how rows fold. */
 export interface ByHeadsOptions extends AttendOptions {
   readonly heads: number;
   /** How queries, keys and values fold that are given as rows. */
@@ -105,6 +106,7 @@ export function withPast(added: KeyValues, cache: Cache | undefined): KeyValues 
   return { keys: concat([past.keys, added.keys], 1), values: concat([past.values, added.values], 1) };
 }
 
+/** Sizes of self-attention. */
 export interface AttentionOptions {
   width: number;
   heads: number;

@@ -23,6 +23,7 @@ export interface Block {
   apply(x: Tensor, context: Context): Tensor;
 }
 
+/** Sizes and parts of a transformer block. */
 export interface TransformerBlockOptions {
   width: number;
   heads: number;

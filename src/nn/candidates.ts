@@ -7,6 +7,7 @@ import { LayerNorm } from "./layers.ts";
 import { type Initial, type Parameter, xavierUniform } from "./parameter.ts";
 import { RelativeAttention, type SegmentContext } from "./relative.ts";
 
+/** What a searched block may be. */
 export type CandidateKind = "attention" | "feed-forward" | "identity";
 
 /** A block that may be chosen. */
@@ -18,6 +19,7 @@ export interface Candidate extends Block {
   residual?(x: Tensor, context: SegmentContext): Tensor | null;
 }
 
+/** Sizes of a candidate, and how it differs from the default. */
 export interface CandidateOptions {
   width: number;
   heads: number;
@@ -82,6 +84,7 @@ class Sublayer implements Candidate {
   }
 }
 
+/** Nothing at all: the block is left out. */
 export const identity: Candidate = { kind: "identity", parameters: [], apply: (x) => x, residual: () => null };
 
 /** Relative attention over the segment and its memory. */
@@ -89,7 +92,7 @@ export function attentionCandidate(name: string, options: CandidateOptions): Can
   return new Sublayer(name, "attention", new RelativeAttention(name, options), options);
 }
 
-/** Plain self-attention, for models whose positions stand in the embedding. */
+/** Plain self-attention, for models with positions in the embedding. */
 export function selfAttentionCandidate(name: string, options: CandidateOptions): Candidate {
   const attention = new SelfAttention(name, options);
   const { parameters } = attention;

@@ -12,6 +12,7 @@ import {
   zeros,
 } from "./parameter.ts";
 
+/** Sizes, first values and role of a linear map. */
 export interface LinearOptions {
   in: number;
   out: number;
@@ -43,6 +44,7 @@ export class Linear {
   }
 }
 
+/** Size, first values and role of a table. */
 export interface EmbeddingOptions {
   /** Number of vectors. */
   count: number;
@@ -52,7 +54,7 @@ export interface EmbeddingOptions {
   role?: Role;
 }
 
-/** A table of vectors, one an id; its transpose serves as the head of tied models. */
+/** A table of vectors, one per id; its transpose serves as the head of tied models. */
 export class Embedding {
   readonly weight: Parameter;
 

@@ -54,7 +54,7 @@ export function segmentMask({ length, memory, missing, sameLength }: SegmentOpti
   return missing ? add(mask, expandDims(hiddenWhere(less(iota(keys), missing)), 0)) : mask;
 }
 
-/** Hides keys of the current segment whose token is 0, never memory: [B, 1, K], to be added to the mask of the segment. */
+/** Hides keys of the current segment with token 0, never memory: [B, 1, K], to be added to the mask of the segment. */
 export function padMask(tokens: Tensor, memory: number): Tensor {
   const [batch, length] = tokens.shape as [Dim, Dim];
   const own = select(less(tokens, 1), HIDDEN, full(0, [batch, length]));
@@ -74,6 +74,7 @@ export function sentenceMask(queries: Tensor, keys: Tensor): Tensor {
   return expandDims(select(same, 0, HIDDEN), 1);
 }
 
+/** Masks as users give them. */
 export interface Masks {
   /** [T, S], a row per query: true where it may not attend, or numbers to add (−∞ hides). */
   readonly mask?: Tensor | undefined;

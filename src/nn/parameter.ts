@@ -32,12 +32,16 @@ function filled(shape: readonly number[], fill: (values: Float32Array) => void):
   return values;
 }
 
+/** All 0. */
 export const zeros: Initial = (shape) => new Float32Array(sizeOf(shape));
+/** All 1. */
 export const ones: Initial = (shape) => new Float32Array(sizeOf(shape)).fill(1);
+/** Normal, with mean 0 and the given deviation. */
 export const normal =
   (deviation: number): Initial =>
   (shape, random) =>
     filled(shape, (values) => drawNormal(random, values, deviation));
+/** Even between ± the given bound. */
 export const uniform =
   (bound: number): Initial =>
   (shape, random) =>

@@ -118,7 +118,9 @@ describe("relative attention", () => {
 
   it("refuses a length that is not known", () => {
     const apply = () => attention.apply(input("x", ["B*T", 8]), { rows: { batch: "B", length: "T" }, mode: inference });
-    expect(apply).toThrow("relative attention: expected a segment of known length, got T; build one program a length");
+    expect(apply).toThrow(
+      "relative attention: expected a segment of known length, got T; build one program per length",
+    );
   });
 
   it("refuses heads that do not divide the width", () => {

@@ -27,10 +27,11 @@ import { type Initial, newParameter, normal, type Parameter, xavierUniform } fro
 export interface SegmentContext extends Context {
   /** This depth's inputs of the segments before: [B, M, C], the newest last. */
   readonly memory?: Tensor | undefined;
-  /** Sinusoids of the distances at which keys can stand, one row a column of position logits: [K + 1, C]. */
+  /** Sinusoids of the distances at which keys can stand, one row per column of position logits: [K + 1, C]. */
   readonly positions?: Tensor | undefined;
 }
 
+/** A segment and the memory before it. */
 export interface SegmentOptions {
   width: number;
   /** T: tokens of a segment. */
@@ -47,7 +48,7 @@ export interface SegmentOptions {
   compat?: "original" | undefined;
 }
 
-/** angle(p, j) = p · 10⁻⁴^(2⌊j/2⌋/C); even j hold cos, odd j sin: one row a position. */
+/** angle(p, j) = p · 10⁻⁴^(2⌊j/2⌋/C); even j hold cos, odd j sin: one row per position. */
 export function sinusoids(positions: readonly number[], width: number): Float32Array {
   const table = new Float32Array(positions.length * width);
   positions.forEach((position, row) => {
@@ -65,7 +66,7 @@ export function reverseFeatures(table: Float32Array, width: number): Float32Arra
 }
 
 /**
- * The rows whose products with queries are shifted: column c of the position logits stands for distance K − c, so that after the
+ * The rows behind the position logits: column c of the position logits stands for distance K − c, so that after the
  * shift query i meets key j at distance i + M − j. The original counts positions from the oldest key there is.
  */
 export function segmentPositions({ width, length, memory, missing, clampLength, compat }: SegmentOptions): Tensor {
@@ -86,7 +87,7 @@ export function remembered(memory: Tensor, x: Tensor): Tensor {
   return concat([slice(memory, 1, length, kept), x], 1);
 }
 
-/** y[i, j] = x[i, j + start − i]: rows slide one column a step. x […, T, W] → […, T, W − 1]. */
+/** y[i, j] = x[i, j + start − i]: rows slide one column per step. x […, T, W] → […, T, W − 1]. */
 export function skew(x: Tensor, start: number): Tensor {
   const [rows, columns] = x.shape.slice(-2).map(Number) as [number, number];
   const outer = x.shape.slice(0, -2);
@@ -109,6 +110,7 @@ export function shiftRight(x: Tensor): Tensor {
   return skew(withZeroColumn(x, "right"), 0);
 }
 
+/** Where keys stand, seen from the query. */
 export type Direction = "left" | "right" | "both";
 
 /**
@@ -137,6 +139,7 @@ function reverseColumns(x: Tensor): Tensor {
   return transpose(gather(transpose(x, swap), order), swap);
 }
 
+/** Sizes of relative attention. */
 export interface RelativeAttentionOptions {
   width: number;
   heads: number;
@@ -156,7 +159,7 @@ const glorotNormal: Initial = (shape, random) => {
   });
 };
 
-/** Attention whose logits are ((q + u)·k + (q + v)·r) / √D, r the projected sinusoids of the distance between query and key. */
+/** Attention with the logits ((q + u)·k + (q + v)·r) / √D, r the projected sinusoids of the distance between query and key. */
 export class RelativeAttention {
   readonly #options: RelativeAttentionOptions;
   readonly #headWidth: number;
@@ -260,6 +263,6 @@ function segmentRows({ rows: { batch, length } }: Context): { batch: Dim; length
     who: "relative attention",
     needed: "a segment of known length",
     got: length,
-    remedy: "build one program a length",
+    remedy: "build one program per length",
   });
 }

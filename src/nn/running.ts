@@ -80,7 +80,7 @@ function oneText(ids: Tensor): TextOrder {
   };
 }
 
-/** Row i of text b, whose rows begin at o, stands at place i − o of the text; places without a row repeat another. */
+/** The rows of text b begin at o: row i stands at place i − o of the text; places without a row repeat another. */
 function manyTexts(ids: Tensor, { batch, length }: Rows, name: string): TextOrder {
   const [count] = ids.shape;
   const textOfAll = broadcast(reshape(iota(batch), [batch, 1]), [batch, length]);

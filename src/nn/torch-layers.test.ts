@@ -15,8 +15,13 @@ import {
 } from "./torch-layers.ts";
 
 const options: TorchLayerOptions = {
-  ...{ width: 8, heads: 2, hidden: 12, dropout: 0, activation: "relu" },
-  ...{ normFirst: false, epsilon: 1e-5 },
+  width: 8,
+  heads: 2,
+  hidden: 12,
+  dropout: 0,
+  activation: "relu",
+  normFirst: false,
+  epsilon: 1e-5,
 };
 const numbers = (count: number) => Float32Array.from({ length: count }, (_, i) => Math.sin(1.3 * i));
 const rows = { batch: 2, length: 3 };

@@ -7,6 +7,7 @@ import { headWidth, LayerNorm, Linear } from "./layers.ts";
 import type { Mode } from "./mode.ts";
 import { kaimingUniform, newParameter, type Parameter, uniform, xavierUniform, zeros } from "./parameter.ts";
 
+/** Sizes and form of PyTorch's layers. */
 export interface TorchLayerOptions {
   width: number;
   heads: number;
@@ -82,10 +83,7 @@ export class TorchFeedForward {
   constructor(name: string, options: TorchLayerOptions) {
     const { width, hidden } = options;
     this.#options = options;
-    this.#layers = [
-      linear(`${name}.linear1`, width, hidden), //
-      linear(`${name}.linear2`, hidden, width),
-    ];
+    this.#layers = [linear(`${name}.linear1`, width, hidden), linear(`${name}.linear2`, hidden, width)];
     this.parameters = this.#layers.flat();
   }
 
@@ -121,6 +119,7 @@ function residual(x: Tensor, norm: LayerNorm, options: TorchLayerOptions, mode: 
   return normFirst ? sum : norm.apply(sum);
 }
 
+/** What an encoder layer is made of. */
 export interface EncoderParts {
   readonly attention: MultiheadAttention;
   readonly feedForward: TorchFeedForward;
@@ -155,6 +154,7 @@ export class EncoderLayer implements Block {
   }
 }
 
+/** What a decoder layer is made of. */
 export interface DecoderParts extends EncoderParts {
   readonly cross: MultiheadAttention;
 }

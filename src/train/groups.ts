@@ -36,6 +36,7 @@ export interface OptimiserSettings {
 /** How the parameters of one role differ from the others. */
 export type OwnGroup = Partial<Omit<Group, "parameters">>;
 
+/** Which optimiser moves the parameters, and which roles it treats apart. */
 export interface GroupOptions {
   /** By name, or made by a function, for parameters that decay and for those that do not; it sees to the decay itself. */
   readonly optimiser: OptimiserName | ((decays: boolean) => Optimiser);

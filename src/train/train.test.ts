@@ -63,6 +63,14 @@ describe("train", () => {
     }
   });
 
+  it("makes groups from the roles of parameters", async () => {
+    const events = await eventsOf({ steps: 2, groups: { optimiser: "muon", weightDecay: 0.1 } });
+    const last = events.findLast((event) => event.type === "checkpoint")!;
+    const moments = [...last.state.moments.keys()].filter((name) => name.startsWith("momentum "));
+    const matrices = newModel().parameters.filter(({ role }) => role === "matrix");
+    expect(moments).toEqual(matrices.map(({ name }) => `momentum ${name}`));
+  });
+
   it("ends after the step in which the signal comes, with the state at that step", async () => {
     const controller = new AbortController();
     const seen: TrainEvent[] = [];

@@ -6,7 +6,7 @@ import type { NoiseInput, Tensor } from "../graph/index.ts";
 import { type Batches, figures, type TextSize, tokensIn } from "./evaluate.ts";
 import { Evaluator } from "./evaluator.ts";
 import type { EndReason, EvaluationEvent, Measured, TrainEvent, TrainState } from "./events.ts";
-import { type GroupedParameter, optimiserGroups } from "./groups.ts";
+import { type GroupedParameter, type GroupOptions, optimiserGroups } from "./groups.ts";
 import { type LoopOptions, lengthOf } from "./loop.ts";
 import type { Group, ParameterTensor } from "./memory.ts";
 import { type ScheduleName, schedule } from "./schedule.ts";
@@ -77,8 +77,8 @@ export interface TrainOptions {
   readonly warmup?: number | undefined;
   /** Fraction of the highest rate that is left at the end. */
   readonly floor?: number | undefined;
-  /** Optimiser groups. Default: AdamW, with decay for matrices only. */
-  readonly groups?: readonly Group[] | undefined;
+  /** Optimiser groups, or how to make them from roles. Default: AdamW, with decay for matrices only. */
+  readonly groups?: readonly Group[] | GroupOptions | undefined;
   readonly clipNorm?: number | null | undefined;
   readonly clipValue?: number | null | undefined;
   /** Batches for one update. */
@@ -193,7 +193,7 @@ async function openStep(model: Trainable, options: TrainOptions, objective: Trai
     loss,
     inputs,
     noise,
-    groups: options.groups ?? optimiserGroups(model.parameters, { optimiser: "adamw", weightDecay: DECAY }),
+    groups: groupsOf(model, options),
     initial: options.initial ?? firstWeights(model, seed),
     seed,
     accumulate,
@@ -270,6 +270,13 @@ function textFigures(loss: number, batches: Batches, text: TextSize | undefined)
   const tokens = batches.count * tokensIn(batches);
   if (text) return figures(loss, tokens, text);
   return batches.tokens === undefined ? { loss } : { loss, perplexity: Math.exp(loss), tokens };
+}
+
+const isList = (groups: TrainOptions["groups"]): groups is readonly Group[] => Array.isArray(groups);
+
+function groupsOf({ parameters }: Trainable, { groups, engine }: TrainOptions): readonly Group[] {
+  if (isList(groups)) return groups;
+  return optimiserGroups(parameters, { engine, ...(groups ?? { optimiser: "adamw", weightDecay: DECAY }) });
 }
 
 /** First values, each from a stream named after its parameter. */

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { reject, UserError } from "../../base/errors.ts";
 import { writeAtomically } from "../../files/atomic.ts";
 import { sha256 } from "../../files/checksum.ts";
-import { crc32c } from "../../format/crc32c.ts";
+import { crc32c } from "../../format/crc.ts";
 
 /** A tokenised text: line i is ids [lineEnds[i − 1], lineEnds[i]). */
 export interface TokenizedText {

@@ -1,16 +1,15 @@
-/** CRC-32C (Castagnoli), eight bytes a round, and the masked form that TFRecord files store. */
+/** CRC-32 (PNG, zip) and CRC-32C (Castagnoli), eight bytes per round, and the masked form that TFRecord files store. */
 
-const POLYNOMIAL = 0x82f63b78;
+const CRC32 = tablesOf(0xedb88320);
+const CRC32C = tablesOf(0x82f63b78);
 const MASK_DELTA = 0xa282ead8;
 
-/** Eight tables in one: `TABLES[256·k + b]` carries byte b over k further zero bytes. */
-const TABLES = buildTables();
-
-function buildTables(): Uint32Array {
+/** Eight tables in one: `tables[256·k + b]` carries byte b over k further zero bytes. */
+function tablesOf(polynomial: number): Uint32Array {
   const tables = new Uint32Array(8 * 256);
   for (let byte = 0; byte < 256; byte++) {
     let crc = byte;
-    for (let bit = 0; bit < 8; bit++) crc = crc & 1 ? (crc >>> 1) ^ POLYNOMIAL : crc >>> 1;
+    for (let bit = 0; bit < 8; bit++) crc = crc & 1 ? (crc >>> 1) ^ polynomial : crc >>> 1;
     tables[byte] = crc >>> 0;
   }
   for (let i = 256; i < tables.length; i++) {
@@ -20,9 +19,13 @@ function buildTables(): Uint32Array {
   return tables;
 }
 
+/** The CRC-32 of `bytes`. */
+export const crc32 = (bytes: Uint8Array): number => crcOf(CRC32, bytes, 0);
+
 /** The CRC-32C of `bytes`, or its continuation from the CRC of what came before. */
-export function crc32c(bytes: Uint8Array, before = 0): number {
-  const t = TABLES;
+export const crc32c = (bytes: Uint8Array, before = 0): number => crcOf(CRC32C, bytes, before);
+
+function crcOf(t: Uint32Array, bytes: Uint8Array, before: number): number {
   let crc = ~before;
   let i = 0;
   for (const end = bytes.length - 7; i < end; i += 8) {

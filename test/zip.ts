@@ -1,5 +1,6 @@
 /** Writes zip archives for tests. */
 import { deflateRawSync } from "node:zlib";
+import { crc32 } from "../src/format/crc.ts";
 
 /** An archive of the given members, deflated or, where that is longer, stored. */
 export function zip(members: Readonly<Record<string, string | Uint8Array>>): Buffer {
@@ -16,6 +17,7 @@ export function zip(members: Readonly<Record<string, string | Uint8Array>>): Buf
     local.writeUInt16LE(name.length, 26);
     central.writeUInt32LE(0x02014b50, 0);
     central.writeUInt16LE(stored ? 0 : 8, 10);
+    central.writeUInt32LE(crc32(Buffer.from(content)), 16);
     central.writeUInt32LE(data.length, 20);
     central.writeUInt32LE(Buffer.byteLength(content), 24);
     central.writeUInt16LE(name.length, 28);

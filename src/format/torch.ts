@@ -3,6 +3,7 @@ import { reject } from "../base/errors.ts";
 import { widenBfloat16, widenHalf } from "./half.ts";
 import { readPickle } from "./pickle.ts";
 import type { StoredDtype, StoredTensor, TensorData } from "./safetensors.ts";
+import { openZip, type Zip } from "./zip.ts";
 
 /** Numbers of one type in a file; tensors are windows on them. */
 interface Storage {
@@ -56,25 +57,36 @@ const globals: Readonly<Record<string, unknown>> = {
 
 /** Reads the tensors of a state dict, also of one that lies under `state_dict`; half precision is widened. */
 export function readTorch(bytes: Uint8Array, source: string): Map<string, StoredTensor> {
-  const members = readStoredZip(bytes, source);
-  const pickle = [...members.keys()].find((name) => name.endsWith("/data.pkl"));
+  const zip = openTorch(bytes, source);
+  const member = (name: string) => (zip.names.includes(name) ? zip.read(name) : undefined);
+  const pickle = zip.names.find((name) => name.endsWith("/data.pkl"));
   if (pickle === undefined) {
-    reject({ who: source, needed: "a PyTorch file with data.pkl", got: [...members.keys()].slice(0, 5).join(", ") });
+    reject({ who: source, needed: "a PyTorch file with data.pkl", got: zip.names.slice(0, 5).join(", ") });
   }
   const root = pickle.slice(0, -"data.pkl".length);
-  const order = members.get(`${root}byteorder`);
+  const order = member(`${root}byteorder`);
   if (order && new TextDecoder().decode(order).trim() !== "little") {
     reject({ who: source, needed: "numbers in little-endian order", got: new TextDecoder().decode(order) });
   }
   const persistent = (id: unknown) => storageFrom(id, source);
-  const content = readPickle(members.get(pickle)!, `${source}: ${pickle}`, { globals, persistent });
+  const content = readPickle(zip.read(pickle), `${source}: ${pickle}`, { globals, persistent });
   const found = new Map<string, StoredTensor>();
   for (const [name, value] of stateDict(content, source)) {
     if (!(value instanceof LazyTensor)) continue;
-    found.set(String(name), materialise(value, members.get(`${root}data/${value.storage.key}`), `${source}: ${name}`));
+    found.set(String(name), materialise(value, member(`${root}data/${value.storage.key}`), `${source}: ${name}`));
   }
   if (found.size === 0) reject({ who: source, needed: "a state dict of tensors", got: "none" });
   return found;
+}
+
+/** PyTorch can be told to leave checksums out, so they are not compared. */
+function openTorch(bytes: Uint8Array, source: string): Zip {
+  try {
+    return openZip(bytes, source, { checksums: false });
+  } catch {
+    const remedy = "fetch it again, or save it again with torch.save of PyTorch 1.6 or later";
+    return reject({ who: source, needed: "a PyTorch file (a zip archive)", got: "other or damaged bytes", remedy });
+  }
 }
 
 function stateDict(content: unknown, source: string): Map<unknown, unknown> {
@@ -170,49 +182,4 @@ function gathered(from: TensorData, { offset, shape, strides }: LazyTensor, coun
     }
   }
   return out;
-}
-
-const END = 0x06054b50;
-const ENTRY = 0x02014b50;
-
-/** Members of a zip archive in which nothing is compressed, as PyTorch writes it. */
-function readStoredZip(bytes: Uint8Array, source: string): Map<string, Uint8Array> {
-  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  const end = endOfDirectory(view);
-  if (end === undefined) {
-    const remedy = "save it again with torch.save of PyTorch 1.6 or later";
-    reject({ who: source, needed: "a PyTorch file (a zip archive)", got: "other or damaged bytes", remedy });
-  }
-  const members = new Map<string, Uint8Array>();
-  let at = view.getUint32(end + 16, true);
-  for (let i = view.getUint16(end + 10, true); i > 0; i--) {
-    if (at + 46 > bytes.length || view.getUint32(at, true) !== ENTRY) damaged(source);
-    const nameLength = view.getUint16(at + 28, true);
-    const name = new TextDecoder().decode(bytes.subarray(at + 46, at + 46 + nameLength));
-    members.set(name, memberAt(bytes, view, at, `${source}: ${name}`));
-    at += 46 + nameLength + view.getUint16(at + 30, true) + view.getUint16(at + 32, true);
-  }
-  return members;
-}
-
-function endOfDirectory(view: DataView): number | undefined {
-  for (let at = view.byteLength - 22; at >= Math.max(0, view.byteLength - 22 - 65_535); at--) {
-    if (view.getUint32(at, true) === END) return at;
-  }
-  return undefined;
-}
-
-function memberAt(bytes: Uint8Array, view: DataView, entry: number, source: string): Uint8Array {
-  const method = view.getUint16(entry + 10, true);
-  if (method !== 0) reject({ who: source, needed: "a member that is stored as it is", got: `compression ${method}` });
-  const size = view.getUint32(entry + 24, true);
-  const header = view.getUint32(entry + 42, true);
-  if (header + 30 > bytes.length) damaged(source);
-  const start = header + 30 + view.getUint16(header + 26, true) + view.getUint16(header + 28, true);
-  if (start + size > bytes.length) damaged(source);
-  return bytes.subarray(start, start + size);
-}
-
-function damaged(source: string): never {
-  reject({ who: source, needed: "a whole zip archive", got: "a damaged one", remedy: "fetch the file again" });
 }

@@ -6,7 +6,7 @@ import { reject } from "../../base/errors.ts";
 import { writeAtomically } from "../../files/atomic.ts";
 import { sha256, sha256OfFile } from "../../files/checksum.ts";
 import { download } from "../../files/download.ts";
-import { openZip } from "../../files/zip.ts";
+import { openZip } from "../../format/zip.ts";
 
 type Contents = Record<string, Uint8Array>;
 

@@ -30,8 +30,8 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   studio: ["tasks", "runs", "sweep"],
 };
 
-/** Files outside the folders for Node whose job is files, processes or compression. */
-const mayUseNode = new Set(["engine/ort.ts", "format/png.ts"]);
+/** Files outside the folders for Node whose job is files or processes. */
+const mayUseNode = new Set(["engine/ort.ts"]);
 const nodeFolders = new Set(["files", "text/files", "text/probing", "cli", "runs", "tasks", "sweep", "studio"]);
 
 type Sources = ReadonlyMap<string, string>;

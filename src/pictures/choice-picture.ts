@@ -78,7 +78,10 @@ function largest(choice: Choice, rows: readonly string[], x: number, middle: (ro
 const DARKEST = [10, 37, 84];
 /** From white to a dark blue. */
 const colourOf = (darkness: number) => DARKEST.map((dark) => Math.round(255 + darkness * (dark - 255)));
-const hex = (darkness: number) => `#${Buffer.from(colourOf(darkness)).toString("hex")}`;
+const hex = (darkness: number) =>
+  `#${colourOf(darkness)
+    .map((value) => value.toString(16).padStart(2, "0"))
+    .join("")}`;
 const PALETTE = Uint8Array.from(Array.from({ length: 256 }, (_, i) => colourOf(i / 255)).flat());
 
 /** `rows` names all candidates that any block ever had. */

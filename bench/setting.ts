@@ -1,7 +1,9 @@
 /** Where and of what something was measured: commit and machine, without names of hosts or paths. */
 import { spawnSync } from "node:child_process";
 import os from "node:os";
-import { version } from "../src/engine/ort.ts";
+import { runtimeVersion } from "../src/engine/ort.ts";
+
+const version = await runtimeVersion();
 
 const git = (...args: string[]) => spawnSync("git", args, { encoding: "utf8" }).stdout?.trim() ?? "";
 

@@ -1,7 +1,7 @@
-/** ONNX Runtime behind the engine interface: the only file that imports it. */
+/** ONNX Runtime behind the engine interface: the only file that imports it, and only when an engine is asked for. */
 import { readFileSync } from "node:fs";
 import os from "node:os";
-import ort from "onnxruntime-node";
+import type ort from "onnxruntime-node";
 import { messageOf, reject, UserError } from "../base/errors.ts";
 import { add, input } from "../graph/index.ts";
 import { lower } from "../onnx/lower.ts";
@@ -38,10 +38,29 @@ export function physicalCores(): number | undefined {
   }
 }
 
-// What the runtime has to say comes back as errors; its own lines would stand between ours.
-ort.env.logLevel = "fatal";
+type Runtime = typeof import("onnxruntime-node");
+let runtime: Promise<Runtime> | undefined;
 
-export const version: string = ort.env.versions.node ?? "unknown";
+/** The runtime, loaded by the first call. */
+function loadRuntime(): Promise<Runtime> {
+  runtime ??= importRuntime();
+  return runtime;
+}
+
+async function importRuntime(): Promise<Runtime> {
+  // Since 1.29 the native library reports its use over the network and writes files about it; the only switch is a variable
+  // that it reads while it is loaded. Whoever has set the variable keeps their choice.
+  process.env.ORT_DISABLE_TELEMETRY ??= "1";
+  const loaded = await import("onnxruntime-node");
+  // What the runtime has to say comes back as errors; its own lines would stand between ours.
+  loaded.env.logLevel = "fatal";
+  return loaded;
+}
+
+/** The version of ONNX Runtime. */
+export async function runtimeVersion(): Promise<string> {
+  return (await loadRuntime()).env.versions.node ?? "unknown";
+}
 
 /** The devices on which a trial program ran. */
 export async function presentDevices(): Promise<Device[]> {
@@ -77,6 +96,7 @@ export async function ortEngine(options: OrtOptions = {}): Promise<Engine> {
       2,
     );
   }
+  await loadRuntime();
   return {
     name: "onnxruntime",
     threads,
@@ -107,12 +127,10 @@ function sessionOptions(
 async function compile(source: ProgramSource, options: OrtOptions): Promise<Program> {
   const inputs = inputPorts(source);
   const outputs = outputPorts(source);
+  const { InferenceSession, Tensor } = await loadRuntime();
   try {
-    const session = await ort.InferenceSession.create(
-      lower(source),
-      sessionOptions(options, source.takesTurns ?? false),
-    );
-    return new OrtProgram(session, inputs, outputs);
+    const session = await InferenceSession.create(lower(source), sessionOptions(options, source.takesTurns ?? false));
+    return new OrtProgram(session, Tensor, inputs, outputs);
   } catch (error) {
     throw new UserError(`onnxruntime: could not compile the program: ${messageOf(error)}`, 1, { cause: error });
   }
@@ -124,11 +142,18 @@ class OrtProgram implements Program {
   readonly inputs: readonly Port[];
   readonly outputs: readonly Port[];
   #session: ort.InferenceSession | undefined;
+  readonly #Tensor: Runtime["Tensor"];
   /** Runtime tensors over arrays that were fed before: making 120 of them anew costs more than a small program. */
   readonly #tensors = new Map<string, { feed: Feed; tensor: ort.Tensor }>();
 
-  constructor(session: ort.InferenceSession, inputs: readonly Port[], outputs: readonly Port[]) {
+  constructor(
+    session: ort.InferenceSession,
+    Tensor: Runtime["Tensor"],
+    inputs: readonly Port[],
+    outputs: readonly Port[],
+  ) {
     this.#session = session;
+    this.#Tensor = Tensor;
     this.inputs = inputs;
     this.outputs = outputs;
   }
@@ -168,7 +193,7 @@ class OrtProgram implements Program {
   #tensor(port: Port, feed: Feed): ort.Tensor {
     const known = this.#tensors.get(port.name);
     if (known && known.feed.data === feed.data && sameDims(known.feed.shape, feed.shape)) return known.tensor;
-    const tensor = new ort.Tensor(types[port.dtype], feed.data as Float32Array, [...feed.shape]) as ort.Tensor;
+    const tensor = new this.#Tensor(types[port.dtype], feed.data as Float32Array, [...feed.shape]) as ort.Tensor;
     this.#tensors.set(port.name, { feed, tensor });
     return tensor;
   }

@@ -44,12 +44,12 @@ export interface Environment extends Record<string, string | number | null> {
 }
 
 export async function environment(engine: Engine): Promise<Environment> {
-  const { version } = await import("../engine/ort.ts");
+  const { runtimeVersion } = await import("../engine/ort.ts");
   return {
     layerwise: packageVersion(),
     commit: commit(),
     node: process.version,
-    onnxruntime: version,
+    onnxruntime: await runtimeVersion(),
     platform: `${process.platform} ${process.arch}`,
     processor: processor(),
     instructionSet: instructionSets().join(", ") || process.arch,

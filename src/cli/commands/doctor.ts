@@ -56,10 +56,10 @@ export function addDoctor(program: Command): void {
 
 /** Looks at the machine and times it: about two seconds. */
 export async function diagnose(): Promise<Diagnosis> {
-  const { defaultThreads, physicalCores, version } = await import("../../engine/ort.ts");
+  const { defaultThreads, physicalCores, runtimeVersion } = await import("../../engine/ort.ts");
   const threads = { physical: physicalCores() ?? null, usable: os.availableParallelism(), default: defaultThreads() };
   return {
-    versions: { layerwise: packageVersion(), node: process.version, onnxruntime: version },
+    versions: { layerwise: packageVersion(), node: process.version, onnxruntime: await runtimeVersion() },
     platform: `${process.platform} ${process.arch}, ${os.release()}`,
     processor: processor(),
     instructions: instructionSets(),

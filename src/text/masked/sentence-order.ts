@@ -1,6 +1,6 @@
 /** Sentence-order pairs: cuts documents into chunks, each chunk into A and B, and swaps half of them unless told not to. */
 import type { RandomStream } from "../../base/random.ts";
-import type { Document } from "../masked/documents.ts";
+import type { Document } from "./documents.ts";
 
 /** Two segments; `swapped` is the label: 0 in order, 1 swapped or random. */
 export interface Pair {

@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { RandomStream } from "../../base/random.ts";
-import type { Document } from "../masked/documents.ts";
-import { documentPairs, type PairOptions, truncatePair } from "./pairs.ts";
+import type { Document } from "./documents.ts";
+import { documentPairs, type PairOptions, truncatePair } from "./sentence-order.ts";
 
 const options: PairOptions = { length: 20, shortProbability: 0.1, randomNext: false };
 /** A document of `sentences` sentences of `size` tokens; all ids differ, and tell the document. */

@@ -101,25 +101,28 @@ export {
   shardLines,
   streamBatches,
 } from "./text/batches.ts";
+export type { Corpus, Split } from "./text/corpus.ts";
 export { type Cutoffs, countTokens, frequencyRanks, optimalCutoffs, parseCounts } from "./text/cutoffs.ts";
-export { type Corpus, openCorpus, type Split } from "./text/files/corpus.ts";
-export { type GlueExample, readGlue } from "./text/files/glue.ts";
-export { documentsOf } from "./text/files/masked.ts";
+export { openCorpus } from "./text/files/corpus.ts";
+export { readGlue } from "./text/files/glue.ts";
 export { jointTokenizer, openPairs, type PairsCorpus, pairsOf } from "./text/files/pairs.ts";
-export { type OpenTokenizer, openTokenizer } from "./text/files/tokenizer.ts";
+export { readAgreement, readConllu, readProbe } from "./text/files/probing.ts";
+export { openTokenizer } from "./text/files/tokenizer.ts";
 export { openBatches } from "./text/files/tokens.ts";
 export { chooseTokenizer } from "./text/files/trained-tokenizer.ts";
+export type { GlueExample } from "./text/labelled/glue-examples.ts";
 export { type GlueTask, glueTask, glueTasks } from "./text/labelled/glue-tasks.ts";
 export { type MetricName, metrics } from "./text/labelled/metrics.ts";
 export { drawnBatches, type MaskedBatches, pretrainingFeeds } from "./text/masked/batches.ts";
-export { specialIds } from "./text/masked/documents.ts";
+export { documentsOf, specialIds } from "./text/masked/documents.ts";
 export { PRETRAINING_DEFAULTS, type PretrainingBatch, type PretrainingOptions } from "./text/masked/examples.ts";
 export { eachToken, kindsOf, TOKEN_KINDS, type TokenKind } from "./text/masked/token-kinds.ts";
 export { type Bleu, bleu, tokenise13a } from "./text/pairs/bleu.ts";
 export { encodePairs, type PackedBatch, packBatches } from "./text/pairs/packing.ts";
 export { type AlignedPieces, alignWords } from "./text/probing/alignment.ts";
-export { readConllu, type TreebankSentence } from "./text/probing/conllu.ts";
-export { type ProbeSentence, readAgreement, readProbe } from "./text/probing/probing.ts";
+export type { TreebankSentence } from "./text/probing/conllu.ts";
+export type { ProbeSentence } from "./text/probing/probing.ts";
+export type { OpenTokenizer } from "./text/tokenizer.ts";
 export { loadTokenizer, type Tokenizer } from "./text/tokenizer.ts";
 export { Evaluator, figures } from "./train/evaluate.ts";
 export type { TrainEvent, TrainState } from "./train/events.ts";

@@ -1,6 +1,6 @@
 /** Evaluation of a model on a split of its text. */
 import type { Engine } from "../engine/engine.ts";
-import type { Split } from "../text/files/corpus.ts";
+import type { Split } from "../text/corpus.ts";
 import { type Batches, figures, type TextSize, tokensIn } from "../train/evaluate.ts";
 import { Evaluator } from "../train/evaluator.ts";
 import type { Figures } from "../train/events.ts";

@@ -4,7 +4,7 @@ import type { Row } from "../base/table.ts";
 import type { Evaluation } from "../depth/searched.ts";
 import type { GenerationOptions } from "../model/language/generation.ts";
 import type { LoadedCheckpoint } from "../runs/checkpoints.ts";
-import type { Split } from "../text/files/corpus.ts";
+import type { Split } from "../text/corpus.ts";
 
 /** A run as it lies on disk, with one of its checkpoints. */
 export interface StoredRun extends LoadedCheckpoint {

@@ -2,7 +2,7 @@
 
 import type { Engine } from "../engine/engine.ts";
 import { RunFolder } from "../runs/folder.ts";
-import type { OpenTokenizer } from "../text/files/tokenizer.ts";
+import type { OpenTokenizer } from "../text/tokenizer.ts";
 import type { TrainState } from "../train/events.ts";
 import { type Session, startSession } from "../train/session.ts";
 import { engineAsBegun } from "./engine.ts";

@@ -1,9 +1,10 @@
 /** Running text for a task: its corpus and tokenizer, batches of its splits, and how much text stands behind them. */
-import type { Split } from "../text/files/corpus.ts";
-import { type Corpus, linesOf, openCorpus, partOf } from "../text/files/corpus.ts";
-import type { OpenTokenizer } from "../text/files/tokenizer.ts";
+import type { Split } from "../text/corpus.ts";
+import { type Corpus, linesOf, partOf } from "../text/corpus.ts";
+import { openCorpus } from "../text/files/corpus.ts";
 import { openBatches, tokensOf } from "../text/files/tokens.ts";
 import { chooseTokenizer } from "../text/files/trained-tokenizer.ts";
+import type { OpenTokenizer } from "../text/tokenizer.ts";
 import type { Batches, TextSize } from "../train/evaluate.ts";
 import type { Say } from "./job.ts";
 

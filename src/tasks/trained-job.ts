@@ -5,7 +5,7 @@ import type { ModelReport } from "../model/report.ts";
 import { loadStateDict } from "../model/state-dict.ts";
 import type { Parameter } from "../nn/index.ts";
 import { TOKENIZER_FILE } from "../runs/folder.ts";
-import type { OpenTokenizer } from "../text/files/tokenizer.ts";
+import type { OpenTokenizer } from "../text/tokenizer.ts";
 import { type Batches, type TextSize, tokensIn } from "../train/evaluate.ts";
 import type { Group } from "../train/memory.ts";
 import type { ScheduleName } from "../train/schedule.ts";

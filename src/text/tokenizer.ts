@@ -1,4 +1,5 @@
 /** What the rest of the project asks of a tokenizer, and how one is loaded from the bytes of a SentencePiece model. */
+import { sha256Of } from "../format/sha256.ts";
 import { readModel } from "./sentencepiece/model-reader.ts";
 import { SentencePieceTokenizer } from "./sentencepiece/tokenizer.ts";
 import type { Release } from "./sentencepiece/unigram.ts";
@@ -30,4 +31,19 @@ export interface Tokenizer {
 /** The tokenizer in the bytes of a `.model`; `source` names the file in errors, `release` whose way with ties to follow. */
 export function loadTokenizer(bytes: Uint8Array, source: string, release: Release = "0.2.2"): Tokenizer {
   return new SentencePieceTokenizer(readModel(bytes, source), source, release);
+}
+
+/** A tokenizer with its model: the bytes to keep with what is made with it, and the hash that identifies it. */
+export interface OpenTokenizer {
+  readonly tokenizer: Tokenizer;
+  /** SHA-256 of the model's bytes. */
+  readonly sha256: string;
+  readonly bytes: Uint8Array;
+  readonly name: string;
+}
+
+/** The tokenizer in the bytes of a `.model` file. */
+export async function tokenizerFromBytes(bytes: Uint8Array, name = "tokenizer"): Promise<OpenTokenizer> {
+  const kept = Uint8Array.from(bytes);
+  return { tokenizer: loadTokenizer(kept, name), sha256: await sha256Of(kept), bytes: kept, name };
 }

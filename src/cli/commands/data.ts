@@ -2,9 +2,9 @@
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { startProgress } from "../../base/progress.ts";
 import { formatNumber, table } from "../../base/table.ts";
-import type { Corpus } from "../../text/files/corpus.ts";
-import type { OpenTokenizer } from "../../text/files/tokenizer.ts";
+import type { Corpus } from "../../text/corpus.ts";
 import type { SplitBatching } from "../../text/files/tokens.ts";
+import type { OpenTokenizer } from "../../text/tokenizer.ts";
 
 interface SourceOptions {
   corpus: string;

@@ -5,7 +5,7 @@ import { reject } from "../../base/errors.ts";
 import { table } from "../../base/table.ts";
 import type { DepthRow } from "../../depth/tally.ts";
 import type { CheckpointChoice } from "../../runs/folder.ts";
-import type { Split } from "../../text/files/corpus.ts";
+import type { Split } from "../../text/corpus.ts";
 import { addCheckpointFlag } from "../finished.ts";
 
 const examples = `
@@ -111,7 +111,7 @@ async function run(path: string, flags: Flags): Promise<void> {
 async function reportOf(opened: Opened, flags: Flags): Promise<Report> {
   if (flags.text !== undefined) return sentenceReport(opened, flags.text, flags);
   if (flags.conllu !== undefined) return tagReport(opened, flags.conllu, flags);
-  const { readAgreement, readProbe } = await import("../../text/probing/probing.ts");
+  const { readAgreement, readProbe } = await import("../../text/files/probing.ts");
   if (flags.probe !== undefined) return probeReport(opened, readProbe(flags.probe), flags);
   if (flags.agreement !== undefined) return probeReport(opened, readAgreement(flags.agreement), flags);
   return kindReport(opened, flags);
@@ -179,7 +179,7 @@ async function written(file: string | undefined, content: string): Promise<void>
 }
 
 async function tagReport({ reader, framing, progress }: Opened, file: string, { texts }: Flags): Promise<Report> {
-  const { readConllu } = await import("../../text/probing/conllu.ts");
+  const { readConllu } = await import("../../text/files/probing.ts");
   const { depthByTag } = await import("../../analysis/depth-analysis.ts");
   const found = await depthByTag(reader, readConllu(file).slice(0, texts), framing, progress.at);
   const { upos, deprel, trace } = found;
@@ -189,7 +189,7 @@ async function tagReport({ reader, framing, progress }: Opened, file: string, { 
 
 async function probeReport(
   { reader, framing, progress }: Opened,
-  sentences: Awaited<ReturnType<typeof import("../../text/probing/probing.ts")["readProbe"]>>,
+  sentences: readonly import("../../text/probing/probing.ts").ProbeSentence[],
   { texts, svg }: Flags,
 ): Promise<Report> {
   const { depthByProbe } = await import("../../analysis/depth-analysis.ts");

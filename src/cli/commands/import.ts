@@ -8,7 +8,7 @@ import { table } from "../../base/table.ts";
 import type { TensorData } from "../../format/safetensors.ts";
 import type { ImportedAlbert } from "../../model/albert/import.ts";
 import type { NamedTensor } from "../../model/albert/weights.ts";
-import type { OpenTokenizer } from "../../text/files/tokenizer.ts";
+import type { TokenizerFile } from "../../text/files/tokenizer.ts";
 
 const HELP = `
 Examples:
@@ -77,7 +77,7 @@ async function writeRun(
   source: string,
   { out, force = false }: Flags,
   { description, parameters, weights, warnings }: ImportedAlbert,
-  tokenizer: OpenTokenizer | undefined,
+  tokenizer: TokenizerFile | undefined,
 ): Promise<void> {
   const { createAlbertRun, firstState } = await import("../../tasks/pretrain/albert-run.ts");
   const { writeFolderAtomically } = await import("../../files/atomic.ts");
@@ -102,7 +102,7 @@ async function readTokenizer(
   source: string,
   given: string | undefined,
   vocabulary: number,
-): Promise<OpenTokenizer | undefined> {
+): Promise<TokenizerFile | undefined> {
   const beside = TOKENIZERS.map((name) => join(folderOf(source), name)).find((each) => existsSync(each));
   const file = given ?? beside;
   if (file === undefined) return undefined;

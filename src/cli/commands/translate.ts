@@ -4,7 +4,7 @@ import { type Command, InvalidArgumentError, Option } from "commander";
 import { messageOf, UserError } from "../../base/errors.ts";
 import { table } from "../../base/table.ts";
 import type { CheckpointChoice } from "../../runs/folder.ts";
-import type { Split } from "../../text/files/corpus.ts";
+import type { Split } from "../../text/corpus.ts";
 import { addCheckpointFlag } from "../finished.ts";
 
 const examples = `

@@ -7,10 +7,11 @@ import { type AlbertDescription, type DescribedAlbert, describedAlbert } from ".
 import { initialise } from "../../nn/index.ts";
 import { dataFolder } from "../../text/files/corpus.ts";
 import { readGlue } from "../../text/files/glue.ts";
-import { type OpenTokenizer, openTokenizer } from "../../text/files/tokenizer.ts";
+import { openTokenizer } from "../../text/files/tokenizer.ts";
 import { type EncodedExample, encodeGlue } from "../../text/labelled/glue-batches.ts";
 import type { GlueTask } from "../../text/labelled/glue-tasks.ts";
 import { specialIds } from "../../text/masked/documents.ts";
+import type { OpenTokenizer } from "../../text/tokenizer.ts";
 import type { Say } from "../job.ts";
 import { type AlbertRun, needTokenizer, openAlbertRun, transferred } from "../pretrain/albert-run.ts";
 import type { Weights } from "./classifier.ts";

@@ -1,7 +1,7 @@
 /** Runs of language models: evaluated, continued, exported, resumed. */
 import type { LanguageModel } from "../../model/language/language.ts";
 import { loadStateDict } from "../../model/state-dict.ts";
-import type { OpenTokenizer } from "../../text/files/tokenizer.ts";
+import type { OpenTokenizer } from "../../text/tokenizer.ts";
 import type { Figures } from "../../train/events.ts";
 import type { Session } from "../../train/session.ts";
 import type { Weights } from "../../train/stages.ts";

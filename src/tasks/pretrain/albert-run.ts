@@ -37,7 +37,8 @@ import {
   text,
   whole,
 } from "../../runs/settings.ts";
-import { type OpenTokenizer, openTokenizer } from "../../text/files/tokenizer.ts";
+import { openTokenizer } from "../../text/files/tokenizer.ts";
+import type { OpenTokenizer } from "../../text/tokenizer.ts";
 import type { TrainState } from "../../train/events.ts";
 import { firstProgress } from "../../train/loop.ts";
 import type { ParameterTensor } from "../../train/memory.ts";

@@ -1,7 +1,8 @@
 /** Masked texts to look at an ALBERT's run with: of a corpus by name, or of the one it was trained on; always the same ones. */
-import { type Corpus, openCorpus, type Split } from "../../text/files/corpus.ts";
-import { documentsOf } from "../../text/files/masked.ts";
+import type { Corpus, Split } from "../../text/corpus.ts";
+import { openCorpus } from "../../text/files/corpus.ts";
 import { drawnBatches, type MaskedBatches } from "../../text/masked/batches.ts";
+import { documentsOf } from "../../text/masked/documents.ts";
 import { PRETRAINING_DEFAULTS } from "../../text/masked/examples.ts";
 import { type AlbertRun, needTokenizer } from "./albert-run.ts";
 

@@ -4,10 +4,11 @@ import { join } from "node:path";
 import fc from "fast-check";
 import { afterAll, describe, expect, it } from "vitest";
 import { batchesFrom } from "../batches.ts";
+import { tokenize } from "../tokens.ts";
 import { buildDataset, explainLosses, inspectBatches, reportSplit } from "./build.ts";
-import { openCorpus } from "./corpus.ts";
+import { fileText, openCorpus } from "./corpus.ts";
 import { openTokenizer } from "./tokenizer.ts";
-import { openBatches, tokenize } from "./tokens.ts";
+import { openBatches } from "./tokens.ts";
 
 const SHARED = "../shared/data";
 const root = mkdtempSync(join(tmpdir(), "layerwise-build-"));
@@ -73,7 +74,7 @@ describe.runIf(existsSync(SHARED))("a built dataset", () => {
   it("of TFRecord batches is byte for byte the original's", async () => {
     const path = join(root, "sample.txt");
     writeFileSync(path, readFileSync(`${SHARED}/tfrecords/sample.txt`));
-    const part = { kind: "text", files: [{ path }] } as const;
+    const part = { kind: "text", texts: [fileText({ path })] } as const;
     const corpus = { name: "sample", parts: new Map([["train", part] as const]) };
     const out = join(root, "records");
     await buildDataset(corpus, await tokenizer(), {

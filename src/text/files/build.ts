@@ -3,11 +3,12 @@ import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { writeFolderAtomically } from "../../files/atomic.ts";
 import { type BatchOptions, planContext, streamBatches } from "../batches.ts";
-import { encodeTokens, type TokenizedText } from "./cache.ts";
-import type { Corpus, Split } from "./corpus.ts";
+import type { Corpus, Split } from "../corpus.ts";
+import type { OpenTokenizer } from "../tokenizer.ts";
+import { contextOf, shardsOf, type TokenizedText } from "../tokens.ts";
+import { encodeTokens } from "./cache.ts";
 import { decodeBatchFile, encodeBatchFile } from "./records.ts";
-import type { OpenTokenizer } from "./tokenizer.ts";
-import { contextOf, type SplitBatching, shardsOf, tokensOf } from "./tokens.ts";
+import { type SplitBatching, tokensOf } from "./tokens.ts";
 
 /** What a split comes to. The three kinds of dropped tokens add up to all that are in no batch. */
 export interface SplitReport {

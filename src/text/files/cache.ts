@@ -6,14 +6,7 @@ import { reject, UserError } from "../../base/errors.ts";
 import { writeAtomically } from "../../files/atomic.ts";
 import { sha256 } from "../../files/checksum.ts";
 import { crc32c } from "../../format/crc.ts";
-
-/** A tokenised text: line i is ids [lineEnds[i − 1], lineEnds[i]). */
-export interface TokenizedText {
-  ids: Uint16Array | Int32Array;
-  lineEnds: Uint32Array;
-  /** Words as white space separates them. */
-  words: number;
-}
+import type { TokenizedText } from "../tokens.ts";
 
 const MAGIC = 0x4b54574c; // "LWTK"
 const VERSION = 1;

@@ -1,8 +1,10 @@
 import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import fc from "fast-check";
 import { afterAll, describe, expect, it } from "vitest";
-import { linesOf, openCorpus, partOf } from "./corpus.ts";
+import { linesOf, linesOfText, partOf } from "../corpus.ts";
+import { fileText, openCorpus } from "./corpus.ts";
 
 const SHARED = "../shared/data";
 const root = mkdtempSync(join(tmpdir(), "layerwise-corpus-"));
@@ -17,6 +19,15 @@ function file(path: string, content = ""): string {
 const numbered = (n: number) => Array.from({ length: n }, (_, i) => `line ${i}\n`).join("");
 
 describe("a corpus", () => {
+  it("has the same lines from a file as from memory", () => {
+    const texts = fc.string({ unit: fc.constantFrom("a", "ß", " ", "\n", "\r", "\ufeff"), maxLength: 12 });
+    fc.assert(
+      fc.property(texts, (text) => {
+        expect([...fileText({ path: file("any.txt", text) }).lines()]).toEqual(linesOfText(text));
+      }),
+    );
+  });
+
   it("is the embedded books when none is named", async () => {
     const books = await openCorpus();
     expect([...books.parts.keys()]).toEqual(["train", "valid", "test"]);
@@ -106,7 +117,7 @@ describe("a corpus", () => {
     const path = file("glue/SST-2/train.tsv", "sentence\tlabel\na\t1\n");
     expect(() => [
       ...linesOf(
-        { name: "x", parts: new Map([["train", { kind: "text", files: [{ path, task: "RTE", from: 1 }] }]]) },
+        { name: "x", parts: new Map([["train", { kind: "text", texts: [fileText({ path, task: "RTE", from: 1 })] }]]) },
         "train",
       ),
     ]).toThrow(/train.tsv: line 2: expected at least 3 columns, got 2/);

@@ -5,16 +5,15 @@ import { fileURLToPath } from "node:url";
 import { messageOf, reject, UserError } from "../../base/errors.ts";
 import { sha256OfFile } from "../../files/checksum.ts";
 import { countLines, type LineRange, readLines } from "../../files/lines.ts";
+import { type Corpus, cutPoints, type Part, SPLITS, type Split, type Text, textsOf } from "../corpus.ts";
+import { glueTexts } from "../labelled/glue-examples.ts";
 import { glueTask, glueTasks } from "../labelled/glue-tasks.ts";
 import { defaultCacheFolder } from "./cache.ts";
 import { fetchDataset } from "./datasets.ts";
-import { glueFile, glueTexts, hasGlueFile } from "./glue.ts";
+import { glueFile, hasGlueFile } from "./glue.ts";
 import { inNameOrder } from "./records.ts";
 
-export type Split = "train" | "valid" | "test";
-export const SPLITS: readonly Split[] = ["train", "valid", "test"];
-
-/** Lines of a file. */
+/** Lines of a file, and what they are. */
 export interface TextFile extends LineRange {
   path: string;
   /** WikiText's form: headings begin articles, hyphens are written @-@. */
@@ -23,18 +22,21 @@ export interface TextFile extends LineRange {
   task?: string;
 }
 
-/** What a split is made of. */
-export type Part =
-  | { kind: "text"; files: readonly TextFile[] }
-  | { kind: "records"; paths: string[] }
-  | { kind: "tokens"; path: string };
-
-export interface Corpus {
-  name: string;
-  parts: ReadonlyMap<Split, Part>;
-  /** The tokenizer model that lies with the data, if one does. */
-  tokenizer?: string;
+/** The lines of a file as part of a corpus, read when asked for. */
+export function fileText({ path, articles, task, ...range }: TextFile): Text {
+  const { from = 0, to = -1 } = range;
+  return {
+    path,
+    ...(articles === undefined ? {} : { articles }),
+    lines: () => {
+      const lines = readLines(path, range);
+      return task === undefined ? lines : glueTexts(lines, glueTask(task), { source: path, first: from });
+    },
+    identity: async () => [await sha256OfFile(path), from, to, ...(task === undefined ? [] : [task])],
+  };
 }
+
+const textPart = (...files: readonly TextFile[]): Part => ({ kind: "text", texts: files.map(fileText) });
 
 export interface CorpusOptions {
   /** Folder of datasets; LAYERWISE_DATA, or a folder in the cache, if not given. */
@@ -94,22 +96,22 @@ async function openWikiText(data: string, { say, from }: CorpusOptions): Promise
 }
 
 const withArticles = (part: Part): Part =>
-  part.kind === "text" ? { ...part, files: part.files.map((file) => ({ ...file, articles: true })) } : part;
+  part.kind === "text" ? { ...part, texts: part.texts.map((text) => ({ ...text, articles: true })) } : part;
 
 /** Texts of several corpora; each split has those that have it. */
 async function openSeveral(names: readonly string[], options: CorpusOptions): Promise<Corpus> {
   const all: Corpus[] = [];
   for (const name of names) all.push(await openCorpus(name.trim(), options));
-  const parts = SPLITS.map((split): [Split, TextFile[]] => [split, all.flatMap((each) => filesIn(each, split))]);
-  const filled = parts.filter(([, files]) => files.length > 0);
+  const parts = SPLITS.map((split) => [split, all.flatMap((each) => textsIn(each, split))] as const);
+  const filled = parts.filter(([, texts]) => texts.length > 0);
   return {
     name: all.map(({ name }) => name).join("+"),
-    parts: new Map(filled.map(([split, files]) => [split, { kind: "text", files }])),
+    parts: new Map(filled.map(([split, texts]) => [split, { kind: "text", texts }])),
   };
 }
 
-const filesIn = (corpus: Corpus, split: Split): readonly TextFile[] =>
-  corpus.parts.has(split) ? textOf(corpus, split).files : [];
+const textsIn = (corpus: Corpus, split: Split): readonly Text[] =>
+  corpus.parts.has(split) ? textsOf(corpus, split) : [];
 
 function rejectFetch(folder: string, error: unknown): never {
   const [reason] = messageOf(error).split(";");
@@ -122,25 +124,12 @@ function rejectFetch(folder: string, error: unknown): never {
 
 const openFile = (path: string): Corpus => ({ name: basename(path, extname(path)), parts: cut({ path }) });
 
-/** One text file: the first 90 % of its lines train, the next 5 % validate, the last 5 % test. */
-function cut({ from = 0, ...file }: TextFile): Map<Split, Part> {
-  const end = countLines(file.path);
-  const lines = end - from;
-  if (lines < 3) {
-    const [needed, remedy] = ["at least 3 lines of text to split", "give a longer text"];
-    reject({ who: file.path, needed, got: `${lines}`, remedy });
-  }
-  const validFrom = Math.min(lines - 2, Math.floor(lines * 0.9));
-  const testFrom = Math.min(lines - 1, Math.max(validFrom + 1, Math.floor(lines * 0.95)));
-  const part = (first: number, last: number): Part => ({
-    kind: "text",
-    files: [{ ...file, from: from + first, to: from + last }],
-  });
-  return new Map([
-    ["train", part(0, validFrom)],
-    ["valid", part(validFrom, testFrom)],
-    ["test", part(testFrom, lines)],
-  ]);
+/** One text file, cut into three parts. */
+function cut({ from: first = 0, ...file }: TextFile): Map<Split, Part> {
+  const points = cutPoints(countLines(file.path) - first, file.path);
+  return new Map(
+    points.map(({ split, from, to }) => [split, textPart({ ...file, from: first + from, to: first + to })]),
+  );
 }
 
 /** The folder of a GLUE task: texts of its training examples alone; those to be judged by stay unseen. */
@@ -173,8 +162,7 @@ function openFolder(folder: string, name: string): Corpus {
 }
 
 function filesOf(folder: string, extension: "txt" | "tokens"): Map<Split, Part> | undefined {
-  const part = (path: string): Part =>
-    extension === "txt" ? { kind: "text", files: [{ path }] } : { kind: "tokens", path };
+  const part = (path: string): Part => (extension === "txt" ? textPart({ path }) : { kind: "tokens", path });
   const paths = SPLITS.map((split) => [split, join(folder, `${split}.${extension}`)] as const);
   const there = paths.filter(([, path]) => existsSync(path));
   return there.length > 0 ? new Map(there.map(([split, path]) => [split, part(path)])) : undefined;
@@ -221,50 +209,4 @@ function openBatchFiles(folder: string, paths: string[]): Corpus {
 function openBatchFolders(stem: string, name: string): Corpus {
   const parts = batchFolders(stem).map(([split, paths]): [Split, Part] => [split, { kind: "records", paths }]);
   return { name, parts: new Map(parts), ...modelIn(dirname(stem)) };
-}
-
-/** The part of a corpus that a split names. */
-export function partOf(corpus: Corpus, split: Split): Part {
-  const part = corpus.parts.get(split);
-  if (part) return part;
-  return reject({
-    who: `corpus ${corpus.name}`,
-    needed: `a ${split} part`,
-    got: `only ${[...corpus.parts.keys()].join(", ")}`,
-  });
-}
-
-/** The lines of a split that is text. */
-export function linesOf(corpus: Corpus, split: Split): Iterable<string> {
-  const { files } = textOf(corpus, split);
-  return {
-    *[Symbol.iterator]() {
-      for (const file of files) yield* linesIn(file);
-    },
-  };
-}
-
-/** The lines of one of its files. */
-export const linesIn = ({ task, path, ...range }: TextFile): Iterable<string> =>
-  task === undefined ? readLines(path, range) : glueTexts(glueTask(task), path, range);
-
-/** What the content of texts depends on: hashes of the files, and the lines taken from them. */
-export async function identityOf(part: Part): Promise<(string | number)[]> {
-  const files = part.kind === "text" ? part.files : [];
-  const each = files.map(async ({ path, from = 0, to = -1, task }) => {
-    return [await sha256OfFile(path), from, to, ...(task === undefined ? [] : [task])];
-  });
-  return (await Promise.all(each)).flat();
-}
-
-/** A split that has to be text. */
-export function textOf(corpus: Corpus, split: Split): Extract<Part, { kind: "text" }> {
-  const part = partOf(corpus, split);
-  if (part.kind === "text") return part;
-  return reject({
-    who: `corpus ${corpus.name}`,
-    needed: "text",
-    got: `${part.kind === "records" ? "TFRecord batches" : "token files"}, which have no text any more`,
-    remedy: "give the corpus they were made from",
-  });
 }

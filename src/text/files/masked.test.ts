@@ -2,9 +2,11 @@ import { existsSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
+import { partOf } from "../corpus.ts";
+import { documentsOf } from "../masked/documents.ts";
 import { PretrainingStream } from "../masked/examples.ts";
-import { openCorpus, partOf } from "./corpus.ts";
-import { buildPretraining, documentsOf, inspectExamples, readPretrainingFiles } from "./masked.ts";
+import { openCorpus } from "./corpus.ts";
+import { buildPretraining, inspectExamples, readPretrainingFiles } from "./masked.ts";
 import { openTokenizer } from "./tokenizer.ts";
 
 const SHARED = "../shared/data";

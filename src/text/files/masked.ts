@@ -5,7 +5,8 @@ import { reject } from "../../base/errors.ts";
 import { writeFolderAtomically } from "../../files/atomic.ts";
 import { decodeExample } from "../../format/tfexample.ts";
 import { readRecords, writeRecords } from "../../format/tfrecord.ts";
-import { articleLines, type Document, readDocuments } from "../masked/documents.ts";
+import type { Corpus, Split } from "../corpus.ts";
+import { type Document, documentsOf } from "../masked/documents.ts";
 import {
   decodePretraining,
   encodePretraining,
@@ -13,8 +14,7 @@ import {
   type PretrainingOptions,
   PretrainingStream,
 } from "../masked/examples.ts";
-import { type Corpus, linesIn, type Split, textOf } from "./corpus.ts";
-import type { OpenTokenizer } from "./tokenizer.ts";
+import type { OpenTokenizer } from "../tokenizer.ts";
 
 export interface PretrainingBuildOptions {
   out: string;
@@ -32,13 +32,6 @@ export interface PretrainingReport {
   documents: number;
   sentences: number;
   examples: number;
-}
-
-/** The documents of a split; WikiText's articles are told by their headings. */
-export function documentsOf(corpus: Corpus, split: Split, { tokenizer }: Pick<OpenTokenizer, "tokenizer">): Document[] {
-  return textOf(corpus, split).files.flatMap((file) =>
-    readDocuments(file.articles ? articleLines(linesIn(file)) : linesIn(file), tokenizer),
-  );
 }
 
 /** Writes `<name>_<split>/file{i}.tfrecords` of examples for all splits, with the tokenizer, or nothing. */

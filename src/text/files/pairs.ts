@@ -5,19 +5,14 @@ import { gunzipSync } from "node:zlib";
 import { messageOf, reject, UserError } from "../../base/errors.ts";
 import { writeAtomically } from "../../files/atomic.ts";
 import { sha256 } from "../../files/checksum.ts";
-import { writeModel } from "../sentencepiece/model-writer.ts";
-import { TRAINING_DEFAULTS, type TrainingOptions } from "../sentencepiece/training/options.ts";
-import { Trainer } from "../sentencepiece/training/trainer.ts";
+import type { Split } from "../corpus.ts";
+import type { SentencePairs } from "../pairs/packing.ts";
+import type { OpenTokenizer } from "../tokenizer.ts";
+import { trainingOptions, trainModelOn } from "../tokenizer-training.ts";
 import { defaultCacheFolder, keyOf } from "./cache.ts";
-import { dataFolder, type Split } from "./corpus.ts";
+import { dataFolder } from "./corpus.ts";
 import { fetchDataset } from "./datasets.ts";
-import { type OpenTokenizer, openTokenizer } from "./tokenizer.ts";
-
-/** Lines of two languages; line i of one translates line i of the other. */
-export interface SentencePairs {
-  readonly source: readonly string[];
-  readonly target: readonly string[];
-}
+import { openTokenizer } from "./tokenizer.ts";
 
 export interface PairsCorpus {
   readonly name: string;
@@ -100,16 +95,13 @@ export async function jointTokenizer(
 ): Promise<OpenTokenizer> {
   const { source, target } = pairsOf(corpus, "train");
   // Every letter has a piece: an unknown one would stand in translations as such.
-  const wanted = { vocabularySize: pieces, normalisation: "nfkc", characterCoverage: 1 } as const;
-  const training: TrainingOptions = { ...TRAINING_DEFAULTS, ...wanted };
+  const training = trainingOptions({ pieces, cased: true, coverage: 1 });
   const content = sha256(new TextEncoder().encode([...source, ...target].join("\n")));
   const key = keyOf("joint unigram 1", JSON.stringify(training), content);
   const path = join(cache, "tokenizers", `${key}.model`);
   if (!existsSync(path)) {
-    say?.(`training a tokenizer of ${pieces} pieces on both sides of ${corpus.name}`);
-    const trainer = new Trainer(training);
-    for (const line of [...source, ...target]) trainer.add(line);
-    await writeAtomically(path, writeModel(trainer.finish()));
+    const model = trainModelOn([...source, ...target], `both sides of ${corpus.name}`, training, say ? { say } : {});
+    await writeAtomically(path, model);
   }
   const opened = await openTokenizer(path);
   return { ...opened, name: `joint-${opened.tokenizer.size}` };

@@ -4,22 +4,16 @@ import { readFile } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { reject } from "../../base/errors.ts";
 import { sha256 } from "../../files/checksum.ts";
-import { loadTokenizer, type Tokenizer } from "../tokenizer.ts";
+import { loadTokenizer, type OpenTokenizer } from "../tokenizer.ts";
 import { dataFolder } from "./corpus.ts";
 
-/** A tokenizer that was opened, and where from. */
-export interface OpenTokenizer {
-  tokenizer: Tokenizer;
-  /** SHA-256 of the model's bytes. */
-  sha256: string;
-  /** The model's bytes, to be kept with what is made with it. */
-  bytes: Uint8Array;
-  path: string;
-  name: string;
+/** A tokenizer out of a file. */
+export interface TokenizerFile extends OpenTokenizer {
+  readonly path: string;
 }
 
 /** Opens a model file, or `NAME.model` in the data folder or its `tokenizers` folder. */
-export async function openTokenizer(nameOrFile: string, { data }: { data?: string } = {}): Promise<OpenTokenizer> {
+export async function openTokenizer(nameOrFile: string, { data }: { data?: string } = {}): Promise<TokenizerFile> {
   const folder = dataFolder(data);
   const places = [nameOrFile, join(folder, "tokenizers", `${nameOrFile}.model`), join(folder, `${nameOrFile}.model`)];
   const path = places.find((place) => existsSync(place) && statSync(place).isFile());

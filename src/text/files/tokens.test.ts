@@ -3,10 +3,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
 import { type BatchSource, batchesFrom } from "../batches.ts";
+import { type Corpus, type Part, textCorpus } from "../corpus.ts";
 import { loadTokenizer } from "../tokenizer.ts";
-import { type Corpus, openCorpus, type Part } from "./corpus.ts";
+import { type Encoder, textBatches } from "../tokens.ts";
+import { fileText, openCorpus } from "./corpus.ts";
 import { encodeBatchFile } from "./records.ts";
-import { type Encoder, openBatches, shardsOf, tokenize, tokensOf } from "./tokens.ts";
+import { openBatches, tokensOf } from "./tokens.ts";
 
 const SHARED = "../shared/data";
 const root = mkdtempSync(join(tmpdir(), "layerwise-tokens-"));
@@ -19,9 +21,9 @@ const shared = (name: string) => {
   const path = `${SHARED}/tokenizers/${name}.model`;
   return { tokenizer: loadTokenizer(readFileSync(path), path), sha256: name };
 };
-const textCorpus = (path: string): Corpus => ({
+const fileCorpus = (path: string): Corpus => ({
   name: "text",
-  parts: new Map([["valid", { kind: "text", files: [{ path }] }]]),
+  parts: new Map([["valid", { kind: "text", texts: [fileText({ path })] }]]),
 });
 const recordCorpus = (...paths: string[]): Corpus => {
   const part: Part = { kind: "records", paths: paths.map((path) => `${SHARED}/tfrecords/${path}`) };
@@ -32,49 +34,32 @@ const recordCorpus = (...paths: string[]): Corpus => {
 const allOf = (source: BatchSource) =>
   [...batchesFrom(source)].map(({ inputs, targets, first }) => `${first} ${inputs} ${targets}`);
 
-describe("tokenising", () => {
-  it("joins lines without separators and remembers where they end", () => {
-    const text = tokenize(["ab c", "", "d"], letters);
-    expect([...text.ids]).toEqual([97, 98, 32, 99, 100]);
-    expect([...text.lineEnds]).toEqual([4, 4, 5]);
-    expect(text.words).toBe(3);
-    expect(shardsOf(text, 3).map((ids) => ids.length)).toEqual([4, 0, 1]);
-  });
-
-  it("takes four bytes an id only when the vocabulary needs them", () => {
-    expect(tokenize(["a"], letters).ids).toBeInstanceOf(Uint16Array);
-    expect(tokenize(["a"], { size: 70_000, encode: () => [69_999] }).ids).toEqual(Int32Array.of(69_999));
-  });
-
+describe("tokens of a split", () => {
   it("reads the cache the second time, and notices a changed text", async () => {
     const path = join(root, "text.txt");
     const cache = join(root, "cache");
     writeFileSync(path, "abc\n");
-    const first = await tokensOf(textCorpus(path), "valid", identified, { cache });
+    const first = await tokensOf(fileCorpus(path), "valid", identified, { cache });
     const never = { size: 256, encode: () => expect.fail("not from the cache") };
     const again = { tokenizer: never, sha256: "letters" };
-    expect(await tokensOf(textCorpus(path), "valid", again, { cache })).toEqual(first);
+    expect(await tokensOf(fileCorpus(path), "valid", again, { cache })).toEqual(first);
     writeFileSync(path, "abd\n");
-    expect([...(await tokensOf(textCorpus(path), "valid", identified, { cache })).ids]).toEqual([97, 98, 100]);
+    expect([...(await tokensOf(fileCorpus(path), "valid", identified, { cache })).ids]).toEqual([97, 98, 100]);
     expect(readdirSync(cache)).toHaveLength(2);
   });
 });
 
 describe("batches of a split", () => {
-  it("warn when shards lose more than one stream would", async () => {
-    const path = join(root, "shards.txt");
-    writeFileSync(path, "abcdefg\nabcdefg\nabcdefg\n");
-    const warnings: string[] = [];
-    const options = {
-      batch: 1,
-      length: 2,
-      shards: 2,
-      cache: join(root, "cache"),
-      warn: (m: string) => warnings.push(m),
-    };
-    const source = await openBatches(textCorpus(path), "valid", identified, options);
-    expect(source.count).toBe(4);
-    expect(warnings).toEqual(["text valid: 2 shards drop 9 of 21 tokens; one would drop 0"]);
+  it("are the same from a file, through the cache, and from memory, where nothing is kept", async () => {
+    const [text, cache] = ["abcdefg\nabcdefg\nabcdefg\n", join(root, "memory")];
+    writeFileSync(join(root, "shards.txt"), text);
+    const memory = textCorpus({ train: "a", valid: text });
+    const options = { batch: 2, length: 2, cache };
+    const kept = await openBatches(memory, "valid", identified, options);
+    expect(existsSync(cache)).toBe(false);
+    const file = await openBatches(fileCorpus(join(root, "shards.txt")), "valid", identified, options);
+    expect(allOf(kept)).toEqual(allOf(file));
+    expect(allOf(textBatches(memory, "valid", identified, options))).toEqual(allOf(file));
   });
 
   it("refuse TFRecord batches of another shape or another tokenizer", async () => {
@@ -111,7 +96,7 @@ describe.runIf(existsSync(SHARED))("against the original's files", () => {
   ])("gives the batches of %s", async (folder, batch, length, shards) => {
     const files = Array.from({ length: shards }, (_, i) => `${folder}/file${i + 1}.tfrecords`);
     const theirs = await openBatches(recordCorpus(...files), "valid", shared("sp250"), { batch, length });
-    const sample = textCorpus(`${SHARED}/tfrecords/sample.txt`);
+    const sample = fileCorpus(`${SHARED}/tfrecords/sample.txt`);
     const ours = await openBatches(sample, "valid", shared("sp250"), { batch, length, shards, ...compat });
     expect(allOf(ours)).toEqual(allOf(theirs));
   });

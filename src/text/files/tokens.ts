@@ -1,17 +1,11 @@
 /** From a corpus to token ids and batches, through the cache. */
 import { readFile } from "node:fs/promises";
 import { reject } from "../../base/errors.ts";
-import { type BatchOptions, type BatchSource, planContext, shardLines, streamBatches } from "../batches.ts";
-import { cachedTokens, decodeTokens, defaultCacheFolder, keyOf, type TokenizedText } from "./cache.ts";
-import { type Corpus, identityOf, linesOf, partOf, type Split } from "./corpus.ts";
+import type { BatchSource } from "../batches.ts";
+import { type Corpus, identityOf, liesInFiles, linesOf, partOf, type Split } from "../corpus.ts";
+import { batchesOfTokens, type Encoder, type TextBatching, type TokenizedText, tokenize } from "../tokens.ts";
+import { cachedTokens, decodeTokens, defaultCacheFolder, keyOf } from "./cache.ts";
 import { openBatchFiles } from "./records.ts";
-
-/** What tokenising needs of a tokenizer. */
-export interface Encoder {
-  /** Pieces in the vocabulary. */
-  readonly size: number;
-  encode(text: string): ArrayLike<number>;
-}
 
 /** A tokenizer with the SHA-256 of its model, so that caches know it. */
 export interface IdentifiedEncoder {
@@ -19,67 +13,15 @@ export interface IdentifiedEncoder {
   sha256: string;
 }
 
-export interface TokenOptions {
+export interface TokenOptions extends Pick<TextBatching, "warn" | "onLine"> {
   /** Folder of the token cache. */
   cache?: string;
-  warn?: (message: string) => void;
-  /** Called with the number of lines done. */
-  onLine?: (lines: number) => void;
 }
 
 /** How to batch a split: sequence length, not window. */
-export interface SplitBatching extends TokenOptions {
-  batch: number;
-  length: number;
-  shards?: number;
-  compat?: "original";
-}
+export interface SplitBatching extends TextBatching, TokenOptions {}
 
-/** Tokenises lines one by one, without newline, and joins them; two bytes an id where the vocabulary allows. */
-export function tokenize(lines: Iterable<string>, tokenizer: Encoder, onLine?: (lines: number) => void): TokenizedText {
-  const ids = tokenizer.size <= 65536 ? new Growing<Ids>(Uint16Array) : new Growing<Ids>(Int32Array);
-  const lineEnds = new Growing(Uint32Array);
-  let words = 0;
-  for (const line of lines) {
-    ids.append(tokenizer.encode(line));
-    lineEnds.append([ids.length]);
-    words += line.match(/\S+/g)?.length ?? 0;
-    onLine?.(lineEnds.length);
-  }
-  return { ids: ids.finish(), lineEnds: lineEnds.finish(), words };
-}
-
-type Ids = Uint16Array<ArrayBuffer> | Int32Array<ArrayBuffer>;
-
-/** A typed array that doubles when it is full. */
-class Growing<T extends Ids | Uint32Array<ArrayBuffer>> {
-  #array: T;
-  readonly #make: new (
-    length: number,
-  ) => T;
-  length = 0;
-
-  constructor(make: new (length: number) => T) {
-    this.#make = make;
-    this.#array = new make(1024);
-  }
-
-  append(values: ArrayLike<number>): void {
-    if (this.length + values.length > this.#array.length) {
-      const grown = new this.#make(Math.max(this.length + values.length, this.#array.length * 2));
-      grown.set(this.#array);
-      this.#array = grown;
-    }
-    this.#array.set(values, this.length);
-    this.length += values.length;
-  }
-
-  finish(): T {
-    return this.#array.slice(0, this.length) as T;
-  }
-}
-
-/** The tokens of a split: out of the cache, or made and put there. */
+/** The tokens of a split: out of the cache, or made and put there; of text in memory, made. */
 export async function tokensOf(
   corpus: Corpus,
   split: Split,
@@ -88,9 +30,9 @@ export async function tokensOf(
 ): Promise<TokenizedText> {
   const part = partOf(corpus, split);
   if (part.kind === "tokens") return readTokens(part.path, tokenizer.size);
-  const lines = linesOf(corpus, split);
-  const key = keyOf("tokens 1", sha256, ...(await identityOf(part)));
-  return cachedTokens(cache, key, () => tokenize(lines, tokenizer, onLine), warn);
+  const make = () => tokenize(linesOf(corpus, split), tokenizer, onLine);
+  if (!liesInFiles(part)) return make();
+  return cachedTokens(cache, keyOf("tokens 1", sha256, ...(await identityOf(part))), make, warn);
 }
 
 async function readTokens(path: string, vocabulary: number): Promise<TokenizedText> {
@@ -103,12 +45,6 @@ async function readTokens(path: string, vocabulary: number): Promise<TokenizedTe
     got: `${bad}`,
     remedy: "give the tokenizer this data was built with",
   });
-}
-
-/** The ids of each shard, as views. */
-export function shardsOf({ ids, lineEnds }: TokenizedText, shards: number): (Uint16Array | Int32Array)[] {
-  const endOf = (line: number) => (line > 0 ? lineEnds[line - 1]! : 0);
-  return shardLines(lineEnds.length, shards).map(({ from, to }) => ids.subarray(endOf(from), endOf(to)));
 }
 
 /** The batches of a split, ready for a trainer. */
@@ -124,15 +60,7 @@ export async function openBatches(
     checkShape(source, options, `${corpus.name} ${split}`);
     return source;
   }
-  const text = await tokensOf(corpus, split, encoder, options);
-  const shards = shardsOf(text, options.shards ?? 1);
-  warnOfLoss(text, shards, options, `${corpus.name} ${split}`);
-  return streamBatches(shards, contextOf(options), `${corpus.name} ${split}`);
-}
-
-/** Sequence length to window. */
-export function contextOf({ batch, length, compat }: Pick<SplitBatching, "batch" | "length" | "compat">): BatchOptions {
-  return { batch, window: length + 1, ...(compat ? { compat } : {}) };
+  return batchesOfTokens(await tokensOf(corpus, split, encoder, options), options, `${corpus.name} ${split}`);
 }
 
 function checkShape({ rows, length }: BatchSource, asked: SplitBatching, who: string): void {
@@ -146,23 +74,4 @@ function checkShape({ rows, length }: BatchSource, asked: SplitBatching, who: st
     },
     2,
   );
-}
-
-/** Shards drop left-over lines and a rest each: says so when that costs more than one stream would. */
-function warnOfLoss(
-  text: TokenizedText,
-  shards: readonly ArrayLike<number>[],
-  options: SplitBatching,
-  who: string,
-): void {
-  if (shards.length < 2) return;
-  const context = contextOf(options);
-  const kept = shards.reduce((sum, ids) => sum + ids.length - planContext(ids.length, context).dropped, 0);
-  const lost = text.ids.length - kept;
-  const alone = planContext(text.ids.length, context).dropped;
-  if (lost > alone) {
-    options.warn?.(
-      `${who}: ${shards.length} shards drop ${lost} of ${text.ids.length} tokens; one would drop ${alone}`,
-    );
-  }
 }

@@ -2,8 +2,10 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSy
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
+import { type Corpus, textCorpus } from "../corpus.ts";
 import { specialIds } from "../masked/documents.ts";
-import { type Corpus, openCorpus } from "./corpus.ts";
+import { trainTokenizer } from "../tokenizer-training.ts";
+import { openCorpus } from "./corpus.ts";
 import { chooseTokenizer } from "./trained-tokenizer.ts";
 
 const SHARED = "../shared/data";
@@ -31,6 +33,26 @@ describe("a trained tokenizer", () => {
     expect(specialIds(tokenizer)).toEqual({ pad: 0, cls: 2, sep: 3, mask: 4 });
     expect(tokenizer.decode(tokenizer.encode("Alice was"))).toBe("Alice was");
   });
+
+  it.each([{}, { pieces: 250, masked: true, cased: true }])(
+    "has the very bytes that one trained in memory has: %j",
+    async (wanted) => {
+      const path = join(root, "same.txt");
+      const text = readFileSync("corpus/books/valid.txt", "utf8");
+      writeFileSync(path, text);
+      const corpus = await openCorpus(path);
+      const kept = await chooseTokenizer(undefined, corpus, { cache: root, ...wanted });
+      const before = readdirSync(join(root, "tokenizers"));
+      for (const source of [corpus, textCorpus({ train: text }, "same")]) {
+        const { bytes, sha256, name, tokenizer } = await trainTokenizer(source, wanted);
+        expect(Buffer.compare(bytes, kept.bytes)).toBe(0);
+        expect([sha256, name, tokenizer.size]).toEqual([kept.sha256, kept.name, kept.tokenizer.size]);
+      }
+      const chosen = await chooseTokenizer(undefined, textCorpus({ train: text }), { cache: root, ...wanted });
+      expect(chosen.sha256).toBe(kept.sha256);
+      expect(readdirSync(join(root, "tokenizers"))).toEqual(before);
+    },
+  );
 
   it.runIf(existsSync(SHARED))("does not come before the one asked for or the data's own", async () => {
     const books = { ...(await openCorpus("books")), tokenizer: `${SHARED}/tokenizers/sp250.model` };

@@ -1,7 +1,6 @@
 /** Texts of GLUE as the model reads them: [CLS] a [SEP] b [SEP], and batches of texts that are about equally long. */
 import { reject } from "../../base/errors.ts";
 import { RandomStream } from "../../base/random.ts";
-import type { GlueExample } from "../files/glue.ts";
 import {
   normaliseForAlbert,
   type PieceTokenizer,
@@ -9,6 +8,7 @@ import {
   sentenceEncoder,
   specialIds,
 } from "../masked/documents.ts";
+import type { GlueExample } from "./glue-examples.ts";
 
 export interface EncodedExample {
   readonly ids: Int32Array;

@@ -1,5 +1,6 @@
 /** Documents for masked-LM data: text normalised as ALBERT does, one sentence a line, a blank line between documents. */
 import { reject } from "../../base/errors.ts";
+import { type Corpus, type Split, textsOf } from "../corpus.ts";
 import type { Tokenizer } from "../tokenizer.ts";
 
 /** What this data asks of a tokenizer. */
@@ -81,6 +82,17 @@ export function readDocuments(
     if (ids.length > 0) documents.at(-1)!.push(ids);
   }
   return documents.filter((document) => document.length > 0);
+}
+
+/** The documents of a split; WikiText's articles are told by their headings. */
+export function documentsOf(
+  corpus: Corpus,
+  split: Split,
+  { tokenizer }: { readonly tokenizer: PieceTokenizer },
+): Document[] {
+  return textsOf(corpus, split).flatMap((text) =>
+    readDocuments(text.articles ? articleLines(text.lines()) : text.lines(), tokenizer),
+  );
 }
 
 /**

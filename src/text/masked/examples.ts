@@ -2,9 +2,9 @@
 import { reject } from "../../base/errors.ts";
 import { RandomStream } from "../../base/random.ts";
 import { decodeExample, encodeExample, type Feature } from "../../format/tfexample.ts";
-import { documentPairs, type Pair, type PairOptions } from "../pairs/pairs.ts";
 import { type Document, type PieceTokenizer, type SpecialIds, specialIds, startPieces } from "./documents.ts";
 import { type MaskingOptions, type MaskVocabulary, maskWords } from "./masking.ts";
+import { documentPairs, type Pair, type PairOptions } from "./sentence-order.ts";
 
 export interface PretrainingOptions extends PairOptions, MaskingOptions {
   seed: number;

@@ -1,8 +1,13 @@
 /** Sentence pairs packed into rows: several pairs a row, each a segment of its own, so that little is padding. */
 import { reject } from "../../base/errors.ts";
 import { RandomStream } from "../../base/random.ts";
-import type { SentencePairs } from "../files/pairs.ts";
 import type { Tokenizer } from "../tokenizer.ts";
+
+/** Lines of two languages; line i of one translates line i of the other. */
+export interface SentencePairs {
+  readonly source: readonly string[];
+  readonly target: readonly string[];
+}
 
 /** Ids of one pair: the source ends with EOS; the target has neither begin nor end. */
 export interface IdPair {

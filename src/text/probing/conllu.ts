@@ -1,6 +1,6 @@
 /** CoNLL-U treebanks: sentences of words with part of speech and dependency relation, and the text they stand in. */
 import { reject } from "../../base/errors.ts";
-import { readLines } from "../../files/lines.ts";
+import { type Lines, linesOfText } from "../corpus.ts";
 
 export interface TreebankWord {
   readonly form: string;
@@ -17,12 +17,9 @@ export interface TreebankSentence {
   readonly words: readonly TreebankWord[];
 }
 
-export const readConllu = (path: string): TreebankSentence[] => sentencesOf(readLines(path), path);
-
-export const parseConllu = (text: string, source: string) => sentencesOf(text.split(/\r?\n/), source);
-
-/** `source` names the file in errors. A blank line ends a sentence, and so does the end of the file. */
-function sentencesOf(lines: Iterable<string>, source: string): TreebankSentence[] {
+/** Reads a text or its lines; `source` names it in errors. A blank line ends a sentence, and so does the end. */
+export function parseConllu(text: Lines, source = "treebank"): TreebankSentence[] {
+  const lines = typeof text === "string" ? linesOfText(text) : text;
   const sentences: TreebankSentence[] = [];
   let open = new Sentence(source);
   let number = 0;

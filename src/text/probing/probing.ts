@@ -1,6 +1,6 @@
-/** Probing files: SentEval's sentences with a label, and sentences of subject–verb agreement with the distance between the two. */
+/** Probing texts: SentEval's sentences with a label, and sentences of subject–verb agreement with the distance between the two. */
 import { reject } from "../../base/errors.ts";
-import { readLines } from "../../files/lines.ts";
+import { type Lines, linesOfText } from "../corpus.ts";
 
 export interface ProbeSentence {
   readonly line: number;
@@ -15,9 +15,9 @@ export interface ProbeSentence {
 }
 
 /** `split ⇥ label ⇥ text`, and in the versions with a mask `⇥ index` of a word, from 0. */
-export function readProbe(path: string): ProbeSentence[] {
-  return [...numbered(path)].map(([line, text]) => {
-    const who = `${path}:${line}`;
+export function parseProbe(text: Lines, source = "probe"): ProbeSentence[] {
+  return [...numbered(text)].map(([line, text]) => {
+    const who = `${source}:${line}`;
     const [split, label, sentence, index, ...more] = text.split("\t");
     if (sentence === undefined || more.length > 0) {
       reject({ who, needed: "split, label, text and perhaps a word's index, apart by tabs", got: text.slice(0, 60) });
@@ -31,14 +31,14 @@ export function readProbe(path: string): ProbeSentence[] {
 const AGREEMENT = ["split", "orig_sentence", "n_intervening", "distance", "verb_pos", "verb_index"] as const;
 
 /** A table with a heading (tabs or commas) and at least these columns; the verb's index counts words from 1. */
-export function readAgreement(path: string): ProbeSentence[] {
-  const [heading, ...rows] = numbered(path);
+export function parseAgreement(text: Lines, source = "agreement"): ProbeSentence[] {
+  const [heading, ...rows] = numbered(text);
   const separator = heading?.[1].includes("\t") ? "\t" : ",";
   const names = heading ? cells(heading[1], separator) : [];
   const missing = AGREEMENT.find((name) => !names.includes(name));
-  if (missing) reject({ who: `${path}:1`, needed: `a heading with ${AGREEMENT.join(", ")}`, got: names.join(", ") });
+  if (missing) reject({ who: `${source}:1`, needed: `a heading with ${AGREEMENT.join(", ")}`, got: names.join(", ") });
   return rows.map(([line, text]) => {
-    const who = `${path}:${line}`;
+    const who = `${source}:${line}`;
     const row = cells(text, separator);
     if (row.length !== names.length) {
       reject({ who, needed: `${names.length} columns`, got: `${row.length}` });
@@ -57,11 +57,11 @@ export function readAgreement(path: string): ProbeSentence[] {
   });
 }
 
-function* numbered(path: string): Generator<[line: number, text: string]> {
-  let line = 0;
-  for (const text of readLines(path)) {
-    line++;
-    if (text.trim() !== "") yield [line, text];
+function* numbered(text: Lines): Generator<[number: number, line: string]> {
+  let number = 0;
+  for (const line of typeof text === "string" ? linesOfText(text) : text) {
+    number++;
+    if (line.trim() !== "") yield [number, line];
   }
 }
 

@@ -1,0 +1,148 @@
+/** Corpora: text in three parts, read line by line, in memory or behind an interface that files fulfil too. */
+import { reject } from "../base/errors.ts";
+import { sha256Of } from "../format/sha256.ts";
+
+/** The part to train on, the one to choose by, and the one to report. */
+export type Split = "train" | "valid" | "test";
+export const SPLITS: readonly Split[] = ["train", "valid", "test"];
+
+/** Lines that can be read as often as needed. */
+export interface Text {
+  lines(): Iterable<string>;
+  /** What the content depends on: hashes, and which lines were taken. */
+  identity(): Promise<readonly (string | number)[]>;
+  /** The file it is in. Without one it is in memory, and nothing made from it is kept on disk. */
+  readonly path?: string;
+  /** WikiText's form: headings begin articles, hyphens are written @-@. */
+  readonly articles?: boolean;
+}
+
+/** What a split is made of: texts one after another, or files of batches or tokens made from text. */
+export type Part =
+  | { readonly kind: "text"; readonly texts: readonly Text[] }
+  | { readonly kind: "records"; readonly paths: readonly string[] }
+  | { readonly kind: "tokens"; readonly path: string };
+
+/** A named text in up to three parts. */
+export interface Corpus {
+  readonly name: string;
+  readonly parts: ReadonlyMap<Split, Part>;
+  /** File of the tokenizer model that belongs to the data, if there is one. */
+  readonly tokenizer?: string;
+}
+
+/** A part of a corpus in memory: its lines, or one string with line breaks. */
+export type Lines = string | Iterable<string>;
+
+/** The parts of a corpus in memory; with `train` alone, its last tenth becomes the other two. */
+export interface TextParts {
+  readonly train: Lines;
+  readonly valid?: Lines;
+  readonly test?: Lines;
+}
+
+/** A corpus in memory. With `train` alone, 90 % of its lines train, 5 % validate and 5 % test. */
+export function textCorpus(parts: TextParts, name = "text"): Corpus {
+  refuseOthers(Object.keys(parts), name);
+  const given = SPLITS.flatMap((split) => {
+    const lines = parts[split];
+    return lines === undefined ? [] : [[split, linesFrom(lines, `corpus ${name} / ${split}`)] as const];
+  });
+  const all = given.length === 1 ? cut(given[0]![1], `corpus ${name}`) : given;
+  return { name, parts: new Map(all.map(([split, lines]) => [split, { kind: "text", texts: [textOfLines(lines)] }])) };
+}
+
+function refuseOthers(names: readonly string[], corpus: string): void {
+  const other = names.find((name) => !SPLITS.some((split) => split === name));
+  if (other === undefined && names.includes("train")) return;
+  const got = other ?? `only ${names.join(", ") || "nothing"}`;
+  reject({ who: `corpus ${corpus}`, needed: "train, and perhaps valid and test", got }, 2);
+}
+
+function linesFrom(lines: Lines, who: string): string[] {
+  const cutLines = typeof lines === "string" ? linesOfText(lines) : [...lines].flatMap((line) => cutLine(line, who));
+  if (cutLines.length === 0) reject({ who, needed: "at least one line", got: "none" });
+  return cutLines;
+}
+
+/** A line that holds line breaks is several; an empty one stays, since it may part documents. */
+function cutLine(line: unknown, who: string): string[] {
+  if (typeof line !== "string") return reject({ who, needed: "lines that are strings", got: typeof line }, 2);
+  return line === "" ? [""] : linesOfText(line);
+}
+
+/** The lines of a text without their ends (`\n` or `\r\n`), as files are read; a byte order mark at the start is dropped. */
+export function linesOfText(text: string): string[] {
+  const lines = text.split("\n");
+  if (lines.at(-1) === "") lines.pop();
+  return lines.map((line, i) => {
+    const [from, to] = [i === 0 && line.startsWith("\ufeff") ? 1 : 0, line.endsWith("\r") ? -1 : line.length];
+    return line.slice(from, to);
+  });
+}
+
+function textOfLines(lines: readonly string[]): Text {
+  return { lines: () => lines, identity: async () => [await sha256Of(lines.join("\n")), lines.length] };
+}
+
+function cut(lines: readonly string[], who: string): (readonly [Split, readonly string[]])[] {
+  return cutPoints(lines.length, who).map(({ split, from, to }) => [split, lines.slice(from, to)]);
+}
+
+/** One text for all: the first 90 % of its lines train, the next 5 % validate, the last 5 % test; each gets one at least. */
+export function cutPoints(lines: number, who: string): { split: Split; from: number; to: number }[] {
+  if (lines < 3) {
+    reject({ who, needed: "at least 3 lines of text to split", got: `${lines}`, remedy: "give a longer text" });
+  }
+  const validFrom = Math.min(lines - 2, Math.floor(lines * 0.9));
+  const testFrom = Math.min(lines - 1, Math.max(validFrom + 1, Math.floor(lines * 0.95)));
+  return [
+    { split: "train", from: 0, to: validFrom },
+    { split: "valid", from: validFrom, to: testFrom },
+    { split: "test", from: testFrom, to: lines },
+  ];
+}
+
+/** The part of a corpus that a split names. */
+export function partOf(corpus: Corpus, split: Split): Part {
+  const part = corpus.parts.get(split);
+  if (part) return part;
+  return reject({
+    who: `corpus ${corpus.name}`,
+    needed: `a ${split} part`,
+    got: `only ${[...corpus.parts.keys()].join(", ")}`,
+  });
+}
+
+/** A split that has to be text. */
+export function textsOf(corpus: Corpus, split: Split): readonly Text[] {
+  const part = partOf(corpus, split);
+  if (part.kind === "text") return part.texts;
+  return reject({
+    who: `corpus ${corpus.name}`,
+    needed: "text",
+    got: `${part.kind === "records" ? "TFRecord batches" : "token files"}, which have no text any more`,
+    remedy: "give the corpus they were made from",
+  });
+}
+
+/** Whether all of a part is in files, so that what is made from it may be kept on disk too. */
+export function liesInFiles(part: Part): boolean {
+  return part.kind !== "text" || part.texts.every(({ path }) => path !== undefined);
+}
+
+/** The lines of a split that is text. */
+export function linesOf(corpus: Corpus, split: Split): Iterable<string> {
+  const texts = textsOf(corpus, split);
+  return {
+    *[Symbol.iterator]() {
+      for (const text of texts) yield* text.lines();
+    },
+  };
+}
+
+/** What the content of texts depends on, for caches and to tell one corpus from another. */
+export async function identityOf(part: Part): Promise<(string | number)[]> {
+  const texts = part.kind === "text" ? part.texts : [];
+  return (await Promise.all(texts.map((text) => text.identity()))).flat();
+}

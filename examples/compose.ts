@@ -1,7 +1,6 @@
 /** The three lines of research in one model: weights shared across depths, blocks searched for, tokens that halt by themselves. */
 import {
   annealedTemperature,
-  type BatchSource,
   CausalModel,
   chooseTokenizer,
   cycle,
@@ -19,12 +18,6 @@ import {
 } from "../src/index.ts";
 
 const [PIECES, WIDTH, LENGTH, WARMUP] = [500, 48, 32, 20];
-
-const named = (source: BatchSource) => ({
-  ...source,
-  tokens: source.rows * source.length,
-  at: (i: number) => ({ ids: source.at(i).inputs, targets: source.at(i).targets }),
-});
 
 /** Search: each of two stacks has two blocks, and each block is attention, feed-forward or nothing. */
 function stack(name: string) {
@@ -59,7 +52,7 @@ export async function example(steps = 100) {
   let weights = nn.initialise(model.parameters, 1);
   for await (const event of train(model, {
     engine,
-    data: { train: named(batches) },
+    data: { train: batches },
     steps,
     rate: 0.0015,
     seed: 1,
@@ -75,7 +68,7 @@ export async function example(steps = 100) {
   const ids = graph.input("ids", [8, LENGTH], "int");
   const { updates } = model.deepened(ids).probes;
   const program = await engine.compile({ outputs: { updates: updates! }, weights });
-  const depths = Array.from((await program.run({ ids: batches.at(0).inputs })).updates!.data);
+  const depths = Array.from((await program.run({ ids: batches.at(0).ids })).updates!.data);
   await program.release();
   const mean = (values: readonly number[]) => values.reduce((a, b) => a + b, 0) / values.length;
   return {

@@ -1,20 +1,5 @@
 /** Trains a small language model on the embedded books and prints its loss. */
-import {
-  type BatchSource,
-  chooseTokenizer,
-  cycle,
-  languageModel,
-  openBatches,
-  openCorpus,
-  ortEngine,
-  train,
-} from "../src/index.ts";
-
-const named = (source: BatchSource) => ({
-  ...source,
-  tokens: source.rows * source.length,
-  at: (i: number) => ({ ids: source.at(i).inputs, targets: source.at(i).targets }),
-});
+import { chooseTokenizer, cycle, languageModel, openBatches, openCorpus, ortEngine, train } from "../src/index.ts";
 
 /** The mean loss of the first and of the last ten updates. */
 export async function example(steps = 120): Promise<{ first: number; last: number }> {
@@ -29,7 +14,7 @@ export async function example(steps = 120): Promise<{ first: number; last: numbe
   const losses: number[] = [];
   for await (const event of train(model, {
     engine: await ortEngine(),
-    data: { train: named(batches) },
+    data: { train: batches },
     steps,
     rate: 0.003,
     seed: 1,

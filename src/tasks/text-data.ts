@@ -1,6 +1,5 @@
 /** Running text for a task: its corpus and tokenizer, batches of its splits, and how much text stands behind them. */
-import type { Split } from "../text/corpus.ts";
-import { type Corpus, linesOf, partOf } from "../text/corpus.ts";
+import { type Corpus, linesOf, partOf, type Split } from "../text/corpus.ts";
 import { openCorpus } from "../text/files/corpus.ts";
 import { openBatches, tokensOf } from "../text/files/tokens.ts";
 import { chooseTokenizer } from "../text/files/trained-tokenizer.ts";
@@ -55,17 +54,7 @@ export async function batchesOf(
   split: Split,
   say: Say = silent,
 ): Promise<Batches> {
-  const source = await openBatches(corpus, split, tokenizer, { batch, length, warn: say });
-  return {
-    count: source.count,
-    rows: source.rows,
-    length: source.length,
-    tokens: source.rows * source.length,
-    at: (index) => {
-      const { inputs, targets } = source.at(index);
-      return { ids: inputs, targets };
-    },
-  };
+  return openBatches(corpus, split, tokenizer, { batch, length, warn: say });
 }
 
 /** The pieces of a split; of batches, those to be predicted. */

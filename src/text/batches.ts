@@ -1,15 +1,8 @@
 /** Context batching: cuts token streams into batches in which row b of the next batch continues row b of this one. */
 import { reject } from "../base/errors.ts";
 
-/** What a trainer takes a step on: inputs and targets are [rows, length], row after row. */
-export interface Batch {
-  inputs: Int32Array;
-  targets: Int32Array;
-  rows: number;
-  length: number;
-  /** The rows do not continue the batch before: reset the memory. */
-  first: boolean;
-}
+/** What a trainer takes a step on: pieces and, for each, the next one; both are [rows, length], row after row. */
+export type Batch = { readonly ids: Int32Array; readonly targets: Int32Array };
 
 /** Batches by index, so that the position in the data is one number; indices past the end start the next epoch. */
 export interface BatchSource {
@@ -17,7 +10,11 @@ export interface BatchSource {
   readonly count: number;
   readonly rows: number;
   readonly length: number;
+  /** Pieces that a batch predicts. */
+  readonly tokens: number;
   at(index: number): Batch;
+  /** Whether the rows of this batch do not continue those of the one before: reset the memory. */
+  isFirst(index: number): boolean;
 }
 
 /** How to batch. `compat: "original"` also emits the batches whose rows repeat the beginning of the next row. */
@@ -89,7 +86,7 @@ export function streamBatches(
   return indexedSource(
     plans.map(({ batches }) => batches),
     { rows: options.batch, length: options.window - 1 },
-    (part, t, inputs, targets) => fillBatch(streams[part]!, plans[part]!.stride, t, options, inputs, targets),
+    (part, t, ids, targets) => fillBatch(streams[part]!, plans[part]!.stride, t, options, ids, targets),
   );
 }
 
@@ -107,21 +104,21 @@ function fillBatch(
   stride: number,
   t: number,
   { batch, window }: BatchOptions,
-  inputs: Int32Array,
+  ids: Int32Array,
   targets: Int32Array,
 ): void {
   const length = window - 1;
   for (let b = 0; b < batch; b++) {
     const start = (b * stride + t) * window;
     for (let i = 0; i < length; i++) {
-      inputs[b * length + i] = stream[start + i]!;
+      ids[b * length + i] = stream[start + i]!;
       targets[b * length + i] = stream[start + i + 1]!;
     }
   }
 }
 
-/** Fills inputs and targets with batch t of a part. */
-export type FillBatch = (part: number, t: number, inputs: Int32Array, targets: Int32Array) => void;
+/** Fills ids and targets with batch t of a part. */
+export type FillBatch = (part: number, t: number, ids: Int32Array, targets: Int32Array) => void;
 
 /** A source over parts of `counts` batches each, one part after another. */
 export function indexedSource(
@@ -130,17 +127,21 @@ export function indexedSource(
   fill: FillBatch,
 ): BatchSource {
   const count = counts.reduce((sum, n) => sum + n, 0);
+  const tokens = rows * length;
+  const place = (index: number) => locate(counts, checkedIndex(index) % count);
   return {
     count,
     rows,
     length,
+    tokens,
     at(index) {
-      const [part, t] = locate(counts, checkedIndex(index) % count);
-      const inputs = new Int32Array(rows * length);
-      const targets = new Int32Array(rows * length);
-      fill(part, t, inputs, targets);
-      return { inputs, targets, rows, length, first: t === 0 };
+      const [part, t] = place(index);
+      const ids = new Int32Array(tokens);
+      const targets = new Int32Array(tokens);
+      fill(part, t, ids, targets);
+      return { ids, targets };
     },
+    isFirst: (index) => place(index)[1] === 0,
   };
 }
 

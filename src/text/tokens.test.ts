@@ -27,7 +27,7 @@ describe("batches of text in memory", () => {
   it("predict the next token in each row", () => {
     const source = textBatches(corpus, "train", { tokenizer: letters }, { batch: 2, length: 2 });
     const text = (ids: Int32Array) => String.fromCharCode(...ids);
-    const all = [...batchesFrom(source)].map(({ inputs, targets }) => `${text(inputs)} ${text(targets)}`);
+    const all = [...batchesFrom(source)].map(({ ids, targets }) => `${text(ids)} ${text(targets)}`);
     expect(all).toEqual(["abcd bcde", "defg efga", "gabc abcd"]);
   });
 

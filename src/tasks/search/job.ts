@@ -138,15 +138,15 @@ function segmentsOf(source: BatchSource, model: ParModel, ranks: Int32Array, mem
   const { count, rows, length } = source;
   let start = 0;
   const before = Int32Array.from({ length: count }, (_, i) => {
-    if (source.at(i).first) start = i;
+    if (source.isFirst(i)) start = i;
     return i - start;
   });
   return {
     count,
     tokens: rows * length,
     at: (index) => {
-      const { inputs, targets } = source.at(index);
-      const ids = inputs.map((id) => ranks[id]!);
+      const { targets, ...pieces } = source.at(index);
+      const ids = pieces.ids.map((id) => ranks[id]!);
       const ranked = targets.map((id) => ranks[id]!);
       const missing = [model.missingAfter(before[index % count]!, length, memory)];
       return { ids, targets: ranked, missing, ...model.rowsOf(ranked) };

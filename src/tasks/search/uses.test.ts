@@ -92,7 +92,7 @@ describe("an exported Transformer-XL", () => {
     const losses: number[] = [];
     const logs = read(
       "model.onnx",
-      batches.map(({ inputs }) => inputs),
+      batches.map(({ ids }) => ids),
       32,
     );
     for (const { targets } of batches) {

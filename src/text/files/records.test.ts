@@ -41,7 +41,7 @@ describe("batch files", () => {
     const paths = [1, 2].map((i) => `${SHARED}/sample-two-shards/file${i}.tfrecords`);
     const source = await openBatchFiles(paths, 250);
     expect([source.count, source.rows, source.length]).toEqual([195, 3, 3]);
-    expect([0, 1, 113, 114, 115].map((i) => source.at(i).first)).toEqual([true, false, false, true, false]);
+    expect([0, 1, 113, 114, 115].map((i) => source.isFirst(i))).toEqual([true, false, false, true, false]);
     await expect(openBatchFiles(paths, 100)).rejects.toThrow("expected ids below the tokenizer's 100 pieces");
   });
 

@@ -109,10 +109,10 @@ export function batchFileSource(files: readonly BatchFile[]): BatchSource {
   return indexedSource(
     files.map(({ count }) => count),
     { rows, length },
-    (part, t, inputs, targets) => {
+    (part, t, ids, targets) => {
       for (let b = 0; b < rows; b++) {
         const start = (t * rows + b) * window;
-        inputs.set(files[part]!.data.subarray(start, start + length), b * length);
+        ids.set(files[part]!.data.subarray(start, start + length), b * length);
         targets.set(files[part]!.data.subarray(start + 1, start + window), b * length);
       }
     },

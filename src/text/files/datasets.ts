@@ -13,7 +13,7 @@ type Contents = Record<string, Uint8Array>;
 /** Addresses whose contents together give some files of the dataset. */
 interface Source {
   urls: string[];
-  unpack(contents: Buffer[]): Contents;
+  unpack(contents: Uint8Array[]): Contents;
 }
 
 interface Dataset {
@@ -56,7 +56,7 @@ export const DATASETS: Record<string, Dataset> = {
           "https://dl.fbaipublicfiles.com/senteval/senteval_data/msr_paraphrase_train.txt",
           `${GLUE}/mrpc_dev_ids.tsv`,
         ],
-        unpack: ([pairs, ids]) => splitParaphrases(pairs!.toString("utf8"), ids!.toString("utf8")),
+        unpack: ([pairs, ids]) => splitParaphrases(textOf(pairs!), textOf(ids!)),
       },
     ],
     files: {
@@ -106,6 +106,7 @@ function asIs(url: string): Source {
   return { urls: [url], unpack: ([content]) => ({ [lastPart(url)]: content! }) };
 }
 
+const textOf = (bytes: Uint8Array) => new TextDecoder().decode(bytes);
 const lastPart = (url: string) => url.slice(url.lastIndexOf("/") + 1);
 
 /** MRPC comes as one list of pairs and a list of those that form the development set. */
@@ -175,7 +176,7 @@ async function readAll(dataset: Dataset, folder: string): Promise<Contents> {
 }
 
 async function fetchSource(source: Source, folder: string, { from, onProgress }: FetchOptions): Promise<Contents> {
-  const parts: Buffer[] = [];
+  const parts: Uint8Array[] = [];
   for (const url of source.urls) {
     const path = join(folder, lastPart(url));
     const report = (done: number, total: number | undefined) => onProgress?.(lastPart(url), done, total);

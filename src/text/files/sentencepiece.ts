@@ -1,7 +1,6 @@
 /** SentencePiece and files: lines as bytes from files or a stream, and training from text files to `.model` and `.vocab`. */
 import { createReadStream } from "node:fs";
 import { stat } from "node:fs/promises";
-import type { Readable } from "node:stream";
 import { messageOf, reject, UserError } from "../../base/errors.ts";
 import { refuseExisting, writeAtomically } from "../../files/atomic.ts";
 import type { Model } from "../sentencepiece/model.ts";
@@ -11,8 +10,8 @@ import { Trainer, type TrainingStep } from "../sentencepiece/training/trainer.ts
 
 const NEWLINE = 10;
 
-/** A source of text: a file, or a stream with a name for errors. */
-export type TextSource = string | { name: string; stream: Readable };
+/** A source of text: a file, or a stream such as `process.stdin` with a name for errors. */
+export type TextSource = string | { name: string; stream: AsyncIterable<string | Uint8Array> };
 
 /** Who wants to know how far things are. */
 export interface TrainingWatch {
@@ -24,10 +23,10 @@ export interface TrainingWatch {
 /** The lines of a source as bytes, cut at `\n` only; a last line without newline counts. */
 export async function* byteLines(source: TextSource): AsyncGenerator<Uint8Array> {
   const stream = typeof source === "string" ? createReadStream(source, { highWaterMark: 1 << 20 }) : source.stream;
-  let rest: Buffer[] = [];
+  let rest: Uint8Array[] = [];
   try {
     for await (const chunk of stream) {
-      const block: Buffer = typeof chunk === "string" ? Buffer.from(chunk) : chunk;
+      const block: Uint8Array = typeof chunk === "string" ? Buffer.from(chunk) : chunk;
       let start = 0;
       for (let end = block.indexOf(NEWLINE); end >= 0; end = block.indexOf(NEWLINE, start)) {
         const line = block.subarray(start, end);

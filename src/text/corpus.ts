@@ -7,7 +7,7 @@ export type Split = "train" | "valid" | "test";
 export const SPLITS: readonly Split[] = ["train", "valid", "test"];
 
 /** Lines that can be read as often as needed. */
-export interface Text {
+export interface CorpusText {
   lines(): Iterable<string>;
   /** What the content depends on: hashes, and which lines were taken. */
   identity(): Promise<readonly (string | number)[]>;
@@ -18,27 +18,27 @@ export interface Text {
 }
 
 /** What a split is made of: texts one after another, or files of batches or tokens made from text. */
-export type Part =
-  | { readonly kind: "text"; readonly texts: readonly Text[] }
+export type CorpusPart =
+  | { readonly kind: "text"; readonly texts: readonly CorpusText[] }
   | { readonly kind: "records"; readonly paths: readonly string[] }
   | { readonly kind: "tokens"; readonly path: string };
 
 /** A named text in up to three parts. */
 export interface Corpus {
   readonly name: string;
-  readonly parts: ReadonlyMap<Split, Part>;
+  readonly parts: ReadonlyMap<Split, CorpusPart>;
   /** File of the tokenizer model that belongs to the data, if there is one. */
   readonly tokenizer?: string;
 }
 
 /** A part of a corpus in memory: its lines, or one string with line breaks. */
-export type Lines = string | Iterable<string>;
+export type TextLines = string | Iterable<string>;
 
 /** The parts of a corpus in memory; with `train` alone, its last tenth becomes the other two. */
 export interface TextParts {
-  readonly train: Lines;
-  readonly valid?: Lines;
-  readonly test?: Lines;
+  readonly train: TextLines;
+  readonly valid?: TextLines;
+  readonly test?: TextLines;
 }
 
 /** A corpus in memory. With `train` alone, 90 % of its lines train, 5 % validate and 5 % test. */
@@ -59,7 +59,7 @@ function refuseOthers(names: readonly string[], corpus: string): void {
   reject({ who: `corpus ${corpus}`, needed: "train, and perhaps valid and test", got }, 2);
 }
 
-function linesFrom(lines: Lines, who: string): string[] {
+function linesFrom(lines: TextLines, who: string): string[] {
   const cutLines = typeof lines === "string" ? linesOfText(lines) : [...lines].flatMap((line) => cutLine(line, who));
   if (cutLines.length === 0) reject({ who, needed: "at least one line", got: "none" });
   return cutLines;
@@ -81,7 +81,7 @@ export function linesOfText(text: string): string[] {
   });
 }
 
-function textOfLines(lines: readonly string[]): Text {
+function textOfLines(lines: readonly string[]): CorpusText {
   return { lines: () => lines, identity: async () => [await sha256Of(lines.join("\n")), lines.length] };
 }
 
@@ -104,7 +104,7 @@ export function cutPoints(lines: number, who: string): { split: Split; from: num
 }
 
 /** The part of a corpus that a split names. */
-export function partOf(corpus: Corpus, split: Split): Part {
+export function partOf(corpus: Corpus, split: Split): CorpusPart {
   const part = corpus.parts.get(split);
   if (part) return part;
   return reject({
@@ -115,7 +115,7 @@ export function partOf(corpus: Corpus, split: Split): Part {
 }
 
 /** A split that has to be text. */
-export function textsOf(corpus: Corpus, split: Split): readonly Text[] {
+export function textsOf(corpus: Corpus, split: Split): readonly CorpusText[] {
   const part = partOf(corpus, split);
   if (part.kind === "text") return part.texts;
   return reject({
@@ -127,7 +127,7 @@ export function textsOf(corpus: Corpus, split: Split): readonly Text[] {
 }
 
 /** Whether all of a part is in files, so that what is made from it may be kept on disk too. */
-export function liesInFiles(part: Part): boolean {
+export function liesInFiles(part: CorpusPart): boolean {
   return part.kind !== "text" || part.texts.every(({ path }) => path !== undefined);
 }
 
@@ -142,7 +142,7 @@ export function linesOf(corpus: Corpus, split: Split): Iterable<string> {
 }
 
 /** What the content of texts depends on, for caches and to tell one corpus from another. */
-export async function identityOf(part: Part): Promise<(string | number)[]> {
+export async function identityOf(part: CorpusPart): Promise<(string | number)[]> {
   const texts = part.kind === "text" ? part.texts : [];
   return (await Promise.all(texts.map((text) => text.identity()))).flat();
 }

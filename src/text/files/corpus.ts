@@ -5,7 +5,7 @@ import { fileURLToPath } from "node:url";
 import { messageOf, reject, UserError } from "../../base/errors.ts";
 import { sha256OfFile } from "../../files/checksum.ts";
 import { countLines, type LineRange, readLines } from "../../files/lines.ts";
-import { type Corpus, cutPoints, type Part, SPLITS, type Split, type Text, textsOf } from "../corpus.ts";
+import { type Corpus, type CorpusPart, type CorpusText, cutPoints, SPLITS, type Split, textsOf } from "../corpus.ts";
 import { glueTexts } from "../labelled/glue-examples.ts";
 import { glueTask, glueTasks } from "../labelled/glue-tasks.ts";
 import { defaultCacheFolder } from "./cache.ts";
@@ -23,7 +23,7 @@ export interface TextFile extends LineRange {
 }
 
 /** The lines of a file as part of a corpus, read when asked for. */
-export function fileText({ path, articles, task, ...range }: TextFile): Text {
+export function fileText({ path, articles, task, ...range }: TextFile): CorpusText {
   const { from = 0, to = -1 } = range;
   return {
     path,
@@ -36,7 +36,7 @@ export function fileText({ path, articles, task, ...range }: TextFile): Text {
   };
 }
 
-const textPart = (...files: readonly TextFile[]): Part => ({ kind: "text", texts: files.map(fileText) });
+const textPart = (...files: readonly TextFile[]): CorpusPart => ({ kind: "text", texts: files.map(fileText) });
 
 export interface CorpusOptions {
   /** Folder of datasets; LAYERWISE_DATA, or a folder in the cache, if not given. */
@@ -95,7 +95,7 @@ async function openWikiText(data: string, { say, from }: CorpusOptions): Promise
   return { ...corpus, parts: new Map([...parts].map(([split, part]) => [split, withArticles(part)])) };
 }
 
-const withArticles = (part: Part): Part =>
+const withArticles = (part: CorpusPart): CorpusPart =>
   part.kind === "text" ? { ...part, texts: part.texts.map((text) => ({ ...text, articles: true })) } : part;
 
 /** Texts of several corpora; each split has those that have it. */
@@ -110,7 +110,7 @@ async function openSeveral(names: readonly string[], options: CorpusOptions): Pr
   };
 }
 
-const textsIn = (corpus: Corpus, split: Split): readonly Text[] =>
+const textsIn = (corpus: Corpus, split: Split): readonly CorpusText[] =>
   corpus.parts.has(split) ? textsOf(corpus, split) : [];
 
 function rejectFetch(folder: string, error: unknown): never {
@@ -125,7 +125,7 @@ function rejectFetch(folder: string, error: unknown): never {
 const openFile = (path: string): Corpus => ({ name: basename(path, extname(path)), parts: cut({ path }) });
 
 /** One text file, cut into three parts. */
-function cut({ from: first = 0, ...file }: TextFile): Map<Split, Part> {
+function cut({ from: first = 0, ...file }: TextFile): Map<Split, CorpusPart> {
   const points = cutPoints(countLines(file.path) - first, file.path);
   return new Map(
     points.map(({ split, from, to }) => [split, textPart({ ...file, from: first + from, to: first + to })]),
@@ -161,8 +161,8 @@ function openFolder(folder: string, name: string): Corpus {
   );
 }
 
-function filesOf(folder: string, extension: "txt" | "tokens"): Map<Split, Part> | undefined {
-  const part = (path: string): Part => (extension === "txt" ? textPart({ path }) : { kind: "tokens", path });
+function filesOf(folder: string, extension: "txt" | "tokens"): Map<Split, CorpusPart> | undefined {
+  const part = (path: string): CorpusPart => (extension === "txt" ? textPart({ path }) : { kind: "tokens", path });
   const paths = SPLITS.map((split) => [split, join(folder, `${split}.${extension}`)] as const);
   const there = paths.filter(([, path]) => existsSync(path));
   return there.length > 0 ? new Map(there.map(([split, path]) => [split, part(path)])) : undefined;
@@ -207,6 +207,6 @@ function openBatchFiles(folder: string, paths: string[]): Corpus {
 }
 
 function openBatchFolders(stem: string, name: string): Corpus {
-  const parts = batchFolders(stem).map(([split, paths]): [Split, Part] => [split, { kind: "records", paths }]);
+  const parts = batchFolders(stem).map(([split, paths]): [Split, CorpusPart] => [split, { kind: "records", paths }]);
   return { name, parts: new Map(parts), ...modelIn(dirname(stem)) };
 }

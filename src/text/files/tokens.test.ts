@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
 import { type BatchSource, batchesFrom } from "../batches.ts";
-import { type Corpus, type Part, textCorpus } from "../corpus.ts";
+import { type Corpus, type CorpusPart, textCorpus } from "../corpus.ts";
 import { loadTokenizer } from "../tokenizer.ts";
 import { type Encoder, textBatches } from "../tokens.ts";
 import { fileText, openCorpus } from "./corpus.ts";
@@ -26,7 +26,7 @@ const fileCorpus = (path: string): Corpus => ({
   parts: new Map([["valid", { kind: "text", texts: [fileText({ path })] }]]),
 });
 const recordCorpus = (...paths: string[]): Corpus => {
-  const part: Part = { kind: "records", paths: paths.map((path) => `${SHARED}/tfrecords/${path}`) };
+  const part: CorpusPart = { kind: "records", paths: paths.map((path) => `${SHARED}/tfrecords/${path}`) };
   return { name: "records", parts: new Map([["valid", part]]) };
 };
 

@@ -1,6 +1,6 @@
 /** CoNLL-U treebanks: sentences of words with part of speech and dependency relation, and the text they stand in. */
 import { reject } from "../../base/errors.ts";
-import { type Lines, linesOfText } from "../corpus.ts";
+import { linesOfText, type TextLines } from "../corpus.ts";
 
 export interface TreebankWord {
   readonly form: string;
@@ -18,7 +18,7 @@ export interface TreebankSentence {
 }
 
 /** Reads a text or its lines; `source` names it in errors. A blank line ends a sentence, and so does the end. */
-export function parseConllu(text: Lines, source = "treebank"): TreebankSentence[] {
+export function parseConllu(text: TextLines, source = "treebank"): TreebankSentence[] {
   const lines = typeof text === "string" ? linesOfText(text) : text;
   const sentences: TreebankSentence[] = [];
   let open = new Sentence(source);

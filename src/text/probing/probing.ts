@@ -1,6 +1,6 @@
 /** Probing texts: SentEval's sentences with a label, and sentences of subject–verb agreement with the distance between the two. */
 import { reject } from "../../base/errors.ts";
-import { type Lines, linesOfText } from "../corpus.ts";
+import { linesOfText, type TextLines } from "../corpus.ts";
 
 export interface ProbeSentence {
   readonly line: number;
@@ -15,7 +15,7 @@ export interface ProbeSentence {
 }
 
 /** `split ⇥ label ⇥ text`, and in the versions with a mask `⇥ index` of a word, from 0. */
-export function parseProbe(text: Lines, source = "probe"): ProbeSentence[] {
+export function parseProbe(text: TextLines, source = "probe"): ProbeSentence[] {
   return [...numbered(text)].map(([line, text]) => {
     const who = `${source}:${line}`;
     const [split, label, sentence, index, ...more] = text.split("\t");
@@ -31,7 +31,7 @@ export function parseProbe(text: Lines, source = "probe"): ProbeSentence[] {
 const AGREEMENT = ["split", "orig_sentence", "n_intervening", "distance", "verb_pos", "verb_index"] as const;
 
 /** A table with a heading (tabs or commas) and at least these columns; the verb's index counts words from 1. */
-export function parseAgreement(text: Lines, source = "agreement"): ProbeSentence[] {
+export function parseAgreement(text: TextLines, source = "agreement"): ProbeSentence[] {
   const [heading, ...rows] = numbered(text);
   const separator = heading?.[1].includes("\t") ? "\t" : ",";
   const names = heading ? cells(heading[1], separator) : [];
@@ -57,7 +57,7 @@ export function parseAgreement(text: Lines, source = "agreement"): ProbeSentence
   });
 }
 
-function* numbered(text: Lines): Generator<[number: number, line: string]> {
+function* numbered(text: TextLines): Generator<[number: number, line: string]> {
   let number = 0;
   for (const line of typeof text === "string" ? linesOfText(text) : text) {
     number++;

@@ -1,147 +1,26 @@
 /** The library: everything a program of its own needs. The command line is built from the same parts. */
-export { UserError } from "./base/errors.ts";
-export { RandomStream, type StreamState } from "./base/random.ts";
-export { fixed } from "./depth/fixed.ts";
-export {
-  compat as haltingCompat,
-  type HaltingOptions,
-  type HaltingPolicy,
-  halting,
-  ponderScale,
-} from "./depth/halting.ts";
-export { nested, type Outer } from "./depth/nested.ts";
-export {
-  type PatternBlock,
-  parsePattern,
-  patternBlocks,
-  printPattern,
-  publishedPatterns,
-  scalePattern,
-} from "./depth/pattern.ts";
-export {
-  cycle,
-  cycleReverse,
-  middleCycle,
-  middleSequence,
-  type Plan,
-  parsePlan,
-  partsOf,
-  printPlan,
-  type Sharing,
-  sequence,
-  shareModes,
-} from "./depth/plan.ts";
-export type { Deepened, DepthPolicy } from "./depth/policy.ts";
-export { annealedTemperature, type SearchedOptions, searched } from "./depth/searched.ts";
-export { type DepthRow, DepthTally } from "./depth/tally.ts";
-export type { Engine, Feed, Feeds, Program, ProgramSource } from "./engine/engine.ts";
+export * from "./browser.ts";
+
+// What needs Node: its runtime, files and processes. Its `train` chooses the engine and fills run folders.
+
 export { type Device, defaultThreads, type OrtOptions, ortEngine, presentDevices } from "./engine/ort.ts";
-export { referenceEngine } from "./engine/reference.ts";
-export { int32Of, readSafetensors, type StoredTensor, writeSafetensors } from "./format/safetensors.ts";
-export { readTorch } from "./format/torch.ts";
-export * as graph from "./graph/index.ts";
-export { type Albert, type AlbertInputs, type AlbertOptions, albert, type Encoded } from "./model/albert/albert.ts";
-export { depthsOf, encodeByDepth, similarityTrace } from "./model/albert/depth.ts";
-export { type AlbertDescription, describedAlbert, type HeadOptions } from "./model/albert/description.ts";
-export {
-  type AlbertObjective,
-  albertObjective,
-  classificationHead,
-  type Head,
-  maskedLanguageHead,
-  multipleChoiceHead,
-  questionAnsweringHead,
-  sentenceOrderHead,
-  type Tensors,
-  textInputs,
-  tokenClassificationHead,
-} from "./model/albert/heads.ts";
-export { type ImportedAlbert, importAlbert } from "./model/albert/import.ts";
-export { SteppedAlbert, type SteppedResult, type TextBatch } from "./model/albert/stepped.ts";
-export { albertOptionsFrom, huggingFaceConfig, loadAlbert, ownName, saveAlbert } from "./model/albert/weights.ts";
-export { averageCheckpoints } from "./model/averaging.ts";
-export { CausalModel, type CausalOptions } from "./model/language/causal.ts";
-export { exportConfig, exportOnnx, exportSafetensors } from "./model/language/export.ts";
-export { type GenerationOptions, generate } from "./model/language/generation.ts";
-export { type LanguageModel, type LanguageModelOptions, languageModel } from "./model/language/language.ts";
-export { exportParOnnx, type ParProgramShape } from "./model/par/export.ts";
-export { type FoundNetwork, foundNetwork } from "./model/par/found.ts";
-export { generateFromMemory, ParDecoder, type ParGenerationOptions } from "./model/par/generation.ts";
-export {
-  type CandidateChoice,
-  type Carried,
-  type ParModel,
-  type ParObjective,
-  type ParOptions,
-  parModel,
-} from "./model/par/par.ts";
-export { type ModelReport, reportOn } from "./model/report.ts";
-export { Beam, type BeamOptions, Translator } from "./model/seq2seq/beam.ts";
-export { EncoderDecoder, type EncoderDecoderOptions } from "./model/seq2seq/encoder-decoder.ts";
-export {
-  EncoderProgram,
-  type ForwardOptions,
-  ParameterSharedTransformerEncoder,
-  type SharedEncoderOptions,
-} from "./model/seq2seq/shared-encoder.ts";
-export { TranslationModel, type TranslationOptions } from "./model/seq2seq/translation.ts";
-export { loadStateDict, type NamedTensor, stateDict } from "./model/state-dict.ts";
-export * as nn from "./nn/index.ts";
-export { initialise } from "./nn/index.ts";
-export { lower as toOnnx } from "./onnx/lower.ts";
-export { drawPlan, planSvg } from "./pictures/plan-picture.ts";
 export { type TrainOptions, train } from "./tasks/custom/job.ts";
 export type { TaskEvent } from "./tasks/job.ts";
 export { type AnyRun, Run, type RunKinds } from "./tasks/run.ts";
 export {
-  type Batch as TokenBatch,
-  type BatchSource,
-  contextBatches,
-  planContext,
-  shardLines,
-  streamBatches,
-} from "./text/batches.ts";
-export type { Corpus, Split } from "./text/corpus.ts";
-export { type Cutoffs, countTokens, frequencyRanks, optimalCutoffs, parseCounts } from "./text/cutoffs.ts";
-export { openCorpus } from "./text/files/corpus.ts";
-export { readGlue } from "./text/files/glue.ts";
-export { jointTokenizer, openPairs, type PairsCorpus, pairsOf } from "./text/files/pairs.ts";
-export { readAgreement, readConllu, readProbe } from "./text/files/probing.ts";
-export { openTokenizer } from "./text/files/tokenizer.ts";
-export { openBatches } from "./text/files/tokens.ts";
-export { chooseTokenizer } from "./text/files/trained-tokenizer.ts";
-export type { GlueExample } from "./text/labelled/glue-examples.ts";
-export { type GlueTask, glueTask, glueTasks } from "./text/labelled/glue-tasks.ts";
-export { type MetricName, metrics } from "./text/labelled/metrics.ts";
-export { drawnBatches, type MaskedBatches, pretrainingFeeds } from "./text/masked/batches.ts";
-export { documentsOf, specialIds } from "./text/masked/documents.ts";
-export { PRETRAINING_DEFAULTS, type PretrainingBatch, type PretrainingOptions } from "./text/masked/examples.ts";
-export { eachToken, kindsOf, TOKEN_KINDS, type TokenKind } from "./text/masked/token-kinds.ts";
-export { type Bleu, bleu, tokenise13a } from "./text/pairs/bleu.ts";
-export { encodePairs, type PackedBatch, packBatches } from "./text/pairs/packing.ts";
-export { type AlignedPieces, alignWords } from "./text/probing/alignment.ts";
-export type { TreebankSentence } from "./text/probing/conllu.ts";
-export type { ProbeSentence } from "./text/probing/probing.ts";
-export type { OpenTokenizer } from "./text/tokenizer.ts";
-export { loadTokenizer, type Tokenizer } from "./text/tokenizer.ts";
-export { Evaluator, figures } from "./train/evaluate.ts";
-export type { TrainEvent, TrainState } from "./train/events.ts";
-export {
-  type GroupedParameter,
-  type GroupOptions,
-  type OptimiserName,
-  type OptimiserSettings,
-  type OwnGroup,
-  optimiserGroups,
-} from "./train/groups.ts";
-export { LoneTensor } from "./train/lone.ts";
-export { type LoopOptions, trainLoop } from "./train/loop.ts";
-export type { Group } from "./train/memory.ts";
-export { muon } from "./train/muon.ts";
-export { adam, adamw, lamb, type Optimiser, sgd } from "./train/optimiser.ts";
-export { alternation } from "./train/phases.ts";
-export { RecurrentEvaluator } from "./train/recurrent.ts";
-export { parSchedule, polynomialSchedule, type Schedule, schedule, transformerSchedule } from "./train/schedule.ts";
-export { type Session, startSession } from "./train/session.ts";
-export { TrainingStep } from "./train/step.ts";
-export type { Trainable, TrainResult } from "./train/train.ts";
+  type CorpusOptions,
+  chooseTokenizer,
+  jointTokenizer,
+  openBatches,
+  openCorpus,
+  openPairs,
+  openTokenizer,
+  type PairsCorpus,
+  pairsOf,
+  readAgreement,
+  readConllu,
+  readGlue,
+  readProbe,
+  type TokenizerChoice,
+  type TokenizerFile,
+} from "./text/index.ts";

@@ -35,6 +35,8 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   text: ["format"],
   // What of the text lies in files.
   "text/files": ["text", "format", "files"],
+  // The entry point for Node; the one for browsers is text/browser.ts.
+  "text/index": ["text", "text/files"],
   // Of the engine the interfaces and the arena, never a runtime.
   train: ["graph", "engine/engine", "engine/arena", "engine/kernels", "engine/updates"],
   runs: ["format", "files", "train/events"],
@@ -61,11 +63,10 @@ function importsOf(source: string): string[] {
 
 /** Path of a relative import from src, `../bench/…` for what lies outside. */
 const resolved = (file: string, target: string) => normalize(join(dirname(file), target)).replaceAll("\\", "/");
-/** The folder with a line in the table, the innermost where there are two. */
+/** The folder or file with a line in the table, the innermost where there are two. */
 function folderOf(file: string): string {
-  const parts = file.split("/");
-  const inner = parts.slice(0, 2).join("/");
-  return parts.length > 2 && inner in allowed ? inner : parts[0]!;
+  const inner = file.replace(/\.ts$/, "").split("/").slice(0, 2).join("/");
+  return inner in allowed ? inner : file.split("/")[0]!;
 }
 const mayUseNodeIn = (file: string) => nodeFolders.has(folderOf(file)) || mayUseNode.has(file);
 
@@ -164,6 +165,30 @@ describe("the architecture", () => {
   });
 });
 
+describe("the entry point for browsers", () => {
+  const sources = readSources();
+
+  it.each(["browser.ts", "text/browser.ts"])("%s loads nothing that needs Node", (entry) => {
+    const loaded = [...loadedBy(entry, sources)];
+    expect(loaded.length).toBeGreaterThan(20);
+    expect(loaded.filter(mayUseNodeIn)).toEqual([]);
+  });
+
+  it("is all of the one for Node but for what needs it", () => {
+    const exported = importsOf(sources.get("index.ts")!).map((target) => resolved("index.ts", target));
+    expect(exported).toContain("browser.ts");
+    const others = exported.filter((file) => file !== "browser.ts");
+    expect(others.filter((file) => [...loadedBy(file, sources)].every((each) => !mayUseNodeIn(each)))).toEqual([]);
+  });
+});
+
+describe("the entry point for text", () => {
+  it("loads text, formats and files only", () => {
+    const folders = new Set([...loadedBy("text/index.ts", readSources())].map(folderOf));
+    expect([...folders].sort()).toEqual(["base", "files", "format", "text", "text/files", "text/index"]);
+  });
+});
+
 describe("the check of the architecture", () => {
   const check = (file: string, source: string) => violations(new Map([[file, source]]));
 
@@ -181,6 +206,8 @@ describe("the check of the architecture", () => {
     ["text/corpus.ts", 'import { readLines } from "../files/lines.ts";'],
     ["text/masked/documents.ts", 'import type { TextFile } from "../files/corpus.ts";'],
     ["analysis/latency.ts", 'import { openCorpus } from "../text/files/corpus.ts";'],
+    ["analysis/latency.ts", 'import { openCorpus } from "../text/index.ts";'],
+    ["text/batches.ts", 'import { openCorpus } from "./index.ts";'],
     ["pictures/plot.ts", 'const hex = Buffer.from([1]).toString("hex");'],
     ["format/png.ts", "export function chunk(data: Buffer): void {}"],
     ["base/table.ts", "const width = process.stdout.columns;"],
@@ -196,6 +223,7 @@ describe("the check of the architecture", () => {
     ["index.ts", 'export * from "./graph/index.ts";'],
     ["text/files/corpus.ts", 'import { linesOf } from "../corpus.ts";\nconst data = process.env.LAYERWISE_DATA;'],
     ["tasks/kind.ts", 'import { openCorpus } from "../text/files/corpus.ts";'],
+    ["text/index.ts", 'export * from "./browser.ts";\nexport { openCorpus } from "./files/corpus.ts";'],
     ["train/buffers.ts", "export interface Buffer { array: Float32Array } // not process.stdout's"],
   ])("lets %s hold %s", (file, source) => {
     expect(check(file, source)).toEqual([]);

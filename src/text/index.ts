@@ -1,0 +1,56 @@
+/** `layerwise/text`: everything about text, in memory and in files, without models and runtimes. */
+export * from "./browser.ts";
+
+// Corpora by name or path, and what is made from them once and then kept.
+
+export {
+  type BatchFileReport,
+  type BuildOptions,
+  buildDataset,
+  explainLosses,
+  inspectBatches,
+  reportSplits,
+  type SplitReport,
+} from "./files/build.ts";
+export { defaultCacheFolder } from "./files/cache.ts";
+export { type CorpusOptions, DEFAULT_CORPUS, dataFolder, openCorpus } from "./files/corpus.ts";
+export { DATASETS, type FetchedFile, type FetchOptions, fetchDataset, holdsDataset } from "./files/datasets.ts";
+export { openBatchFiles } from "./files/records.ts";
+export {
+  type IdentifiedEncoder,
+  openBatches,
+  type SplitBatching,
+  type TokenOptions,
+  tokensOf,
+} from "./files/tokens.ts";
+
+// Tokenizers out of files.
+
+export {
+  byteLines,
+  bytesIn,
+  modelFiles,
+  nameOf,
+  refuseTaken,
+  saveModel,
+  type TextSource,
+  type TrainingWatch,
+  trainOnText,
+} from "./files/sentencepiece.ts";
+export { openTokenizer, type TokenizerFile } from "./files/tokenizer.ts";
+export { chooseTokenizer, type TokenizerChoice } from "./files/trained-tokenizer.ts";
+
+// Masked text, labelled text, pairs and probes out of files.
+
+export { glueFile, hasGlueFile, readGlue } from "./files/glue.ts";
+export {
+  buildPretraining,
+  type ExampleFileReport,
+  holdsExamples,
+  inspectExamples,
+  type PretrainingBuildOptions,
+  type PretrainingReport,
+  readPretrainingFiles,
+} from "./files/masked.ts";
+export { jointTokenizer, openPairs, type PairsCorpus, type PairsOptions, pairsOf } from "./files/pairs.ts";
+export { readAgreement, readConllu, readProbe } from "./files/probing.ts";

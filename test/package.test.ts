@@ -37,8 +37,7 @@ describe("the packed package", () => {
     expect(packed.code, packed.stderr).toBe(0);
     const [{ filename, files }] = JSON.parse(packed.stdout);
     const paths: string[] = files.map(({ path }: { path: string }) => path);
-    expect(paths).toContain("dist/cli/main.js");
-    expect(paths.filter((path) => /\.(test|contract)\.|^(src|test|bench)\//.test(path))).toEqual([]);
+    checkContents(paths);
 
     const install = ["install", join(folder, filename), "--prefer-offline", "--no-audit", "--no-fund"];
     await run("npm", ["init", "--yes"], folder);
@@ -58,11 +57,40 @@ describe("the packed package", () => {
     const bin = join(folder, "node_modules", "layerwise", "dist", "cli", "main.js");
     expect(statSync(bin).mode & 0o111).not.toBe(0);
 
-    // The runtime loads too: a command that runs programs.
-    const doctor = await run("npx", ["layerwise", "doctor", "--json"], folder);
-    expect(JSON.parse(doctor.stdout).devices).toContain("cpu");
+    // The runtime loads too: a command that runs programs, on the cases that are shipped.
+    const certified = await run("npx", ["layerwise", "certify", "--json"], folder);
+    expect(JSON.parse(certified.stdout)).toMatchObject({ passed: 19, failed: 0, notCovered: 0 });
+
+    // Importing it loads no runtime.
+    const loaded = await run(process.execPath, ["--input-type=module", "-e", LOADED], folder);
+    expect(JSON.parse(loaded.stdout)).toEqual({ runtime: false, version: "0.1.0", text: "function" });
   });
 });
+
+const LOADED = `
+  import { createRequire } from "node:module";
+  const text = typeof (await import("layerwise/text")).textCorpus;
+  await import("layerwise");
+  const runtime = process.report.getReport().sharedObjects.some((file) => file.includes("onnxruntime"));
+  const { version } = createRequire(process.cwd() + "/x.js")("layerwise/package.json");
+  console.log(JSON.stringify({ runtime, version, text }));`;
+
+/** What a user needs, nothing that only serves this repository. */
+function checkContents(paths: readonly string[]): void {
+  const needed = ["CHANGELOG.md", "README.md", "LICENSE", "corpus/books/train.txt", "docs/architecture.md"];
+  expect(paths).toEqual(
+    expect.arrayContaining([...needed, "dist/cli/main.js", "dist/browser.js", "examples/train.ts"]),
+  );
+  expect(paths.filter((path) => /\.(test|contract|map)\b|^(src|test|bench)\//.test(path))).toEqual([]);
+  const fixtures = paths.filter((path) => path.startsWith("fixtures/"));
+  expect(fixtures.filter((path) => !/^fixtures\/[\w-]+\/[\w-]+\.(json|safetensors)$/.test(path))).toEqual([]);
+  expect([...new Set(fixtures.map((path) => path.split("/")[1]))]).toEqual([
+    "language-model",
+    "optimisers",
+    "par-transformer-xl",
+    "parameter-sharing",
+  ]);
+}
 
 describe("the command", () => {
   it("starts with a line that names its interpreter", () => {

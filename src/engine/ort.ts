@@ -8,9 +8,12 @@ import { lower } from "../onnx/lower.ts";
 import type { Engine, Feed, Feeds, Numbers, Port, Program, ProgramSource } from "./engine.ts";
 import { bindFeeds, inputPorts, outputPorts, shaped } from "./ports.ts";
 
+/** Where programs may run, by the names of ONNX Runtime. */
 export const devices = ["cpu", "cuda", "webgpu", "dml"] as const;
+/** One of `devices`. */
 export type Device = (typeof devices)[number];
 
+/** How programs run on ONNX Runtime. */
 export interface OrtOptions {
   /** Threads a program may use. Default: the cores this process may run on. */
   threads?: number;
@@ -143,7 +146,7 @@ class OrtProgram implements Program {
   readonly outputs: readonly Port[];
   #session: ort.InferenceSession | undefined;
   readonly #Tensor: Runtime["Tensor"];
-  /** Runtime tensors over arrays that were fed before: making 120 of them anew costs more than a small program. */
+  /** Runtime tensors over arrays that were fed before: making 120 of them again costs more than a small program. */
   readonly #tensors = new Map<string, { feed: Feed; tensor: ort.Tensor }>();
 
   constructor(

@@ -5,7 +5,9 @@ import { repeatedKey } from "./json-keys.ts";
 
 /** The element types a file may hold; F16 and BF16 are widened to F32 when read. */
 export type StoredDtype = "F64" | "F32" | "F16" | "BF16" | "I64" | "I32" | "U8" | "BOOL";
+/** The element types of arrays that were read or are to be written. */
 export type Dtype = Exclude<StoredDtype, "F16" | "BF16">;
+/** The arrays that hold them. */
 export type TensorData = Float64Array | Float32Array | BigInt64Array | Int32Array | Uint8Array;
 
 /** A tensor to write: `data` in row-major order, of the array type that belongs to `dtype`. */
@@ -20,6 +22,7 @@ export interface StoredTensor extends TensorRecord {
   storedAs: StoredDtype;
 }
 
+/** What a file holds: tensors by name, and texts by name. */
 export interface SafetensorsContent {
   tensors: Map<string, StoredTensor>;
   metadata: Record<string, string>;

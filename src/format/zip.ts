@@ -28,6 +28,7 @@ export interface Zip {
   read(name: string): Uint8Array;
 }
 
+/** What of an archive is checked. */
 export interface ZipOptions {
   /** Compare members with their CRC-32. Default: true; PyTorch may write archives without. */
   checksums?: boolean;

@@ -4,6 +4,7 @@ import { sha256Of } from "../format/sha256.ts";
 
 /** The part to train on, the one to choose by, and the one to report. */
 export type Split = "train" | "valid" | "test";
+/** All splits, in the order of their use. */
 export const SPLITS: readonly Split[] = ["train", "valid", "test"];
 
 /** Lines that can be read as often as needed. */

@@ -110,7 +110,7 @@ describe("counts", () => {
     ["3\nabc\n", 'counts.txt, line 2: expected a number from 0, got "abc"'],
     ["-1\n", 'counts.txt, line 1: expected a number from 0, got "-1"'],
     ["Infinity", "line 1"],
-    ["\n", "counts.txt: expected one count or probability a line, got none"],
+    ["\n", "counts.txt: expected one count or probability per line, got none"],
   ])("%j is refused", (text, message) => {
     expect(() => parseCounts(text, "counts.txt")).toThrow(message);
   });

@@ -1,6 +1,7 @@
 /** Optimal cutoffs: where to cut a vocabulary, sorted by falling frequency, so that an adaptive softmax costs least. */
 import { reject } from "../base/errors.ts";
 
+/** Where a vocabulary is cut, and what that costs. */
 export interface Cutoffs {
   /** The inner cutoffs: the exclusive end of each cluster but the last. */
   readonly cutoffs: readonly number[];
@@ -24,6 +25,7 @@ export interface ClusterCost {
 /** The original's: size × mass. */
 const PRODUCT: ClusterCost = { fixed: 0, perMass: 0, perWord: 0, perProduct: 1 };
 
+/** The cost of a cluster of so many words with so much mass. */
 export function clusterCost({ fixed, perMass, perWord, perProduct }: ClusterCost, size: number, mass: number): number {
   return fixed + perMass * mass + (perWord + perProduct * mass) * size;
 }
@@ -122,7 +124,7 @@ function check(weights: ArrayLike<number>, clusters: number): void {
   reject({ who: "clusters", needed, got: weights.length === 0 ? "none" : `${clusters}` }, 2);
 }
 
-/** Numbers, one a line; empty lines count for nothing. */
+/** Numbers, one per line; empty lines count for nothing. */
 export function parseCounts(text: string, source: string): Float64Array {
   const counts: number[] = [];
   text.split("\n").forEach((line, i) => {
@@ -130,12 +132,12 @@ export function parseCounts(text: string, source: string): Float64Array {
     if (word === "") return;
     const value = Number(word);
     if (!(value >= 0 && value < Number.POSITIVE_INFINITY)) {
-      const remedy = "write one count or probability a line";
+      const remedy = "write one count or probability per line";
       reject({ who: `${source}, line ${i + 1}`, needed: "a number from 0", got: JSON.stringify(word), remedy }, 2);
     }
     counts.push(value);
   });
-  if (counts.length === 0) reject({ who: source, needed: "one count or probability a line", got: "none" }, 2);
+  if (counts.length === 0) reject({ who: source, needed: "one count or probability per line", got: "none" }, 2);
   return Float64Array.from(counts);
 }
 

@@ -29,7 +29,7 @@ export interface TextBatching {
   onLine?: (lines: number) => void;
 }
 
-/** Tokenises lines one by one, without newline, and joins them; two bytes an id where the vocabulary allows. */
+/** Tokenises lines one by one, without newline, and joins them; two bytes per id where the vocabulary allows. */
 export function tokenize(lines: Iterable<string>, tokenizer: Encoder, onLine?: (lines: number) => void): TokenizedText {
   const ids = tokenizer.size <= 65536 ? new Growing<Ids>(Uint16Array) : new Growing<Ids>(Int32Array);
   const lineEnds = new Growing(Uint32Array);

@@ -4,8 +4,10 @@ import { join } from "node:path";
 import fc from "fast-check";
 import { afterAll, describe, expect, it } from "vitest";
 import { batchesFrom } from "../batches.ts";
+import { textCorpus } from "../corpus.ts";
+import { trainTokenizer } from "../tokenizer-training.ts";
 import { tokenize } from "../tokens.ts";
-import { buildDataset, explainLosses, inspectBatches, reportSplit } from "./build.ts";
+import { buildDataset, explainLosses, inspectBatches, reportSplit, reportSplits } from "./build.ts";
 import { fileText, openCorpus } from "./corpus.ts";
 import { openTokenizer } from "./tokenizer.ts";
 import { openBatches } from "./tokens.ts";
@@ -31,6 +33,20 @@ describe("a report", () => {
         expect(report.unknown).toBe(lines.join("").split("b").length - 1);
       }),
     );
+  });
+
+  it("is made of a corpus in memory too", async () => {
+    const corpus = textCorpus({
+      train: "Alice was beginning to get very tired\nof sitting by her sister\n",
+      valid: "the bank",
+    });
+    const opened = await trainTokenizer(corpus, { pieces: 40 });
+    const reports = await reportSplits(corpus, opened, { batch: 1, length: 4, cache: join(root, "none") });
+    expect(reports.map(({ split, lines, words }) => [split, lines, words])).toEqual([
+      ["train", 2, 12],
+      ["valid", 1, 2],
+    ]);
+    expect(existsSync(join(root, "none"))).toBe(false);
   });
 
   it("says why tokens are dropped", () => {

@@ -74,7 +74,7 @@ function countOf(ids: ArrayLike<number>, wanted: number): number {
   return count;
 }
 
-/** Why tokens are in no batch, one sentence a reason; empty if all are. */
+/** Why tokens are in no batch, one sentence per reason; empty if all are. */
 export function explainLosses(report: SplitReport, { batch, length, shards = 1 }: SplitBatching): string[] {
   const { split, droppedLines, droppedWindows, droppedRest, repeated, batches, tokens } = report;
   const reasons = [
@@ -88,6 +88,7 @@ export function explainLosses(report: SplitReport, { batch, length, shards = 1 }
   return reasons.filter((reason) => reason !== false);
 }
 
+/** What a built dataset consists of, and where it goes. */
 export interface BuildOptions extends SplitBatching {
   /** Folder to write. */
   out: string;

@@ -68,7 +68,7 @@ export function keyOf(...facts: (string | number)[]): string {
   return sha256(JSON.stringify(facts)).slice(0, 32);
 }
 
-/** Reads the cache file `key`, or makes the tokens and writes it; a damaged file is reported to `warn` and made anew. */
+/** Reads the cache file `key`, or makes the tokens and writes it; a damaged file is reported to `warn` and made again. */
 export async function cachedTokens(
   folder: string,
   key: string,

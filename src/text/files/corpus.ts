@@ -38,6 +38,7 @@ export function fileText({ path, articles, task, ...range }: TextFile): CorpusTe
 
 const textPart = (...files: readonly TextFile[]): CorpusPart => ({ kind: "text", texts: files.map(fileText) });
 
+/** Where a corpus is looked for and fetched from. */
 export interface CorpusOptions {
   /** Folder of datasets; LAYERWISE_DATA, or a folder in the cache, if not given. */
   data?: string;
@@ -47,6 +48,7 @@ export interface CorpusOptions {
   say?: (message: string) => void;
 }
 
+/** The corpus that comes with the package. */
 export const DEFAULT_CORPUS = "books";
 const EMBEDDED = fileURLToPath(new URL("../../../corpus/", import.meta.url));
 

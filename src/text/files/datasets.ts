@@ -26,6 +26,7 @@ interface Dataset {
 const GLUE = "https://dl.fbaipublicfiles.com/glue/data";
 const MULTI30K = "https://raw.githubusercontent.com/multi30k/dataset/master/data/task1/raw";
 
+/** The datasets that can be fetched, by name. */
 export const DATASETS: Record<string, Dataset> = {
   "wikitext-2": {
     about: "WikiText-2, word level: 2.1 million training tokens (CC BY-SA 3.0)",
@@ -119,6 +120,7 @@ export function splitParaphrases(pairs: string, devIds: string): Contents {
   return { "MRPC/train.tsv": file(false), "MRPC/dev.tsv": file(true) };
 }
 
+/** Where a dataset comes from and goes to. */
 export interface FetchOptions {
   /** Folder to put the dataset's folder in. */
   data: string;

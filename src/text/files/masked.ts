@@ -16,6 +16,7 @@ import {
 } from "../masked/examples.ts";
 import type { OpenTokenizer } from "../tokenizer.ts";
 
+/** What stored pre-training data consists of, and where it goes. */
 export interface PretrainingBuildOptions {
   out: string;
   /** Passes over the documents, each with new chunks and masks. */

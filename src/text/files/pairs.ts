@@ -14,6 +14,7 @@ import { dataFolder } from "./corpus.ts";
 import { fetchDataset } from "./datasets.ts";
 import { openTokenizer } from "./tokenizer.ts";
 
+/** A folder of sentence pairs in two languages. */
 export interface PairsCorpus {
   readonly name: string;
   readonly folder: string;
@@ -21,6 +22,7 @@ export interface PairsCorpus {
   readonly targetLanguage: string;
 }
 
+/** Where pairs are looked for, and in which languages. */
 export interface PairsOptions {
   /** Folder of datasets; LAYERWISE_DATA, or a folder in the cache, if not given. */
   data?: string;

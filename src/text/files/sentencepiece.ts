@@ -47,6 +47,7 @@ function unreadable(name: string, error: unknown): unknown {
   return isSystemError ? new UserError(`${name}: cannot be read (${messageOf(error)})`, 2) : error;
 }
 
+/** What a source is called in errors. */
 export function nameOf(source: TextSource): string {
   return typeof source === "string" ? source : source.name;
 }

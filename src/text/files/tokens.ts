@@ -13,6 +13,7 @@ export interface IdentifiedEncoder {
   sha256: string;
 }
 
+/** Where tokens are kept, and who watches. */
 export interface TokenOptions extends Pick<TextBatching, "warn" | "onLine"> {
   /** Folder of the token cache. */
   cache?: string;
@@ -70,7 +71,7 @@ function checkShape({ rows, length }: BatchSource, asked: SplitBatching, who: st
       who,
       needed: `batches of ${asked.batch} × ${asked.length}`,
       got: `TFRecord batches of ${rows} × ${length}`,
-      remedy: `set batch ${rows} and length ${length}, or build them anew`,
+      remedy: `set batch ${rows} and length ${length}, or build them again`,
     },
     2,
   );

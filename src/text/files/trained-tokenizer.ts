@@ -17,6 +17,7 @@ import {
 import { defaultCacheFolder, keyOf } from "./cache.ts";
 import { openTokenizer } from "./tokenizer.ts";
 
+/** What a tokenizer is trained with where none is named, and where it is kept. */
 export interface TokenizerChoice extends VocabularyOptions, TrainingWatcher {
   /** Folder of datasets and tokenizers. */
   data?: string;

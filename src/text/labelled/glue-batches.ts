@@ -10,6 +10,7 @@ import {
 } from "../masked/documents.ts";
 import type { GlueExample } from "./glue-examples.ts";
 
+/** An example as ids, framed by special pieces. */
 export interface EncodedExample {
   readonly ids: Int32Array;
   /** Where the second segment begins; the length where there is none. */
@@ -70,6 +71,7 @@ export const LENGTH_UNIT = 8;
 /** Batches whose examples are sorted together: more make equal lengths likelier and the order less random. */
 const POOL = 50;
 
+/** Sizes of a batch and the order of its texts. */
 export interface BatchOptions {
   rows: number;
   /** Longest text. */
@@ -107,7 +109,7 @@ export function evaluationBatches(examples: readonly EncodedExample[], rows: num
   return cut(order, rows);
 }
 
-/** Batches for training by their place over all epochs, each of which is drawn anew, in the form the loop takes. */
+/** Batches for training by their place over all epochs, each of which is drawn again, in the form the loop takes. */
 export function trainingBatches(examples: readonly EncodedExample[], options: BatchOptions & { seed: number }) {
   const { rows, seed } = options;
   const count = batchesInEpoch(examples.length, rows);

@@ -11,6 +11,7 @@ export interface GlueExample {
   readonly index: string;
 }
 
+/** How lines are read. */
 export interface GlueReading {
   /** Names the lines in errors. */
   source: string;

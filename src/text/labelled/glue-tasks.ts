@@ -19,6 +19,7 @@ export interface Submission {
   readonly file: string;
 }
 
+/** A task of the benchmark. */
 export interface GlueTask {
   readonly name: string;
   /** Folders it may lie in. */
@@ -141,6 +142,7 @@ const all: readonly GlueTask[] = [
   }),
 ];
 
+/** All tasks by name. */
 export const glueTasks: ReadonlyMap<string, GlueTask> = new Map(all.map((task) => [task.name, task]));
 
 /** A task by name, in any case. */

@@ -75,6 +75,7 @@ export function ranks(values: Numbers): Float64Array {
 
 /** All metrics by name. */
 export const metrics = { accuracy, f1, matthews, pearson, spearman } as const satisfies Record<string, Metric>;
+/** A metric by name. */
 export type MetricName = keyof typeof metrics;
 
 /** Several figures of one set of guesses. */

@@ -1,4 +1,4 @@
-/** Masked-LM batches by place: drawn anew in each pass over the documents, or stacked from stored examples. */
+/** Masked-LM batches by place: drawn again in each pass over the documents, or stacked from stored examples. */
 import { reject } from "../../base/errors.ts";
 import type { Document, PieceTokenizer } from "./documents.ts";
 import {
@@ -9,6 +9,7 @@ import {
   stackExamples,
 } from "./examples.ts";
 
+/** Batches of masked text by place. */
 export interface MaskedBatches {
   /** Batches in a pass; the first one's, where passes differ. */
   readonly count: number;
@@ -21,6 +22,7 @@ export interface MaskedBatches {
   at(place: number): PretrainingBatch;
 }
 
+/** How examples are drawn and put into batches. */
 export interface DrawnOptions extends PretrainingOptions {
   /** Examples of a batch. */
   rows: number;

@@ -1,4 +1,4 @@
-/** Documents for masked-LM data: text normalised as ALBERT does, one sentence a line, a blank line between documents. */
+/** Documents for masked-LM data: text normalised as ALBERT does, one sentence per line, a blank line between documents. */
 import { reject } from "../../base/errors.ts";
 import { type Corpus, type Split, textsOf } from "../corpus.ts";
 import type { Tokenizer } from "../tokenizer.ts";

@@ -6,6 +6,7 @@ import { type Document, type PieceTokenizer, type SpecialIds, specialIds, startP
 import { type MaskingOptions, type MaskVocabulary, maskWords } from "./masking.ts";
 import { documentPairs, type Pair, type PairOptions } from "./sentence-order.ts";
 
+/** How examples are cut, paired and masked. */
 export interface PretrainingOptions extends PairOptions, MaskingOptions {
   seed: number;
 }

@@ -1,6 +1,7 @@
 /** Whole-word n-gram masking: which tokens are to be predicted, and what stands in their place. */
 import type { RandomStream } from "../../base/random.ts";
 
+/** Which tokens are masked, and how many. */
 export interface MaskingOptions {
   /** Most tokens predicted in an example. */
   maxPredictions: number;
@@ -22,6 +23,7 @@ export interface MaskVocabulary {
   starts: Uint8Array;
 }
 
+/** A text with its masked places. */
 export interface Masked {
   ids: Int32Array;
   /** Positions to predict, ascending. */

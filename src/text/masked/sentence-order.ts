@@ -9,6 +9,7 @@ export interface Pair {
   swapped: 0 | 1;
 }
 
+/** How pairs are cut. */
 export interface PairOptions {
   /** Tokens of an example, [CLS] and two [SEP] included. */
   length: number;

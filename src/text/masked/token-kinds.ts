@@ -12,6 +12,7 @@ export const TOKEN_KINDS = [
   "[CLS]",
   "[SEP]",
 ] as const;
+/** One of `TOKEN_KINDS`. */
 export type TokenKind = (typeof TOKEN_KINDS)[number];
 
 /** The kinds of the token `id`; `label` is what is to be predicted in its place, if anything. A shown mask is never random. */

@@ -1,6 +1,7 @@
 /** BLEU of a corpus as SacreBLEU scores it: 13a tokenisation, four orders, exponential smoothing, cased. */
 import { reject } from "../../base/errors.ts";
 
+/** A score with the figures it is made of. */
 export interface Bleu {
   /** 0 to 100. */
   readonly score: number;
@@ -11,6 +12,7 @@ export interface Bleu {
   readonly referenceLength: number;
 }
 
+/** How sentences are compared. */
 export interface BleuOptions {
   lowercase?: boolean;
 }

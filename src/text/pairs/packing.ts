@@ -1,4 +1,4 @@
-/** Sentence pairs packed into rows: several pairs a row, each a segment of its own, so that little is padding. */
+/** Sentence pairs packed into rows: several pairs per row, each a segment of its own, so that little is padding. */
 import { reject } from "../../base/errors.ts";
 import { RandomStream } from "../../base/random.ts";
 import type { Tokenizer } from "../tokenizer.ts";
@@ -28,6 +28,7 @@ export interface PackedBatch {
   readonly labels: Int32Array;
 }
 
+/** Sizes of a batch, and the order of pairs. */
 export interface PackingOptions {
   /** Rows of a batch. */
   rows: number;

@@ -1,11 +1,13 @@
 /** Words and pieces: encodes a sentence as a whole, and says which word each piece belongs to. */
 import { normaliseForAlbert, type PieceTokenizer } from "../masked/documents.ts";
 
+/** A word, and whether a space follows. */
 export interface SpacedWord {
   readonly form: string;
   readonly spaceAfter: boolean;
 }
 
+/** Pieces of a sentence with the word that each belongs to. */
 export interface AlignedPieces {
   readonly ids: Int32Array;
   /** As they read, with ▁ where a space stood. */

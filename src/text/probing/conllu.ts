@@ -2,6 +2,7 @@
 import { reject } from "../../base/errors.ts";
 import { linesOfText, type TextLines } from "../corpus.ts";
 
+/** A word with its tags. */
 export interface TreebankWord {
   readonly form: string;
   readonly upos: string;
@@ -11,6 +12,7 @@ export interface TreebankWord {
   readonly spaceAfter: boolean;
 }
 
+/** A sentence of a treebank. */
 export interface TreebankSentence {
   /** Line of its first word, from 1. */
   readonly line: number;

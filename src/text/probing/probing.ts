@@ -2,6 +2,7 @@
 import { reject } from "../../base/errors.ts";
 import { linesOfText, type TextLines } from "../corpus.ts";
 
+/** A sentence with its label. */
 export interface ProbeSentence {
   readonly line: number;
   readonly split: string;

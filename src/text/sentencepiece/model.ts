@@ -13,6 +13,7 @@ export const PIECE_KIND_NUMBERS: Readonly<Record<PieceKind, number>> = {
   byte: 6,
 };
 
+/** How a model cuts text into pieces. */
 export type ModelKind = "unigram" | "bpe" | "word" | "char";
 
 export const MODEL_KIND_NUMBERS: Readonly<Record<ModelKind, number>> = { unigram: 1, bpe: 2, word: 3, char: 4 };
@@ -61,6 +62,7 @@ export interface TrainerSpec {
   unknownSurface: string;
 }
 
+/** A whole model: pieces with scores, and how text is normalised. */
 export interface Model {
   pieces: Piece[];
   trainer: TrainerSpec;

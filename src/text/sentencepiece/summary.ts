@@ -1,6 +1,7 @@
 /** What is in a model, in numbers and examples. */
 import type { Model, PieceKind } from "./model.ts";
 
+/** What a model consists of, in figures. */
 export interface ModelSummary {
   type: string;
   pieces: number;
@@ -20,6 +21,7 @@ export interface ModelSummary {
 
 const SAMPLES = 8;
 
+/** Counts what a model consists of. */
 export function summarise(model: Model): ModelSummary {
   const { trainer, normaliser, pieces } = model;
   const { addDummyPrefix, removeExtraWhitespaces, escapeWhitespaces } = normaliser;

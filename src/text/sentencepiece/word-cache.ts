@@ -2,7 +2,7 @@
 
 const MAXIMUM_ENTRIES = 1 << 16;
 const SLOTS = MAXIMUM_ENTRIES * 2;
-/** Longer words are rare and cut anew each time. */
+/** Longer words are rare and cut again each time. */
 export const LONGEST_CACHED_WORD = 40;
 
 /** Mixes the next UTF-16 unit into a word's hash, which starts at 0. */

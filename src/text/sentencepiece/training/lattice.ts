@@ -5,7 +5,7 @@ import type { SymbolTrie } from "./symbol-trie.ts";
 export const UNKNOWN_EDGE = -1;
 const UNKNOWN_PENALTY = 10;
 
-/** Built anew for each stretch, in buffers that are kept. Scores of pieces that are not alive are -Infinity. */
+/** Built again for each stretch, in buffers that are kept. Scores of pieces that are not alive are -Infinity. */
 export class Lattice {
   readonly #trie: SymbolTrie;
   #length = 0;

@@ -1,8 +1,9 @@
-/** What a unigram vocabulary is trained with: the defaults, one comment a field, and the checks on them. */
+/** What a unigram vocabulary is trained with: the defaults, one comment per field, and the checks on them. */
 import { reject } from "../../../base/errors.ts";
 import { bytePiece, defaultTrainerSpec, type Piece, type PieceKind } from "../model.ts";
 import { NORMALISATIONS, type Normalisation } from "../normalisation-rules.ts";
 
+/** All options of a training. */
 export interface TrainingOptions {
   /** Pieces in all, special ones included. */
   vocabularySize: number;

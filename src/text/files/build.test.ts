@@ -40,7 +40,7 @@ describe("a report", () => {
       train: "Alice was beginning to get very tired\nof sitting by her sister\n",
       valid: "the bank",
     });
-    const opened = await trainTokenizer(corpus, { pieces: 40 });
+    const opened = await trainTokenizer(corpus, { pieces: 30 });
     const reports = await reportSplits(corpus, opened, { batch: 1, length: 4, cache: join(root, "none") });
     expect(reports.map(({ split, lines, words }) => [split, lines, words])).toEqual([
       ["train", 2, 12],

@@ -21,14 +21,15 @@ const states = (width: number) => input("x", [BATCH * LENGTH, width]);
 const rows = { batch: BATCH, length: LENGTH };
 const numbers = (count: number, seed = 1) => Float32Array.from({ length: count }, (_, i) => Math.sin(seed + 1.7 * i));
 
-/** Runs outputs of a policy on x with its first weights; noise, where a policy insists on it, is 1. */
+/** Runs outputs of a policy on x with its first weights, its scalars as they are midway. */
 async function evaluate(policy: DepthPolicy, outputs: Record<string, Tensor>, x: Float32Array) {
   const weights = [...initialise(policy.parameters, 3)].map(([{ attributes }, data]) => [attributes.name, data]);
   const leaves = topological(Object.values(outputs));
   const needed = new Set(
     leaves.flatMap((leaf) => (is(leaf, "parameter") || is(leaf, "input") ? leaf.attributes.name : [])),
   );
-  const feeds = Object.fromEntries([...weights, ["x", x]].filter(([name]) => needed.has(name as string)));
+  const scalars = Object.entries(policy.scalars ?? {}).map(([name, { at }]) => [name, Float32Array.of(at(50, 100))]);
+  const feeds = Object.fromEntries([...weights, ...scalars, ["x", x]].filter(([name]) => needed.has(name as string)));
   return runOnce(referenceEngine({ precision: "double" }), outputs, feeds);
 }
 
@@ -59,6 +60,30 @@ export function depthContract(name: string, open: OpenPolicy, width = 8): void {
       const { hidden, probes } = open(width).apply(states(width), { rows, mode: inference });
       const inputs = topological([hidden, ...Object.values(probes)]).filter((node) => is(node, "input"));
       expect(inputs.map(({ attributes }) => attributes)).toEqual([expect.objectContaining({ name: "x" })]);
+    });
+
+    it("knows the course of every scalar that it asks training for", () => {
+      const { scalars = {} } = open(width);
+      for (const [name, { input, at }] of Object.entries(scalars)) {
+        expect([input.attributes.name, input.shape]).toEqual([name, []]);
+        // Of a run measured in minutes the number of updates is not known at first.
+        for (const total of [1, 100, Number.MAX_SAFE_INTEGER]) {
+          const values = [0, Math.floor(total / 2), total - 1].map((step) => at(step, total));
+          expect(values.every(Number.isFinite), `${name} of ${total}: ${values}`).toBe(true);
+        }
+      }
+    });
+
+    it("asks training for its scalars and its noise, and for nothing else", () => {
+      const policy = open(width);
+      const mode = new Training();
+      const used = topological([lossOf(policy.apply(states(width), { rows, mode }))]).filter((node) =>
+        is(node, "input"),
+      );
+      const scalars = Object.values(policy.scalars ?? {}).map(({ input }) => input);
+      const known = new Set<Tensor>([...scalars, ...mode.noise.map(({ tensor }) => tensor)]);
+      expect(used.filter((node) => !known.has(node)).map(({ attributes }) => attributes.name)).toEqual(["x"]);
+      expect(scalars.filter((scalar) => !used.includes(scalar))).toEqual([]);
     });
 
     it("uses every parameter it owns, and no other", () => {

@@ -27,7 +27,7 @@ import {
 import { type Block, type Context, Embedding, newParameter, normal, type Parameter } from "../nn/index.ts";
 import { atDepth, checkPlan, type DeepContext } from "./fixed.ts";
 import type { Plan } from "./plan.ts";
-import type { Deepened, DepthPolicy } from "./policy.ts";
+import type { Course, Deepened, DepthPolicy, TrainingScalars } from "./policy.ts";
 
 export interface HaltingOptions {
   /** Width C of the hidden state. */
@@ -46,7 +46,9 @@ export interface HaltingOptions {
   stepEmbedding?: boolean;
   /** Factor τ of the penalty on depths plus remainders; 0 for none. */
   ponder?: number;
-  /** Updates until τ is whole, or below 1 a part of them: the model then asks for the input `ponderScale`. 0: it is so from the start. */
+  /** Updates before τ counts at all; below 1 a fraction of all updates. Default: 0. */
+  ponderFrom?: number;
+  /** Updates over which τ then grows from 0; below 1 a fraction of all updates. Default: 0. Either makes `ponderScale` an input of training. */
   ponderWarmup?: number;
   /** The penalty's mean over real tokens, or their sum a text (averaged over texts), which grows with the length. */
   ponderReduce?: "mean" | "sum";
@@ -67,6 +69,7 @@ export const haltingDefaults = {
   biasInitial: 0,
   stepEmbedding: false,
   ponder: 0,
+  ponderFrom: 0,
   ponderWarmup: 0,
   ponderReduce: "mean",
   pads: "skip",
@@ -146,6 +149,14 @@ export function halting(blocks: readonly Block[], plan: Plan, given: HaltingOpti
   if (!(options.epsilon > 0 && options.epsilon < 1)) {
     reject({ who: "halting", needed: "an epsilon between 0 and 1", got: `${options.epsilon}` });
   }
+  for (const key of ["ponderFrom", "ponderWarmup"] as const) {
+    if (options[key] >= 0) continue;
+    reject({
+      who: `halting / ${key}`,
+      needed: "a number of updates, or a fraction of them, from 0",
+      got: `${options[key]}`,
+    });
+  }
   return new Halting(blocks, plan, options);
 }
 
@@ -157,15 +168,15 @@ class Halting implements HaltingPolicy {
   readonly options: Required<HaltingOptions>;
   readonly #unit: HaltingUnit;
   readonly #steps: Embedding | undefined;
-  readonly scalars: Readonly<Record<string, Tensor<"input">>>;
+  readonly scalars: TrainingScalars;
 
   constructor(blocks: readonly Block[], plan: Plan, options: Required<HaltingOptions>) {
-    const { name, width, biasInitial, stepEmbedding, ponder, ponderWarmup } = options;
+    const { name, width, biasInitial, stepEmbedding } = options;
     this.blocks = blocks;
     this.plan = plan;
     this.options = options;
     this.#unit = new HaltingUnit(name, width, biasInitial);
-    this.scalars = ponder !== 0 && ponderWarmup > 0 ? { ponderScale: scale } : {};
+    this.scalars = scalarsOf(options);
     const steps = { count: plan.length, width, role: "halting" } as const;
     this.#steps = stepEmbedding ? new Embedding(`${name}.steps`, steps) : undefined;
   }
@@ -266,7 +277,7 @@ class Halting implements HaltingPolicy {
     const count = sum(ponderReduce === "mean" ? tokens : full(1, [rows.batch]));
     const penalty = multiply(divide(all, count), ponder);
     const { ponderScale } = this.scalars;
-    return ponderScale ? multiply(penalty, ponderScale) : penalty;
+    return ponderScale ? multiply(penalty, ponderScale.input) : penalty;
   }
 }
 
@@ -276,6 +287,14 @@ export function ponderScale(warmup: number, from = 0): (step: number) => number 
     const into = step + 1 - from;
     return into <= 0 ? 0 : Math.min(1, into / warmup);
   };
+}
+
+/** The penalty's scale, where it is not whole from the start. */
+function scalarsOf({ ponder, ponderFrom, ponderWarmup }: Required<HaltingOptions>): TrainingScalars {
+  if (ponder === 0 || (ponderFrom === 0 && ponderWarmup === 0)) return {};
+  const updates = (amount: number, total: number) => (amount < 1 ? amount * total : amount);
+  const at: Course = (step, total) => ponderScale(updates(ponderWarmup, total), updates(ponderFrom, total))(step);
+  return { ponderScale: { input: scale, at } };
 }
 
 /** C → 1, with a bias that starts where it is told. */

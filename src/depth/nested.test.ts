@@ -89,6 +89,13 @@ describe("policies within policies", () => {
     expect(again.noise).toHaveLength(2);
   });
 
+  it("refuse two courses of one scalar", () => {
+    const stacks = [1, 2].map((initialTemperature) =>
+      searched(`s${initialTemperature}`, [candidates(`s${initialTemperature}`, WIDTH)], { initialTemperature }),
+    );
+    expect(() => nested(stacks, [0, 1], fixed)).toThrow("nested / temperature: expected one course for all policies");
+  });
+
   it("count every block that may run", () => {
     expect([stack().depth, blockwise().depth]).toEqual([6, 4]);
   });

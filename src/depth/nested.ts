@@ -1,9 +1,10 @@
 /** Depth within depth: whole policies take the place of another policy's blocks, so that sharing, search and halting compose. */
+import { reject } from "../base/errors.ts";
 import { add, multiply, type Tensor } from "../graph/index.ts";
 import type { Block, Mode } from "../nn/index.ts";
 import { checkPlan } from "./fixed.ts";
 import type { Plan } from "./plan.ts";
-import type { Deepened, DepthPolicy } from "./policy.ts";
+import type { Course, Deepened, DepthPolicy, TrainingScalar, TrainingScalars } from "./policy.ts";
 
 /** What makes a policy of blocks and a plan: `fixed`, or `(blocks, plan) => halting(blocks, plan, { width })`. */
 export type Outer = (blocks: readonly Block[], plan: Plan) => DepthPolicy;
@@ -33,13 +34,29 @@ export function nested(stacks: readonly DepthPolicy[], plan: Plan, outer: Outer)
   return {
     parameters: policy.parameters,
     depth: plan.reduce((total, i) => total + stacks[i]!.depth, 0),
-    scalars: Object.assign({}, ...[policy, ...stacks].map(({ scalars }) => scalars)) as Record<string, Tensor<"input">>,
+    scalars: joinedScalars([policy, ...stacks]),
     apply: (x, context) => {
       passes = []; // graphs are built in one go: nobody else comes between
       return joined(policy.apply(x, context), passes);
     },
   };
 }
+
+/** Policies that share a scalar share its input, so its course must be one. */
+function joinedScalars(policies: readonly DepthPolicy[]): TrainingScalars {
+  const joined: Record<string, TrainingScalar> = {};
+  for (const [name, scalar] of policies.flatMap(({ scalars = {} }) => Object.entries(scalars))) {
+    joined[name] ??= scalar;
+    const [a, b] = [valuesOf(joined[name].at), valuesOf(scalar.at)];
+    if (joined[name].input === scalar.input && String(a) === String(b)) continue;
+    const remedy = "give all policies the same options for it";
+    reject({ who: `nested / ${name}`, needed: "one course for all policies", got: `${a} and ${b}`, remedy });
+  }
+  return joined;
+}
+
+/** A course at its start, middle and end, which tell two of them apart. */
+const valuesOf = (at: Course) => [0, 50, 99].map((step) => at(step, 100));
 
 interface Pass {
   readonly index: number;

@@ -14,7 +14,7 @@ import {
   TransformerBlock,
 } from "../nn/index.ts";
 import { depthContract } from "./depth.contract.ts";
-import { annealedTemperature, searched } from "./searched.ts";
+import { annealedTemperature, type SearchedOptions, searched } from "./searched.ts";
 
 const options = { heads: 2, hidden: 12, dropout: 0, activation: "relu" } as const;
 
@@ -178,6 +178,8 @@ describe("mistakes in a search", () => {
   it("temperatures are above 0", () => {
     const trained = { temperature: "trained", initialTemperature: 0 } as const;
     expect(() => searched("blocks", [[identity, identity]], trained)).toThrow("a temperature above 0, got 0");
+    const ended = { temperature: "trained", finalTemperature: 0.5 } as const;
+    expect(() => searched("blocks", [[identity, identity]], ended)).toThrow("leave finalTemperature out");
     expect(() => annealedTemperature({ start: 1, end: 0, total: 10 })).toThrow(
       "a start and an end above 0, got 1 and 0",
     );
@@ -185,6 +187,16 @@ describe("mistakes in a search", () => {
 });
 
 describe("the annealed temperature", () => {
+  it("is the policy's scalar, by its options", () => {
+    const at = (options: SearchedOptions) =>
+      searched("blocks", [[identity, identity]], options).scalars.temperature?.at;
+    expect([0, 100].map((step) => at({})!(step, 100))).toEqual([1, 0.1]);
+    const ends = { initialTemperature: 2, finalTemperature: 0.5 };
+    expect([0, 50, 100].map((step) => at(ends)!(step, 100))).toEqual([2, 1, 0.5]);
+    expect(at({ ...ends, compat: "original" })!(100, 100)).toBe(1);
+    expect(at({ temperature: "trained" })).toBeUndefined();
+  });
+
   it("goes from start to end; the original's to start · end", () => {
     const ours = annealedTemperature({ start: 2, end: 0.5, total: 100 });
     const theirs = annealedTemperature({ start: 2, end: 0.5, total: 100, compat: "original" });

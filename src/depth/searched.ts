@@ -29,16 +29,18 @@ import {
   zeros,
 } from "../nn/index.ts";
 import { printPattern } from "./pattern.ts";
-import type { Deepened, DepthPolicy } from "./policy.ts";
+import type { Course, Deepened, DepthPolicy, TrainingScalars } from "./policy.ts";
 
 export interface SearchedOptions {
   /** Forward the one candidate that was drawn, with the gradient of the soft draw. Default: false. */
   straightThrough?: boolean | undefined;
   /** `annealed`: τ comes as the input `temperature`; `trained`: one a block, kept positive. Default: annealed. */
   temperature?: "annealed" | "trained" | undefined;
-  /** First value of a trained temperature. Default: 1. */
+  /** First temperature. Default: 1. */
   initialTemperature?: number | undefined;
-  /** π are weights clipped at 0 instead of logits; a trained temperature is the variable itself. */
+  /** Last temperature where it is annealed. Default: 0.1. */
+  finalTemperature?: number | undefined;
+  /** π are weights clipped at 0 instead of logits; a trained temperature is the variable itself, an annealed one ends at initial · final. */
   compat?: "original" | undefined;
   /** Expected cost above a target is penalised. */
   budget?: Budget | undefined;
@@ -99,6 +101,7 @@ export class Searched implements DepthPolicy {
     this.#choices = blocks.map(({ length }, i) =>
       length > 1 ? newChoice(`${name}.${i}`, length, options) : undefined,
     );
+    checkTemperatures(name, options);
     const anneals = options.temperature !== "trained" && this.#choices.some(Boolean);
     this.temperature = anneals ? temperature : undefined;
   }
@@ -107,8 +110,8 @@ export class Searched implements DepthPolicy {
     return this.blocks.length;
   }
 
-  get scalars(): Record<string, Tensor<"input">> {
-    return this.temperature ? { temperature: this.temperature } : {};
+  get scalars(): TrainingScalars {
+    return this.temperature ? { temperature: { input: this.temperature, at: temperatureCourse(this.#options) } } : {};
   }
 
   get parameters(): Parameter[] {
@@ -229,13 +232,31 @@ const total = (values: readonly number[]) => values.reduce((a, b) => a + b, 0);
 
 function newChoice(name: string, count: number, options: SearchedOptions): Choice {
   const original = options.compat === "original";
-  const start = options.initialTemperature ?? 1;
-  if (!(start > 0)) reject({ who: `${name}.tau`, needed: "a temperature above 0", got: `${start}` });
+  const start = options.initialTemperature ?? temperatureDefaults.start;
   const first: Initial = () => Float32Array.of(original ? start : Math.log(start));
   return {
     weights: newParameter(`${name}.pi`, [count], original ? evenParts : zeros, "architecture"),
     temperature: options.temperature === "trained" ? newParameter(`${name}.tau`, [], first, "architecture") : undefined,
   };
+}
+
+const temperatureDefaults = { start: 1, end: 0.1 };
+
+function checkTemperatures(name: string, { temperature, initialTemperature, finalTemperature }: SearchedOptions): void {
+  for (const given of [initialTemperature, finalTemperature]) {
+    if (given !== undefined && !(given > 0)) {
+      reject({ who: `${name} / temperature`, needed: "a temperature above 0", got: `${given}` });
+    }
+  }
+  if (temperature !== "trained" || finalTemperature === undefined) return;
+  const remedy = "leave finalTemperature out";
+  reject({ who: name, needed: "a trained temperature without an end", got: `${finalTemperature}`, remedy });
+}
+
+function temperatureCourse({ initialTemperature, finalTemperature, compat }: SearchedOptions): Course {
+  const { start, end } = temperatureDefaults;
+  const ends = { start: initialTemperature ?? start, end: finalTemperature ?? end };
+  return (step, total) => annealedTemperature({ ...ends, total, compat })(step);
 }
 
 /** Σ wᵢ·candidateᵢ(x); where all are residual, x + Σ wᵢ·residualᵢ(x), which is the same since the weights sum to 1. */

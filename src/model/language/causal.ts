@@ -1,6 +1,6 @@
 /** A causal language model around any depth policy: learned positions before it, a norm and a head tied to the embedding after it. */
 import type { DeepContext } from "../../depth/fixed.ts";
-import type { Deepened, DepthPolicy } from "../../depth/policy.ts";
+import { type Course, type Deepened, type DepthPolicy, scalarCourses, scalarInputs } from "../../depth/policy.ts";
 import {
   add,
   addDims,
@@ -33,6 +33,8 @@ export interface Objective {
   readonly loss: Tensor;
   readonly inputs: Readonly<Record<string, Tensor>>;
   readonly noise: readonly NoiseInput[];
+  /** Those of the inputs that follow the step instead of coming with a batch: the depth policy's scalars. */
+  readonly scalars?: Readonly<Record<string, Course>>;
 }
 
 export class CausalModel {
@@ -92,7 +94,8 @@ export class CausalModel {
     const logits = this.scores(this.#norm.apply(hidden));
     const entropy = mean(crossEntropy(logits, reshape(targets, [batch * length])));
     const loss = training && penalty ? add(entropy, penalty) : entropy;
-    const inputs = { ids, targets, ...(training ? this.policy.scalars : {}) };
-    return { loss, inputs, noise: mode instanceof Training ? mode.noise : [] };
+    const inputs = { ids, targets, ...(training ? scalarInputs(this.policy) : {}) };
+    const scalars = training ? scalarCourses(this.policy) : {};
+    return { loss, inputs, noise: mode instanceof Training ? mode.noise : [], scalars };
   }
 }

@@ -1,4 +1,5 @@
 /** The PAR Transformer-XL: a language model over segments with memory, whose blocks are searched for or already found. */
+import { scalarCourses, scalarInputs } from "../../depth/policy.ts";
 import { type Evaluation, Searched } from "../../depth/searched.ts";
 import {
   add,
@@ -190,11 +191,7 @@ export class ParModel {
     };
     const embedded = within("embedding", () => this.#embed(reshape(ids, [multiplyDims(batch, length)])));
     const { hidden, probes, penalty } = this.policy.apply(mode.dropout(embedded, dropout), context);
-    const { temperature } = this.policy;
-    const inputs = {
-      ...(missing ? { missing } : {}),
-      ...(temperature && mode instanceof Training ? { temperature } : {}),
-    };
+    const inputs = { ...(missing ? { missing } : {}), ...(mode instanceof Training ? scalarInputs(this.policy) : {}) };
     return { hidden: this.#norm ? this.#norm.apply(hidden) : hidden, carried, probes, inputs, penalty };
   }
 
@@ -221,9 +218,11 @@ export class ParModel {
     const { loss, tokenLosses } = this.#loss(parts, flat, batch * length);
     return {
       ...segment,
-      ...{ loss: training && segment.penalty ? silently(loss, segment.penalty) : loss, tokenLosses },
+      loss: training && segment.penalty ? silently(loss, segment.penalty) : loss,
+      tokenLosses,
       inputs: { ids, targets, ...rows, ...segment.inputs },
       noise: mode instanceof Training ? mode.noise : [],
+      scalars: mode instanceof Training ? scalarCourses(this.policy) : {},
       sizes: Object.fromEntries(sizes),
     };
   }

@@ -2,12 +2,12 @@
 import {
   annealedTemperature,
   type BatchSource,
-  CausalModel,
   chooseTokenizer,
   cycle,
   drawPlan,
   graph,
   halting,
+  languageModel,
   nested,
   nn,
   openBatches,
@@ -44,7 +44,7 @@ export async function example(steps = 100) {
   const policy = nested(stacks, plan, (blocks, order) =>
     halting(blocks, order, { width: WIDTH, ponder: 0.01, ponderWarmup: WARMUP, biasInitial: -3 }),
   );
-  const model = new CausalModel({ vocabulary: PIECES, width: WIDTH, length: LENGTH, dropout: 0.1 }, policy);
+  const model = languageModel({ vocabulary: PIECES, width: WIDTH, length: LENGTH, dropout: 0.1, depth: policy });
 
   const corpus = await openCorpus("books");
   const tokenizer = await chooseTokenizer(undefined, corpus, { pieces: PIECES });

@@ -1,9 +1,10 @@
 /** What every depth policy must do, as one suite: own its parameters, keep shapes, use all it owns, and keep texts apart. */
 import { describe, expect, it } from "vitest";
-import { runOnce } from "../engine/engine.contract.ts";
+import { difference, runOnce } from "../engine/engine.contract.ts";
 import { referenceEngine } from "../engine/reference.ts";
-import { add, gradients, input, is, mean, multiply, type Tensor, topological } from "../graph/index.ts";
-import { inference, initialise, Training } from "../nn/index.ts";
+import { add, gradients, input, is, mean, multiply, slice, type Tensor, topological } from "../graph/index.ts";
+import type { KeyValues } from "../nn/attention.ts";
+import { causalMask, inference, initialise, Training } from "../nn/index.ts";
 import type { Deepened, DepthPolicy } from "./policy.ts";
 
 const [BATCH, LENGTH] = [2, 3];
@@ -31,6 +32,17 @@ async function evaluate(policy: DepthPolicy, outputs: Record<string, Tensor>, x:
   const scalars = Object.entries(policy.scalars ?? {}).map(([name, { at }]) => [name, Float32Array.of(at(50, 100))]);
   const feeds = Object.fromEntries([...weights, ...scalars, ["x", x]].filter(([name]) => needed.has(name as string)));
   return runOnce(referenceEngine({ precision: "double" }), outputs, feeds);
+}
+
+/** Reads rows of one text after those whose keys and values are given. */
+function read(policy: DepthPolicy, x: Tensor, past: readonly KeyValues[]): Deepened & { stored: KeyValues[] } {
+  const stored: KeyValues[] = [];
+  const caches = Array.from({ length: policy.caches ?? 0 }, (_, i) => {
+    return { past: past[i], store: (pair: KeyValues) => stored.push(pair) };
+  });
+  const length = Number(x.shape[0]);
+  const mask = length === 1 ? undefined : causalMask(length);
+  return { stored, ...policy.apply(x, { rows: { batch: 1, length }, mode: inference, mask, caches }) };
 }
 
 export function depthContract(name: string, open: OpenPolicy, width = 8): void {
@@ -110,6 +122,18 @@ export function depthContract(name: string, open: OpenPolicy, width = 8): void {
       for (const { data } of Object.values(found)) expect(data.every(Number.isFinite)).toBe(true);
       const moved = Object.values(found).filter(({ data }) => data.some((value) => value !== 0));
       expect(moved.length).toBeGreaterThan(0);
+    });
+
+    it("continues a text from its caches, where it has them, as it reads it at once", async () => {
+      const policy = open(width);
+      if (policy.caches === undefined) return;
+      const text = input("x", [LENGTH, width]);
+      const row = (x: Tensor) => slice(x, 0, LENGTH - 1, LENGTH);
+      const first = read(policy, slice(text, 0, 0, LENGTH - 1), []);
+      expect(first.stored).toHaveLength(policy.caches);
+      const outputs = { whole: row(read(policy, text, []).hidden), last: read(policy, row(text), first.stored).hidden };
+      const { whole, last } = await evaluate(policy, outputs, numbers(LENGTH * width));
+      expect(difference(last!.data, whole!.data)).toBeLessThan(1e-12);
     });
 
     it("keeps the texts of a batch apart", async () => {

@@ -25,7 +25,8 @@ import {
   within,
 } from "../graph/index.ts";
 import { type Block, type Context, Embedding, newParameter, normal, type Parameter } from "../nn/index.ts";
-import { atDepth, checkPlan, type DeepContext } from "./fixed.ts";
+import { cachesOf, contextsOf } from "./caches.ts";
+import { checkPlan } from "./fixed.ts";
 import type { Plan } from "./plan.ts";
 import type { Course, Deepened, DepthPolicy, TrainingScalars } from "./policy.ts";
 
@@ -80,7 +81,7 @@ export const haltingDefaults = {
 const scale = input("ponderScale", []);
 
 /** A context that may tell padding apart. */
-export interface HaltingContext extends DeepContext {
+export interface HaltingContext extends Context {
   /** bool [B·T]: true for tokens that count. */
   readonly real?: Tensor | undefined;
   /** int [B·T]: the depth at which a token halts at the latest, where it is less than the plan's. */
@@ -190,6 +191,18 @@ class Halting implements HaltingPolicy {
     return this.plan.length;
   }
 
+  get unique(): number {
+    return this.blocks.length;
+  }
+
+  get caches(): number | undefined {
+    return cachesOf(this.#order);
+  }
+
+  get #order(): Block[] {
+    return this.plan.map((i) => this.blocks[i]!);
+  }
+
   entering(state: Tensor, depth: number): Tensor {
     return this.#steps ? add(state, slice(this.#steps.weight.tensor, 0, depth, depth + 1)) : state;
   }
@@ -242,10 +255,10 @@ class Halting implements HaltingPolicy {
     let counters = this.start(x, context);
     let sums: Accumulated = { state: x, total: full(0, x.shape) };
     const probes: Record<string, Tensor> = {};
-    this.plan.forEach((i, depth) => {
+    const contexts = contextsOf(context, this.#order);
+    this.#order.forEach((block, depth) => {
       within(`depth ${depth}`, () => {
-        const here = atDepth(context, depth);
-        const y = this.blocks[i]!.apply(this.entering(sums.state, depth), here);
+        const y = block.apply(this.entering(sums.state, depth), contexts[depth]!);
         const turn = this.turn(this.probability(y), counters, depth, context.caps);
         sums = this.accumulate(y, sums, turn);
         counters = turn;

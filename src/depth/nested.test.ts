@@ -29,7 +29,8 @@ const block = (name: string, width = WIDTH) => new TransformerBlock(name, { ...o
 
 function candidates(name: string, width: number): Candidate[] {
   const whole = block(`${name}.whole`, width);
-  const attention = { kind: "attention", parameters: whole.parameters, apply: whole.apply.bind(whole) } as const;
+  const { parameters, caches } = whole;
+  const attention = { kind: "attention", parameters, caches, apply: whole.apply.bind(whole) } as const;
   return [attention, feedForwardCandidate(`${name}.dense`, { ...options, width }), identity];
 }
 

@@ -22,6 +22,7 @@ export function nested(stacks: readonly DepthPolicy[], plan: Plan, outer: Outer)
     const drawn = new WeakMap<Mode, Tensor[]>();
     return {
       parameters: stack.parameters,
+      caches: stack.caches,
       apply: (x, context) => {
         const mode = drawingOnce(context.mode, drawn);
         const deepened = stack.apply(x, { ...context, mode });
@@ -34,6 +35,8 @@ export function nested(stacks: readonly DepthPolicy[], plan: Plan, outer: Outer)
   return {
     parameters: policy.parameters,
     depth: plan.reduce((total, i) => total + stacks[i]!.depth, 0),
+    unique: stacks.reduce((total, { unique, depth }) => total + (unique ?? depth), 0),
+    caches: policy.caches,
     scalars: joinedScalars([policy, ...stacks]),
     apply: (x, context) => {
       passes = []; // graphs are built in one go: nobody else comes between

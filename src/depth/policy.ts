@@ -29,6 +29,10 @@ export interface DepthPolicy {
   readonly parameters: readonly Parameter[];
   /** Blocks that run at most. */
   readonly depth: number;
+  /** Blocks that own weights. Default: as many as run. */
+  readonly unique?: number;
+  /** Caches with which it continues a text token by token, all of its blocks' together (see `Block`); absent: it cannot. */
+  readonly caches?: number | undefined;
   /** What training has to feed as it goes on, under the names of the inputs, with the value at each update. */
   readonly scalars?: TrainingScalars;
   /** x [B·T, C] → the state after all depths. */

@@ -22,7 +22,8 @@ const options = { heads: 2, hidden: 12, dropout: 0, activation: "relu" } as cons
 function plainBlocks(width: number): Candidate[][] {
   return [0, 1].map((i) => {
     const whole = new TransformerBlock(`blocks.${i}.whole`, { ...options, width });
-    const block = { kind: "attention", parameters: whole.parameters, apply: whole.apply.bind(whole) } as const;
+    const { parameters, caches } = whole;
+    const block = { kind: "attention", parameters, caches, apply: whole.apply.bind(whole) } as const;
     return [block, feedForwardCandidate(`blocks.${i}.dense`, { ...options, width }), identity];
   });
 }

@@ -28,6 +28,7 @@ import {
   straightThrough,
   zeros,
 } from "../nn/index.ts";
+import { cachesOf, contextsOf } from "./caches.ts";
 import { printPattern } from "./pattern.ts";
 import type { Course, Deepened, DepthPolicy, TrainingScalars } from "./policy.ts";
 
@@ -107,7 +108,15 @@ export class Searched implements DepthPolicy {
   }
 
   get depth(): number {
-    return this.blocks.length;
+    return this.blocks.filter((candidates) => candidates.some(({ kind }) => kind !== "identity")).length;
+  }
+
+  get unique(): number {
+    return this.blocks.filter((candidates) => candidates.some(({ parameters }) => parameters.length > 0)).length;
+  }
+
+  get caches(): number | undefined {
+    return cachesOf(this.blocks.flat());
   }
 
   get scalars(): TrainingScalars {
@@ -131,12 +140,14 @@ export class Searched implements DepthPolicy {
 
   apply(x: Tensor, context: SearchContext): Deepened {
     const probes: Record<string, Tensor> = {};
+    const contexts = contextsOf(context, this.blocks.flat());
     const hidden = this.blocks.reduce((state, candidates, depth) => {
       context.remember?.(depth, state);
-      const local = { ...context, memory: context.memories?.[depth] ?? context.memory };
+      const memory = context.memories?.[depth] ?? context.memory;
+      const local = contexts.splice(0, candidates.length).map((each) => ({ ...each, memory }));
       const choice = this.#choices[depth];
       return within(`depth ${depth}`, () => {
-        if (!choice) return candidates[0]!.apply(state, local);
+        if (!choice) return candidates[0]!.apply(state, local[0]!);
         const mixture = this.#mixture(choice, candidates.length, context);
         probes[`pi.${depth}`] = this.#probabilities(choice);
         probes[`mixture.${depth}`] = mixture;
@@ -260,14 +271,19 @@ function temperatureCourse({ initialTemperature, finalTemperature, compat }: Sea
 }
 
 /** Σ wᵢ·candidateᵢ(x); where all are residual, x + Σ wᵢ·residualᵢ(x), which is the same since the weights sum to 1. */
-function mix(x: Tensor, candidates: readonly Candidate[], mixture: Tensor, context: SegmentContext): Tensor {
+function mix(
+  x: Tensor,
+  candidates: readonly Candidate[],
+  mixture: Tensor,
+  contexts: readonly SegmentContext[],
+): Tensor {
   const weigh = (y: Tensor, i: number) => multiply(y, slice(mixture, 0, i, i + 1));
   if (!candidates.every((candidate) => candidate.residual)) {
-    const weighed: Tensor[] = candidates.map((candidate, i) => weigh(candidate.apply(x, context), i));
+    const weighed: Tensor[] = candidates.map((candidate, i) => weigh(candidate.apply(x, contexts[i]!), i));
     return weighed.reduce((a, b) => add(a, b));
   }
   return candidates.reduce((total, candidate, i) => {
-    const change = candidate.residual!(x, context);
+    const change = candidate.residual!(x, contexts[i]!);
     return change ? add(total, weigh(change, i)) : total;
   }, x);
 }

@@ -12,13 +12,20 @@ export interface Context {
   readonly mode: Mode;
   /** Added to attention scores. */
   readonly mask?: Tensor | undefined;
-  /** Keys and values of this depth, where text is continued. */
+  /** Keys and values of the tokens before, where a text is continued: as many as the block has `caches`. */
+  readonly caches?: readonly Cache[] | undefined;
+  /** The first of them, for blocks that have one. */
   readonly cache?: Cache | undefined;
 }
 
 /** Owns parameters; applying one block at several depths shares them. */
 export interface Block {
   readonly parameters: readonly Parameter[];
+  /**
+   * Caches with which it continues a text token by token: 1 for attention that reads and stores `context.cache`, 0 where tokens do not
+   * look at each other. Absent: it has none to go on from, so the whole text is computed for every new token.
+   */
+  readonly caches?: number | undefined;
   /** x [B·T, C] → [B·T, C] */
   apply(x: Tensor, context: Context): Tensor;
 }
@@ -35,6 +42,7 @@ export interface TransformerBlockOptions {
 
 /** x + attention(norm x), then x + feed-forward(norm x). */
 export class TransformerBlock implements Block {
+  readonly caches = 1;
   readonly #name: string;
   readonly #norm1: LayerNorm;
   readonly #attention: SelfAttention;

@@ -29,8 +29,8 @@ export function foundNetwork(model: ParModel, weights: Weights, pattern = model.
 
 /** Where each block of a pattern stands among the candidates of its depth; of twins the more probable one. */
 function placesOf({ policy }: ParModel, weights: Weights, blocks: readonly PatternBlock[]): number[] {
-  if (blocks.length !== policy.depth) {
-    reject({ who: "pattern", needed: `${policy.depth} blocks, as the supernet has`, got: `${blocks.length}` });
+  if (blocks.length !== policy.blocks.length) {
+    reject({ who: "pattern", needed: `${policy.blocks.length} blocks, as the supernet has`, got: `${blocks.length}` });
   }
   return policy.probabilities(weights).map((shares, i) => {
     const { kind, size } = blocks[i]!;

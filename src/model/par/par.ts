@@ -1,6 +1,8 @@
 /** The PAR Transformer-XL: a language model over segments with memory, whose blocks are searched for or already found. */
+import { RandomStream } from "../../base/random.ts";
 import { scalarCourses, scalarInputs } from "../../depth/policy.ts";
 import { type Evaluation, Searched } from "../../depth/searched.ts";
+import type { Engine } from "../../engine/engine.ts";
 import {
   add,
   cast,
@@ -13,6 +15,7 @@ import {
   multiplyDims,
   not,
   reshape,
+  simplify,
   stopGradient,
   subtract,
   sum,
@@ -44,7 +47,9 @@ import {
   uniform,
   type WordDistribution,
 } from "../../nn/index.ts";
-import type { Objective } from "../language/language.ts";
+import type { CausalModel, Decoder, ForwardPass, Objective } from "../causal.ts";
+import type { Weights } from "../weights.ts";
+import { type Carried, type MemoryReading, ParDecoder } from "./decoder.ts";
 import {
   aliveOf,
   budgetOf,
@@ -56,6 +61,7 @@ import {
   type ParOptions,
 } from "./options.ts";
 
+export type { Carried, MemoryReading } from "./decoder.ts";
 export type { CandidateChoice, ParOptions } from "./options.ts";
 
 /** Sizes and purpose of a program. */
@@ -75,12 +81,6 @@ export interface ParRun extends SegmentShape {
   noisy?: boolean | undefined;
   /** How blocks are mixed without noise. Default: mean. */
   evaluation?: Evaluation | undefined;
-}
-
-/** State that goes from one run to the next: what the output gives, the input takes. */
-export interface Carried {
-  readonly input: Tensor<"input">;
-  readonly output: Tensor;
 }
 
 export interface Segment {
@@ -106,7 +106,7 @@ export interface ParObjective extends Objective {
   readonly tokenLosses: Tensor;
 }
 
-export class ParModel {
+export class ParModel implements CausalModel<MemoryReading> {
   readonly options: ParOptions;
   readonly policy: Searched;
   readonly words: WordDistribution;
@@ -244,10 +244,37 @@ export class ParModel {
     return this.words.rowsOf(targets, compat === "original" ? 0 : padding);
   }
 
+  /** The loss of a segment and, where blocks attend, their new memories; as many rows in each cluster as words usually fall there. */
+  forward({ batch, length, memory }: SegmentShape & { batch: number }): ForwardPass {
+    const { loss, carried } = this.objective({ batch, length, memory, training: false });
+    const rows = this.rowsOf(usualWords(batch * length, this.options.vocabulary));
+    const sizes = this.words.rowInputs.map(({ shape, attributes }) => {
+      return [String(shape[0]), rows[attributes.name]!.length] as const;
+    });
+    const memories = this.remembering(carried).map(({ output }) => output);
+    return { outputs: simplify([loss, ...memories]), sizes: new Map(sizes) };
+  }
+
+  /** Those of the memories that a block looks at. */
+  remembering(carried: readonly Carried[]): Carried[] {
+    return carried.filter((_, i) => this.policy.blocks[i]!.some(({ kind }) => kind === "attention"));
+  }
+
+  /** Reads texts token by token, out of the memory. */
+  open(engine: Engine, weights: Weights, reading?: MemoryReading): Promise<Decoder> {
+    return ParDecoder.create(engine, this, weights, reading);
+  }
+
   /** Steps of memory that are still empty after `segments` segments of `length`. */
   missingAfter(segments: number, length: number, memory = this.options.memory): number {
     return Math.max(0, memory - segments * length);
   }
+}
+
+/** Ids as skewed as words are: the chance of being below n grows with log n. */
+export function usualWords(count: number, vocabulary: number): Int32Array {
+  const random = new RandomStream(1, "words");
+  return Int32Array.from({ length: count }, () => Math.floor((vocabulary + 1) ** random.uniform()) - 1);
 }
 
 /** A loss with the gradient of a penalty but not its value, so that losses stay what the words cost. */

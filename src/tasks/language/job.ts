@@ -57,7 +57,7 @@ export async function languageJob(parts: LanguageParts, given: Given = {}): Prom
         what: "corpus",
         value: `${data.corpus.name}, ${data.tokenizer.name} (${formatNumber(data.tokenizer.tokenizer.size)} pieces)`,
       },
-      { what: "plan", value: model.options.plan.join(" ") },
+      { what: "plan", value: planOf(settings).join(" ") },
     ],
   });
 }

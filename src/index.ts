@@ -81,10 +81,18 @@ export {
   type PlannedBlocks,
   type TextSizes,
 } from "./model/language/language.ts";
+export {
+  attention,
+  type CandidateChoice,
+  candidateName,
+  custom,
+  feedForward,
+  identity,
+  type MakeCandidate,
+} from "./model/par/candidates.ts";
 export { type ParProgramShape, parProgram } from "./model/par/export.ts";
 export { type FoundNetwork, foundNetwork } from "./model/par/found.ts";
 export {
-  type CandidateChoice,
   type Carried,
   type MemoryReading,
   type ParModel,

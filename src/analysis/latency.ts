@@ -2,6 +2,7 @@
 import { median } from "../base/median.ts";
 import type { Engine, Feed, Numbers, Program } from "../engine/engine.ts";
 import { cost } from "../graph/index.ts";
+import { candidateName } from "../model/par/candidates.ts";
 import {
   type CandidateChoice,
   type ParModel,
@@ -31,11 +32,7 @@ export interface MeasuredCosts {
   readonly candidates: readonly CandidateCost[];
 }
 
-/** `attention`, `feed-forward 1024`, `attention 8 heads`. */
-export function candidateName({ kind, heads, hidden }: CandidateChoice): string {
-  if (kind === "attention" && heads !== undefined) return `${kind} ${heads} heads`;
-  return kind === "feed-forward" && hidden !== undefined ? `${kind} ${hidden}` : kind;
-}
+export { candidateName } from "../model/par/candidates.ts";
 
 /** Copies of a candidate in the network that is timed: their share of the call's own cost is small. */
 const COPIES = 4;

@@ -7,8 +7,8 @@ import { LayerNorm } from "./layers.ts";
 import { type Initial, type Parameter, xavierUniform } from "./parameter.ts";
 import { RelativeAttention, type SegmentContext } from "./relative.ts";
 
-/** What a searched block may be. */
-export type CandidateKind = "attention" | "feed-forward" | "identity";
+/** What a searched block may be: one of ours, or a candidate of your own by its letter. */
+export type CandidateKind = "attention" | "feed-forward" | "identity" | (string & {});
 
 /** A block that may be chosen. */
 export interface Candidate extends Block {

@@ -12,7 +12,7 @@ import {
   transpose,
 } from "../../graph/index.ts";
 import { boundWeights, type Weights } from "../weights.ts";
-import type { Carried, ParModel } from "./par.ts";
+import { type Carried, type ParModel, usedMemories } from "./par.ts";
 
 /** Tokens of a segment and steps of memory that a program is built for; it takes any number of texts. */
 export interface ParProgramShape {
@@ -24,7 +24,7 @@ export interface ParProgramShape {
 
 /**
  * The program of a decided network: `ids` int32 [B, T] → `log_probabilities` [B, T, V] of the tokens that follow. Each block
- * that attends has its memory as `memory.N` [B, M, C], and `missing` (int32) says how many of its steps hold nothing yet: M at first.
+ * that looks back has its memory as `memory.N` [B, M, C], and `missing` (int32) says how many of its steps hold nothing yet: M at first.
  * `next_memory.N` and `next_missing` are what the next segment takes.
  */
 export function parProgram(
@@ -37,7 +37,7 @@ export function parProgram(
   const places = ranks && constant(ranks, [ranks.length], "int");
   const segment = model.segment(places ? gather(places, ids) : ids, { batch: "B", length, memory });
   const logs = model.words.logProbabilities(segment.hidden);
-  const attending = model.remembering(segment.carried);
+  const attending = usedMemories(segment);
   const named: Record<string, Tensor> = {
     log_probabilities: reshape(places ? inOrder(logs, places) : logs, ["B", length, vocabulary]),
     ...Object.fromEntries(attending.map(nextOf)),

@@ -20,16 +20,14 @@ import {
   subtract,
   sum,
   type Tensor,
+  topological,
   within,
 } from "../../graph/index.ts";
 import {
   AdaptiveEmbedding,
   AdaptiveSoftmax,
-  attentionCandidate,
   type Candidate,
   Embedding,
-  feedForwardCandidate,
-  identity,
   inference,
   LayerNorm,
   type LossPart,
@@ -49,20 +47,13 @@ import {
 } from "../../nn/index.ts";
 import type { CausalModel, Decoder, ForwardPass, Objective } from "../causal.ts";
 import type { Weights } from "../weights.ts";
+import { type CandidateChoice, candidateOf } from "./candidates.ts";
 import { type Carried, type MemoryReading, ParDecoder } from "./decoder.ts";
-import {
-  aliveOf,
-  budgetOf,
-  type CandidateChoice,
-  checkMemory,
-  checkOptions,
-  checkWhole,
-  choicesOf,
-  type ParOptions,
-} from "./options.ts";
+import { aliveOf, budgetOf, checkMemory, checkOptions, checkWhole, choicesOf, type ParOptions } from "./options.ts";
 
+export type { CandidateChoice } from "./candidates.ts";
 export type { Carried, MemoryReading } from "./decoder.ts";
-export type { CandidateChoice, ParOptions } from "./options.ts";
+export type { ParOptions } from "./options.ts";
 
 /** Sizes and purpose of a program. */
 export interface SegmentShape {
@@ -246,18 +237,13 @@ export class ParModel implements CausalModel<MemoryReading> {
 
   /** The loss of a segment and, where blocks attend, their new memories; as many rows in each cluster as words usually fall there. */
   forward({ batch, length, memory }: SegmentShape & { batch: number }): ForwardPass {
-    const { loss, carried } = this.objective({ batch, length, memory, training: false });
+    const { loss, hidden, carried } = this.objective({ batch, length, memory, training: false });
     const rows = this.rowsOf(usualWords(batch * length, this.options.vocabulary));
     const sizes = this.words.rowInputs.map(({ shape, attributes }) => {
       return [String(shape[0]), rows[attributes.name]!.length] as const;
     });
-    const memories = this.remembering(carried).map(({ output }) => output);
+    const memories = usedMemories({ hidden, carried }).map(({ output }) => output);
     return { outputs: simplify([loss, ...memories]), sizes: new Map(sizes) };
-  }
-
-  /** Those of the memories that a block looks at. */
-  remembering(carried: readonly Carried[]): Carried[] {
-    return carried.filter((_, i) => this.policy.blocks[i]!.some(({ kind }) => kind === "attention"));
   }
 
   /** Reads texts token by token, out of the memory. */
@@ -269,6 +255,12 @@ export class ParModel implements CausalModel<MemoryReading> {
   missingAfter(segments: number, length: number, memory = this.options.memory): number {
     return Math.max(0, memory - segments * length);
   }
+}
+
+/** Those of the memories that a block looks at. */
+export function usedMemories({ hidden, carried }: Pick<Segment, "hidden" | "carried">): Carried[] {
+  const used = new Set<Tensor>(topological([hidden]));
+  return carried.filter(({ input }) => used.has(input));
 }
 
 /** Ids as skewed as words are: the chance of being below n grows with log n. */
@@ -292,18 +284,13 @@ function embeddingOf(options: ParOptions): Embedding | AdaptiveEmbedding {
   return new Embedding("embedding", { count: vocabulary, width, weight });
 }
 
-const builders = { attention: attentionCandidate, "feed-forward": feedForwardCandidate, identity: () => identity };
-const partNames = { attention: "attention", "feed-forward": "dense", identity: "identity" };
-
 function blocksOf(options: ParOptions, all: ParModel["choices"], alive: ParModel["alive"]): Candidate[][] {
   const { width, hidden = 4 * width, heads, dropout = 0, compat, activation = "relu" } = options;
   const shared = { width, hidden, heads, dropout, compat, activation };
   return all.map((choices, i) =>
     alive[i]!.map((k) => {
-      const { kind, ...sizes } = choices[k]!;
-      const twin = choices.slice(0, k).filter((other) => other.kind === kind).length;
-      const name = `blocks.${i}.${partNames[kind]}${twin === 0 ? "" : twin + 1}`;
-      return builders[kind](name, { ...shared, ...sizes, size: kind === "attention" ? sizes.heads : sizes.hidden });
+      const twin = choices.slice(0, k).filter(({ kind }) => kind === choices[k]!.kind).length;
+      return candidateOf(`blocks.${i}`, choices[k]!, twin, shared);
     }),
   );
 }

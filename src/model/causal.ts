@@ -11,8 +11,8 @@ export interface Objective {
   readonly loss: Tensor;
   readonly inputs: Readonly<Record<string, Tensor>>;
   readonly noise: readonly NoiseInput[];
-  /** Those of the inputs that follow the step instead of coming with a batch: the depth policy's scalars. */
-  readonly scalars?: Readonly<Record<string, Course>>;
+  /** Values of those inputs that follow the step instead of coming with a batch: the depth policy's scalars. */
+  readonly courses?: Readonly<Record<string, Course>>;
 }
 
 /** One forward pass, to be counted: what it computes, and typical values of its named dimensions. */

@@ -254,8 +254,8 @@ export interface AlbertObjective {
   readonly loss: Tensor;
   readonly inputs: Tensors;
   readonly noise: readonly NoiseInput[];
-  /** Those of the inputs that follow the step instead of coming with a batch: the depth policy's scalars. */
-  readonly scalars?: Readonly<Record<string, Course>>;
+  /** Values of those inputs that follow the step instead of coming with a batch: the depth policy's scalars. */
+  readonly courses?: Readonly<Record<string, Course>>;
   readonly encoded: Encoded;
   /** What the heads predict, and what each of their losses is. */
   readonly logits: Tensors;
@@ -284,7 +284,7 @@ export function albertObjective(
   return {
     loss: terms.reduce((a, b) => add(a, b)),
     inputs: { ...texts, ...targets, ...scalarInputs(model.policy) },
-    scalars: scalarCourses(model.policy),
+    courses: scalarCourses(model.policy),
     noise: mode instanceof Training ? mode.noise : [],
     encoded,
     logits: Object.assign({}, ...found) as Tensors,

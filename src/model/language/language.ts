@@ -145,8 +145,8 @@ export class LanguageModel implements CausalModel {
     const entropy = mean(crossEntropy(logits, reshape(targets, [batch * length])));
     const loss = training && penalty ? add(entropy, penalty) : entropy;
     const inputs = { ids, targets, ...(training ? scalarInputs(this.policy) : {}) };
-    const scalars = training ? scalarCourses(this.policy) : {};
-    return { loss, inputs, noise: mode instanceof Training ? mode.noise : [], scalars };
+    const courses = training ? scalarCourses(this.policy) : {};
+    return { loss, inputs, noise: mode instanceof Training ? mode.noise : [], courses };
   }
 
   /** Logits of every token, through all depths. */

@@ -93,7 +93,7 @@ async function trained(model: ReturnType<typeof languageModel>) {
   });
   const losses: number[] = [];
   for (let i = 0; i < 8; i++) {
-    const scalars = Object.entries(objective.scalars!).map(([name, at]) => [name, [at(i, 8)]] as const);
+    const scalars = Object.entries(objective.courses!).map(([name, at]) => [name, [at(i, 8)]] as const);
     const batch = { ids: text.slice(0, -1), targets: text.slice(1), ...Object.fromEntries(scalars) };
     losses.push((await step.run(batch, 0.03)).loss);
   }

@@ -50,7 +50,7 @@ async function searched() {
   });
   const losses: number[] = [];
   for (let i = 0; i < 10; i++) {
-    const temperature = [objective.scalars!.temperature!(i, 10)];
+    const temperature = [objective.courses!.temperature!(i, 10)];
     const missing = [supernet.missingAfter(i, LENGTH)];
     losses.push((await step.run({ ...segment, missing, temperature, ...supernet.rowsOf(segment.targets) }, 0.02)).loss);
   }

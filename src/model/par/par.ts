@@ -213,7 +213,7 @@ export class ParModel implements CausalModel<MemoryReading> {
       tokenLosses,
       inputs: { ids, targets, ...rows, ...segment.inputs },
       noise: mode instanceof Training ? mode.noise : [],
-      scalars: mode instanceof Training ? scalarCourses(this.policy) : {},
+      courses: mode instanceof Training ? scalarCourses(this.policy) : {},
       sizes: Object.fromEntries(sizes),
     };
   }

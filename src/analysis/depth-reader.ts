@@ -12,6 +12,7 @@ export interface TextIds {
   readonly types?: ArrayLike<number>;
 }
 
+/** What was read of the tokens of one text. */
 export interface TokenDepths {
   /** Iterations of each token. */
   readonly depths: Float32Array;
@@ -27,6 +28,7 @@ export interface TrainedAlbert {
 
 const ROWS = 16;
 
+/** A compiled model that tells how deep tokens run. */
 export class DepthReader {
   readonly cap: number;
   readonly #program: Program;

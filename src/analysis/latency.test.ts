@@ -7,7 +7,13 @@ import { Linear } from "../nn/index.ts";
 import { baselineCost, candidateName, costOfCandidate, measureCandidates, networkLatencies } from "./latency.ts";
 
 const options = {
-  ...{ vocabulary: 300, width: 64, heads: 4, hidden: 64, memory: 4, cutoffs: [40, 120], blocks: 3 },
+  vocabulary: 300,
+  width: 64,
+  heads: 4,
+  hidden: 64,
+  memory: 4,
+  cutoffs: [40, 120],
+  blocks: 3,
   candidates: [{ kind: "attention" }, { kind: "feed-forward", hidden: 1024 }, { kind: "identity" }] as const,
 };
 const shape = { batch: 1, length: 16, memory: 128 };

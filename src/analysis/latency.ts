@@ -16,6 +16,7 @@ import { initialise } from "../nn/index.ts";
 /** Rows, tokens of a segment, steps of memory. */
 export type LatencyShape = { readonly [K in keyof SegmentShape]-?: number };
 
+/** What one candidate costs. */
 export interface CandidateCost {
   readonly name: string;
   /** Of one segment, forward. */

@@ -1,4 +1,4 @@
-/** Caches of keys and values among the blocks of a policy: how many there are, and which are whose. */
+/** Caches of keys and values among the blocks of a policy: how many there are, and which block has which. */
 import type { Block, Context } from "../nn/index.ts";
 
 type Cached = Pick<Block, "caches">;

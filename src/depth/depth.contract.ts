@@ -45,6 +45,7 @@ function read(policy: DepthPolicy, x: Tensor, past: readonly KeyValues[]): Deepe
   return { stored, ...policy.apply(x, { rows: { batch: 1, length }, mode: inference, mask, caches }) };
 }
 
+/** Runs the suite on a policy; `open` makes a new one over blocks of the given width. */
 export function depthContract(name: string, open: OpenPolicy, width = 8): void {
   describe(`${name} keeps the depth policy's contract`, () => {
     it("owns distinct parameters, by node and by name", () => {

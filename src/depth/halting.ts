@@ -30,6 +30,7 @@ import { checkPlan } from "./fixed.ts";
 import type { Plan } from "./plan.ts";
 import type { Course, Deepened, DepthPolicy, TrainingScalars } from "./policy.ts";
 
+/** When tokens halt, what becomes of them, and what depth costs. */
 export interface HaltingOptions {
   /** Width C of the hidden state. */
   width: number;
@@ -62,6 +63,7 @@ export interface HaltingOptions {
 /** What the original did where the defaults differ: spread over a model's options. */
 export const compat = { haltAtCap: false, biasInitial: 0, ponderReduce: "sum" } as const;
 
+/** The options that are left out. */
 export const haltingDefaults = {
   epsilon: 0.01,
   accumulate: "blend",
@@ -144,6 +146,7 @@ export interface HaltingPolicy extends DepthPolicy {
   apply(x: Tensor, context: HaltingContext): Deepened;
 }
 
+/** Every token runs through the plan until its halting probabilities add up to 1 − epsilon, and then stays as it is. */
 export function halting(blocks: readonly Block[], plan: Plan, given: HaltingOptions): HaltingPolicy {
   checkPlan(plan, blocks.length);
   const options = { ...haltingDefaults, ...given };
@@ -161,6 +164,7 @@ export function halting(blocks: readonly Block[], plan: Plan, given: HaltingOpti
   return new Halting(blocks, plan, options);
 }
 
+/** Whether a policy was made by `halting`, so that its parts are open to those who compute only some rows. */
 export const isHalting = (policy: DepthPolicy): policy is HaltingPolicy => policy instanceof Halting;
 
 class Halting implements HaltingPolicy {

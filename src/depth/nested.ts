@@ -12,7 +12,7 @@ export type Outer = (blocks: readonly Block[], plan: Plan) => DepthPolicy;
 /**
  * Runs whole policies in the order of a plan, by an outer policy: `nested([searched(…)], [0, 0, 0], halting)` passes through one searched
  * stack up to three times, and every token halts after as many passes as it needs. A stack is the same network at each pass: its
- * weights are shared, and what it draws for its architecture is drawn once; only dropout is drawn anew. Probes of stack i are called
+ * weights are shared, and what it draws for its architecture is drawn once; only dropout is drawn again at each pass. Probes of stack i are called
  * `stack{i}.…`, as its first pass sees them; the penalty is the outer one plus the mean of the passes'.
  */
 export function nested(stacks: readonly DepthPolicy[], plan: Plan, outer: Outer): DepthPolicy {
@@ -79,7 +79,7 @@ function joined(outer: Deepened, passes: readonly Pass[]): Deepened {
 
 const sumOf = (terms: readonly Tensor[]) => terms.reduce((a, b) => add(a, b));
 
-/** A mode whose n-th draw is the same at every pass: an architecture is drawn once a step. */
+/** A mode that repeats its draws at every pass: an architecture is drawn once per step. */
 function drawingOnce(mode: Mode, drawn: WeakMap<Mode, Tensor[]>): Mode {
   const kept = drawn.get(mode) ?? [];
   drawn.set(mode, kept);

@@ -1,7 +1,9 @@
 /** Block patterns: `(sfff)x6(f)x8` says which kind of block stands at each depth, `s f:1024` also how large it is. */
 import { reject } from "../base/errors.ts";
 
+/** Kinds of blocks by their letters in a pattern. */
 export const kinds = { s: "attention", f: "feed-forward", i: "identity" } as const;
+/** A letter of ours. */
 export type KindLetter = keyof typeof kinds;
 /** One of ours, or the letter of a candidate of your own. */
 export type BlockKind = (typeof kinds)[KindLetter] | (string & {});

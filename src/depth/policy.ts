@@ -8,7 +8,7 @@ export interface Deepened {
   readonly hidden: Tensor;
   /** A scalar to be added to the loss, where the policy has one (ponder cost, expected latency). */
   readonly penalty?: Tensor;
-  /** What one may want to look at: architecture weights, iterations per token, halting probabilities. */
+  /** What is worth looking at: architecture weights, iterations per token, halting probabilities. */
   readonly probes: Readonly<Record<string, Tensor>>;
 }
 
@@ -24,6 +24,10 @@ export interface TrainingScalar {
 /** Scalars under the names of their inputs. */
 export type TrainingScalars = Readonly<Record<string, TrainingScalar>>;
 
+/**
+ * How blocks become depth. A policy owns its blocks, is applied to the embedded rows, and says what training, generation and reports
+ * have to know of it. Yours is an object of this shape.
+ */
 export interface DepthPolicy {
   /** Distinct parameters of all blocks and of the policy itself, in a fixed order. */
   readonly parameters: readonly Parameter[];

@@ -32,10 +32,11 @@ import { cachesOf, contextsOf } from "./caches.ts";
 import { printPattern } from "./pattern.ts";
 import type { Course, Deepened, DepthPolicy, TrainingScalars } from "./policy.ts";
 
+/** How candidates are mixed, and how the mixture hardens. */
 export interface SearchedOptions {
   /** Forward the one candidate that was drawn, with the gradient of the soft draw. Default: false. */
   straightThrough?: boolean | undefined;
-  /** `annealed`: τ comes as the input `temperature`; `trained`: one a block, kept positive. Default: annealed. */
+  /** `annealed`: τ comes as the input `temperature`; `trained`: one per block, kept positive. Default: annealed. */
   temperature?: "annealed" | "trained" | undefined;
   /** First temperature. Default: 1. */
   initialTemperature?: number | undefined;
@@ -288,6 +289,7 @@ function mix(
   }, x);
 }
 
+/** The course of an annealed temperature. */
 export interface TemperatureOptions {
   start: number;
   end: number;

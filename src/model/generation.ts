@@ -13,6 +13,7 @@ export interface DrawingOptions extends SamplingOptions {
   signal?: AbortSignal | undefined;
 }
 
+/** A text as ids, and how it is continued. */
 export interface GenerationOptions extends DrawingOptions {
   /** Ids of the text to continue; at least one. */
   prompt: ArrayLike<number>;
@@ -78,6 +79,7 @@ export interface TextOptions extends DrawingOptions {
   stop?: string | undefined;
 }
 
+/** A text, and what it is continued with. */
 export interface TextGenerationOptions<Reading = unknown> extends TextOptions {
   engine: Engine;
   tokenizer: TextCoder;

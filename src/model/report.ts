@@ -2,6 +2,7 @@
 import { cost, gradients, simplify, type Tensor } from "../graph/index.ts";
 import type { CausalModel } from "./causal.ts";
 
+/** The figures of a model that belong side by side. */
 export interface ModelReport {
   /** Numbers that are stored: shared blocks count once. */
   readonly parameters: number;
@@ -15,6 +16,7 @@ export interface ModelReport {
   readonly trainingFlopsPerToken: number;
 }
 
+/** Numbers in distinct parameters. */
 export function countParameters(parameters: readonly { tensor: Tensor<"parameter"> }[]): number {
   return parameters.reduce((total, { tensor }) => total + tensor.attributes.shape.reduce((a, b) => a * b, 1), 0);
 }

@@ -31,7 +31,7 @@ interface Readable {
 const READ_AT_ONCE = 32;
 
 /**
- * Learned positions end at the model's `length`. A text that grows beyond it is read anew from its last `length / 2` tokens, so
+ * Learned positions end at the model's `length`. A text that grows beyond it is read again from its last `length / 2` tokens, so
  * that it can go on; what was before is forgotten.
  */
 const kept = (text: readonly number[], length: number) => text.slice(-Math.max(1, Math.floor(length / 2)));
@@ -140,7 +140,7 @@ function checkReads(logits: Tensor, past: readonly Tensor[]): void {
   const used = new Set<Tensor>(topological([logits]));
   const unread = past.filter((each) => !used.has(each)).length;
   if (unread === 0) return;
-  const remedy = "let blocks attend to cache.past, or leave `caches` out: then texts are computed anew";
+  const remedy = "let blocks attend to cache.past, or leave `caches` out, which recomputes the text for every token";
   const needed = "blocks that read all of their caches";
   reject({ who: "depth policy / caches", needed, got: `${unread} of ${past.length} keys and values unread`, remedy });
 }

@@ -13,6 +13,7 @@ export function languageProgram(model: LanguageModel, weights: Weights): Program
   return { outputs: { logits: logits! }, weights: boundWeights(model, weights) };
 }
 
+/** config.json of a language model. */
 export type ExportedConfig = CompleteLanguageOptions & { readonly kind: "language-model" };
 
 /**

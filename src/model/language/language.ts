@@ -186,7 +186,8 @@ export class LanguageModel implements CausalModel {
 }
 
 function refuseCaches(got: string): never {
-  const remedy = "let every block read and store context.cache, or leave `caches` out: then texts are computed anew";
+  const remedy =
+    "let every block read and store context.cache, or leave `caches` out, which recomputes the text for every token";
   return reject({ who: "depth policy / caches", needed: "one pair of keys and values stored per cache", got, remedy });
 }
 

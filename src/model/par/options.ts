@@ -8,6 +8,7 @@ import { type CandidateChoice, candidateName, checkChoice, choiceOf, patternBloc
 type Choices = readonly (readonly CandidateChoice[])[];
 type Alive = readonly (readonly number[])[];
 
+/** Sizes of the network, its blocks or what they may be, and how they are searched. */
 export interface ParOptions extends SearchedOptions {
   vocabulary: number;
   width: number;
@@ -50,6 +51,7 @@ export function checkWhole(who: string, value: number | undefined): void {
 /** Positions and masks are tables over every step of memory: beyond this they would be larger than the model. */
 const LONGEST_MEMORY = 65_536;
 
+/** Steps of memory are a whole number from 0, and not absurdly many. */
 export function checkMemory(memory: number): void {
   if (!Number.isInteger(memory) || memory < 0) {
     reject({ who: "memory", needed: "a whole number of steps from 0", got: `${memory}` }, 2);

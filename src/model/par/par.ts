@@ -65,6 +65,7 @@ export interface SegmentShape {
   memory?: number | undefined;
 }
 
+/** A program of training or evaluation: its sizes, and how blocks are mixed. */
 export interface ParRun extends SegmentShape {
   batch: number;
   training: boolean;
@@ -74,6 +75,7 @@ export interface ParRun extends SegmentShape {
   evaluation?: Evaluation | undefined;
 }
 
+/** What the model makes of a segment. */
 export interface Segment {
   /** After the last block (and norm): [B·T, C]. */
   readonly hidden: Tensor;
@@ -86,6 +88,7 @@ export interface Segment {
   readonly penalty: Tensor | undefined;
 }
 
+/** The loss of a segment, with the memories that go on to the next one. */
 export interface ParObjective extends Objective {
   readonly carried: readonly Carried[];
   readonly probes: Readonly<Record<string, Tensor>>;
@@ -97,6 +100,7 @@ export interface ParObjective extends Objective {
   readonly tokenLosses: Tensor;
 }
 
+/** The PAR Transformer-XL: searched or decided blocks over segments with memory. */
 export class ParModel implements CausalModel<MemoryReading> {
   readonly options: ParOptions;
   readonly policy: Searched;

@@ -159,7 +159,7 @@ describe("halting", () => {
   });
 
   it("refuses an epsilon that no sum can pass", () => {
-    expect(() => policyOf({ epsilon: 0 })).toThrow("halting: expected an epsilon between 0 and 1, got 0");
+    expect(() => policyOf({ epsilon: 0 })).toThrow("halting / epsilon: expected a number above 0 below 1, got 0");
   });
 });
 
@@ -179,8 +179,12 @@ describe("the scale of the penalty", () => {
     expect(at({ ponder: 0, ponderWarmup: 10 })).toBeUndefined();
   });
 
+  it("refuses an option that it does not know", () => {
+    expect(() => policyOf({ ponderWarmpu: 3 } as object)).toThrow("did you mean ponderWarmup?");
+  });
+
   it("refuses updates below 0", () => {
-    expect(() => at({ ponderWarmup: -1 })).toThrow("halting / ponderWarmup: expected a number of updates");
+    expect(() => at({ ponderWarmup: -1 })).toThrow("halting / ponderWarmup: expected a number from 0, got -1");
   });
 });
 

@@ -1,5 +1,5 @@
 /** Halting: every token passes through the plan until its halting probabilities add up, then stays as it is. */
-import { reject } from "../base/errors.ts";
+import { checkOptions, number, oneOf, type Rules, required, text, truth, whole } from "../base/options.ts";
 import {
   add,
   broadcast,
@@ -79,6 +79,22 @@ export const haltingDefaults = {
   name: "halting",
 } as const;
 
+const rules: Rules<HaltingOptions> = {
+  width: required(whole(1)),
+  epsilon: number({ above: 0, below: 1 }),
+  accumulate: oneOf(["blend", "weightedSum"]),
+  halted: oneOf(["frozen", "running"]),
+  haltAtCap: truth,
+  biasInitial: number(),
+  stepEmbedding: truth,
+  ponder: number(),
+  ponderFrom: number({ from: 0 }),
+  ponderWarmup: number({ from: 0 }),
+  ponderReduce: oneOf(["mean", "sum"]),
+  pads: oneOf(["skip", "run"]),
+  name: text,
+};
+
 /** One for all: what policies of one model cost grows together. */
 const scale = input("ponderScale", []);
 
@@ -149,18 +165,8 @@ export interface HaltingPolicy extends DepthPolicy {
 /** Every token runs through the plan until its halting probabilities add up to 1 − epsilon, and then stays as it is. */
 export function halting(blocks: readonly Block[], plan: Plan, given: HaltingOptions): HaltingPolicy {
   checkPlan(plan, blocks.length);
+  checkOptions("halting", given, rules);
   const options = { ...haltingDefaults, ...given };
-  if (!(options.epsilon > 0 && options.epsilon < 1)) {
-    reject({ who: "halting", needed: "an epsilon between 0 and 1", got: `${options.epsilon}` });
-  }
-  for (const key of ["ponderFrom", "ponderWarmup"] as const) {
-    if (options[key] >= 0) continue;
-    reject({
-      who: `halting / ${key}`,
-      needed: "a number of updates, or a fraction of them, from 0",
-      got: `${options[key]}`,
-    });
-  }
   return new Halting(blocks, plan, options);
 }
 

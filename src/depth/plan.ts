@@ -1,5 +1,6 @@
 /** Sharing schedules: which of M blocks runs at each of N depths. A plan is an array; this file makes, reads and checks them. */
 import { reject } from "../base/errors.ts";
+import { checkOptions } from "../base/options.ts";
 
 /** Block number at each depth. */
 export type Plan = readonly number[];
@@ -12,7 +13,9 @@ export interface Sharing {
   depth: number;
 }
 
-function check({ unique, depth }: Sharing): void {
+function check(sharing: Sharing): void {
+  checkOptions("plan", sharing, ["unique", "depth"]);
+  const { unique, depth } = sharing;
   if (Number.isInteger(unique) && Number.isInteger(depth) && unique >= 1 && depth >= unique) return;
   reject(
     {

@@ -176,9 +176,17 @@ describe("mistakes in a search", () => {
     expect(() => searched("blocks", [])).toThrow("got no blocks");
   });
 
+  it("options that nobody knows are named", () => {
+    expect(() => searched("blocks", [[identity]], { straight: true } as object)).toThrow(
+      "did you mean straightThrough?",
+    );
+  });
+
   it("temperatures are above 0", () => {
     const trained = { temperature: "trained", initialTemperature: 0 } as const;
-    expect(() => searched("blocks", [[identity, identity]], trained)).toThrow("a temperature above 0, got 0");
+    expect(() => searched("blocks", [[identity, identity]], trained)).toThrow(
+      "blocks / initialTemperature: expected a number above 0, got 0",
+    );
     const ended = { temperature: "trained", finalTemperature: 0.5 } as const;
     expect(() => searched("blocks", [[identity, identity]], ended)).toThrow("leave finalTemperature out");
     expect(() => annealedTemperature({ start: 1, end: 0, total: 10 })).toThrow(

@@ -1,5 +1,6 @@
 /** Searched depth: every block mixes candidates by a learned distribution π, which annealed Gumbel draws harden into a choice. */
 import { reject } from "../base/errors.ts";
+import { anything, checkOptions, number, oneOf, type Rules, truth } from "../base/options.ts";
 import {
   add,
   argMax,
@@ -103,7 +104,7 @@ export class Searched implements DepthPolicy {
     this.#choices = blocks.map(({ length }, i) =>
       length > 1 ? newChoice(`${name}.${i}`, length, options) : undefined,
     );
-    checkTemperatures(name, options);
+    checkSearch(name, options);
     const anneals = options.temperature !== "trained" && this.#choices.some(Boolean);
     this.temperature = anneals ? temperature : undefined;
   }
@@ -254,12 +255,18 @@ function newChoice(name: string, count: number, options: SearchedOptions): Choic
 
 const temperatureDefaults = { start: 1, end: 0.1 };
 
-function checkTemperatures(name: string, { temperature, initialTemperature, finalTemperature }: SearchedOptions): void {
-  for (const given of [initialTemperature, finalTemperature]) {
-    if (given !== undefined && !(given > 0)) {
-      reject({ who: `${name} / temperature`, needed: "a temperature above 0", got: `${given}` });
-    }
-  }
+const rules: Rules<SearchedOptions> = {
+  straightThrough: truth,
+  temperature: oneOf(["annealed", "trained"]),
+  initialTemperature: number({ above: 0 }),
+  finalTemperature: number({ above: 0 }),
+  compat: oneOf(["original"]),
+  budget: anything,
+};
+
+function checkSearch(name: string, options: SearchedOptions): void {
+  checkOptions(name, options, rules);
+  const { temperature, finalTemperature } = options;
   if (temperature !== "trained" || finalTemperature === undefined) return;
   const remedy = "leave finalTemperature out";
   reject({ who: name, needed: "a trained temperature without an end", got: `${finalTemperature}`, remedy });

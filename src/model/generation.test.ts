@@ -83,10 +83,11 @@ describe("generation of text", () => {
     encode: (text: string) => Array.from(text, (letter) => letter.charCodeAt(0) - 97),
     decode: (ids: readonly number[]) => ids.map((id) => String.fromCharCode(97 + id)).join(""),
   };
-  const asked = { engine, tokenizer, prompt: "abc", temperature: 0, maxTokens: 12 };
+  const greedy = { temperature: 0, maxTokens: 12 };
+  const asked = { engine, tokenizer, prompt: "abc", ...greedy };
 
   it("is the decoded ids, in the parts that are new", async () => {
-    const ids = await collect(generateIds(engine, model, weights, { ...asked, prompt: [0, 1, 2] }));
+    const ids = await collect(generateIds(engine, model, weights, { ...greedy, prompt: [0, 1, 2] }));
     const parts = await collect(generate({ model, weights }, asked));
     expect(parts).toEqual(ids.map((id) => tokenizer.decode([id])));
   });
@@ -107,9 +108,14 @@ describe("generation of text", () => {
 
   it("speaks the tokenizer's ids where the model has ranks", async () => {
     const ranks = Int32Array.from({ length: base.vocabulary }, (_, id) => base.vocabulary - 1 - id);
-    const ids = await collect(generateIds(engine, model, weights, { ...asked, prompt: [22, 21, 20] }));
+    const ids = await collect(generateIds(engine, model, weights, { ...greedy, prompt: [22, 21, 20] }));
     const parts = await collect(generate({ model, weights, ranks }, asked));
     expect(parts.join("")).toBe(tokenizer.decode(ids.map((id) => 22 - id)));
+  });
+
+  it("refuses an option that it does not know", async () => {
+    const misspelt = collect(generate({ model, weights }, { ...asked, top_k: 3 } as typeof asked));
+    await expect(misspelt).rejects.toThrow("got top_k; did you mean topK?");
   });
 
   it("refuses a prompt without a piece, and a letter outside the vocabulary", async () => {

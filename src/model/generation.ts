@@ -1,5 +1,6 @@
 /** Continuing a text with any causal model: token after token by their ids, or as text with a tokenizer. */
 import { reject } from "../base/errors.ts";
+import { check, checkOptions, whole } from "../base/options.ts";
 import { RandomStream } from "../base/random.ts";
 import type { Engine } from "../engine/engine.ts";
 import type { CausalModel, Decoder } from "./causal.ts";
@@ -23,9 +24,13 @@ export interface GenerationOptions extends DrawingOptions {
   stop?: readonly number[] | undefined;
 }
 
+const drawing = ["maxTokens", "seed", "signal", "temperature", "topK", "topP"];
+
 /** Continues `prompt` with an open decoder, forgetting what it read before; gives id after id. */
 export async function* generateWith(decoder: Decoder, options: GenerationOptions): AsyncGenerator<number, void, void> {
+  checkOptions("generate", options, ["prompt", "stop", ...drawing]);
   const { prompt, maxTokens, seed = 1, stop = [], signal } = options;
+  check("generate / maxTokens", maxTokens, whole());
   checkSampling(options);
   if (prompt.length === 0) reject({ who: "prompt", needed: "at least one token", got: "none" }, 2);
   const random = new RandomStream(seed, "generation");
@@ -92,8 +97,10 @@ const MAX_TOKENS = 200;
 /** Continues a text with a trained model; gives what is new in it, piece by piece. */
 export async function* generate<Reading>(
   { model, weights, ranks }: Trained<Reading>,
-  { engine, tokenizer, prompt, maxTokens = MAX_TOKENS, stop, ...options }: TextGenerationOptions<Reading>,
+  given: TextGenerationOptions<Reading>,
 ): AsyncGenerator<string, void, void> {
+  checkOptions("generate", given, ["engine", "tokenizer", "prompt", "stop", "reading", ...drawing]);
+  const { engine, tokenizer, prompt, maxTokens = MAX_TOKENS, stop, ...options } = given;
   const ids = [...tokenizer.encode(prompt)];
   if (ids.length === 0) reject({ who: "prompt", needed: "at least one piece of text", got: JSON.stringify(prompt) }, 2);
   const places = ranks && new Map(Array.from(ranks, (place, id) => [place, id]));

@@ -1,7 +1,8 @@
 /** What a model stacks: the Block interface, and the pre-norm transformer block. */
+import { anything, checkOptions, dropoutRate, oneOf, type Rules, required, whole } from "../base/options.ts";
 import { add, type Tensor, within } from "../graph/index.ts";
 import { type Cache, type Rows, SelfAttention } from "./attention.ts";
-import { type Activation, FeedForward } from "./feed-forward.ts";
+import { type Activation, activations, FeedForward } from "./feed-forward.ts";
 import { LayerNorm } from "./layers.ts";
 import type { Mode } from "./mode.ts";
 import type { Initial, Parameter } from "./parameter.ts";
@@ -40,6 +41,15 @@ export interface TransformerBlockOptions {
   weight?: Initial;
 }
 
+const rules: Rules<TransformerBlockOptions> = {
+  width: required(whole(1)),
+  heads: required(whole(1)),
+  hidden: required(whole(1)),
+  dropout: required(dropoutRate),
+  activation: required(oneOf(Object.keys(activations))),
+  weight: anything,
+};
+
 /** x + attention(norm x), then x + feed-forward(norm x). */
 export class TransformerBlock implements Block {
   readonly caches = 1;
@@ -51,6 +61,7 @@ export class TransformerBlock implements Block {
   readonly #dropout: number;
 
   constructor(name: string, options: TransformerBlockOptions) {
+    checkOptions(name, options, rules);
     this.#name = name;
     this.#dropout = options.dropout;
     this.#norm1 = new LayerNorm(`${name}.norm1`, options);

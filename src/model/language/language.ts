@@ -1,5 +1,6 @@
 /** The language model: learned positions, a depth policy, a norm, and a head tied to the embedding. The policy is an argument. */
 import { reject } from "../../base/errors.ts";
+import { checkOptions, dropoutRate, type Rules, required, whole } from "../../base/options.ts";
 import { fixed } from "../../depth/fixed.ts";
 import { type HaltingOptions, halting } from "../../depth/halting.ts";
 import { uniqueOf } from "../../depth/plan.ts";
@@ -69,8 +70,8 @@ export interface OwnDepth {
   depth: DepthPolicy;
 }
 
-/** Sizes, and either a depth policy or a plan for blocks that the model makes itself. */
-export type LanguageModelOptions = TextSizes & (PlannedBlocks | OwnDepth);
+/** Sizes, and either a depth policy or a plan for blocks that the model makes itself; `kind` is as config.json has it. */
+export type LanguageModelOptions = TextSizes & (PlannedBlocks | OwnDepth) & { kind?: "language-model" };
 
 /** What a model was made from, as plain data: of an own policy only the sizes. */
 export type CompleteLanguageOptions = Required<TextSizes> & Partial<Required<PlannedBlocks>>;
@@ -86,9 +87,10 @@ export class LanguageModel implements CausalModel {
   readonly #norm: LayerNorm;
 
   constructor(given: LanguageModelOptions) {
+    checkOptions("language model", given, [...own, ...planned, "vocabulary", "width", "length", "dropout", "kind"]);
     const { vocabulary, width, length, dropout = 0 } = given;
     const sizes = { vocabulary, width, length, dropout };
-    checkSizes(sizes);
+    checkOptions("language model", sizes, sizeRules);
     const blocks = blocksIn(given);
     this.options = { ...sizes, ...blocks };
     this.policy = blocks ? policyOf({ ...sizes, ...blocks }) : ownPolicy(given as OwnDepth, width);
@@ -191,32 +193,30 @@ function refuseCaches(got: string): never {
   return reject({ who: "depth policy / caches", needed: "one pair of keys and values stored per cache", got, remedy });
 }
 
-/** A size that must be a whole number from 1. */
-function checkSizes({ dropout, ...sizes }: Required<TextSizes>): void {
-  for (const [name, size] of Object.entries(sizes)) {
-    if (Number.isSafeInteger(size) && size >= 1) continue;
-    reject({ who: `language model / ${name}`, needed: "a whole number from 1", got: `${size}` }, 2);
-  }
-  if (dropout >= 0 && dropout < 1) return;
-  reject({ who: "language model / dropout", needed: "a rate from 0 to below 1", got: `${dropout}` }, 2);
-}
+const sizeRules: Rules<Required<TextSizes>> = {
+  vocabulary: required(whole(1)),
+  width: required(whole(1)),
+  length: required(whole(1)),
+  dropout: required(dropoutRate),
+};
+const planned: readonly (keyof PlannedBlocks)[] = ["heads", "plan", "hidden", "activation", "halting"];
+const own: readonly (keyof OwnDepth)[] = ["depth"];
 
 /** The blocks that the model is to make; undefined where a policy is given. */
 function blocksIn(given: LanguageModelOptions): Required<PlannedBlocks> | undefined {
-  const own = "depth" in given && given.depth !== undefined;
+  const isOwn = "depth" in given && given.depth !== undefined;
   const { heads, plan, halting, hidden = 4 * given.width, activation = "gelu" } = given as PlannedBlocks & TextSizes;
-  if (!own && plan !== undefined && heads !== undefined) return { heads, plan, hidden, activation, halting };
-  const set = ["heads", "plan", "hidden", "activation", "halting"].filter((key) => Object.hasOwn(given, key));
-  if (own && set.length === 0) return undefined;
-  const got = [...(own ? ["depth"] : []), ...set].join(", ") || "neither";
+  if (!isOwn && plan !== undefined && heads !== undefined) return { heads, plan, hidden, activation, halting };
+  const set = planned.filter((key) => Object.hasOwn(given, key));
+  if (isOwn && set.length === 0) return undefined;
+  const got = [...(isOwn ? ["depth"] : []), ...set].join(", ") || "neither";
   return reject({ who: "language model", needed: "heads and plan, or a policy as depth", got }, 2);
 }
 
 function policyOf(options: Required<TextSizes> & Required<PlannedBlocks>): DepthPolicy {
-  const { plan, width } = options;
-  const blocks = Array.from({ length: uniqueOf(plan) }, (_, i) => {
-    return new TransformerBlock(`blocks.${i}`, { ...options, weight: normal(DEVIATION) });
-  });
+  const { plan, width, heads, hidden, dropout, activation } = options;
+  const sizes = { width, heads, hidden, dropout, activation, weight: normal(DEVIATION) };
+  const blocks = Array.from({ length: uniqueOf(plan) }, (_, i) => new TransformerBlock(`blocks.${i}`, sizes));
   return options.halting ? halting(blocks, plan, { ...options.halting, width }) : fixed(blocks, plan);
 }
 

@@ -166,7 +166,18 @@ describe("mistakes with an own policy", () => {
     ["neither", {}, "language model: expected heads and plan, or a policy as depth, got neither"],
     ["a plan without heads", { plan: [0] }, "got plan"],
     ["no width", { plan: [0], heads: 2, width: 0 }, "language model / width: expected a whole number from 1, got 0"],
-    ["dropout of 2", { plan: [0], heads: 2, dropout: 2 }, "language model / dropout: expected a rate from 0"],
+    [
+      "dropout of 2",
+      { plan: [0], heads: 2, dropout: 2 },
+      "language model / dropout: expected a number from 0 to below 1, got 2",
+    ],
+    ["a name of another library", { plan: [0], heads: 2, d_model: 16 }, "language model: expected options among"],
+    [
+      "an activation of another",
+      { plan: [0], heads: 2, activation: "swish" },
+      "blocks.0 / activation: expected one of",
+    ],
+    ["a misspelt option of halting", { plan: [0], heads: 2, halting: { pondr: 1 } }, "did you mean ponder?"],
     ["one name twice", { depth: blended([gatedSum("a"), gatedSum("a")]) }, "got a.gate.weight twice"],
     [
       "another width",

@@ -1,5 +1,6 @@
 /** What a searched block may be: attention, feed-forward and identity, and candidates of your own under a letter of their own. */
 import { reject } from "../../base/errors.ts";
+import { check, checkOptions, whole } from "../../base/options.ts";
 import { isOwnLetter, type PatternBlock } from "../../depth/pattern.ts";
 import {
   attentionCandidate,
@@ -113,14 +114,10 @@ function ownCandidate(kind: CandidateKind, made: ReturnType<MakeCandidate>, size
   };
 }
 
-/** A size that is there must be a whole number from 1. */
-function checkSize(who: string, value: number | undefined): void {
-  if (value === undefined || (Number.isSafeInteger(value) && value >= 1)) return;
-  reject({ who, needed: "a whole number from 1", got: `${value}` }, 2);
-}
-
 /** Refuses kinds that nobody can make, and sizes that are none. */
-export function checkChoice(who: string, { kind, heads, hidden, size, make }: CandidateChoice): void {
+export function checkChoice(who: string, choice: CandidateChoice): void {
+  checkOptions(who, choice, ["kind", "heads", "hidden", "size", "name", "make"]);
+  const { kind, heads, hidden, size, make } = choice;
   if (make && !isOwnLetter(kind)) {
     const remedy = "s, f and i are ours, x stands in repeats";
     reject({ who, needed: "one letter other than s, f, i and x", got: JSON.stringify(kind), remedy }, 2);
@@ -129,7 +126,7 @@ export function checkChoice(who: string, { kind, heads, hidden, size, make }: Ca
     const needed = `a candidate of ${Object.keys(builders).join(", ")}`;
     reject({ who, needed, got: `${kind}`, remedy: `or one of your own: custom("g", make)` }, 2);
   }
-  checkSize(`${who} / heads`, heads);
-  checkSize(`${who} / hidden`, hidden);
-  checkSize(`${who} / size`, size);
+  for (const [name, value] of Object.entries({ heads, hidden, size })) {
+    if (value !== undefined) check(`${who} / ${name}`, value, whole(1));
+  }
 }

@@ -1,8 +1,9 @@
 /** What a PAR Transformer-XL is told, and what it refuses: mistakes show when the model is built. */
 import { reject } from "../../base/errors.ts";
+import { check, checkOptions, oneOf } from "../../base/options.ts";
 import { MOST_BLOCKS, patternBlocks, printPattern } from "../../depth/pattern.ts";
 import type { Budget, SearchedOptions } from "../../depth/searched.ts";
-import type { Activation } from "../../nn/index.ts";
+import { type Activation, activations } from "../../nn/index.ts";
 import { type CandidateChoice, candidateName, checkChoice, choiceOf, patternBlockOf } from "./candidates.ts";
 
 type Choices = readonly (readonly CandidateChoice[])[];
@@ -60,8 +61,39 @@ export function checkMemory(memory: number): void {
   reject({ who: "memory", needed: `at most ${LONGEST_MEMORY} steps`, got: `${memory}`, remedy: "shorten it" }, 2);
 }
 
+const names: Readonly<Record<keyof ParOptions, true>> = {
+  vocabulary: true,
+  width: true,
+  heads: true,
+  hidden: true,
+  blocks: true,
+  candidates: true,
+  alive: true,
+  memory: true,
+  dropout: true,
+  activation: true,
+  cutoffs: true,
+  projectionFactor: true,
+  projectionSizes: true,
+  adaptiveInput: true,
+  clampLength: true,
+  sameLength: true,
+  padding: true,
+  straightThrough: true,
+  temperature: true,
+  initialTemperature: true,
+  finalTemperature: true,
+  compat: true,
+  budget: true,
+};
+
+/** What config.json of an exported network says besides its options. */
+const described = ["kind", "programs"];
+
 /** Mistakes that concern no single block. */
-export function checkOptions(options: ParOptions): void {
+export function checkParOptions(options: ParOptions): void {
+  checkOptions("PAR Transformer-XL", options, [...Object.keys(names), ...described]);
+  check("activation", options.activation ?? "relu", oneOf(Object.keys(activations)));
   const { memory, compat, dropout = 0, cutoffs, projectionSizes, adaptiveInput } = options;
   for (const key of ["vocabulary", "width", "heads", "hidden", "clampLength"] as const) checkWhole(key, options[key]);
   checkMemory(memory);

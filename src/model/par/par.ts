@@ -49,7 +49,7 @@ import type { CausalModel, Decoder, ForwardPass, Objective } from "../causal.ts"
 import type { Weights } from "../weights.ts";
 import { type CandidateChoice, candidateOf } from "./candidates.ts";
 import { type Carried, type MemoryReading, ParDecoder } from "./decoder.ts";
-import { aliveOf, budgetOf, checkMemory, checkOptions, checkWhole, choicesOf, type ParOptions } from "./options.ts";
+import { aliveOf, budgetOf, checkMemory, checkParOptions, checkWhole, choicesOf, type ParOptions } from "./options.ts";
 
 export type { CandidateChoice } from "./candidates.ts";
 export type { Carried, MemoryReading } from "./decoder.ts";
@@ -113,14 +113,18 @@ export class ParModel implements CausalModel<MemoryReading> {
   readonly #norm: LayerNorm | undefined;
 
   constructor(options: ParOptions) {
-    checkOptions(options);
+    checkParOptions(options);
     this.options = options;
     const { width, vocabulary, compat } = options;
     this.#embedding = embeddingOf(options);
     this.choices = choicesOf(options);
     this.alive = aliveOf(options, this.choices);
     this.policy = new Searched("blocks", blocksOf(options, this.choices, this.alive), {
-      ...options,
+      straightThrough: options.straightThrough,
+      temperature: options.temperature,
+      initialTemperature: options.initialTemperature,
+      finalTemperature: options.finalTemperature,
+      compat,
       budget: budgetOf(options, this.choices, this.alive),
     });
     // Sums of residuals need a norm at their end; the original's candidates end in norms of their own.

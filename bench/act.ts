@@ -1,5 +1,5 @@
 /** Adaptive depth in use, mean 3.8 of 6, 16 texts of 128 tokens: only running tokens are computed, against PyTorch's loop over all of them. */
-import { spreadDepths } from "../src/cli/commands/bench.ts";
+import { spreadDepths } from "../src/analysis/depth-bench.ts";
 import { ortEngine } from "../src/engine/ort.ts";
 import type { TensorRecord } from "../src/format/safetensors.ts";
 import { albert } from "../src/model/albert/albert.ts";
@@ -37,7 +37,7 @@ export const bench: Bench = async ({ say, rounds, threads }) => {
   const model = albert({ ...sizes, halting });
   const weights = initialise(model.parameters, 1);
   const stepped = await SteppedAlbert.create(await ortEngine({ threads }), model, weights);
-  const caps = await spreadDepths(BATCH * LENGTH, sizes.depth, 3.8);
+  const caps = spreadDepths(BATCH * LENGTH, sizes.depth, 3.8);
   const ids = Int32Array.from({ length: BATCH * LENGTH }, (_, i) => 5 + ((i * 7919) % 990));
   const run = () => stepped.encode({ batch: BATCH, length: LENGTH, ids, caps });
   const ours = await run();

@@ -41,7 +41,8 @@ function drawn(name: string): Float32Array {
 
 /** Two pre-norm blocks; the loss is the mean square of output − target. */
 function problem() {
-  const options = { ...config, dropout: 0, activation: "relu", weight: normal(0.05) } as const;
+  const { width, heads, hidden } = config;
+  const options = { width, heads, hidden, dropout: 0, activation: "relu", weight: normal(0.05) } as const;
   const blocks = [0, 1].map((i) => new TransformerBlock(`blocks.${i}`, options));
   const [x, target] = [input("x", SHAPE), input("target", SHAPE)];
   const context = { rows: { batch: config.batch, length: config.length }, mode: inference };

@@ -1,5 +1,6 @@
 /** Halting that saves time: the stepped program at a mean depth of 3.8 against our own fixed depth 6, ALBERT-tiny's sizes. */
-import { type DepthBenchOptions, measureDepth } from "../src/cli/commands/bench.ts";
+import { type DepthBenchOptions, measureDepth } from "../src/analysis/depth-bench.ts";
+import { ortEngine } from "../src/engine/ort.ts";
 import type { Bench } from "./measure.ts";
 
 const sizes: readonly (Pick<DepthBenchOptions, "width" | "heads" | "hidden"> & { target: number })[] = [
@@ -9,10 +10,11 @@ const sizes: readonly (Pick<DepthBenchOptions, "width" | "heads" | "hidden"> & {
 
 export const bench: Bench = async ({ say, rounds, threads }) => {
   const found = [];
+  const engine = await ortEngine({ threads });
   for (const { target, ...size } of sizes) {
     say(`width ${size.width}, batches 1 and 16`);
-    const options = { ...size, batches: [1, 16], length: 128, means: [3.8], cap: 6, rounds, threads };
-    for (const { batch, adaptive_ms, fixed_ms, ratio } of await measureDepth(options)) {
+    const options = { ...size, batches: [1, 16], length: 128, means: [3.8], cap: 6, rounds };
+    for (const { batch, adaptive_ms, fixed_ms, ratio } of await measureDepth(engine, options)) {
       const name = `depth 3.8 of 6, width ${size.width}, batch ${batch}`;
       const wanted = batch === 1 ? 0.75 : target;
       found.push({ name, ours_ms: adaptive_ms, peer: "fixed depth 6", peer_ms: fixed_ms, ratio, target: wanted });

@@ -2,13 +2,14 @@
 import { RandomStream } from "../src/base/random.ts";
 import { ortEngine } from "../src/engine/ort.ts";
 import type { TensorRecord } from "../src/format/safetensors.ts";
-import { Decoder, generateWith } from "../src/model/language/generation.ts";
+import { generateWith } from "../src/model/generation.ts";
 import { languageModel } from "../src/model/language/language.ts";
 import { initialise } from "../src/nn/index.ts";
 import { type Bench, type Contender, compare, interleave, median, timed } from "./measure.ts";
 import { admitted, type Peer, pythonPeer, recordsOf, torchPython, withTensors } from "./peer.ts";
 
-const config = { vocabulary: 8000, width: 256, heads: 8, hidden: 1024, depth: 4, length: 256, tokens: 128 };
+const sizes = { vocabulary: 8000, width: 256, heads: 8, hidden: 1024, length: 256 };
+const config = { ...sizes, depth: 4, tokens: 128 };
 const PROMPT = 16;
 const NAME = `generation, ${config.tokens} tokens`;
 
@@ -19,9 +20,9 @@ function promptOf(): Int32Array {
 
 export const bench: Bench = async ({ say, rounds, threads }) => {
   const engine = await ortEngine({ threads });
-  const model = languageModel({ ...config, plan: [0, 1, 2, 3] });
+  const model = languageModel({ ...sizes, plan: [0, 1, 2, 3] });
   const weights = initialise(model.parameters, 1);
-  const decoder = await Decoder.create(engine, model, weights);
+  const decoder = await model.open(engine, weights);
   const prompt = promptOf();
   const run = async () => {
     const ids: number[] = [];

@@ -12,10 +12,8 @@ import { type Bench, compare, timed } from "./measure.ts";
 import { raceSteps, recordsOf, torchSteps } from "./peer.ts";
 import { productsAlone } from "./products.ts";
 
-export const config = {
-  ...{ vocabulary: 8000, width: 256, heads: 8, hidden: 1024, depth: 4 },
-  ...{ batch: 16, length: 128, dropout: 0.1 },
-};
+const sizes = { vocabulary: 8000, width: 256, heads: 8, hidden: 1024, length: 128, dropout: 0.1 };
+export const config = { ...sizes, depth: 4, batch: 16 };
 const NAME = "language model, training step";
 const RATE = 1e-4;
 
@@ -27,7 +25,7 @@ function batchOf(): { ids: Int32Array; targets: Int32Array } {
 
 /** Model, batch and step; `run` makes one update. */
 export async function openStep(engine: Engine) {
-  const model = languageModel({ ...config, plan: [0, 1, 2, 3] });
+  const model = languageModel({ ...sizes, plan: [0, 1, 2, 3] });
   const initial = initialise(model.parameters, 1);
   const parameters = model.parameters.map(({ tensor }) => tensor);
   const objective = model.objective({ batch: config.batch, length: config.length, training: true });

@@ -12,10 +12,18 @@ import { type Bench, compare, timed } from "./measure.ts";
 import { raceSteps, recordsOf, torchSteps } from "./peer.ts";
 import { productsAlone } from "./products.ts";
 
-const config = {
-  ...{ vocabulary: 12_000, width: 128, heads: 4, hidden: 512, blocks: 6, memory: 16, dropout: 0.1 },
-  ...{ cutoffs: [250, 2500], projectionFactor: 4, batch: 32, length: 32 },
+const options = {
+  vocabulary: 12_000,
+  width: 128,
+  heads: 4,
+  hidden: 512,
+  blocks: 6,
+  memory: 16,
+  dropout: 0.1,
+  cutoffs: [250, 2500],
+  projectionFactor: 4,
 };
+const config = { ...options, batch: 32, length: 32 };
 const NAME = "supernet, training step";
 const RATE = 1e-4;
 
@@ -47,7 +55,7 @@ async function plainLoss(
 
 export const bench: Bench = async ({ say, rounds, threads }) => {
   const engine = await ortEngine({ threads });
-  const model = parModel(config);
+  const model = parModel(options);
   const initial = initialise(model.parameters, 1);
   const parameters = model.parameters.map(({ tensor }) => tensor);
   const objective = model.objective({ batch: config.batch, length: config.length, training: true });

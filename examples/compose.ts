@@ -1,25 +1,23 @@
 /** The three lines of research in one model: weights shared across depths, blocks searched for, tokens that halt by themselves. */
 import {
-  annealedTemperature,
-  CausalModel,
   chooseTokenizer,
   cycle,
   drawPlan,
   graph,
   halting,
+  languageModel,
   nested,
   nn,
   openBatches,
   openCorpus,
   ortEngine,
-  ponderScale,
   searched,
   train,
 } from "../src/index.ts";
 
 const [PIECES, WIDTH, LENGTH, WARMUP] = [500, 48, 32, 20];
 
-/** Search: each of two stacks has two blocks, and each block is attention, feed-forward or nothing. */
+/** Search: each of two stacks has two blocks, each of them attention, feed-forward or nothing; draws get colder, down to 0.2. */
 function stack(name: string) {
   const sizes = { width: WIDTH, heads: 4, hidden: 4 * WIDTH, dropout: 0.1, activation: "gelu" } as const;
   const blocks = [0, 1].map((i) => [
@@ -27,7 +25,7 @@ function stack(name: string) {
     nn.feedForwardCandidate(`${name}.${i}.dense`, sizes),
     nn.identity,
   ]);
-  return searched(name, blocks);
+  return searched(name, blocks, { finalTemperature: 0.2 });
 }
 
 export async function example(steps = 100) {
@@ -37,17 +35,12 @@ export async function example(steps = 100) {
   const policy = nested(stacks, plan, (blocks, order) =>
     halting(blocks, order, { width: WIDTH, ponder: 0.01, ponderWarmup: WARMUP, biasInitial: -3 }),
   );
-  const model = new CausalModel({ vocabulary: PIECES, width: WIDTH, length: LENGTH, dropout: 0.1 }, policy);
+  const model = languageModel({ vocabulary: PIECES, width: WIDTH, length: LENGTH, dropout: 0.1, depth: policy });
 
   const corpus = await openCorpus("books");
   const tokenizer = await chooseTokenizer(undefined, corpus, { pieces: PIECES });
   const batches = await openBatches(corpus, "train", tokenizer, { batch: 8, length: LENGTH });
   const engine = await ortEngine({ threads: 1 });
-  // The temperature of the draws falls, the price of depth rises: scalars that training feeds step by step.
-  const scalars = (total: number) => {
-    const temperature = annealedTemperature({ start: 1, end: 0.2, total });
-    return (step: number) => ({ temperature: temperature(step), ponderScale: ponderScale(WARMUP)(step) });
-  };
   const losses: number[] = [];
   let weights = nn.initialise(model.parameters, 1);
   for await (const event of train(model, {
@@ -56,7 +49,6 @@ export async function example(steps = 100) {
     steps,
     rate: 0.0015,
     seed: 1,
-    scalars,
   })) {
     if (event.type === "step") losses.push(event.loss);
     if (event.type === "checkpoint") {

@@ -31,7 +31,7 @@ export {
   sequence,
   shareModes,
 } from "./depth/plan.ts";
-export type { Deepened, DepthPolicy } from "./depth/policy.ts";
+export type { Course, Deepened, DepthPolicy, TrainingScalar, TrainingScalars } from "./depth/policy.ts";
 export { annealedTemperature, type SearchedOptions, searched } from "./depth/searched.ts";
 export { type DepthRow, DepthTally } from "./depth/tally.ts";
 export type { Engine, Feed, Feeds, Program, ProgramSource } from "./engine/engine.ts";
@@ -44,6 +44,7 @@ export * as graph from "./graph/index.ts";
 export { type Albert, type AlbertInputs, type AlbertOptions, albert, type Encoded } from "./model/albert/albert.ts";
 export { depthsOf, encodeByDepth, similarityTrace } from "./model/albert/depth.ts";
 export { type AlbertDescription, describedAlbert, type HeadOptions } from "./model/albert/description.ts";
+export { albertProgram } from "./model/albert/export.ts";
 export {
   type AlbertObjective,
   albertObjective,
@@ -61,16 +62,40 @@ export { type ImportedAlbert, importAlbert } from "./model/albert/import.ts";
 export { SteppedAlbert, type SteppedResult, type TextBatch } from "./model/albert/stepped.ts";
 export { albertOptionsFrom, huggingFaceConfig, loadAlbert, ownName, saveAlbert } from "./model/albert/weights.ts";
 export { averageCheckpoints } from "./model/averaging.ts";
-export { CausalModel, type CausalOptions } from "./model/language/causal.ts";
-export { exportConfig, exportOnnx, exportSafetensors } from "./model/language/export.ts";
-export { type GenerationOptions, generate } from "./model/language/generation.ts";
-export { type LanguageModel, type LanguageModelOptions, languageModel } from "./model/language/language.ts";
-export { exportParOnnx, type ParProgramShape } from "./model/par/export.ts";
-export { type FoundNetwork, foundNetwork } from "./model/par/found.ts";
-export { generateFromMemory, ParDecoder, type ParGenerationOptions } from "./model/par/generation.ts";
+export type { CausalModel, Decoder, ForwardPass, Objective } from "./model/causal.ts";
 export {
+  type GenerationOptions,
+  generate,
+  generateIds,
+  generateWith,
+  type TextCoder,
+  type TextGenerationOptions,
+  type TextOptions,
+  type Trained,
+} from "./model/generation.ts";
+export { exportConfig, languageProgram } from "./model/language/export.ts";
+export {
+  type LanguageModel,
+  type LanguageModelOptions,
+  languageModel,
+  type OwnDepth,
+  type PlannedBlocks,
+  type TextSizes,
+} from "./model/language/language.ts";
+export {
+  attention,
   type CandidateChoice,
+  candidateName,
+  custom,
+  feedForward,
+  identity,
+  type MakeCandidate,
+} from "./model/par/candidates.ts";
+export { type ParProgramShape, parProgram } from "./model/par/export.ts";
+export { type FoundNetwork, foundNetwork } from "./model/par/found.ts";
+export {
   type Carried,
+  type MemoryReading,
   type ParModel,
   type ParObjective,
   type ParOptions,
@@ -87,6 +112,7 @@ export {
 } from "./model/seq2seq/shared-encoder.ts";
 export { TranslationModel, type TranslationOptions } from "./model/seq2seq/translation.ts";
 export { loadStateDict, type NamedTensor, stateDict } from "./model/state-dict.ts";
+export type { Weights } from "./model/weights.ts";
 export * as nn from "./nn/index.ts";
 export { initialise } from "./nn/index.ts";
 export { lower as toOnnx } from "./onnx/lower.ts";

@@ -5,6 +5,7 @@ export * from "./browser.ts";
 
 export { type Device, defaultThreads, type OrtOptions, ortEngine, presentDevices } from "./engine/ort.ts";
 export { type TrainOptions, train } from "./tasks/custom/job.ts";
+export { exportAlbertOnnx, exportOnnx, exportParOnnx, exportSafetensors } from "./tasks/exports.ts";
 export type { TaskEvent } from "./tasks/job.ts";
 export { type AnyRun, Run, type RunKinds } from "./tasks/run.ts";
 export {

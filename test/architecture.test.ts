@@ -31,7 +31,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   engine: ["graph", "onnx"],
   nn: ["graph"],
   depth: ["graph", "nn"],
-  model: ["graph", "nn", "depth", "engine/engine", "onnx", "format", "tasks"],
+  model: ["graph", "nn", "depth", "engine/engine"],
   text: ["format"],
   // What of the text lies in files.
   "text/files": ["text", "format", "files"],
@@ -40,8 +40,8 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   // Of the engine the interfaces and the arena, never a runtime.
   train: ["graph", "engine/engine", "engine/arena", "engine/kernels", "engine/updates"],
   runs: ["format", "files", "train/events"],
-  pictures: ["format", "train/events", "depth/plan", "sweep"],
-  analysis: ["graph", "nn", "depth", "model", "text", "engine/engine", "tasks"],
+  pictures: ["format"],
+  analysis: ["graph", "nn", "depth", "model", "text", "engine/engine"],
   tasks: [...lower, "analysis", "pictures", "sweep", "cli"],
   sweep: [...lower, "tasks", "runs"],
   // It builds models through the public API only.

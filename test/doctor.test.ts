@@ -1,6 +1,7 @@
 import { Command } from "commander";
 import { expect, it, vi } from "vitest";
-import { addDoctor, type Diagnosis } from "../src/cli/commands/doctor.ts";
+import { addDoctor } from "../src/cli/commands/doctor.ts";
+import type { Diagnosis } from "../src/tasks/diagnosis.ts";
 import { instructionSets } from "../src/tasks/environment.ts";
 
 /** Runs `layerwise doctor …` in this process and returns what it prints. */

@@ -6,6 +6,7 @@ export interface Observation {
   readonly value: number;
 }
 
+/** What was fitted, and how well. */
 export interface Fit {
   readonly coefficients: readonly number[];
   /** Root mean square of the relative errors. */

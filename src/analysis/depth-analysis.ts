@@ -28,6 +28,7 @@ export interface TraceRow {
   readonly cosine: number;
 }
 
+/** Depth by name, how states turned on the way, and every token. */
 export interface Analysis {
   readonly rows: readonly DepthRow[];
   readonly trace: readonly TraceRow[];
@@ -93,6 +94,7 @@ function framed({ ids, words }: AlignedPieces, { cls, sep, mask }: SpecialIds, m
   return { ids: Int32Array.from([cls, ...shown, sep]) };
 }
 
+/** How words become what the model reads. */
 export interface Framing {
   readonly tokenizer: PieceTokenizer;
   readonly special: SpecialIds;
@@ -100,6 +102,7 @@ export interface Framing {
   readonly length: number;
 }
 
+/** Depth by the tags of a treebank. */
 export interface TagAnalysis extends Omit<Analysis, "rows"> {
   readonly upos: readonly DepthRow[];
   readonly deprel: readonly DepthRow[];
@@ -133,6 +136,7 @@ export async function depthByTag(
 
 const deepestFirst = (tally: DepthTally) => tally.rows().sort((a, b) => b.mean - a.mean);
 
+/** Depth in probing sentences. */
 export interface ProbeAnalysis {
   /** Of all pieces of the sentences, by label. */
   readonly labels: readonly DepthRow[];

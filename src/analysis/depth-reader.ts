@@ -1,8 +1,9 @@
 /** Runs an ALBERT over texts of any length and reads how deep each token ran, and how its state turned on the way. */
 import type { Engine, Program } from "../engine/engine.ts";
 import { input, simplify, type Tensor } from "../graph/index.ts";
+import type { Albert } from "../model/albert/albert.ts";
 import { depthsOf, encodeByDepth, similarityTrace } from "../model/albert/depth.ts";
-import type { AlbertRun } from "../tasks/pretrain/albert-run.ts";
+import type { Weights } from "../model/weights.ts";
 
 /** A text as the model takes it. */
 export interface TextIds {
@@ -11,6 +12,7 @@ export interface TextIds {
   readonly types?: ArrayLike<number>;
 }
 
+/** What was read of the tokens of one text. */
 export interface TokenDepths {
   /** Iterations of each token. */
   readonly depths: Float32Array;
@@ -18,13 +20,20 @@ export interface TokenDepths {
   readonly cosines: readonly (readonly number[])[];
 }
 
+/** A model with its weights. */
+export interface TrainedAlbert {
+  readonly model: Albert;
+  readonly weights: Weights;
+}
+
 const ROWS = 16;
 
+/** A compiled model that tells how deep tokens run. */
 export class DepthReader {
   readonly cap: number;
   readonly #program: Program;
 
-  static async create(engine: Engine, { model, weights }: Pick<AlbertRun, "model" | "weights">): Promise<DepthReader> {
+  static async create(engine: Engine, { model, weights }: TrainedAlbert): Promise<DepthReader> {
     const one = (name: string) => input(name, ["B", "T"], "int");
     const encoded = encodeByDepth(model, { ids: one("ids"), mask: one("mask"), types: one("types") });
     const outputs: Record<string, Tensor> = {

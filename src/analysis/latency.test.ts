@@ -1,10 +1,19 @@
 import { describe, expect, it } from "vitest";
 import { ortEngine } from "../engine/ort.ts";
+import { add } from "../graph/index.ts";
+import { attention, custom, type MakeCandidate } from "../model/par/candidates.ts";
 import { parModel } from "../model/par/par.ts";
+import { Linear } from "../nn/index.ts";
 import { baselineCost, candidateName, costOfCandidate, measureCandidates, networkLatencies } from "./latency.ts";
 
 const options = {
-  ...{ vocabulary: 300, width: 64, heads: 4, hidden: 64, memory: 4, cutoffs: [40, 120], blocks: 3 },
+  vocabulary: 300,
+  width: 64,
+  heads: 4,
+  hidden: 64,
+  memory: 4,
+  cutoffs: [40, 120],
+  blocks: 3,
   candidates: [{ kind: "attention" }, { kind: "feed-forward", hidden: 1024 }, { kind: "identity" }] as const,
 };
 const shape = { batch: 1, length: 16, memory: 128 };
@@ -24,6 +33,19 @@ describe("measured latency", () => {
     expect(measured.rest.ms).toBeGreaterThan(0);
     expect(baselineCost(measured, 3)).toBeCloseTo(measured.rest.ms + 2 * attention!.ms + small!.ms, 10);
     expect(costOfCandidate(measured, { kind: "feed-forward", hidden: 1024 })).toBe(large!.ms);
+  });
+
+  it("is known of a candidate of one's own", async () => {
+    const twice: MakeCandidate = (name, { width }) => {
+      const [a, b] = ["a", "b"].map((part) => new Linear(`${name}.${part}`, { in: width, out: width }));
+      return { parameters: [...a!.parameters, ...b!.parameters], apply: (x) => add(x, b!.apply(a!.apply(x))) };
+    };
+    const own = { ...options, candidates: [attention(), custom("t", twice, { name: "twice" })] };
+    const measured = await measureCandidates(await ortEngine({ threads: 1 }), own, shape, 3);
+    const { name, flops } = measured.candidates.at(-1)!;
+    // Two products of [16, 64] with [64, 64], and little besides.
+    expect([name, flops > 16 * 4 * 64 * 64, flops < 1.1 * 16 * 4 * 64 * 64]).toEqual(["twice", true, true]);
+    expect(costOfCandidate(measured, own.candidates[1]!)).toBe(measured.candidates.at(-1)!.ms);
   });
 
   it("of a whole network grows with its blocks", async () => {

@@ -1,14 +1,22 @@
 /** What candidates and whole PAR Transformer-XLs cost on this machine: forward milliseconds, measured in turns, beside FLOPs. */
 import { median } from "../base/median.ts";
-import { RandomStream } from "../base/random.ts";
 import type { Engine, Feed, Numbers, Program } from "../engine/engine.ts";
-import { cost, simplify, type Tensor } from "../graph/index.ts";
-import { type CandidateChoice, type ParModel, type ParOptions, parModel, type SegmentShape } from "../model/par/par.ts";
+import { cost } from "../graph/index.ts";
+import { candidateName } from "../model/par/candidates.ts";
+import {
+  type CandidateChoice,
+  type ParModel,
+  type ParOptions,
+  parModel,
+  type SegmentShape,
+  usualWords,
+} from "../model/par/par.ts";
 import { initialise } from "../nn/index.ts";
 
 /** Rows, tokens of a segment, steps of memory. */
 export type LatencyShape = { readonly [K in keyof SegmentShape]-?: number };
 
+/** What one candidate costs. */
 export interface CandidateCost {
   readonly name: string;
   /** Of one segment, forward. */
@@ -25,11 +33,7 @@ export interface MeasuredCosts {
   readonly candidates: readonly CandidateCost[];
 }
 
-/** `attention`, `feed-forward 1024`, `attention 8 heads`. */
-export function candidateName({ kind, heads, hidden }: CandidateChoice): string {
-  if (kind === "attention" && heads !== undefined) return `${kind} ${heads} heads`;
-  return kind === "feed-forward" && hidden !== undefined ? `${kind} ${hidden}` : kind;
-}
+export { candidateName } from "../model/par/candidates.ts";
 
 /** Copies of a candidate in the network that is timed: their share of the call's own cost is small. */
 const COPIES = 4;
@@ -107,21 +111,10 @@ export async function networkLatencies(
   }
 }
 
-/** The loss and, where a block attends, its new memory. */
-function forwardOutputs(model: ParModel, shape: LatencyShape): Record<string, Tensor> {
-  const { loss, carried } = model.objective({ ...shape, training: false });
-  const remembers = carried.filter((_, i) => model.policy.blocks[i]!.some(({ kind }) => kind === "attention"));
-  const simple = simplify([loss, ...remembers.map(({ output }) => output)]);
-  return Object.fromEntries(simple.map((tensor, i) => [i === 0 ? "loss" : `memory ${i}`, tensor]));
-}
-
 /** Of one segment, forward. */
 export function networkFlops(model: ParModel, shape: LatencyShape): number {
-  const rows = model.rowsOf(words(shape, model.options.vocabulary));
-  const sizes = new Map(
-    model.words.rowInputs.map((tensor) => [String(tensor.shape[0]), rows[tensor.attributes.name]!.length]),
-  );
-  return cost(Object.values(forwardOutputs(model, shape)), sizes).flops;
+  const { outputs, sizes } = model.forward(shape);
+  return cost(outputs, sizes).flops;
 }
 
 async function forwardProgram(
@@ -130,11 +123,15 @@ async function forwardProgram(
   shape: LatencyShape,
 ): Promise<{ program: Program; feeds: Record<string, Numbers | Feed> }> {
   const weights = initialise(model.parameters, 1);
-  const program = await engine.compile({ outputs: forwardOutputs(model, shape), weights, takesTurns: true });
-  const ids = words(shape, model.options.vocabulary);
+  const named = model.forward(shape).outputs;
+  const outputs = Object.fromEntries(named.map((tensor, i) => [i === 0 ? "loss" : `memory ${i}`, tensor]));
+  const program = await engine.compile({ outputs, weights, takesTurns: true });
+  const ids = usualWords(shape.batch * shape.length, model.options.vocabulary);
   const rows = Object.entries(model.rowsOf(ids)).map(([name, data]) => [name, { data, shape: [data.length] }] as const);
   const given: Record<string, Numbers | Feed> = {
-    ...{ ids, targets: ids, missing: Int32Array.of(0) },
+    ids,
+    targets: ids,
+    missing: Int32Array.of(0),
     ...Object.fromEntries(rows),
   };
   const feeds = program.inputs.map(({ name, shape }) => {
@@ -142,10 +139,4 @@ async function forwardProgram(
     return [name, given[name] ?? new Float32Array(size).fill(0.5)] as const;
   });
   return { program, feeds: Object.fromEntries(feeds) };
-}
-
-/** Ids as skewed as words are: the chance of being below n grows with log n. */
-function words({ batch, length }: LatencyShape, vocabulary: number): Int32Array {
-  const random = new RandomStream(1, "words");
-  return Int32Array.from({ length: batch * length }, () => Math.floor((vocabulary + 1) ** random.uniform()) - 1);
 }

@@ -7,6 +7,7 @@ import { AdaptiveSoftmax, initialise, tailsOf } from "../nn/index.ts";
 import type { ClusterCost } from "../text/cutoffs.ts";
 import { fitNonNegative, type Observation } from "./cost-fit.ts";
 
+/** Sizes of an adaptive softmax and of the rows that it sees. */
 export interface SoftmaxShape {
   readonly width: number;
   /** Rows of a step: batch × length. */
@@ -17,6 +18,7 @@ export interface SoftmaxShape {
   readonly clusters: number;
 }
 
+/** What clusters were measured to cost. */
 export interface MeasuredCosts {
   /** In milliseconds of a step, by cluster; mass is counted in rows. */
   readonly costs: readonly ClusterCost[];

@@ -8,7 +8,7 @@ export interface Complaint {
   /** What came, with the offending value. */
   got: string;
   /** A way out, as an imperative: `set width to 32`. */
-  remedy?: string;
+  remedy?: string | undefined;
 }
 
 /** An error whose message is for the user: printed without a stack trace, exit code 1 (the work failed) or 2 (the request is wrong). */

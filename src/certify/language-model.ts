@@ -2,11 +2,19 @@
 import { adamw, type Engine, graph, type LanguageModelOptions, languageModel, TrainingStep } from "../index.ts";
 import { compare, compareZero, type Finding, floats, type GoldenCase, integers } from "./case.ts";
 
-interface Config extends LanguageModelOptions {
+interface Config {
+  readonly model: LanguageModelOptions;
   readonly batch: number;
   readonly steps: number;
   readonly rate: number;
   readonly weightDecay: number;
+}
+
+/** Sizes of the model, and how it is trained, out of one flat record. */
+function configOf(golden: GoldenCase): Config {
+  const { batch, steps, rate, weightDecay, ...model } = golden.about.config as Omit<Config, "model"> &
+    LanguageModelOptions;
+  return { model, batch, steps, rate, weightDecay };
 }
 
 export function covers(): boolean {
@@ -14,8 +22,8 @@ export function covers(): boolean {
 }
 
 export async function certify(golden: GoldenCase, engine: Engine): Promise<Finding[]> {
-  const config = golden.about.config as Config;
-  const model = languageModel(config);
+  const config = configOf(golden);
+  const model = languageModel(config.model);
   const parameters = model.parameters.map(({ tensor }) => tensor);
   const weights = new Map(parameters.map((tensor) => [tensor, floats(golden, `weight.${tensor.attributes.name}`)]));
   const batch = { ids: integers(golden, "input.ids"), targets: integers(golden, "input.targets") };
@@ -23,11 +31,11 @@ export async function certify(golden: GoldenCase, engine: Engine): Promise<Findi
   const ids = graph.input("ids", ["B", "T"], "int");
   const bound = new Map<graph.Tensor, Float32Array>(weights);
   const program = await engine.compile({ outputs: { logits: model.logits(ids) }, weights: bound });
-  const { logits } = await program.run({ ids: { data: batch.ids, shape: [config.batch, config.length] } });
+  const { logits } = await program.run({ ids: { data: batch.ids, shape: [config.batch, config.model.length] } });
   const findings = [compare("output.logits", logits!.data, floats(golden, "output.logits"))];
   await program.release();
 
-  const objective = model.objective({ batch: config.batch, length: config.length, training: true });
+  const objective = model.objective({ batch: config.batch, length: config.model.length, training: true });
   const groups = [{ parameters, optimiser: adamw({ weightDecay: config.weightDecay }) }];
   const step = await TrainingStep.create({ engine, ...objective, groups, initial: weights, seed: 1 });
   findings.push(compare("loss", [await step.differentiate(batch)], floats(golden, "loss")));

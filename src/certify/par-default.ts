@@ -25,13 +25,22 @@ interface Config {
   readonly noisy: boolean;
 }
 
-function optionsOf({ candidates, clampLength, padding, ...config }: Config): ParOptions {
+function optionsOf(config: Config): ParOptions {
+  const { memory, width, heads, hidden, vocabulary, cutoffs, projectionFactor } = config;
   return {
-    ...config,
-    candidates: undefined,
-    blocks: candidates.map((kinds) => kinds.map((kind) => ({ kind }))),
-    clampLength: clampLength ?? undefined,
-    padding: padding ?? undefined,
+    memory,
+    width,
+    heads,
+    hidden,
+    vocabulary,
+    cutoffs,
+    projectionFactor,
+    temperature: config.temperature,
+    straightThrough: config.straightThrough,
+    sameLength: config.sameLength,
+    blocks: config.candidates.map((kinds) => kinds.map((kind) => ({ kind }))),
+    clampLength: config.clampLength ?? undefined,
+    padding: config.padding ?? undefined,
   };
 }
 

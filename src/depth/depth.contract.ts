@@ -1,9 +1,10 @@
 /** What every depth policy must do, as one suite: own its parameters, keep shapes, use all it owns, and keep texts apart. */
 import { describe, expect, it } from "vitest";
-import { runOnce } from "../engine/engine.contract.ts";
+import { difference, runOnce } from "../engine/engine.contract.ts";
 import { referenceEngine } from "../engine/reference.ts";
-import { add, gradients, input, is, mean, multiply, type Tensor, topological } from "../graph/index.ts";
-import { inference, initialise, Training } from "../nn/index.ts";
+import { add, gradients, input, is, mean, multiply, slice, type Tensor, topological } from "../graph/index.ts";
+import type { KeyValues } from "../nn/attention.ts";
+import { causalMask, inference, initialise, Training } from "../nn/index.ts";
 import type { Deepened, DepthPolicy } from "./policy.ts";
 
 const [BATCH, LENGTH] = [2, 3];
@@ -21,17 +22,30 @@ const states = (width: number) => input("x", [BATCH * LENGTH, width]);
 const rows = { batch: BATCH, length: LENGTH };
 const numbers = (count: number, seed = 1) => Float32Array.from({ length: count }, (_, i) => Math.sin(seed + 1.7 * i));
 
-/** Runs outputs of a policy on x with its first weights; noise, where a policy insists on it, is 1. */
+/** Runs outputs of a policy on x with its first weights, its scalars as they are midway. */
 async function evaluate(policy: DepthPolicy, outputs: Record<string, Tensor>, x: Float32Array) {
   const weights = [...initialise(policy.parameters, 3)].map(([{ attributes }, data]) => [attributes.name, data]);
   const leaves = topological(Object.values(outputs));
   const needed = new Set(
     leaves.flatMap((leaf) => (is(leaf, "parameter") || is(leaf, "input") ? leaf.attributes.name : [])),
   );
-  const feeds = Object.fromEntries([...weights, ["x", x]].filter(([name]) => needed.has(name as string)));
+  const scalars = Object.entries(policy.scalars ?? {}).map(([name, { at }]) => [name, Float32Array.of(at(50, 100))]);
+  const feeds = Object.fromEntries([...weights, ...scalars, ["x", x]].filter(([name]) => needed.has(name as string)));
   return runOnce(referenceEngine({ precision: "double" }), outputs, feeds);
 }
 
+/** Reads rows of one text after those whose keys and values are given. */
+function read(policy: DepthPolicy, x: Tensor, past: readonly KeyValues[]): Deepened & { stored: KeyValues[] } {
+  const stored: KeyValues[] = [];
+  const caches = Array.from({ length: policy.caches ?? 0 }, (_, i) => {
+    return { past: past[i], store: (pair: KeyValues) => stored.push(pair) };
+  });
+  const length = Number(x.shape[0]);
+  const mask = length === 1 ? undefined : causalMask(length);
+  return { stored, ...policy.apply(x, { rows: { batch: 1, length }, mode: inference, mask, caches }) };
+}
+
+/** Runs the suite on a policy; `open` makes a new one over blocks of the given width. */
 export function depthContract(name: string, open: OpenPolicy, width = 8): void {
   describe(`${name} keeps the depth policy's contract`, () => {
     it("owns distinct parameters, by node and by name", () => {
@@ -61,6 +75,30 @@ export function depthContract(name: string, open: OpenPolicy, width = 8): void {
       expect(inputs.map(({ attributes }) => attributes)).toEqual([expect.objectContaining({ name: "x" })]);
     });
 
+    it("knows the course of every scalar that it asks training for", () => {
+      const { scalars = {} } = open(width);
+      for (const [name, { input, at }] of Object.entries(scalars)) {
+        expect([input.attributes.name, input.shape]).toEqual([name, []]);
+        // Of a run measured in minutes the number of updates is not known at first.
+        for (const total of [1, 100, Number.MAX_SAFE_INTEGER]) {
+          const values = [0, Math.floor(total / 2), total - 1].map((step) => at(step, total));
+          expect(values.every(Number.isFinite), `${name} of ${total}: ${values}`).toBe(true);
+        }
+      }
+    });
+
+    it("asks training for its scalars and its noise, and for nothing else", () => {
+      const policy = open(width);
+      const mode = new Training();
+      const used = topological([lossOf(policy.apply(states(width), { rows, mode }))]).filter((node) =>
+        is(node, "input"),
+      );
+      const scalars = Object.values(policy.scalars ?? {}).map(({ input }) => input);
+      const known = new Set<Tensor>([...scalars, ...mode.noise.map(({ tensor }) => tensor)]);
+      expect(used.filter((node) => !known.has(node)).map(({ attributes }) => attributes.name)).toEqual(["x"]);
+      expect(scalars.filter((scalar) => !used.includes(scalar))).toEqual([]);
+    });
+
     it("uses every parameter it owns, and no other", () => {
       const policy = open(width);
       const used = topological([lossOf(policy.apply(states(width), { rows, mode: new Training() }))]);
@@ -85,6 +123,18 @@ export function depthContract(name: string, open: OpenPolicy, width = 8): void {
       for (const { data } of Object.values(found)) expect(data.every(Number.isFinite)).toBe(true);
       const moved = Object.values(found).filter(({ data }) => data.some((value) => value !== 0));
       expect(moved.length).toBeGreaterThan(0);
+    });
+
+    it("continues a text from its caches, where it has them, as it reads it at once", async () => {
+      const policy = open(width);
+      if (policy.caches === undefined) return;
+      const text = input("x", [LENGTH, width]);
+      const row = (x: Tensor) => slice(x, 0, LENGTH - 1, LENGTH);
+      const first = read(policy, slice(text, 0, 0, LENGTH - 1), []);
+      expect(first.stored).toHaveLength(policy.caches);
+      const outputs = { whole: row(read(policy, text, []).hidden), last: read(policy, row(text), first.stored).hidden };
+      const { whole, last } = await evaluate(policy, outputs, numbers(LENGTH * width));
+      expect(difference(last!.data, whole!.data)).toBeLessThan(1e-12);
     });
 
     it("keeps the texts of a batch apart", async () => {

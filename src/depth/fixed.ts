@@ -1,8 +1,8 @@
 /** Fixed depth: the blocks run in the order of a plan, every token through all of them. */
 import { reject } from "../base/errors.ts";
 import { within } from "../graph/index.ts";
-import type { Cache } from "../nn/attention.ts";
-import type { Block, Context } from "../nn/index.ts";
+import type { Block } from "../nn/index.ts";
+import { cachesOf, contextsOf } from "./caches.ts";
 import type { Plan } from "./plan.ts";
 import type { DepthPolicy } from "./policy.ts";
 
@@ -18,24 +18,19 @@ export function checkPlan(plan: Plan, blocks: number): void {
   });
 }
 
-/** A context that may remember keys and values depth by depth, where text is continued. */
-export interface DeepContext extends Context {
-  readonly caches?: readonly Cache[] | undefined;
-}
-
-/** What the block of a depth is told. */
-export function atDepth<C extends DeepContext>(context: C, depth: number): C {
-  return context.caches ? { ...context, cache: context.caches[depth] } : context;
-}
-
+/** Every token runs through all depths of the plan: `fixed([a, b], [0, 1, 0, 1])` shares two blocks among four depths. */
 export function fixed(blocks: readonly Block[], plan: Plan): DepthPolicy {
   checkPlan(plan, blocks.length);
+  const order = plan.map((i) => blocks[i]!);
   return {
     parameters: blocks.flatMap((block) => [...block.parameters]),
     depth: plan.length,
-    apply: (x, context: DeepContext) => {
-      const hidden = plan.reduce((state, i, depth) => {
-        return within(`depth ${depth}`, () => blocks[i]!.apply(state, atDepth(context, depth)));
+    unique: blocks.length,
+    caches: cachesOf(order),
+    apply: (x, context) => {
+      const contexts = contextsOf(context, order);
+      const hidden = order.reduce((state, block, depth) => {
+        return within(`depth ${depth}`, () => block.apply(state, contexts[depth]!));
       }, x);
       return { hidden, probes: {} };
     },

@@ -26,6 +26,9 @@ depthContract("halting", (width) => halting(layers(2, width), cycle({ unique: 2,
 depthContract("halting by Graves' sum with step vectors", (width) =>
   halting(layers(1, width), [0, 0, 0], { width, accumulate: "weightedSum", stepEmbedding: true, ponder: 0.1 }),
 );
+depthContract("halting with a penalty that grows", (width) =>
+  halting(layers(1, width), [0, 0, 0], { width, ponder: 0.1, ponderFrom: 0.3, ponderWarmup: 0.1 }),
+);
 
 const x = input("x", [COUNT, WIDTH]);
 const states = Float64Array.from({ length: COUNT * WIDTH }, (_, i) => Math.sin(1 + 1.7 * i));
@@ -156,7 +159,32 @@ describe("halting", () => {
   });
 
   it("refuses an epsilon that no sum can pass", () => {
-    expect(() => policyOf({ epsilon: 0 })).toThrow("halting: expected an epsilon between 0 and 1, got 0");
+    expect(() => policyOf({ epsilon: 0 })).toThrow("halting / epsilon: expected a number above 0 below 1, got 0");
+  });
+});
+
+describe("the scale of the penalty", () => {
+  const at = (options: Partial<HaltingOptions>) => policyOf({ ponder: 1, ...options }).scalars?.ponderScale?.at;
+
+  it("grows over so many updates, or over a fraction of all", () => {
+    expect([0, 4, 9, 10].map((step) => at({ ponderWarmup: 10 })!(step, 1000))).toEqual([0.1, 0.5, 1, 1]);
+    expect([0, 4, 9, 10].map((step) => at({ ponderWarmup: 0.25 })!(step, 40))).toEqual([0.1, 0.5, 1, 1]);
+    expect([0, 49, 62, 74, 99].map((step) => at({ ponderFrom: 0.5, ponderWarmup: 25 })!(step, 100))).toEqual([
+      0, 0, 0.52, 1, 1,
+    ]);
+  });
+
+  it("is no input where the penalty is whole from the start, or absent", () => {
+    expect(at({})).toBeUndefined();
+    expect(at({ ponder: 0, ponderWarmup: 10 })).toBeUndefined();
+  });
+
+  it("refuses an option that it does not know", () => {
+    expect(() => policyOf({ ponderWarmpu: 3 } as object)).toThrow("did you mean ponderWarmup?");
+  });
+
+  it("refuses updates below 0", () => {
+    expect(() => at({ ponderWarmup: -1 })).toThrow("halting / ponderWarmup: expected a number from 0, got -1");
   });
 });
 

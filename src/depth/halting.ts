@@ -1,5 +1,5 @@
 /** Halting: every token passes through the plan until its halting probabilities add up, then stays as it is. */
-import { reject } from "../base/errors.ts";
+import { checkOptions, number, oneOf, type Rules, required, text, truth, whole } from "../base/options.ts";
 import {
   add,
   broadcast,
@@ -25,10 +25,12 @@ import {
   within,
 } from "../graph/index.ts";
 import { type Block, type Context, Embedding, newParameter, normal, type Parameter } from "../nn/index.ts";
-import { atDepth, checkPlan, type DeepContext } from "./fixed.ts";
+import { cachesOf, contextsOf } from "./caches.ts";
+import { checkPlan } from "./fixed.ts";
 import type { Plan } from "./plan.ts";
-import type { Deepened, DepthPolicy } from "./policy.ts";
+import type { Course, Deepened, DepthPolicy, TrainingScalars } from "./policy.ts";
 
+/** When tokens halt, what becomes of them, and what depth costs. */
 export interface HaltingOptions {
   /** Width C of the hidden state. */
   width: number;
@@ -46,7 +48,9 @@ export interface HaltingOptions {
   stepEmbedding?: boolean;
   /** Factor τ of the penalty on depths plus remainders; 0 for none. */
   ponder?: number;
-  /** Updates until τ is whole, or below 1 a part of them: the model then asks for the input `ponderScale`. 0: it is so from the start. */
+  /** Updates before τ counts at all; below 1 a fraction of all updates. Default: 0. */
+  ponderFrom?: number;
+  /** Updates over which τ then grows from 0; below 1 a fraction of all updates. Default: 0. Either makes `ponderScale` an input of training. */
   ponderWarmup?: number;
   /** The penalty's mean over real tokens, or their sum a text (averaged over texts), which grows with the length. */
   ponderReduce?: "mean" | "sum";
@@ -59,6 +63,7 @@ export interface HaltingOptions {
 /** What the original did where the defaults differ: spread over a model's options. */
 export const compat = { haltAtCap: false, biasInitial: 0, ponderReduce: "sum" } as const;
 
+/** The options that are left out. */
 export const haltingDefaults = {
   epsilon: 0.01,
   accumulate: "blend",
@@ -67,17 +72,34 @@ export const haltingDefaults = {
   biasInitial: 0,
   stepEmbedding: false,
   ponder: 0,
+  ponderFrom: 0,
   ponderWarmup: 0,
   ponderReduce: "mean",
   pads: "skip",
   name: "halting",
 } as const;
 
+const rules: Rules<HaltingOptions> = {
+  width: required(whole(1)),
+  epsilon: number({ above: 0, below: 1 }),
+  accumulate: oneOf(["blend", "weightedSum"]),
+  halted: oneOf(["frozen", "running"]),
+  haltAtCap: truth,
+  biasInitial: number(),
+  stepEmbedding: truth,
+  ponder: number(),
+  ponderFrom: number({ from: 0 }),
+  ponderWarmup: number({ from: 0 }),
+  ponderReduce: oneOf(["mean", "sum"]),
+  pads: oneOf(["skip", "run"]),
+  name: text,
+};
+
 /** One for all: what policies of one model cost grows together. */
 const scale = input("ponderScale", []);
 
 /** A context that may tell padding apart. */
-export interface HaltingContext extends DeepContext {
+export interface HaltingContext extends Context {
   /** bool [B·T]: true for tokens that count. */
   readonly real?: Tensor | undefined;
   /** int [B·T]: the depth at which a token halts at the latest, where it is less than the plan's. */
@@ -140,15 +162,15 @@ export interface HaltingPolicy extends DepthPolicy {
   apply(x: Tensor, context: HaltingContext): Deepened;
 }
 
+/** Every token runs through the plan until its halting probabilities add up to 1 − epsilon, and then stays as it is. */
 export function halting(blocks: readonly Block[], plan: Plan, given: HaltingOptions): HaltingPolicy {
   checkPlan(plan, blocks.length);
+  checkOptions("halting", given, rules);
   const options = { ...haltingDefaults, ...given };
-  if (!(options.epsilon > 0 && options.epsilon < 1)) {
-    reject({ who: "halting", needed: "an epsilon between 0 and 1", got: `${options.epsilon}` });
-  }
   return new Halting(blocks, plan, options);
 }
 
+/** Whether a policy was made by `halting`, so that its parts are open to those who compute only some rows. */
 export const isHalting = (policy: DepthPolicy): policy is HaltingPolicy => policy instanceof Halting;
 
 class Halting implements HaltingPolicy {
@@ -157,15 +179,15 @@ class Halting implements HaltingPolicy {
   readonly options: Required<HaltingOptions>;
   readonly #unit: HaltingUnit;
   readonly #steps: Embedding | undefined;
-  readonly scalars: Readonly<Record<string, Tensor<"input">>>;
+  readonly scalars: TrainingScalars;
 
   constructor(blocks: readonly Block[], plan: Plan, options: Required<HaltingOptions>) {
-    const { name, width, biasInitial, stepEmbedding, ponder, ponderWarmup } = options;
+    const { name, width, biasInitial, stepEmbedding } = options;
     this.blocks = blocks;
     this.plan = plan;
     this.options = options;
     this.#unit = new HaltingUnit(name, width, biasInitial);
-    this.scalars = ponder !== 0 && ponderWarmup > 0 ? { ponderScale: scale } : {};
+    this.scalars = scalarsOf(options);
     const steps = { count: plan.length, width, role: "halting" } as const;
     this.#steps = stepEmbedding ? new Embedding(`${name}.steps`, steps) : undefined;
   }
@@ -177,6 +199,18 @@ class Halting implements HaltingPolicy {
 
   get depth(): number {
     return this.plan.length;
+  }
+
+  get unique(): number {
+    return this.blocks.length;
+  }
+
+  get caches(): number | undefined {
+    return cachesOf(this.#order);
+  }
+
+  get #order(): Block[] {
+    return this.plan.map((i) => this.blocks[i]!);
   }
 
   entering(state: Tensor, depth: number): Tensor {
@@ -231,10 +265,10 @@ class Halting implements HaltingPolicy {
     let counters = this.start(x, context);
     let sums: Accumulated = { state: x, total: full(0, x.shape) };
     const probes: Record<string, Tensor> = {};
-    this.plan.forEach((i, depth) => {
+    const contexts = contextsOf(context, this.#order);
+    this.#order.forEach((block, depth) => {
       within(`depth ${depth}`, () => {
-        const here = atDepth(context, depth);
-        const y = this.blocks[i]!.apply(this.entering(sums.state, depth), here);
+        const y = block.apply(this.entering(sums.state, depth), contexts[depth]!);
         const turn = this.turn(this.probability(y), counters, depth, context.caps);
         sums = this.accumulate(y, sums, turn);
         counters = turn;
@@ -266,7 +300,7 @@ class Halting implements HaltingPolicy {
     const count = sum(ponderReduce === "mean" ? tokens : full(1, [rows.batch]));
     const penalty = multiply(divide(all, count), ponder);
     const { ponderScale } = this.scalars;
-    return ponderScale ? multiply(penalty, ponderScale) : penalty;
+    return ponderScale ? multiply(penalty, ponderScale.input) : penalty;
   }
 }
 
@@ -276,6 +310,14 @@ export function ponderScale(warmup: number, from = 0): (step: number) => number 
     const into = step + 1 - from;
     return into <= 0 ? 0 : Math.min(1, into / warmup);
   };
+}
+
+/** The penalty's scale, where it is not whole from the start. */
+function scalarsOf({ ponder, ponderFrom, ponderWarmup }: Required<HaltingOptions>): TrainingScalars {
+  if (ponder === 0 || (ponderFrom === 0 && ponderWarmup === 0)) return {};
+  const updates = (amount: number, total: number) => (amount < 1 ? amount * total : amount);
+  const at: Course = (step, total) => ponderScale(updates(ponderWarmup, total), updates(ponderFrom, total))(step);
+  return { ponderScale: { input: scale, at } };
 }
 
 /** C → 1, with a bias that starts where it is told. */

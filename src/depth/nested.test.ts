@@ -29,7 +29,8 @@ const block = (name: string, width = WIDTH) => new TransformerBlock(name, { ...o
 
 function candidates(name: string, width: number): Candidate[] {
   const whole = block(`${name}.whole`, width);
-  const attention = { kind: "attention", parameters: whole.parameters, apply: whole.apply.bind(whole) } as const;
+  const { parameters, caches } = whole;
+  const attention = { kind: "attention", parameters, caches, apply: whole.apply.bind(whole) } as const;
   return [attention, feedForwardCandidate(`${name}.dense`, { ...options, width }), identity];
 }
 
@@ -87,6 +88,13 @@ describe("policies within policies", () => {
     const again = new Training();
     policy.apply(x, { rows, mode: again });
     expect(again.noise).toHaveLength(2);
+  });
+
+  it("refuse two courses of one scalar", () => {
+    const stacks = [1, 2].map((initialTemperature) =>
+      searched(`s${initialTemperature}`, [candidates(`s${initialTemperature}`, WIDTH)], { initialTemperature }),
+    );
+    expect(() => nested(stacks, [0, 1], fixed)).toThrow("nested / temperature: expected one course for all policies");
   });
 
   it("count every block that may run", () => {

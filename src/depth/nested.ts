@@ -1,9 +1,10 @@
 /** Depth within depth: whole policies take the place of another policy's blocks, so that sharing, search and halting compose. */
+import { reject } from "../base/errors.ts";
 import { add, multiply, type Tensor } from "../graph/index.ts";
 import type { Block, Mode } from "../nn/index.ts";
 import { checkPlan } from "./fixed.ts";
 import type { Plan } from "./plan.ts";
-import type { Deepened, DepthPolicy } from "./policy.ts";
+import type { Course, Deepened, DepthPolicy, TrainingScalar, TrainingScalars } from "./policy.ts";
 
 /** What makes a policy of blocks and a plan: `fixed`, or `(blocks, plan) => halting(blocks, plan, { width })`. */
 export type Outer = (blocks: readonly Block[], plan: Plan) => DepthPolicy;
@@ -11,7 +12,7 @@ export type Outer = (blocks: readonly Block[], plan: Plan) => DepthPolicy;
 /**
  * Runs whole policies in the order of a plan, by an outer policy: `nested([searched(…)], [0, 0, 0], halting)` passes through one searched
  * stack up to three times, and every token halts after as many passes as it needs. A stack is the same network at each pass: its
- * weights are shared, and what it draws for its architecture is drawn once; only dropout is drawn anew. Probes of stack i are called
+ * weights are shared, and what it draws for its architecture is drawn once; only dropout is drawn again at each pass. Probes of stack i are called
  * `stack{i}.…`, as its first pass sees them; the penalty is the outer one plus the mean of the passes'.
  */
 export function nested(stacks: readonly DepthPolicy[], plan: Plan, outer: Outer): DepthPolicy {
@@ -21,6 +22,7 @@ export function nested(stacks: readonly DepthPolicy[], plan: Plan, outer: Outer)
     const drawn = new WeakMap<Mode, Tensor[]>();
     return {
       parameters: stack.parameters,
+      caches: stack.caches,
       apply: (x, context) => {
         const mode = drawingOnce(context.mode, drawn);
         const deepened = stack.apply(x, { ...context, mode });
@@ -33,13 +35,31 @@ export function nested(stacks: readonly DepthPolicy[], plan: Plan, outer: Outer)
   return {
     parameters: policy.parameters,
     depth: plan.reduce((total, i) => total + stacks[i]!.depth, 0),
-    scalars: Object.assign({}, ...[policy, ...stacks].map(({ scalars }) => scalars)) as Record<string, Tensor<"input">>,
+    unique: stacks.reduce((total, { unique, depth }) => total + (unique ?? depth), 0),
+    caches: policy.caches,
+    scalars: joinedScalars([policy, ...stacks]),
     apply: (x, context) => {
       passes = []; // graphs are built in one go: nobody else comes between
       return joined(policy.apply(x, context), passes);
     },
   };
 }
+
+/** Policies that share a scalar share its input, so its course must be one. */
+function joinedScalars(policies: readonly DepthPolicy[]): TrainingScalars {
+  const joined: Record<string, TrainingScalar> = {};
+  for (const [name, scalar] of policies.flatMap(({ scalars = {} }) => Object.entries(scalars))) {
+    joined[name] ??= scalar;
+    const [a, b] = [valuesOf(joined[name].at), valuesOf(scalar.at)];
+    if (joined[name].input === scalar.input && String(a) === String(b)) continue;
+    const remedy = "give all policies the same options for it";
+    reject({ who: `nested / ${name}`, needed: "one course for all policies", got: `${a} and ${b}`, remedy });
+  }
+  return joined;
+}
+
+/** A course at its start, middle and end, which tell two of them apart. */
+const valuesOf = (at: Course) => [0, 50, 99].map((step) => at(step, 100));
 
 interface Pass {
   readonly index: number;
@@ -59,7 +79,7 @@ function joined(outer: Deepened, passes: readonly Pass[]): Deepened {
 
 const sumOf = (terms: readonly Tensor[]) => terms.reduce((a, b) => add(a, b));
 
-/** A mode whose n-th draw is the same at every pass: an architecture is drawn once a step. */
+/** A mode that repeats its draws at every pass: an architecture is drawn once per step. */
 function drawingOnce(mode: Mode, drawn: WeakMap<Mode, Tensor[]>): Mode {
   const kept = drawn.get(mode) ?? [];
   drawn.set(mode, kept);

@@ -1,9 +1,18 @@
 /** Block patterns: `(sfff)x6(f)x8` says which kind of block stands at each depth, `s f:1024` also how large it is. */
 import { reject } from "../base/errors.ts";
 
+/** Kinds of blocks by their letters in a pattern. */
 export const kinds = { s: "attention", f: "feed-forward", i: "identity" } as const;
+/** A letter of ours. */
 export type KindLetter = keyof typeof kinds;
-export type BlockKind = (typeof kinds)[KindLetter];
+/** One of ours, or the letter of a candidate of your own. */
+export type BlockKind = (typeof kinds)[KindLetter] | (string & {});
+
+/** Whether a kind may be the letter of a candidate of your own: one letter that is neither ours nor the x of repeats. */
+export const isOwnLetter = (kind: string): boolean => /^[a-zA-Z]$/.test(kind) && !"sfix".includes(kind);
+
+/** Candidates whose letters a pattern may hold besides ours. */
+type Lettered = readonly { readonly kind: BlockKind }[];
 
 /** A block of a pattern: its kind and, where the network's own is not meant, its heads (attention) or width (feed-forward). */
 export interface PatternBlock {
@@ -30,16 +39,19 @@ Sizes of a block follow a colon: f:1024 is a feed-forward block of that width, s
 
 const isName = (text: string): text is keyof typeof publishedPatterns => Object.hasOwn(publishedPatterns, text);
 
-/** The kinds of a pattern, depth by depth; `patternBlocks` has their sizes too. */
-export function parsePattern(text: string): BlockKind[] {
-  return patternBlocks(text).map(({ kind }) => kind);
+/** The kinds of a pattern, depth by depth; `patternBlocks` has their sizes too. `candidates` may have letters of their own. */
+export function parsePattern(text: string, candidates: Lettered = []): BlockKind[] {
+  return patternBlocks(text, candidates).map(({ kind }) => kind);
 }
 
-/** `(sfff)x6 f:1024` → its blocks. Letters outside brackets stand for themselves; `baseline/12` is a published pattern at 12 blocks. */
-export function patternBlocks(text: string): PatternBlock[] {
+/**
+ * `(sfff)x6 f:1024` → its blocks. Letters outside brackets stand for themselves; `baseline/12` is a published pattern at 12 blocks.
+ * Letters other than ours are those of the given candidates.
+ */
+export function patternBlocks(text: string, candidates: Lettered = []): PatternBlock[] {
   const [, name = "", blocks] = /^([^/]*)(?:\/(.*))?$/s.exec(text.trim())!;
-  if (!isName(name)) return readPattern(text);
-  const whole = readPattern(publishedPatterns[name]);
+  if (!isName(name)) return readPattern(text, ownLetters(candidates));
+  const whole = readPattern(publishedPatterns[name], "");
   if (blocks === undefined) return whole;
   const scaled = scalePattern(
     whole.map(({ kind }) => kind),
@@ -48,18 +60,27 @@ export function patternBlocks(text: string): PatternBlock[] {
   return scaled.map((kind) => ({ kind }));
 }
 
-const unit = "[sf](?::[1-9]\\d*)?|i";
-const part = `\\(((?:${unit})+)\\)(?:x([1-9]\\d*))?|(${unit})`;
+const ownLetters = (candidates: Lettered) =>
+  candidates
+    .map(({ kind }) => kind)
+    .filter(isOwnLetter)
+    .join("");
+
+/** What may stand in a pattern: a group with its repeats, or a block; `own` are letters besides ours. */
+function partOf(own: string): RegExp {
+  const unit = `[sf${own}](?::[1-9]\\d*)?|i`;
+  return new RegExp(`\\(((?:${unit})+)\\)(?:x([1-9]\\d*))?|(${unit})`, "gy");
+}
 
 /** No network here is this deep: more is a slip of the hand. */
 export const MOST_BLOCKS = 10_000;
 
-function readPattern(text: string): PatternBlock[] {
+function readPattern(text: string, own: string): PatternBlock[] {
   const torn = /\d\s+\d/.exec(text); // without its space it would be another number
   const compact = text.replace(/\s+/g, "");
-  const found = [...compact.matchAll(new RegExp(part, "gy"))];
+  const found = [...compact.matchAll(partOf(own))];
   const read = found.reduce((length, [whole]) => length + whole.length, 0);
-  if (read === 0 || read < compact.length || torn) refuse(text, torn?.[0] ?? compact.slice(read));
+  if (read === 0 || read < compact.length || torn) refuse(text, torn?.[0] ?? compact.slice(read), own);
   const groups = found.map(([, group, times, single]) => {
     return { blocks: unitsOf(group ?? single ?? ""), times: Number(times ?? 1) };
   });
@@ -74,19 +95,23 @@ function checkCount(blocks: number): void {
 }
 
 function unitsOf(text: string): PatternBlock[] {
-  return [...text.matchAll(/([sfi])(?::(\d+))?/g)].map(([, letter, size]) => ({
-    kind: kinds[letter as KindLetter],
+  return [...text.matchAll(/([a-zA-Z])(?::(\d+))?/g)].map(([, letter, size]) => ({
+    kind: kinds[letter as KindLetter] ?? letter!,
     ...(size === undefined ? {} : { size: Number(size) }),
   }));
 }
 
-function refuse(text: string, rest: string): never {
+function refuse(text: string, rest: string, own: string): never {
+  const letters = ["s (attention)", "f (feed-forward)", "i (identity)", ...own].join(", ");
+  const remedy = isOwnLetter(rest[0] ?? "")
+    ? "write (sfff)x6(f)x8, or give the candidates whose letters it has"
+    : "write (sfff)x6(f)x8";
   reject(
     {
       who: "pattern",
-      needed: `letters s (attention), f (feed-forward), i (identity), sizes like f:1024, groups like (sf)x6, or ${Object.keys(publishedPatterns).join(", ")}`,
+      needed: `letters ${letters}, sizes like f:1024, groups like (sf)x6, or ${Object.keys(publishedPatterns).join(", ")}`,
       got: rest === "" ? JSON.stringify(text) : `${JSON.stringify(text)}, not readable from ${JSON.stringify(rest)}`,
-      remedy: "write (sfff)x6(f)x8",
+      remedy,
     },
     2,
   );
@@ -121,11 +146,20 @@ function placeOf(rank: number, places: readonly number[]): number {
   return from + (rank - before) * (to - from);
 }
 
-const letterOf = Object.fromEntries(Object.entries(kinds).map(([letter, kind]) => [kind, letter]));
+const letters: Readonly<Record<string, string>> = Object.fromEntries(
+  Object.entries(kinds).map(([letter, kind]) => [kind, letter]),
+);
+
+function letterOf(kind: BlockKind): string {
+  if (Object.hasOwn(letters, kind)) return letters[kind]!;
+  if (isOwnLetter(kind)) return kind;
+  const needed = `${Object.keys(letters).join(", ")}, or the letter of a candidate of your own`;
+  return reject({ who: "pattern", needed, got: JSON.stringify(kind) });
+}
 
 function unitOf(block: BlockKind | PatternBlock): string {
   const { kind, size } = typeof block === "string" ? { kind: block } : block;
-  return size === undefined ? letterOf[kind]! : `${letterOf[kind]}:${size}`;
+  return size === undefined ? letterOf(kind) : `${letterOf(kind)}:${size}`;
 }
 
 /** Letters stand together, sizes apart: `(sff)x2i`, `(s f:1024)x2 i`. */

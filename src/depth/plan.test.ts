@@ -23,6 +23,12 @@ const sizes: Sharing[] = Array.from({ length: 24 }, (_, n) =>
 const counts = (plan: Plan) => [...new Set(plan)].map((block) => plan.filter((each) => each === block).length);
 const spread = (plan: Plan) => Math.max(...counts(plan)) - Math.min(...counts(plan));
 
+it("a plan knows unique and depth, and no other option", () => {
+  expect(() => cycle({ unique: 2, depth: 4, layers: 3 } as Sharing)).toThrow(
+    "plan: expected options among unique, depth",
+  );
+});
+
 describe("sharing schedules", () => {
   it.each([
     ["sequence", 3, 6, "0,0,1,1,2,2"],

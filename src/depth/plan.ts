@@ -1,9 +1,11 @@
 /** Sharing schedules: which of M blocks runs at each of N depths. A plan is an array; this file makes, reads and checks them. */
 import { reject } from "../base/errors.ts";
+import { checkOptions } from "../base/options.ts";
 
 /** Block number at each depth. */
 export type Plan = readonly number[];
 
+/** How many blocks own weights, and how many run. */
 export interface Sharing {
   /** M: blocks that own weights. */
   unique: number;
@@ -11,7 +13,9 @@ export interface Sharing {
   depth: number;
 }
 
-function check({ unique, depth }: Sharing): void {
+function check(sharing: Sharing): void {
+  checkOptions("plan", sharing, ["unique", "depth"]);
+  const { unique, depth } = sharing;
   if (Number.isInteger(unique) && Number.isInteger(depth) && unique >= 1 && depth >= unique) return;
   reject(
     {
@@ -64,9 +68,12 @@ function middle(name: string, inner: (sharing: Sharing) => Plan): (sharing: Shar
   };
 }
 
+/** First and last block unshared, the others in a cycle. */
 export const middleCycle = middle("middle-cycle", cycle);
+/** First and last block unshared, the others in a sequence. */
 export const middleSequence = middle("middle-sequence", sequence);
 
+/** The schedules by the names that commands know them by. */
 export const shareModes = {
   sequence,
   cycle,
@@ -74,6 +81,7 @@ export const shareModes = {
   "middle-cycle": middleCycle,
   "middle-sequence": middleSequence,
 } as const;
+/** Name of a schedule. */
 export type ShareMode = keyof typeof shareModes;
 
 /** The number M of blocks that a plan names; each of 0 … M − 1 must stand in it. */
@@ -116,8 +124,10 @@ export interface Parts {
   readonly norm: number;
 }
 
+/** What a plan may share. */
 export const sharedParts = ["layers", "attention", "feed-forward"] as const;
 
+/** Sharing of parts of a layer instead of whole layers. */
 export interface PartSharing {
   /** What the plan shares; the other part of a layer is then owned by each depth. Default: whole layers. */
   share?: (typeof sharedParts)[number];

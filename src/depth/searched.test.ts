@@ -14,7 +14,7 @@ import {
   TransformerBlock,
 } from "../nn/index.ts";
 import { depthContract } from "./depth.contract.ts";
-import { annealedTemperature, searched } from "./searched.ts";
+import { annealedTemperature, type SearchedOptions, searched } from "./searched.ts";
 
 const options = { heads: 2, hidden: 12, dropout: 0, activation: "relu" } as const;
 
@@ -22,7 +22,8 @@ const options = { heads: 2, hidden: 12, dropout: 0, activation: "relu" } as cons
 function plainBlocks(width: number): Candidate[][] {
   return [0, 1].map((i) => {
     const whole = new TransformerBlock(`blocks.${i}.whole`, { ...options, width });
-    const block = { kind: "attention", parameters: whole.parameters, apply: whole.apply.bind(whole) } as const;
+    const { parameters, caches } = whole;
+    const block = { kind: "attention", parameters, caches, apply: whole.apply.bind(whole) } as const;
     return [block, feedForwardCandidate(`blocks.${i}.dense`, { ...options, width }), identity];
   });
 }
@@ -175,9 +176,19 @@ describe("mistakes in a search", () => {
     expect(() => searched("blocks", [])).toThrow("got no blocks");
   });
 
+  it("options that nobody knows are named", () => {
+    expect(() => searched("blocks", [[identity]], { straight: true } as object)).toThrow(
+      "did you mean straightThrough?",
+    );
+  });
+
   it("temperatures are above 0", () => {
     const trained = { temperature: "trained", initialTemperature: 0 } as const;
-    expect(() => searched("blocks", [[identity, identity]], trained)).toThrow("a temperature above 0, got 0");
+    expect(() => searched("blocks", [[identity, identity]], trained)).toThrow(
+      "blocks / initialTemperature: expected a number above 0, got 0",
+    );
+    const ended = { temperature: "trained", finalTemperature: 0.5 } as const;
+    expect(() => searched("blocks", [[identity, identity]], ended)).toThrow("leave finalTemperature out");
     expect(() => annealedTemperature({ start: 1, end: 0, total: 10 })).toThrow(
       "a start and an end above 0, got 1 and 0",
     );
@@ -185,6 +196,16 @@ describe("mistakes in a search", () => {
 });
 
 describe("the annealed temperature", () => {
+  it("is the policy's scalar, by its options", () => {
+    const at = (options: SearchedOptions) =>
+      searched("blocks", [[identity, identity]], options).scalars.temperature?.at;
+    expect([0, 100].map((step) => at({})!(step, 100))).toEqual([1, 0.1]);
+    const ends = { initialTemperature: 2, finalTemperature: 0.5 };
+    expect([0, 50, 100].map((step) => at(ends)!(step, 100))).toEqual([2, 1, 0.5]);
+    expect(at({ ...ends, compat: "original" })!(100, 100)).toBe(1);
+    expect(at({ temperature: "trained" })).toBeUndefined();
+  });
+
   it("goes from start to end; the original's to start · end", () => {
     const ours = annealedTemperature({ start: 2, end: 0.5, total: 100 });
     const theirs = annealedTemperature({ start: 2, end: 0.5, total: 100, compat: "original" });

@@ -1,5 +1,6 @@
 /** Searched depth: every block mixes candidates by a learned distribution π, which annealed Gumbel draws harden into a choice. */
 import { reject } from "../base/errors.ts";
+import { anything, checkOptions, number, oneOf, type Rules, truth } from "../base/options.ts";
 import {
   add,
   argMax,
@@ -28,17 +29,21 @@ import {
   straightThrough,
   zeros,
 } from "../nn/index.ts";
+import { cachesOf, contextsOf } from "./caches.ts";
 import { printPattern } from "./pattern.ts";
-import type { Deepened, DepthPolicy } from "./policy.ts";
+import type { Course, Deepened, DepthPolicy, TrainingScalars } from "./policy.ts";
 
+/** How candidates are mixed, and how the mixture hardens. */
 export interface SearchedOptions {
   /** Forward the one candidate that was drawn, with the gradient of the soft draw. Default: false. */
   straightThrough?: boolean | undefined;
-  /** `annealed`: τ comes as the input `temperature`; `trained`: one a block, kept positive. Default: annealed. */
+  /** `annealed`: τ comes as the input `temperature`; `trained`: one per block, kept positive. Default: annealed. */
   temperature?: "annealed" | "trained" | undefined;
-  /** First value of a trained temperature. Default: 1. */
+  /** First temperature. Default: 1. */
   initialTemperature?: number | undefined;
-  /** π are weights clipped at 0 instead of logits; a trained temperature is the variable itself. */
+  /** Last temperature where it is annealed. Default: 0.1. */
+  finalTemperature?: number | undefined;
+  /** π are weights clipped at 0 instead of logits; a trained temperature is the variable itself, an annealed one ends at initial · final. */
   compat?: "original" | undefined;
   /** Expected cost above a target is penalised. */
   budget?: Budget | undefined;
@@ -99,16 +104,25 @@ export class Searched implements DepthPolicy {
     this.#choices = blocks.map(({ length }, i) =>
       length > 1 ? newChoice(`${name}.${i}`, length, options) : undefined,
     );
+    checkSearch(name, options);
     const anneals = options.temperature !== "trained" && this.#choices.some(Boolean);
     this.temperature = anneals ? temperature : undefined;
   }
 
   get depth(): number {
-    return this.blocks.length;
+    return this.blocks.filter((candidates) => candidates.some(({ kind }) => kind !== "identity")).length;
   }
 
-  get scalars(): Record<string, Tensor<"input">> {
-    return this.temperature ? { temperature: this.temperature } : {};
+  get unique(): number {
+    return this.blocks.filter((candidates) => candidates.some(({ parameters }) => parameters.length > 0)).length;
+  }
+
+  get caches(): number | undefined {
+    return cachesOf(this.blocks.flat());
+  }
+
+  get scalars(): TrainingScalars {
+    return this.temperature ? { temperature: { input: this.temperature, at: temperatureCourse(this.#options) } } : {};
   }
 
   get parameters(): Parameter[] {
@@ -128,12 +142,14 @@ export class Searched implements DepthPolicy {
 
   apply(x: Tensor, context: SearchContext): Deepened {
     const probes: Record<string, Tensor> = {};
+    const contexts = contextsOf(context, this.blocks.flat());
     const hidden = this.blocks.reduce((state, candidates, depth) => {
       context.remember?.(depth, state);
-      const local = { ...context, memory: context.memories?.[depth] ?? context.memory };
+      const memory = context.memories?.[depth] ?? context.memory;
+      const local = contexts.splice(0, candidates.length).map((each) => ({ ...each, memory }));
       const choice = this.#choices[depth];
       return within(`depth ${depth}`, () => {
-        if (!choice) return candidates[0]!.apply(state, local);
+        if (!choice) return candidates[0]!.apply(state, local[0]!);
         const mixture = this.#mixture(choice, candidates.length, context);
         probes[`pi.${depth}`] = this.#probabilities(choice);
         probes[`mixture.${depth}`] = mixture;
@@ -229,8 +245,7 @@ const total = (values: readonly number[]) => values.reduce((a, b) => a + b, 0);
 
 function newChoice(name: string, count: number, options: SearchedOptions): Choice {
   const original = options.compat === "original";
-  const start = options.initialTemperature ?? 1;
-  if (!(start > 0)) reject({ who: `${name}.tau`, needed: "a temperature above 0", got: `${start}` });
+  const start = options.initialTemperature ?? temperatureDefaults.start;
   const first: Initial = () => Float32Array.of(original ? start : Math.log(start));
   return {
     weights: newParameter(`${name}.pi`, [count], original ? evenParts : zeros, "architecture"),
@@ -238,19 +253,50 @@ function newChoice(name: string, count: number, options: SearchedOptions): Choic
   };
 }
 
+const temperatureDefaults = { start: 1, end: 0.1 };
+
+const rules: Rules<SearchedOptions> = {
+  straightThrough: truth,
+  temperature: oneOf(["annealed", "trained"]),
+  initialTemperature: number({ above: 0 }),
+  finalTemperature: number({ above: 0 }),
+  compat: oneOf(["original"]),
+  budget: anything,
+};
+
+function checkSearch(name: string, options: SearchedOptions): void {
+  checkOptions(name, options, rules);
+  const { temperature, finalTemperature } = options;
+  if (temperature !== "trained" || finalTemperature === undefined) return;
+  const remedy = "leave finalTemperature out";
+  reject({ who: name, needed: "a trained temperature without an end", got: `${finalTemperature}`, remedy });
+}
+
+function temperatureCourse({ initialTemperature, finalTemperature, compat }: SearchedOptions): Course {
+  const { start, end } = temperatureDefaults;
+  const ends = { start: initialTemperature ?? start, end: finalTemperature ?? end };
+  return (step, total) => annealedTemperature({ ...ends, total, compat })(step);
+}
+
 /** Σ wᵢ·candidateᵢ(x); where all are residual, x + Σ wᵢ·residualᵢ(x), which is the same since the weights sum to 1. */
-function mix(x: Tensor, candidates: readonly Candidate[], mixture: Tensor, context: SegmentContext): Tensor {
+function mix(
+  x: Tensor,
+  candidates: readonly Candidate[],
+  mixture: Tensor,
+  contexts: readonly SegmentContext[],
+): Tensor {
   const weigh = (y: Tensor, i: number) => multiply(y, slice(mixture, 0, i, i + 1));
   if (!candidates.every((candidate) => candidate.residual)) {
-    const weighed: Tensor[] = candidates.map((candidate, i) => weigh(candidate.apply(x, context), i));
+    const weighed: Tensor[] = candidates.map((candidate, i) => weigh(candidate.apply(x, contexts[i]!), i));
     return weighed.reduce((a, b) => add(a, b));
   }
   return candidates.reduce((total, candidate, i) => {
-    const change = candidate.residual!(x, context);
+    const change = candidate.residual!(x, contexts[i]!);
     return change ? add(total, weigh(change, i)) : total;
   }, x);
 }
 
+/** The course of an annealed temperature. */
 export interface TemperatureOptions {
   start: number;
   end: number;

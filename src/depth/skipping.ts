@@ -1,5 +1,5 @@
 /**
- * Halting that saves time: at each depth only the tokens that still run are computed. Keys and values of a token are made anew when
+ * Halting that saves time: at each depth only the tokens that still run are computed. Keys and values of a token are computed again when
  * its state has changed, so once more after it halts, and never again.
  */
 import {

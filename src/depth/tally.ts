@@ -1,5 +1,6 @@
 /** How deep tokens ran, kept by any names: counts, means, deviations, and how many ran to the last depth. */
 
+/** How deep the tokens of one name ran. */
 export interface DepthRow {
   readonly name: string;
   readonly tokens: number;
@@ -17,6 +18,7 @@ interface Sums {
   capped: number;
 }
 
+/** Counts depths by name. */
 export class DepthTally {
   readonly #cap: number;
   readonly #sums = new Map<string, Sums>();

@@ -2,6 +2,7 @@
 import { reject } from "../base/errors.ts";
 import type { RandomStream } from "../base/random.ts";
 
+/** Which tokens may come next, and how evenly they are drawn. */
 export interface SamplingOptions {
   /** Divides the logits; 0 takes the likeliest token always. Default: 1. */
   temperature?: number | undefined;

@@ -7,8 +7,8 @@ import { LayerNorm } from "./layers.ts";
 import { type Initial, type Parameter, xavierUniform } from "./parameter.ts";
 import { RelativeAttention, type SegmentContext } from "./relative.ts";
 
-/** What a searched block may be. */
-export type CandidateKind = "attention" | "feed-forward" | "identity";
+/** What a searched block may be: one of ours, or a candidate of your own by its letter. */
+export type CandidateKind = "attention" | "feed-forward" | "identity" | (string & {});
 
 /** A block that may be chosen. */
 export interface Candidate extends Block {
@@ -37,6 +37,7 @@ export interface CandidateOptions {
 /** What a candidate does between norm and residual. */
 interface Layer {
   readonly parameters: readonly Parameter[];
+  readonly caches?: number;
   apply(x: Tensor, context: SegmentContext): Tensor;
 }
 
@@ -67,6 +68,10 @@ class Sublayer implements Candidate {
     return [...this.#layer.parameters, ...this.#norm.parameters];
   }
 
+  get caches(): number | undefined {
+    return this.#layer.caches;
+  }
+
   apply(x: Tensor, context: SegmentContext): Tensor {
     if (this.residual) return add(x, this.residual(x, context));
     return within(this.#name, () => {
@@ -85,7 +90,13 @@ class Sublayer implements Candidate {
 }
 
 /** Nothing at all: the block is left out. */
-export const identity: Candidate = { kind: "identity", parameters: [], apply: (x) => x, residual: () => null };
+export const identity: Candidate = {
+  kind: "identity",
+  parameters: [],
+  caches: 0,
+  apply: (x) => x,
+  residual: () => null,
+};
 
 /** Relative attention over the segment and its memory. */
 export function attentionCandidate(name: string, options: CandidateOptions): Candidate {
@@ -97,10 +108,12 @@ export function selfAttentionCandidate(name: string, options: CandidateOptions):
   const attention = new SelfAttention(name, options);
   const { parameters } = attention;
   const apply: Layer["apply"] = (x, { rows, mode, mask, cache }) => attention.apply(x, rows, mode, mask, cache);
-  return new Sublayer(name, "attention", { parameters, apply }, options);
+  return new Sublayer(name, "attention", { parameters, caches: 1, apply }, options);
 }
 
 /** The position-wise feed-forward layer. */
 export function feedForwardCandidate(name: string, options: CandidateOptions): Candidate {
-  return new Sublayer(name, "feed-forward", new FeedForward(name, { weight: xavierUniform, ...options }), options);
+  const layer = new FeedForward(name, { weight: xavierUniform, ...options });
+  const apply: Layer["apply"] = (x) => layer.apply(x);
+  return new Sublayer(name, "feed-forward", { parameters: layer.parameters, caches: 0, apply }, options);
 }

@@ -1,9 +1,14 @@
 /** A picture of π: one row a candidate, one column a block, darker means more probable; as SVG and as pixels. */
 
 import type { Picture } from "../format/png.ts";
-import type { Choice } from "../train/events.ts";
 import { eachDot, GLYPH, textWidth } from "./pixel-font.ts";
 import { type Anchor, svgDocument, svgText } from "./svg.ts";
+
+/** What a block may be, and π of each. */
+export interface Choice {
+  readonly names: readonly string[];
+  readonly probabilities: readonly number[];
+}
 
 /** π of all blocks at a step. */
 export interface Milestone {
@@ -78,10 +83,8 @@ function largest(choice: Choice, rows: readonly string[], x: number, middle: (ro
 const DARKEST = [10, 37, 84];
 /** From white to a dark blue. */
 const colourOf = (darkness: number) => DARKEST.map((dark) => Math.round(255 + darkness * (dark - 255)));
-const hex = (darkness: number) =>
-  `#${colourOf(darkness)
-    .map((value) => value.toString(16).padStart(2, "0"))
-    .join("")}`;
+const hex = (darkness: number) => `#${colourOf(darkness).map(twoDigits).join("")}`;
+const twoDigits = (channel: number) => channel.toString(16).padStart(2, "0");
 const PALETTE = Uint8Array.from(Array.from({ length: 256 }, (_, i) => colourOf(i / 255)).flat());
 
 /** `rows` names all candidates that any block ever had. */

@@ -1,7 +1,6 @@
 /** The comparison as a picture: perplexity over distinct parameters, one mark a model, bars for the deviation over seeds. */
 
 import { formatNumber } from "../base/table.ts";
-import type { Result } from "../sweep/comparison.ts";
 import { dotMark, labelMarks, type Plot, plotSvg } from "./plot.ts";
 import { svgLine } from "./svg.ts";
 
@@ -13,11 +12,19 @@ const COLOURS: Readonly<Record<string, string>> = {
   cycle_rev: "#bc4c00",
 };
 
-type Measured = Result & { perplexity: NonNullable<Result["perplexity"]> };
+/** A model that was compared; its perplexity is null as long as it has none. */
+export interface ComparedModel {
+  readonly name: string;
+  /** Distinct ones. */
+  readonly parameters: number;
+  readonly perplexity: { readonly mean: number; readonly deviation: number | null } | null;
+}
+
+type Measured = ComparedModel & { perplexity: NonNullable<ComparedModel["perplexity"]> };
 
 /** An SVG of the rows that have a result. */
-export function comparisonSvg(results: readonly Result[]): string {
-  const measured = results.filter((each): each is Measured => each.perplexity !== null);
+export function comparisonSvg(models: readonly ComparedModel[]): string {
+  const measured = models.filter((each): each is Measured => each.perplexity !== null);
   const ends = measured.flatMap(({ perplexity: { mean, deviation } }) => [
     mean - (deviation ?? 0),
     mean + (deviation ?? 0),

@@ -1,6 +1,7 @@
 /** A sentence coloured by depth, darker for deeper: for the terminal, as HTML and as SVG. */
 import { escaped, svgDocument } from "./svg.ts";
 
+/** A piece of a sentence and how deep it ran. */
 export interface ShownToken {
   readonly piece: string;
   readonly depth: number;
@@ -30,6 +31,7 @@ export function terminalView(tokens: readonly ShownToken[], cap: number, colours
   return cells.join("").trimStart();
 }
 
+/** Sentences as a page of HTML. */
 export function htmlView(sentences: readonly (readonly ShownToken[])[], cap: number, title: string): string {
   const span = ({ piece, depth }: ShownToken) => {
     const level = levelOf(depth, cap);

@@ -19,6 +19,11 @@ describe("pictures of a plan", () => {
     expect(lines[0]).toHaveLength(lines[1]!.length);
   });
 
+  it("are none of a plan without blocks, or of halves", () => {
+    expect(() => drawPlan([])).toThrow("plan: expected block numbers 0, 1, …, got []");
+    expect(() => planSvg([0, 0.5], "halves")).toThrow("got [0,0.5]");
+  });
+
   it("are one square a depth as SVG, with the title escaped", () => {
     const svg = planSvg([0, 1, 1], "M < N");
     expect(svg.match(/<rect /g)).toHaveLength(3);

@@ -1,10 +1,17 @@
 /** Pictures of a plan: which block runs at which depth, as text for the terminal and as SVG. */
-
-import type { Plan } from "../depth/plan.ts";
-import { uniqueOf } from "../depth/plan.ts";
+import { reject } from "../base/errors.ts";
 import { svgDocument, svgText } from "./svg.ts";
 
-/** One line a block, the last on top, one column a depth. */
+/** Number of the block at each depth. */
+type Plan = readonly number[];
+
+/** Blocks of a plan, which are numbered from 0. */
+function uniqueOf(plan: Plan): number {
+  if (plan.length > 0 && plan.every((block) => Number.isInteger(block) && block >= 0)) return Math.max(...plan) + 1;
+  return reject({ who: "plan", needed: "block numbers 0, 1, …", got: `[${plan}]` }, 2);
+}
+
+/** One line per block, the last on top, one column per depth. */
 export function drawPlan(plan: Plan): string {
   const size = Math.max(1, String(plan.length - 1).length);
   const cell = (text: string) => ` ${text.padStart(size)}`;

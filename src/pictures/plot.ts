@@ -3,6 +3,7 @@
 import { formatNumber } from "../base/table.ts";
 import { escaped, place, svgDocument, svgLine, svgText } from "./svg.ts";
 
+/** What an axis shows. */
 export interface AxisOptions {
   readonly title: string;
   /** What the axis must reach. */
@@ -13,6 +14,7 @@ export interface AxisOptions {
   readonly format?: (value: number) => string;
 }
 
+/** Title and axes of a plot. */
 export interface PlotOptions {
   readonly title: string;
   readonly x: AxisOptions;
@@ -97,6 +99,7 @@ function multiples(least: number, most: number): number[] {
   return ticks;
 }
 
+/** A place in the units of the data. */
 export interface Point {
   readonly x: number;
   readonly y: number;
@@ -111,6 +114,7 @@ export function dotMark(plot: Plot, { x, y }: Point, colour: string, title?: str
   return title === undefined ? `<circle ${at}/>` : `<circle ${at}><title>${escaped(title)}</title></circle>`;
 }
 
+/** Straight lines from point to point. */
 export function lineMark(plot: Plot, points: readonly Point[], colour: string, dashes?: string): string {
   const places = points.map(({ x, y }) => `${place(plot.x(x))},${place(plot.y(y))}`).join(" ");
   const dashed = dashes === undefined ? "" : ` stroke-dasharray="${dashes}"`;

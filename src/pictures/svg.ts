@@ -1,5 +1,6 @@
 /** The few elements that the SVG pictures are made of. */
 
+/** Which point of a text stands at its place. */
 export type Anchor = "start" | "middle" | "end";
 
 const escapes: Readonly<Record<string, string>> = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" };
@@ -10,6 +11,7 @@ export const escaped = (content: string): string => content.replace(/[&<>"]/g, (
 /** A coordinate with a decimal where it needs one. */
 export const place = (value: number): string => String(Math.round(value * 10) / 10);
 
+/** Text at a place. */
 export function svgText(
   x: number,
   y: number,
@@ -20,6 +22,7 @@ export function svgText(
   return `<text x="${place(x)}" y="${place(y)}" text-anchor="${anchor}" fill="${colour}">${escaped(String(content))}</text>`;
 }
 
+/** A straight line. */
 export function svgLine(x1: number, y1: number, x2: number, y2: number, colour = "currentColor"): string {
   return `<line x1="${place(x1)}" y1="${place(y1)}" x2="${place(x2)}" y2="${place(y2)}" stroke="${colour}"/>`;
 }

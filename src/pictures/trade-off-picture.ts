@@ -57,6 +57,7 @@ function legend({ right, top }: Plot, names: readonly string[], colourOf: (name:
   });
 }
 
+/** Perplexity of a run over the minutes of its training. */
 export interface Curve {
   readonly name: string;
   readonly points: readonly { readonly minutes: number; readonly perplexity: number }[];

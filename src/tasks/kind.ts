@@ -2,7 +2,7 @@
 import { reject } from "../base/errors.ts";
 import type { Row } from "../base/table.ts";
 import type { Evaluation } from "../depth/searched.ts";
-import type { GenerationOptions } from "../model/language/generation.ts";
+import type { GenerationOptions } from "../model/generation.ts";
 import type { LoadedCheckpoint } from "../runs/checkpoints.ts";
 import type { Split } from "../text/corpus.ts";
 

@@ -1,6 +1,5 @@
 import { spawnSync } from "node:child_process";
 import { describe, expect, it } from "vitest";
-import { spreadDepths } from "./bench.ts";
 
 const small = ["--width", "16", "--heads", "2", "--length", "8", "--batch", "2", "--rounds", "1", "--threads", "1"];
 
@@ -29,14 +28,5 @@ describe("layerwise bench depth", () => {
 
   it("refuses a mean deeper than the cap", () => {
     expect(bench("--mean", "7")).toMatchObject({ status: 2, stdout: "" });
-  });
-});
-
-describe("spread depths", () => {
-  it.each([1, 2, 3.8, 5.5, 6])("have the mean %d, and lie between 1 and the cap", async (mean) => {
-    const depths = await spreadDepths(2048, 6, mean);
-    expect(depths.reduce((a, b) => a + b) / 2048).toBeCloseTo(mean, 1);
-    expect([Math.min(...depths) >= 1, Math.max(...depths) <= 6]).toEqual([true, true]);
-    if (mean === 3.8) expect(new Set(depths).size).toBe(6);
   });
 });

@@ -1,9 +1,8 @@
 /** `layerwise bench depth`: what halting saves, in time: adaptive depth beside fixed depth of the same cap, measured in turn. */
 
-import { setTimeout } from "node:timers/promises";
 import type { Command } from "commander";
+import type { DepthMeasurement } from "../../analysis/depth-bench.ts";
 import { reject } from "../../base/errors.ts";
-import { median } from "../../base/median.ts";
 import { table } from "../../base/table.ts";
 
 const HELP = `
@@ -14,28 +13,6 @@ Examples:
 
 Weights are random; every token is told at which depth to halt, spread over 1 … cap with the mean that is asked for.
 Both contenders run in turn, each after a pause, twice to warm up and once timed; the medians are shown.`;
-
-export interface DepthBenchOptions {
-  batches: readonly number[];
-  length: number;
-  means: readonly number[];
-  cap: number;
-  width: number;
-  heads: number;
-  hidden: number;
-  rounds: number;
-  threads?: number | undefined;
-}
-
-export interface DepthMeasurement {
-  readonly batch: number;
-  readonly length: number;
-  readonly meanDepth: number;
-  readonly cap: number;
-  readonly adaptive_ms: number;
-  readonly fixed_ms: number;
-  readonly ratio: number;
-}
 
 export function addBench(program: Command): void {
   const bench = program.command("bench").description("measure what the toolkit claims");
@@ -84,7 +61,7 @@ function depthIn(text: string, cap: number): number {
 async function run(flags: Flags): Promise<void> {
   const cap = whole("cap", flags.cap);
   const width = whole("width", flags.width);
-  const rows = await measureDepth({
+  const options = {
     batches: flags.batch.map((text) => whole("batch", text)),
     length: whole("length", flags.length),
     means: flags.mean.map((text) => depthIn(text, cap)),
@@ -93,104 +70,12 @@ async function run(flags: Flags): Promise<void> {
     heads: whole("heads", flags.heads),
     hidden: flags.hidden === undefined ? 4 * width : whole("hidden", flags.hidden),
     rounds: whole("rounds", flags.rounds),
-    ...(flags.threads === undefined ? {} : { threads: whole("threads", flags.threads) }),
-  });
-  process.stdout.write(`${flags.json ? JSON.stringify(rows) : `${asTable(rows)}\n\n${plot(rows)}`}\n`);
-}
-
-/** Every batch at every mean depth; the fixed contender runs beside each, so that both see the same machine. */
-export async function measureDepth(options: DepthBenchOptions): Promise<DepthMeasurement[]> {
-  const { ortEngine } = await import("../../engine/ort.ts");
-  const { albert } = await import("../../model/albert/albert.ts");
-  const { textInputs } = await import("../../model/albert/heads.ts");
-  const { SteppedAlbert } = await import("../../model/albert/stepped.ts");
-  const { initialise } = await import("../../nn/index.ts");
-  const { simplify } = await import("../../graph/index.ts");
-  const { cap, width, heads, hidden, length, rounds, threads } = options;
-  const engine = await ortEngine(threads === undefined ? {} : { threads });
-  const sizes = { vocabulary: 1000, width, heads, hidden, depth: cap, length };
-  // A bias this low never halts by itself: depths come from the caps alone.
-  const adaptive = albert({ ...sizes, halting: { biasInitial: -20 } });
-  const stepped = await SteppedAlbert.create(engine, adaptive, initialise(adaptive.parameters, 1));
-  const fixed = albert(sizes);
-  const weights = initialise(fixed.parameters, 1);
-  const rows: DepthMeasurement[] = [];
-  for (const batch of options.batches) {
-    // Without padding neither contender is given a mask.
-    const { ids, types } = textInputs({ batch, length });
-    const { sequence, pooled } = fixed.encode({ ids: ids!, types });
-    const [state, first] = simplify([sequence, pooled!]);
-    const program = await engine.compile({ outputs: { state: state!, first: first! }, weights });
-    const texts = someTexts(batch, length);
-    const runFixed = () => program.run(texts);
-    for (const mean of options.means) {
-      const caps = await spreadDepths(batch * length, cap, mean);
-      const runAdaptive = () => stepped.encode({ batch, length, ...texts, caps });
-      rows.push({ ...(await race(runAdaptive, runFixed, rounds)), batch, length, cap, meanDepth: average(caps) });
-    }
-    await program.release();
-  }
-  await stepped.release();
-  return rows.map(({ batch, length, meanDepth, cap, adaptive_ms, fixed_ms, ratio }) => {
-    return { batch, length, meanDepth, cap, adaptive_ms, fixed_ms, ratio };
-  });
-}
-
-const average = (values: ArrayLike<number>) => Array.from(values).reduce((a, b) => a + b, 0) / values.length;
-
-function someTexts(batch: number, length: number): Record<"ids" | "types", Int32Array> {
-  const count = batch * length;
-  const ids = Int32Array.from({ length: count }, (_, i) => 5 + ((i * 7919) % 990));
-  return { ids, types: new Int32Array(count) };
-}
-
-/** Threads of the runtime wait busily for some tens of milliseconds after a run, and would take a core from the other contender. */
-const PAUSE_MS = 100;
-
-async function race(adaptive: () => Promise<unknown>, fixed: () => Promise<unknown>, rounds: number) {
-  const times: [number[], number[]] = [[], []];
-  for (let round = -2; round < rounds; round++) {
-    for (const [i, work] of [adaptive, fixed].entries()) {
-      await setTimeout(PAUSE_MS);
-      for (let warm = 0; warm < 2; warm++) await work(); // its own threads have gone to sleep, and its data left the caches
-      const start = performance.now();
-      await work();
-      if (round >= 0) times[i]!.push(performance.now() - start);
-    }
-  }
-  const [adaptive_ms, fixed_ms] = times.map(median) as [number, number];
-  return { adaptive_ms, fixed_ms, ratio: adaptive_ms / fixed_ms };
-}
-
-/** Depths 1 … cap with the given mean and otherwise as even as can be (P(d) ∝ rᵈ), in random order. */
-export async function spreadDepths(count: number, cap: number, mean: number): Promise<Int32Array> {
-  const { RandomStream } = await import("../../base/random.ts");
-  const shares = sharesWithMean(cap, mean);
-  let [sum, next] = [0, 0];
-  const depths = shares.flatMap((share, d) => {
-    sum += share * count;
-    const until = d === cap - 1 ? count : Math.round(sum);
-    const some = Array.from({ length: until - next }, () => d + 1);
-    next = until;
-    return some;
-  });
-  return Int32Array.from(new RandomStream(1, "depths").shuffle(depths));
-}
-
-function sharesWithMean(cap: number, mean: number): number[] {
-  const shares = (slope: number) => {
-    const raw = Array.from({ length: cap }, (_, d) => Math.exp(slope * (d - (slope > 0 ? cap - 1 : 0))));
-    const total = raw.reduce((a, b) => a + b, 0);
-    return raw.map((each) => each / total);
   };
-  const meanOf = (slope: number) => shares(slope).reduce((sum, share, d) => sum + share * (d + 1), 0);
-  let [low, high] = [-40, 40];
-  for (let i = 0; i < 60; i++) {
-    const slope = (low + high) / 2;
-    if (meanOf(slope) < mean) low = slope;
-    else high = slope;
-  }
-  return shares((low + high) / 2);
+  const threads = flags.threads === undefined ? {} : { threads: whole("threads", flags.threads) };
+  const { ortEngine } = await import("../../engine/ort.ts");
+  const { measureDepth } = await import("../../analysis/depth-bench.ts");
+  const rows = await measureDepth(await ortEngine(threads), options);
+  process.stdout.write(`${flags.json ? JSON.stringify(rows) : `${asTable(rows)}\n\n${plot(rows)}`}\n`);
 }
 
 const rounded = (value: number, digits: number) => value.toFixed(digits);

@@ -1,5 +1,6 @@
 /** What ALBERT is used for: a head turns encoded texts into logits, and logits and targets into a loss. */
 import { reject } from "../../base/errors.ts";
+import { type Course, scalarCourses, scalarInputs } from "../../depth/policy.ts";
 import {
   abs,
   add,
@@ -253,6 +254,8 @@ export interface AlbertObjective {
   readonly loss: Tensor;
   readonly inputs: Tensors;
   readonly noise: readonly NoiseInput[];
+  /** Values of those inputs that follow the step instead of coming with a batch: the depth policy's scalars. */
+  readonly courses?: Readonly<Record<string, Course>>;
   readonly encoded: Encoded;
   /** What the heads predict, and what each of their losses is. */
   readonly logits: Tensors;
@@ -280,7 +283,8 @@ export function albertObjective(
   const terms = encoded.penalty ? [...losses, encoded.penalty] : losses;
   return {
     loss: terms.reduce((a, b) => add(a, b)),
-    inputs: { ...texts, ...targets, ...model.policy.scalars },
+    inputs: { ...texts, ...targets, ...scalarInputs(model.policy) },
+    courses: scalarCourses(model.policy),
     noise: mode instanceof Training ? mode.noise : [],
     encoded,
     logits: Object.assign({}, ...found) as Tensors,

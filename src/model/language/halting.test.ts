@@ -8,7 +8,6 @@ import { input } from "../../graph/index.ts";
 import { initialise } from "../../nn/index.ts";
 import { adamw } from "../../train/optimiser.ts";
 import { TrainingStep } from "../../train/step.ts";
-import { Decoder } from "./generation.ts";
 import { languageModel } from "./language.ts";
 
 const plan = cycle({ unique: 2, depth: 5 });
@@ -44,7 +43,7 @@ describe("a language model of shared blocks whose tokens halt", () => {
     const outputs = { logits: model.logits(ids), depths: probes.updates! };
     const { logits, depths } = await runOnce(referenceEngine(), outputs, feeds);
     expect(new Set(depths!.data).size).toBeGreaterThan(1);
-    const decoder = await Decoder.create(referenceEngine(), model, weights);
+    const decoder = await model.open(referenceEngine(), weights);
     const last = await decoder.read(text);
     const expected = Array.from(logits!.data).slice(-20);
     for (const [i, value] of [...last].entries()) expect(value).toBeCloseTo(expected[i]!, 5);

@@ -148,9 +148,9 @@ describe("sharing", () => {
 
 describe("mistakes in a language model", () => {
   it.each([
-    [[0, 2], "[0,2]"],
-    [[], "[]"],
-    [[1, 1], "[1,1]"],
+    [[0, 2], "[0,2] without 1"],
+    [[], "none"],
+    [[1, 1], "[1,1] without 0"],
     [[0, 0.5], "[0,0.5]"],
     [[0, -1], "[0,-1]"],
   ])("plan %j names the blocks that are missing", (plan, got) => {

@@ -1,111 +1,241 @@
-/** The language model of transformer blocks: run in the order of a plan, through all depths or until each token halts. */
+/** The language model: learned positions, a depth policy, a norm, and a head tied to the embedding. The policy is an argument. */
 import { reject } from "../../base/errors.ts";
+import { checkOptions, dropoutRate, type Rules, required, whole } from "../../base/options.ts";
 import { fixed } from "../../depth/fixed.ts";
 import { type HaltingOptions, halting } from "../../depth/halting.ts";
-import type { DepthPolicy } from "../../depth/policy.ts";
-import { reshape, type Tensor } from "../../graph/index.ts";
-import type { KeyValues } from "../../nn/attention.ts";
-import { type Activation, inference, normal, TransformerBlock } from "../../nn/index.ts";
-import { CausalModel } from "./causal.ts";
+import { uniqueOf } from "../../depth/plan.ts";
+import { type Deepened, type DepthPolicy, scalarCourses, scalarInputs } from "../../depth/policy.ts";
+import type { Engine } from "../../engine/engine.ts";
+import {
+  add,
+  addDims,
+  crossEntropy,
+  type Dim,
+  flattenRows,
+  gather,
+  input,
+  mean,
+  reshape,
+  slice,
+  type Tensor,
+  within,
+} from "../../graph/index.ts";
+import type { Cache, KeyValues } from "../../nn/attention.ts";
+import {
+  type Activation,
+  type Context,
+  causalMask,
+  Embedding,
+  inference,
+  LayerNorm,
+  type Mode,
+  normal,
+  type Parameter,
+  Training,
+  TransformerBlock,
+} from "../../nn/index.ts";
+import type { CausalModel, Decoder, ForwardPass, Objective } from "../causal.ts";
+import type { Weights } from "../weights.ts";
+import { CachedDecoder, type Extension, RecomputingDecoder } from "./decoders.ts";
 
-export type { Objective } from "./causal.ts";
+export type { Objective } from "../causal.ts";
+export { boundWeights, type Weights } from "../weights.ts";
 
-export interface LanguageModelOptions {
+/** Sizes that every language model has. */
+export interface TextSizes {
   /** Number of pieces. */
   vocabulary: number;
   width: number;
+  /** Longest text the learned positions reach. */
+  length: number;
+  /** Of the embedded text and, where the model makes its own blocks, inside them. Default: 0. */
+  dropout?: number;
+}
+
+/** Transformer blocks that the model makes itself, in the order of a plan. */
+export interface PlannedBlocks {
   heads: number;
   /** Which block runs at each depth; a block named twice shares its weights. */
   plan: readonly number[];
   /** Width of the feed-forward layer. Default: four times the width. */
   hidden?: number;
-  /** Longest text the learned positions reach. */
-  length: number;
-  dropout?: number;
+  /** Default: gelu. */
   activation?: Activation;
   /** Where given, every token halts by itself, after as many depths of the plan as it needs. */
   halting?: Omit<HaltingOptions, "width"> | undefined;
 }
 
-/** What continuing a text computes. */
-export interface Extension {
-  readonly logits: Tensor;
-  /** Keys and values of the new tokens, one pair a depth. */
-  readonly added: readonly KeyValues[];
+/** How blocks become depth: `fixed`, `halting`, `searched`, `nested`, or a policy of your own over blocks of the model's width. */
+export interface OwnDepth {
+  depth: DepthPolicy;
 }
 
-/** Values of a model's parameters. */
-export type Weights = ReadonlyMap<Tensor<"parameter">, Float32Array>;
+/** Sizes, and either a depth policy or a plan for blocks that the model makes itself; `kind` is as config.json has it. */
+export type LanguageModelOptions = TextSizes & (PlannedBlocks | OwnDepth) & { kind?: "language-model" };
+
+/** What a model was made from, as plain data: of an own policy only the sizes. */
+export type CompleteLanguageOptions = Required<TextSizes> & Partial<Required<PlannedBlocks>>;
 
 const DEVIATION = 0.02;
 
-export class LanguageModel extends CausalModel {
-  readonly options: Required<LanguageModelOptions>;
+/** A causal language model over any depth policy. */
+export class LanguageModel implements CausalModel {
+  readonly options: CompleteLanguageOptions;
+  readonly policy: DepthPolicy;
+  readonly #embedding: Embedding;
+  readonly #positions: Embedding;
+  readonly #norm: LayerNorm;
 
   constructor(given: LanguageModelOptions) {
-    const options = { hidden: 4 * given.width, dropout: 0, activation: "gelu", halting: undefined, ...given } as const;
-    super(options, policyOf(options));
-    this.options = options;
+    checkOptions("language model", given, [...own, ...planned, "vocabulary", "width", "length", "dropout", "kind"]);
+    const { vocabulary, width, length, dropout = 0 } = given;
+    const sizes = { vocabulary, width, length, dropout };
+    checkOptions("language model", sizes, sizeRules);
+    const blocks = blocksIn(given);
+    this.options = { ...sizes, ...blocks };
+    this.policy = blocks ? policyOf({ ...sizes, ...blocks }) : ownPolicy(given as OwnDepth, width);
+    this.#embedding = new Embedding("embedding", { count: vocabulary, width });
+    this.#positions = new Embedding("positions", { count: length, width });
+    this.#norm = new LayerNorm("norm", { width });
+    checkNames(this.parameters);
+  }
+
+  get parameters(): Parameter[] {
+    const layers = [this.#embedding, this.#positions, this.policy, this.#norm];
+    return layers.flatMap((layer) => [...layer.parameters]);
+  }
+
+  /** ids [B, T] → hidden rows [B·T, C], after the last norm; `caches`, where given, are as many as the policy has. */
+  hidden(ids: Tensor, mode: Mode = inference, caches?: readonly Cache[]): Tensor {
+    return this.#norm.apply(this.deepened(ids, mode, caches).hidden);
+  }
+
+  /** ids [B, T] → what the depths make of them, before the last norm. */
+  deepened(ids: Tensor, mode: Mode = inference, caches?: readonly Cache[]): Deepened {
+    const [batch, length] = ids.shape as [Dim, Dim];
+    const past = caches?.[0]?.past?.keys.shape[1] ?? 0;
+    const positions = slice(this.#positions.weight.tensor, 0, past, addDims(past, length));
+    const embedded = within("embedding", () => add(this.#embedding.apply(ids), positions));
+    // A single last token may look at everything.
+    const mask = caches && length === 1 ? undefined : causalMask(length, past);
+    const context: Context = { rows: { batch, length }, mode, mask, caches };
+    return this.policy.apply(mode.dropout(flattenRows(embedded), this.options.dropout), context);
+  }
+
+  /** ids [B, T] → [B, T, V] */
+  logits(ids: Tensor, mode: Mode = inference): Tensor {
+    return this.#scores(this.hidden(ids, mode), ids.shape);
+  }
+
+  /** ids [B, T] → the logits [N, V] of the rows that `rows`, int [N], names among the B·T. */
+  logitsAt(ids: Tensor, rows: Tensor): Tensor {
+    return this.#embedding.logits(gather(this.hidden(ids), rows));
+  }
+
+  /** Hidden rows [B·T, C] → scores of all pieces [B, T, V]. */
+  #scores(hidden: Tensor, shape: readonly Dim[]): Tensor {
+    return reshape(this.#embedding.logits(hidden), [...shape, this.options.vocabulary]);
+  }
+
+  /** Mean cross-entropy of `targets` after `ids`, both [batch, length]; with dropout, penalty and the policy's scalars for training. */
+  objective({ batch, length, training }: { batch: number; length: number; training: boolean }): Objective {
+    const ids = input("ids", [batch, length], "int");
+    const targets = input("targets", [batch, length], "int");
+    const mode = training ? new Training() : inference;
+    const { hidden, penalty } = this.deepened(ids, mode);
+    const logits = this.#embedding.logits(this.#norm.apply(hidden));
+    const entropy = mean(crossEntropy(logits, reshape(targets, [batch * length])));
+    const loss = training && penalty ? add(entropy, penalty) : entropy;
+    const inputs = { ids, targets, ...(training ? scalarInputs(this.policy) : {}) };
+    const courses = training ? scalarCourses(this.policy) : {};
+    return { loss, inputs, noise: mode instanceof Training ? mode.noise : [], courses };
+  }
+
+  /** Logits of every token, through all depths. */
+  forward({ batch, length }: { batch: number; length: number }): ForwardPass {
+    return { outputs: [this.logits(input("ids", [batch, length], "int"))], sizes: new Map() };
   }
 
   /**
-   * Continues texts: ids [B, T] after P tokens whose keys and values are given, one pair [B, P, C] an executed depth (none at the
+   * Continues texts: ids [B, T] after P tokens whose keys and values are given, one pair [B, P, C] per cache of the policy (none at the
    * start of a text). Gives logits [B, T, V] and the pairs [B, T, C] of the new tokens.
    */
   extend(ids: Tensor, past?: readonly KeyValues[]): Extension {
-    if (past && past.length !== this.options.plan.length) {
-      const needed = `keys and values for ${this.options.plan.length} depths`;
-      reject({ who: "language model", needed, got: `${past.length}`, remedy: "give one pair an executed depth" });
+    const { caches: count } = this.policy;
+    if (!count) return refuseCaches(`${count ?? "unknown"}`);
+    if (past && past.length !== count) {
+      const remedy = "give one pair per cache of the policy";
+      reject({ who: "language model", needed: `keys and values for ${count} caches`, got: `${past.length}`, remedy });
     }
-    const added: KeyValues[] = [];
-    const caches = this.options.plan.map((_, depth) => ({
-      past: past?.[depth],
-      store: (pair: KeyValues) => added.push(pair),
-    }));
-    const rows = this.scores(this.hidden(ids, inference, caches));
-    return { logits: reshape(rows, [...ids.shape, this.options.vocabulary]), added };
+    const added: (KeyValues | undefined)[] = Array.from({ length: count });
+    const store = (i: number) => (pair: KeyValues) => {
+      if (added[i]) refuseCaches(`cache ${i} stored twice`);
+      added[i] = pair;
+    };
+    const caches = added.map((_, i): Cache => ({ past: past?.[i], store: store(i) }));
+    const logits = this.#scores(this.hidden(ids, inference, caches), ids.shape);
+    const stored = added.filter((pair) => pair !== undefined);
+    if (stored.length < count) refuseCaches(`${stored.length} stored of the ${count} it speaks of`);
+    return { logits, added: stored };
+  }
+
+  /** Reads texts of any length: from caches where the policy has them, otherwise from the whole text at every token. */
+  open(engine: Engine, weights: Weights): Promise<Decoder> {
+    return this.policy.caches
+      ? CachedDecoder.create(engine, this, weights)
+      : RecomputingDecoder.create(engine, this, weights);
   }
 }
 
-function policyOf(options: Required<LanguageModelOptions>): DepthPolicy {
-  const { plan, width } = options;
-  const blocks = Array.from({ length: checkPlan(plan) }, (_, i) => {
-    return new TransformerBlock(`blocks.${i}`, { ...options, weight: normal(DEVIATION) });
-  });
+function refuseCaches(got: string): never {
+  const remedy =
+    "let every block read and store context.cache, or leave `caches` out, which recomputes the text for every token";
+  return reject({ who: "depth policy / caches", needed: "one pair of keys and values stored per cache", got, remedy });
+}
+
+const sizeRules: Rules<Required<TextSizes>> = {
+  vocabulary: required(whole(1)),
+  width: required(whole(1)),
+  length: required(whole(1)),
+  dropout: required(dropoutRate),
+};
+const planned: readonly (keyof PlannedBlocks)[] = ["heads", "plan", "hidden", "activation", "halting"];
+const own: readonly (keyof OwnDepth)[] = ["depth"];
+
+/** The blocks that the model is to make; undefined where a policy is given. */
+function blocksIn(given: LanguageModelOptions): Required<PlannedBlocks> | undefined {
+  const isOwn = "depth" in given && given.depth !== undefined;
+  const { heads, plan, halting, hidden = 4 * given.width, activation = "gelu" } = given as PlannedBlocks & TextSizes;
+  if (!isOwn && plan !== undefined && heads !== undefined) return { heads, plan, hidden, activation, halting };
+  const set = planned.filter((key) => Object.hasOwn(given, key));
+  if (isOwn && set.length === 0) return undefined;
+  const got = [...(isOwn ? ["depth"] : []), ...set].join(", ") || "neither";
+  return reject({ who: "language model", needed: "heads and plan, or a policy as depth", got }, 2);
+}
+
+function policyOf(options: Required<TextSizes> & Required<PlannedBlocks>): DepthPolicy {
+  const { plan, width, heads, hidden, dropout, activation } = options;
+  const sizes = { width, heads, hidden, dropout, activation, weight: normal(DEVIATION) };
+  const blocks = Array.from({ length: uniqueOf(plan) }, (_, i) => new TransformerBlock(`blocks.${i}`, sizes));
   return options.halting ? halting(blocks, plan, { ...options.halting, width }) : fixed(blocks, plan);
 }
 
-/** A plan names blocks 0 … M − 1, each at least once; returns M. */
-function checkPlan(plan: readonly number[]): number {
-  const unique = new Set(plan).size;
-  const whole = plan.length > 0 && plan.every((i) => Number.isInteger(i) && i >= 0 && i < unique);
-  if (whole) return unique;
-  return reject({
-    who: "plan",
-    needed: "block numbers 0, 1, … with none left out",
-    got: `[${plan}]`,
-    remedy: "number the blocks from 0 without gaps",
-  });
+/** A policy that was given, once it is seen to keep the width. */
+function ownPolicy({ depth }: OwnDepth, width: number): DepthPolicy {
+  const { hidden } = depth.apply(input("x", [2, width]), { rows: { batch: 1, length: 2 }, mode: inference });
+  if (`${hidden.shape}` === `2,${width}`) return depth;
+  return reject({ who: "depth policy", needed: `states of width ${width}, [2,${width}]`, got: `[${hidden.shape}]` });
 }
 
-/** The weights of all parameters of the model, and of no others; fails where one is missing or of another size. */
-export function boundWeights(
-  model: Pick<LanguageModel, "parameters">,
-  weights: Weights,
-): Map<Tensor<"parameter">, Float32Array> {
-  return new Map(
-    model.parameters.map(({ name, tensor }) => {
-      const value = weights.get(tensor);
-      const count = tensor.attributes.shape.reduce((a, b) => a * b, 1);
-      if (value?.length !== count) {
-        reject({ who: `weight ${name}`, needed: `${count} values`, got: value ? `${value.length}` : "none" });
-      }
-      return [tensor, value];
-    }),
-  );
+function checkNames(parameters: readonly Parameter[]): void {
+  const names = parameters.map(({ name }) => name);
+  if (new Set(names).size === names.length) return;
+  const twice = names.find((name, i) => names.indexOf(name) < i);
+  const remedy = "give every block a name of its own";
+  reject({ who: "language model", needed: "parameters of different names", got: `${twice} twice`, remedy });
 }
 
-/** A language model with the given options. */
+/** A language model with the given sizes over a plan of transformer blocks, or over a depth policy. */
 export function languageModel(options: LanguageModelOptions): LanguageModel {
   return new LanguageModel(options);
 }

@@ -1,8 +1,8 @@
 /** The network that a search found, cut out of the supernet: one candidate a block, with the weights it has there. */
 import { reject } from "../../base/errors.ts";
 import { type PatternBlock, patternBlocks, printPattern } from "../../depth/pattern.ts";
-import type { Weights } from "../language/language.ts";
-import { ParModel } from "./par.ts";
+import type { Weights } from "../weights.ts";
+import { type CandidateChoice, ParModel } from "./par.ts";
 
 /** A network of its own: nothing is left to choose. */
 export interface FoundNetwork {
@@ -15,22 +15,28 @@ export interface FoundNetwork {
  * blocks that the supernet does not have, or has no more.
  */
 export function foundNetwork(model: ParModel, weights: Weights, pattern = model.policy.pattern(weights)): FoundNetwork {
-  const free = { candidates: undefined, alive: undefined, budget: undefined };
+  const own = ownCandidates(model);
+  const free = { candidates: own.length > 0 ? own : undefined, alive: undefined, budget: undefined };
   const network = new ParModel({ ...model.options, ...free, blocks: pattern });
-  const places = placesOf(model, weights, patternBlocks(pattern));
+  const places = placesOf(model, weights, patternBlocks(pattern, own));
   const sources = new Map(model.parameters.map(({ name, tensor }) => [name, tensor]));
   for (const [i, place] of places.entries()) {
     const taken = model.policy.blocks[i]![place]!.parameters;
     for (const [k, { name }] of network.policy.blocks[i]![0]!.parameters.entries()) sources.set(name, taken[k]!.tensor);
   }
-  const own = network.parameters.map(({ name, tensor }) => [tensor, weights.get(sources.get(name)!)!] as const);
-  return { model: network, weights: new Map(own) };
+  const taken = network.parameters.map(({ name, tensor }) => [tensor, weights.get(sources.get(name)!)!] as const);
+  return { model: network, weights: new Map(taken) };
+}
+
+/** The candidates whose letters only the model knows, each once. */
+function ownCandidates({ choices }: ParModel): CandidateChoice[] {
+  return [...new Map(choices.flat().flatMap((each) => (each.make ? [[each.kind, each]] : []))).values()];
 }
 
 /** Where each block of a pattern stands among the candidates of its depth; of twins the more probable one. */
 function placesOf({ policy }: ParModel, weights: Weights, blocks: readonly PatternBlock[]): number[] {
-  if (blocks.length !== policy.depth) {
-    reject({ who: "pattern", needed: `${policy.depth} blocks, as the supernet has`, got: `${blocks.length}` });
+  if (blocks.length !== policy.blocks.length) {
+    reject({ who: "pattern", needed: `${policy.blocks.length} blocks, as the supernet has`, got: `${blocks.length}` });
   }
   return policy.probabilities(weights).map((shares, i) => {
     const { kind, size } = blocks[i]!;

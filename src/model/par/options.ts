@@ -1,19 +1,15 @@
 /** What a PAR Transformer-XL is told, and what it refuses: mistakes show when the model is built. */
 import { reject } from "../../base/errors.ts";
-import { kinds, MOST_BLOCKS, type PatternBlock, patternBlocks, printPattern } from "../../depth/pattern.ts";
+import { check, checkOptions, oneOf } from "../../base/options.ts";
+import { MOST_BLOCKS, patternBlocks, printPattern } from "../../depth/pattern.ts";
 import type { Budget, SearchedOptions } from "../../depth/searched.ts";
-import type { Activation, CandidateKind } from "../../nn/index.ts";
+import { type Activation, activations } from "../../nn/index.ts";
+import { type CandidateChoice, candidateName, checkChoice, choiceOf, patternBlockOf } from "./candidates.ts";
 
 type Choices = readonly (readonly CandidateChoice[])[];
 type Alive = readonly (readonly number[])[];
 
-/** One thing a block may be; sizes default to the model's. */
-export interface CandidateChoice {
-  kind: CandidateKind;
-  heads?: number;
-  hidden?: number;
-}
-
+/** Sizes of the network, its blocks or what they may be, and how they are searched. */
 export interface ParOptions extends SearchedOptions {
   vocabulary: number;
   width: number;
@@ -22,7 +18,10 @@ export interface ParOptions extends SearchedOptions {
   hidden?: number | undefined;
   /** A number of blocks to search, a pattern of found ones (`(sff)x2 i`, `s f:1024`), or the candidates of each block. */
   blocks: number | string | readonly (readonly CandidateChoice[])[];
-  /** What a searched block may be. Default: attention, feed-forward, identity. */
+  /**
+   * What a searched block may be: `[attention(), feedForward({ hidden: 64 }), custom("g", make), identity]`. A pattern may hold the
+   * letters of those that are your own. Default: attention, feed-forward, identity.
+   */
   candidates?: readonly CandidateChoice[] | undefined;
   /** Which candidates of each block are still there, by their place among all; their parameters keep their names. Default: all. */
   alive?: readonly (readonly number[])[] | undefined;
@@ -53,6 +52,7 @@ export function checkWhole(who: string, value: number | undefined): void {
 /** Positions and masks are tables over every step of memory: beyond this they would be larger than the model. */
 const LONGEST_MEMORY = 65_536;
 
+/** Steps of memory are a whole number from 0, and not absurdly many. */
 export function checkMemory(memory: number): void {
   if (!Number.isInteger(memory) || memory < 0) {
     reject({ who: "memory", needed: "a whole number of steps from 0", got: `${memory}` }, 2);
@@ -61,8 +61,39 @@ export function checkMemory(memory: number): void {
   reject({ who: "memory", needed: `at most ${LONGEST_MEMORY} steps`, got: `${memory}`, remedy: "shorten it" }, 2);
 }
 
+const names: Readonly<Record<keyof ParOptions, true>> = {
+  vocabulary: true,
+  width: true,
+  heads: true,
+  hidden: true,
+  blocks: true,
+  candidates: true,
+  alive: true,
+  memory: true,
+  dropout: true,
+  activation: true,
+  cutoffs: true,
+  projectionFactor: true,
+  projectionSizes: true,
+  adaptiveInput: true,
+  clampLength: true,
+  sameLength: true,
+  padding: true,
+  straightThrough: true,
+  temperature: true,
+  initialTemperature: true,
+  finalTemperature: true,
+  compat: true,
+  budget: true,
+};
+
+/** What config.json of an exported network says besides its options. */
+const described = ["kind", "programs"];
+
 /** Mistakes that concern no single block. */
-export function checkOptions(options: ParOptions): void {
+export function checkParOptions(options: ParOptions): void {
+  checkOptions("PAR Transformer-XL", options, [...Object.keys(names), ...described]);
+  check("activation", options.activation ?? "relu", oneOf(Object.keys(activations)));
   const { memory, compat, dropout = 0, cutoffs, projectionSizes, adaptiveInput } = options;
   for (const key of ["vocabulary", "width", "heads", "hidden", "clampLength"] as const) checkWhole(key, options[key]);
   checkMemory(memory);
@@ -87,23 +118,18 @@ export function choicesOf(options: ParOptions): Choices {
   const choices = choicesIn(options);
   for (const [i, block] of choices.entries()) {
     for (const choice of block) checkChoice(`block ${i + 1}`, choice);
-    const names = block.map(({ kind, heads, hidden }) => printPattern([{ kind, size: heads ?? hidden }]));
+    const names = block.map((choice) => printPattern([patternBlockOf(choice)]));
     const twin = names.find((name, k) => names.indexOf(name) < k);
     if (twin) reject({ who: `block ${i + 1}`, needed: "each candidate once", got: names.join(",") }, 2);
   }
+  checkNames(choices);
   return choices;
 }
 
-function checkChoice(who: string, { kind, heads, hidden }: CandidateChoice): void {
-  if (!Object.values(kinds).includes(kind)) {
-    reject({ who, needed: `a candidate of ${Object.values(kinds).join(", ")}`, got: `${kind}` }, 2);
-  }
-  checkWhole(`${who} / heads`, heads);
-  checkWhole(`${who} / hidden`, hidden);
-}
-
 function choicesIn({ blocks, candidates = everything }: ParOptions): Choices {
-  if (typeof blocks === "string") return patternBlocks(blocks).map((block) => [choiceOf(block)]);
+  if (typeof blocks === "string") {
+    return patternBlocks(blocks, candidates).map((block) => [choiceOf(block, candidates)]);
+  }
   if (typeof blocks !== "number") return blocks;
   if (!Number.isInteger(blocks) || blocks < 1 || blocks > MOST_BLOCKS) {
     reject({ who: "blocks", needed: `a whole number from 1 to ${MOST_BLOCKS}, or a pattern`, got: `${blocks}` }, 2);
@@ -111,10 +137,17 @@ function choicesIn({ blocks, candidates = everything }: ParOptions): Choices {
   return Array.from({ length: blocks }, () => candidates);
 }
 
-/** What a block of a pattern is among candidates: its size is a number of heads or a width. */
-export function choiceOf({ kind, size }: PatternBlock): CandidateChoice {
-  if (size === undefined) return { kind };
-  return kind === "attention" ? { kind, heads: size } : { kind, hidden: size };
+/** Candidates are known by their names in tables of costs: two that differ must not share one. */
+function checkNames(choices: Choices): void {
+  const units = new Map<string, string>();
+  for (const choice of choices.flat()) {
+    const [name, unit] = [candidateName(choice), printPattern([patternBlockOf(choice)])];
+    if (units.get(name) !== undefined && units.get(name) !== unit) {
+      const got = `${units.get(name)} and ${unit}, both called ${name}`;
+      reject({ who: "candidates", needed: "names of their own", got, remedy: "give one another name" }, 2);
+    }
+    units.set(name, unit);
+  }
 }
 
 /** The places among the choices that are still there. */

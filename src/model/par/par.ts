@@ -1,5 +1,8 @@
 /** The PAR Transformer-XL: a language model over segments with memory, whose blocks are searched for or already found. */
+import { RandomStream } from "../../base/random.ts";
+import { scalarCourses, scalarInputs } from "../../depth/policy.ts";
 import { type Evaluation, Searched } from "../../depth/searched.ts";
+import type { Engine } from "../../engine/engine.ts";
 import {
   add,
   cast,
@@ -12,20 +15,19 @@ import {
   multiplyDims,
   not,
   reshape,
+  simplify,
   stopGradient,
   subtract,
   sum,
   type Tensor,
+  topological,
   within,
 } from "../../graph/index.ts";
 import {
   AdaptiveEmbedding,
   AdaptiveSoftmax,
-  attentionCandidate,
   type Candidate,
   Embedding,
-  feedForwardCandidate,
-  identity,
   inference,
   LayerNorm,
   type LossPart,
@@ -43,19 +45,15 @@ import {
   uniform,
   type WordDistribution,
 } from "../../nn/index.ts";
-import type { Objective } from "../language/language.ts";
-import {
-  aliveOf,
-  budgetOf,
-  type CandidateChoice,
-  checkMemory,
-  checkOptions,
-  checkWhole,
-  choicesOf,
-  type ParOptions,
-} from "./options.ts";
+import type { CausalModel, Decoder, ForwardPass, Objective } from "../causal.ts";
+import type { Weights } from "../weights.ts";
+import { type CandidateChoice, candidateOf } from "./candidates.ts";
+import { type Carried, type MemoryReading, ParDecoder } from "./decoder.ts";
+import { aliveOf, budgetOf, checkMemory, checkParOptions, checkWhole, choicesOf, type ParOptions } from "./options.ts";
 
-export type { CandidateChoice, ParOptions } from "./options.ts";
+export type { CandidateChoice } from "./candidates.ts";
+export type { Carried, MemoryReading } from "./decoder.ts";
+export type { ParOptions } from "./options.ts";
 
 /** Sizes and purpose of a program. */
 export interface SegmentShape {
@@ -67,6 +65,7 @@ export interface SegmentShape {
   memory?: number | undefined;
 }
 
+/** A program of training or evaluation: its sizes, and how blocks are mixed. */
 export interface ParRun extends SegmentShape {
   batch: number;
   training: boolean;
@@ -76,12 +75,7 @@ export interface ParRun extends SegmentShape {
   evaluation?: Evaluation | undefined;
 }
 
-/** State that goes from one run to the next: what the output gives, the input takes. */
-export interface Carried {
-  readonly input: Tensor<"input">;
-  readonly output: Tensor;
-}
-
+/** What the model makes of a segment. */
 export interface Segment {
   /** After the last block (and norm): [B·T, C]. */
   readonly hidden: Tensor;
@@ -94,6 +88,7 @@ export interface Segment {
   readonly penalty: Tensor | undefined;
 }
 
+/** The loss of a segment, with the memories that go on to the next one. */
 export interface ParObjective extends Objective {
   readonly carried: readonly Carried[];
   readonly probes: Readonly<Record<string, Tensor>>;
@@ -105,7 +100,8 @@ export interface ParObjective extends Objective {
   readonly tokenLosses: Tensor;
 }
 
-export class ParModel {
+/** The PAR Transformer-XL: searched or decided blocks over segments with memory. */
+export class ParModel implements CausalModel<MemoryReading> {
   readonly options: ParOptions;
   readonly policy: Searched;
   readonly words: WordDistribution;
@@ -117,14 +113,18 @@ export class ParModel {
   readonly #norm: LayerNorm | undefined;
 
   constructor(options: ParOptions) {
-    checkOptions(options);
+    checkParOptions(options);
     this.options = options;
     const { width, vocabulary, compat } = options;
     this.#embedding = embeddingOf(options);
     this.choices = choicesOf(options);
     this.alive = aliveOf(options, this.choices);
     this.policy = new Searched("blocks", blocksOf(options, this.choices, this.alive), {
-      ...options,
+      straightThrough: options.straightThrough,
+      temperature: options.temperature,
+      initialTemperature: options.initialTemperature,
+      finalTemperature: options.finalTemperature,
+      compat,
       budget: budgetOf(options, this.choices, this.alive),
     });
     // Sums of residuals need a norm at their end; the original's candidates end in norms of their own.
@@ -190,11 +190,7 @@ export class ParModel {
     };
     const embedded = within("embedding", () => this.#embed(reshape(ids, [multiplyDims(batch, length)])));
     const { hidden, probes, penalty } = this.policy.apply(mode.dropout(embedded, dropout), context);
-    const { temperature } = this.policy;
-    const inputs = {
-      ...(missing ? { missing } : {}),
-      ...(temperature && mode instanceof Training ? { temperature } : {}),
-    };
+    const inputs = { ...(missing ? { missing } : {}), ...(mode instanceof Training ? scalarInputs(this.policy) : {}) };
     return { hidden: this.#norm ? this.#norm.apply(hidden) : hidden, carried, probes, inputs, penalty };
   }
 
@@ -221,9 +217,11 @@ export class ParModel {
     const { loss, tokenLosses } = this.#loss(parts, flat, batch * length);
     return {
       ...segment,
-      ...{ loss: training && segment.penalty ? silently(loss, segment.penalty) : loss, tokenLosses },
+      loss: training && segment.penalty ? silently(loss, segment.penalty) : loss,
+      tokenLosses,
       inputs: { ids, targets, ...rows, ...segment.inputs },
       noise: mode instanceof Training ? mode.noise : [],
+      courses: mode instanceof Training ? scalarCourses(this.policy) : {},
       sizes: Object.fromEntries(sizes),
     };
   }
@@ -245,10 +243,38 @@ export class ParModel {
     return this.words.rowsOf(targets, compat === "original" ? 0 : padding);
   }
 
+  /** The loss of a segment and, where blocks attend, their new memories; as many rows in each cluster as words usually fall there. */
+  forward({ batch, length, memory }: SegmentShape & { batch: number }): ForwardPass {
+    const { loss, hidden, carried } = this.objective({ batch, length, memory, training: false });
+    const rows = this.rowsOf(usualWords(batch * length, this.options.vocabulary));
+    const sizes = this.words.rowInputs.map(({ shape, attributes }) => {
+      return [String(shape[0]), rows[attributes.name]!.length] as const;
+    });
+    const memories = usedMemories({ hidden, carried }).map(({ output }) => output);
+    return { outputs: simplify([loss, ...memories]), sizes: new Map(sizes) };
+  }
+
+  /** Reads texts token by token, out of the memory. */
+  open(engine: Engine, weights: Weights, reading?: MemoryReading): Promise<Decoder> {
+    return ParDecoder.create(engine, this, weights, reading);
+  }
+
   /** Steps of memory that are still empty after `segments` segments of `length`. */
   missingAfter(segments: number, length: number, memory = this.options.memory): number {
     return Math.max(0, memory - segments * length);
   }
+}
+
+/** Those of the memories that a block looks at. */
+export function usedMemories({ hidden, carried }: Pick<Segment, "hidden" | "carried">): Carried[] {
+  const used = new Set<Tensor>(topological([hidden]));
+  return carried.filter(({ input }) => used.has(input));
+}
+
+/** Ids as skewed as words are: the chance of being below n grows with log n. */
+export function usualWords(count: number, vocabulary: number): Int32Array {
+  const random = new RandomStream(1, "words");
+  return Int32Array.from({ length: count }, () => Math.floor((vocabulary + 1) ** random.uniform()) - 1);
 }
 
 /** A loss with the gradient of a penalty but not its value, so that losses stay what the words cost. */
@@ -266,18 +292,13 @@ function embeddingOf(options: ParOptions): Embedding | AdaptiveEmbedding {
   return new Embedding("embedding", { count: vocabulary, width, weight });
 }
 
-const builders = { attention: attentionCandidate, "feed-forward": feedForwardCandidate, identity: () => identity };
-const partNames = { attention: "attention", "feed-forward": "dense", identity: "identity" };
-
 function blocksOf(options: ParOptions, all: ParModel["choices"], alive: ParModel["alive"]): Candidate[][] {
   const { width, hidden = 4 * width, heads, dropout = 0, compat, activation = "relu" } = options;
   const shared = { width, hidden, heads, dropout, compat, activation };
   return all.map((choices, i) =>
     alive[i]!.map((k) => {
-      const { kind, ...sizes } = choices[k]!;
-      const twin = choices.slice(0, k).filter((other) => other.kind === kind).length;
-      const name = `blocks.${i}.${partNames[kind]}${twin === 0 ? "" : twin + 1}`;
-      return builders[kind](name, { ...shared, ...sizes, size: kind === "attention" ? sizes.heads : sizes.hidden });
+      const twin = choices.slice(0, k).filter(({ kind }) => kind === choices[k]!.kind).length;
+      return candidateOf(`blocks.${i}`, choices[k]!, twin, shared);
     }),
   );
 }

@@ -70,7 +70,7 @@ export function describeGlue(
 ): AlbertDescription {
   const known = "width" in from ? from : undefined;
   const model = known ?? { ...scratchModel(settings), ...from };
-  const halting = model.halting && { ...model.halting, ...ponderOf(settings), ponderWarmup: 0 };
+  const halting = model.halting && { ...model.halting, ...ponderOf(settings), ponderFrom: 0, ponderWarmup: 0 };
   const dropout = settings.dropout === null ? {} : { dropout: settings.dropout, attentionDropout: settings.dropout };
   const head = {
     labels: task.labels?.length ?? 1,

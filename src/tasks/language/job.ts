@@ -1,7 +1,6 @@
 /** The job of a language model: predict the next piece of a text. */
 import { reject } from "../../base/errors.ts";
 import { formatNumber } from "../../base/table.ts";
-import { ponderScale } from "../../depth/halting.ts";
 import { type Plan, parsePlan, shareModes } from "../../depth/plan.ts";
 import type { Engine } from "../../engine/engine.ts";
 import { type LanguageModel, languageModel } from "../../model/language/language.ts";
@@ -49,7 +48,6 @@ export async function languageJob(parts: LanguageParts, given: Given = {}): Prom
     },
     validText: await textSizeOf(data, "valid"),
     groups: languageGroups(settings, model.parameters, engine),
-    ...(model.policy.scalars?.ponderScale ? { scalars: () => warmth(settings.ponderWarmup) } : {}),
     initial,
     report: () => reportOn(model, { length: settings.length }),
     facts: [
@@ -57,7 +55,7 @@ export async function languageJob(parts: LanguageParts, given: Given = {}): Prom
         what: "corpus",
         value: `${data.corpus.name}, ${data.tokenizer.name} (${formatNumber(data.tokenizer.tokenizer.size)} pieces)`,
       },
-      { what: "plan", value: model.options.plan.join(" ") },
+      { what: "plan", value: planOf(settings).join(" ") },
     ],
   });
 }
@@ -93,10 +91,4 @@ export function modelOf(config: Config, vocabulary: number): LanguageModel {
     hidden: hidden ?? 4 * width,
     halting,
   });
-}
-
-/** How much of the penalty on depth counts at a step. */
-function warmth(warmup: number): (step: number) => Record<string, number> {
-  const scale = ponderScale(warmup);
-  return (step) => ({ ponderScale: scale(step) });
 }

@@ -1,11 +1,11 @@
 /** Runs of language models: evaluated, continued, exported, resumed. */
+import type { TextOptions } from "../../model/generation.ts";
 import type { LanguageModel } from "../../model/language/language.ts";
 import { loadStateDict } from "../../model/state-dict.ts";
 import type { OpenTokenizer } from "../../text/tokenizer.ts";
 import type { Figures } from "../../train/events.ts";
 import type { Session } from "../../train/session.ts";
 import type { Weights } from "../../train/stages.ts";
-import { continueText, type TextOptions } from "../continuation.ts";
 import { type EvaluateOptions, evaluateText } from "../evaluate.ts";
 import type { TaskEvent } from "../job.ts";
 import { engineOf, keptTokenizer, type OpenRun, openRunBase, type ResumeOptions, type StoredRun } from "../open-run.ts";
@@ -58,20 +58,13 @@ export async function openLanguageRun(stored: StoredRun): Promise<LanguageRun> {
         signal,
       });
     },
-    generate: async function* ({ prompt, stop, ...how }) {
-      const { generate } = await import("../../model/language/generation.ts");
-      const opened = await engine();
-      const after = (ids: number[]) => generate(opened, model, weights, { ...how, prompt: ids });
-      yield* continueText(tokenizer.tokenizer, after, { prompt, stop });
+    generate: async function* (options) {
+      const { generate } = await import("../../model/generation.ts");
+      yield* generate({ model, weights }, { ...options, engine: await engine(), tokenizer: tokenizer.tokenizer });
     },
     exported: async () => {
-      const { exportConfig, exportOnnx, exportSafetensors } = await import("../../model/language/export.ts");
-      return {
-        "model.onnx": exportOnnx(model, weights),
-        "model.safetensors": exportSafetensors(model, weights, { step: String(step) }),
-        "config.json": new TextEncoder().encode(`${JSON.stringify(exportConfig(model), null, 2)}\n`),
-        "tokenizer.model": tokenizer.bytes,
-      };
+      const { exportedLanguage } = await import("../exports.ts");
+      return exportedLanguage(model, weights, { step, tokenizer: tokenizer.bytes });
     },
   };
 }

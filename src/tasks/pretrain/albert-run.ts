@@ -94,6 +94,7 @@ export const haltingSchema = new Schema(
     biasInitial: real(0, "first bias of the halting unit", -Infinity),
     stepEmbedding: flag("a learned vector before each depth"),
     ponder: real(0, "factor of the penalty on depth"),
+    ponderFrom: real(0, "updates before that factor counts, or below 1 a part of them"),
     ponderWarmup: real(0, "updates until that factor is whole, or below 1 a part of them"),
     ponderReduce: one(["mean", "sum"], "mean", "penalty by token or by text"),
     pads: one(["skip", "run"], "skip", "whether padding runs"),

@@ -86,6 +86,9 @@ async function storedFrom(corpus: Corpus, split: Split, { tokenizer }: OpenToken
   return batches;
 }
 
+/** A fraction that halting tells from a number of updates, which begins at 1. */
+const asFraction = (share: number) => Math.min(share, 1 - Number.EPSILON);
+
 /** The model and its heads as data. */
 export function describePretraining(config: PretrainingConfig, vocabulary: number): AlbertDescription {
   const { width, heads, hidden, embedding, depth, activation, positions, dropout } = config;
@@ -107,7 +110,8 @@ export function describePretraining(config: PretrainingConfig, vocabulary: numbe
     biasInitial: config.haltBias,
     stepEmbedding: config.stepEmbedding,
     ponder: config.ponder,
-    ponderWarmup: config.ponderFrom + config.ponderWarmup,
+    ponderFrom: asFraction(config.ponderFrom),
+    ponderWarmup: asFraction(config.ponderWarmup),
     ponderReduce: config.ponderReduce,
   };
   return {

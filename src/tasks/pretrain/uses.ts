@@ -58,7 +58,10 @@ async function open({ path, config, ...checkpoint }: StoredRun): Promise<Finishe
     evaluate: (how) => (run.heads.classification ? evaluateTask(run, how) : evaluate(run, how)),
     continueText: () =>
       reject({ who: path, needed: "a model that continues text", got: "an ALBERT, which fills gaps" }, 2),
-    exported: async () => (await import("../../model/albert/export.ts")).exportedAlbert(run),
+    exported: async () => {
+      const { exportedAlbert } = await import("../exports.ts");
+      return exportedAlbert(run, run.weights, run.tokenizer?.bytes);
+    },
   };
 }
 

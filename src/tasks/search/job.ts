@@ -44,11 +44,12 @@ export interface Opening {
 function optionsOf(config: SearchConfig, vocabulary: number): ParOptions {
   const { width, heads, hidden, blocks, memory, dropout, cutoffs, factor, straightThrough, compat, candidates } =
     config;
-  const { adaptiveInput, clampLength, sameLength, trainedTemperature, temperatureStart } = config;
+  const { adaptiveInput, clampLength, sameLength, trainedTemperature, temperatureStart, temperatureEnd } = config;
   return {
     ...{ vocabulary, width, heads, hidden, blocks, memory, dropout, cutoffs, straightThrough },
     ...{ adaptiveInput, sameLength, clampLength: clampLength ?? undefined },
-    ...(trainedTemperature ? { temperature: "trained" as const, initialTemperature: temperatureStart } : {}),
+    initialTemperature: temperatureStart,
+    ...(trainedTemperature ? { temperature: "trained" as const } : { finalTemperature: temperatureEnd }),
     projectionFactor: factor,
     projectionSizes: config.projectionSizes ?? undefined,
     compat: compat ? "original" : undefined,

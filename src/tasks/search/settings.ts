@@ -3,7 +3,7 @@ import { parse, stringify } from "yaml";
 import type { LatencyShape } from "../../analysis/latency.ts";
 import { reject } from "../../base/errors.ts";
 import { kinds } from "../../depth/pattern.ts";
-import { choiceOf } from "../../model/par/options.ts";
+import { choiceOf } from "../../model/par/candidates.ts";
 import type { CandidateChoice } from "../../model/par/par.ts";
 import type { Length } from "../../train/loop.ts";
 import type { ScheduleName } from "../../train/schedule.ts";

@@ -2,6 +2,7 @@
 
 import { candidateName } from "../../analysis/latency.ts";
 import { printPattern } from "../../depth/pattern.ts";
+import { patternBlockOf } from "../../model/par/candidates.ts";
 import type { ParModel } from "../../model/par/par.ts";
 import { initialise } from "../../nn/index.ts";
 import { type Batches, figures, tokensIn } from "../../train/evaluate.ts";
@@ -88,7 +89,7 @@ export class Stage {
 
   get pattern(): string {
     const chosen = chosenOf(this.model, this.weights).map((k, i) => this.model.choices[i]![k]!);
-    return printPattern(chosen.map(({ kind, heads, hidden }) => ({ kind, size: heads ?? hidden })));
+    return printPattern(chosen.map(patternBlockOf));
   }
 
   get latency(): Latency | undefined {

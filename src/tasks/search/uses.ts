@@ -57,18 +57,11 @@ async function open({ path, config, state, step, environment }: StoredRun): Prom
       return evaluate(run, how);
     },
     continueText: async function* ({ prompt, stop, evaluationMemory, mixture, ...options }) {
-      const { continueText } = await import("../continuation.ts");
-      const { generateFromMemory } = await import("../../model/par/generation.ts");
-      const { ranks, engine, tokenizer } = session;
-      const idOf = Int32Array.from(ranks);
-      for (const [id, rank] of ranks.entries()) idOf[rank] = id;
-      const how = settled(run, { evaluationMemory, mixture });
-      const after = async function* (ids: number[]) {
-        const start = ids.map((id) => ranks[id]!);
-        for await (const rank of generateFromMemory(engine, model, weights, { ...options, ...how, prompt: start }))
-          yield idOf[rank]!;
-      };
-      yield* continueText(tokenizer.tokenizer, after, { prompt, stop });
+      const { generate } = await import("../../model/generation.ts");
+      const { ranks, engine, tokenizer: opened } = session;
+      const reading = settled(run, { evaluationMemory, mixture });
+      const asked = { ...options, engine, tokenizer: opened.tokenizer, prompt, stop, reading };
+      yield* generate({ model, weights, ranks }, asked);
     },
     exported: () => exported(run, path, step),
   };
@@ -77,19 +70,16 @@ async function open({ path, config, state, step, environment }: StoredRun): Prom
 async function exported({ config, session, model, weights }: Restored, path: string, step: number) {
   const open = model.policy.blocks.filter((candidates) => candidates.length > 1).length;
   if (open > 0) {
-    const got = `${open} of ${model.policy.depth} still with a choice`;
+    const got = `${open} of ${model.policy.blocks.length} still with a choice`;
     const remedy = `train what was found with \`${commandName()} retrain ${path}\` and export that`;
     reject({ who: path, needed: "blocks that are decided", got, remedy }, 2);
   }
-  const { exportedPar } = await import("../../model/par/export.ts");
+  const { exportedPar } = await import("../exports.ts");
   const { foundNetwork } = await import("../../model/par/found.ts");
   const { length, memory } = evaluationShape(config);
   const { ranks, tokenizer } = session;
-  return exportedPar({
-    ...foundNetwork(model, weights),
-    ...{ length, memory, ranks, step },
-    tokenizer: tokenizer.bytes,
-  });
+  const found = foundNetwork(model, weights);
+  return exportedPar(found.model, found.weights, { length, memory, ranks, step, tokenizer: tokenizer.bytes });
 }
 
 async function resume(path: string): Promise<void> {

@@ -1,11 +1,12 @@
 import ort from "onnxruntime-node";
 import { describe, expect, it } from "vitest";
-import { referenceEngine } from "../../engine/reference.ts";
-import { readSafetensors } from "../../format/safetensors.ts";
-import { input } from "../../graph/index.ts";
-import { initialise } from "../../nn/index.ts";
-import { exportConfig, exportOnnx, exportSafetensors } from "./export.ts";
-import { type LanguageModel, languageModel } from "./language.ts";
+import { referenceEngine } from "../engine/reference.ts";
+import { readSafetensors } from "../format/safetensors.ts";
+import { input } from "../graph/index.ts";
+import { exportConfig } from "../model/language/export.ts";
+import { type LanguageModel, languageModel } from "../model/language/language.ts";
+import { initialise } from "../nn/index.ts";
+import { exportOnnx, exportSafetensors } from "./exports.ts";
 
 const options = { vocabulary: 31, width: 32, heads: 4, plan: [0, 1, 0, 1], length: 10 };
 

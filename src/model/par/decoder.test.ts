@@ -3,7 +3,8 @@ import { difference, runOnce } from "../../engine/engine.contract.ts";
 import { referenceEngine } from "../../engine/reference.ts";
 import { input } from "../../graph/index.ts";
 import { initialise } from "../../nn/index.ts";
-import { generateFromMemory, ParDecoder } from "./generation.ts";
+import { generateIds } from "../generation.ts";
+import { ParDecoder } from "./decoder.ts";
 import { type ParOptions, parModel } from "./par.ts";
 
 const options: ParOptions = { vocabulary: 20, width: 8, heads: 2, hidden: 12, blocks: "sfs", memory: 6, cutoffs: [6] };
@@ -32,14 +33,13 @@ describe("generation from memory", () => {
     const decoder = await ParDecoder.create(engine, model, weights);
     for (const [i, id] of text.entries()) {
       // Memories pass in single precision.
-      expect(difference(await decoder.read(id), whole.logs!.data.slice(20 * i, 20 * i + 20))).toBeLessThan(1e-5);
+      expect(difference(await decoder.read([id]), whole.logs!.data.slice(20 * i, 20 * i + 20))).toBeLessThan(1e-5);
     }
     await decoder.release();
   });
 
   it("gives the same tokens from the same seed, and the likeliest at temperature 0", async () => {
-    const make = (rest: object) =>
-      all(generateFromMemory(engine, model, weights, { prompt: text, maxTokens: 5, ...rest }));
+    const make = (rest: object) => all(generateIds(engine, model, weights, { prompt: text, maxTokens: 5, ...rest }));
     expect(await make({ seed: 3 })).toEqual(await make({ seed: 3 }));
     const greedy = await make({ temperature: 0 });
     expect(greedy).toHaveLength(5);
@@ -49,13 +49,13 @@ describe("generation from memory", () => {
 
   it("works without memory, and with more than the model was trained with", async () => {
     for (const memory of [0, 20]) {
-      const found = await all(generateFromMemory(engine, model, weights, { prompt: text, maxTokens: 3, memory }));
+      const found = await all(generateIds(engine, model, weights, { prompt: text, maxTokens: 3, reading: { memory } }));
       expect(found.every((id) => id >= 0 && id < 20)).toBe(true);
     }
   });
 
   it("refuses an empty prompt", async () => {
-    const made = all(generateFromMemory(engine, model, weights, { prompt: [], maxTokens: 3 }));
+    const made = all(generateIds(engine, model, weights, { prompt: [], maxTokens: 3 }));
     await expect(made).rejects.toThrow("prompt: expected at least one token, got none");
   });
 });

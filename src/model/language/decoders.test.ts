@@ -5,8 +5,9 @@ import { ortEngine } from "../../engine/ort.ts";
 import { referenceEngine } from "../../engine/reference.ts";
 import { input, type Tensor } from "../../graph/index.ts";
 import { initialise } from "../../nn/index.ts";
+import type { Decoder } from "../causal.ts";
+import { generateWith } from "../generation.ts";
 import { likeliest } from "../sampling.ts";
-import { Decoder, type GenerationOptions, generate, generateWith } from "./generation.ts";
 import { type LanguageModel, languageModel } from "./language.ts";
 
 const base = { vocabulary: 23, width: 16, heads: 4, length: 70 };
@@ -57,7 +58,7 @@ describe.each(cases)("cached generation with $kind on $engine", ({ open, plan })
   let recomputed: Awaited<ReturnType<typeof openRecomputed>>;
   beforeAll(async () => {
     const engine = await open();
-    decoder = await Decoder.create(engine, model, weights);
+    decoder = await model.open(engine, weights);
     recomputed = await openRecomputed(engine, model, weights);
   });
   afterAll(() => decoder.release());
@@ -118,55 +119,8 @@ describe("a step after several tokens", () => {
     }
   });
 
-  it("wants one pair a depth", () => {
+  it("wants one pair per cache", () => {
     const model = languageModel({ ...base, plan: [0, 0] });
-    expect(() => model.extend(input("ids", [1, 1], "int"), [])).toThrow("keys and values for 2 depths, got 0");
-  });
-});
-
-describe("generate", () => {
-  const model = languageModel({ ...base, plan: [0, 1] });
-  const weights = weightsOf(model);
-  const run = async (options: Partial<GenerationOptions>, engine = referenceEngine()) =>
-    collect(generate(engine, model, weights, { prompt: [1, 2, 3], maxTokens: 12, ...options }));
-
-  it("repeats itself for a seed and differs for another", async () => {
-    const one = await run({ seed: 1, topK: 10 });
-    expect(one).toHaveLength(12);
-    expect(await run({ seed: 1, topK: 10 })).toEqual(one);
-    expect(await run({ seed: 2, topK: 10 })).not.toEqual(one);
-  });
-
-  it("ends before a stop token", async () => {
-    const free = await run({ temperature: 0 });
-    const stop = free[4]!;
-    expect(await run({ temperature: 0, stop: [stop] })).toEqual(free.slice(0, free.indexOf(stop)));
-  });
-
-  it("takes a prompt longer than the model reaches", async () => {
-    const prompt = tokens(3 * base.length);
-    expect(await run({ prompt, temperature: 0 })).toEqual(
-      await run({ prompt: prompt.slice(-base.length / 2), temperature: 0 }),
-    );
-  });
-
-  it("ends with the signal's reason", async () => {
-    const controller = new AbortController();
-    const source = generate(referenceEngine(), model, weights, {
-      prompt: [1],
-      maxTokens: 5,
-      signal: controller.signal,
-    });
-    expect((await source.next()).done).toBe(false);
-    controller.abort(new Error("enough"));
-    await expect(source.next()).rejects.toThrow("enough");
-  });
-
-  it("names what is wrong with a prompt or the weights", async () => {
-    await expect(run({ prompt: [] })).rejects.toThrow("text: expected ids from 0 to 22, got none");
-    await expect(run({ prompt: [1, 23] })).rejects.toThrow("text: expected ids from 0 to 22, got 23");
-    const options = { prompt: [1], maxTokens: 1 };
-    const bare = generate(referenceEngine(), model, new Map(), options);
-    await expect(bare.next()).rejects.toThrow("weight embedding.weight: expected 368 values, got none");
+    expect(() => model.extend(input("ids", [1, 1], "int"), [])).toThrow("keys and values for 2 caches, got 0");
   });
 });

@@ -1,0 +1,50 @@
+/** What every causal model offers: training, generation, export and reports ask for nothing else. */
+import { reject } from "../base/errors.ts";
+import type { Course, DepthPolicy } from "../depth/policy.ts";
+import type { Engine } from "../engine/engine.ts";
+import type { NoiseInput, Sizes, Tensor } from "../graph/index.ts";
+import type { Parameter } from "../nn/index.ts";
+import type { Weights } from "./weights.ts";
+
+/** A loss to minimise, what it depends on, and the random inputs it asks for. */
+export interface Objective {
+  readonly loss: Tensor;
+  readonly inputs: Readonly<Record<string, Tensor>>;
+  readonly noise: readonly NoiseInput[];
+  /** Values of those inputs that follow the step instead of coming with a batch: the depth policy's scalars. */
+  readonly courses?: Readonly<Record<string, Course>>;
+}
+
+/** One forward pass, to be counted: what it computes, and typical values of its named dimensions. */
+export interface ForwardPass {
+  readonly outputs: readonly Tensor[];
+  readonly sizes: Sizes;
+}
+
+/** A text that a model reads: tokens go in, scores of what may follow come out. */
+export interface Decoder {
+  /** Appends tokens to the text; gives the scores of all pieces [V] after the last, valid until the next call. */
+  read(ids: ArrayLike<number>): Promise<Float32Array>;
+  /** Forgets the text. */
+  clear(): void;
+  /** Gives the programs' memory back; the decoder cannot read afterwards. */
+  release(): Promise<void>;
+}
+
+/** A model of text whose tokens depend on those before them. `Reading` is what its decoder may be told. */
+export interface CausalModel<Reading = unknown> {
+  readonly parameters: readonly Parameter[];
+  readonly policy: DepthPolicy;
+  objective(size: { batch: number; length: number; training: boolean }): Objective;
+  forward(size: { batch: number; length: number }): ForwardPass;
+  /** A decoder with these weights and an empty text. */
+  open(engine: Engine, weights: Weights, reading?: Reading): Promise<Decoder>;
+}
+
+/** Ids as numbers; refuses those that the vocabulary does not have. */
+export function checkedIds(ids: ArrayLike<number>, vocabulary: number): number[] {
+  const tokens = Array.from(ids);
+  const bad = tokens.find((id) => !Number.isInteger(id) || id < 0 || id >= vocabulary);
+  if (tokens.length > 0 && bad === undefined) return tokens;
+  return reject({ who: "text", needed: `ids from 0 to ${vocabulary - 1}`, got: bad === undefined ? "none" : `${bad}` });
+}

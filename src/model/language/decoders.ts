@@ -1,0 +1,197 @@
+/** Reading a text token by token: from keys and values that are kept or, where a policy has no caches, from the whole text each time. */
+import { reject } from "../../base/errors.ts";
+import type { DepthPolicy } from "../../depth/policy.ts";
+import type { Engine, Program } from "../../engine/engine.ts";
+import { concat, type Dim, input, reshape, simplify, type Tensor, topological } from "../../graph/index.ts";
+import type { KeyValues } from "../../nn/attention.ts";
+import type { Parameter } from "../../nn/index.ts";
+import { checkedIds, type Decoder } from "../causal.ts";
+import { boundWeights, type Weights } from "../weights.ts";
+
+/** What continuing a text computes. */
+export interface Extension {
+  readonly logits: Tensor;
+  /** Keys and values of the new tokens, one pair per cache. */
+  readonly added: readonly KeyValues[];
+}
+
+/** What decoders ask of a model. */
+interface Readable {
+  readonly parameters: readonly Parameter[];
+  readonly policy: DepthPolicy;
+  readonly options: { readonly vocabulary: number; readonly width: number; readonly length: number };
+  logitsAt(ids: Tensor, rows: Tensor): Tensor;
+  extend(ids: Tensor, past?: readonly KeyValues[]): Extension;
+}
+
+/**
+ * Fewer tokens than this are read one by one. The program that reads many at once takes as long to compile as fifty single tokens,
+ * and almost nothing afterwards. One number for all calls, so that equal texts give equal bits whatever was read before.
+ */
+const READ_AT_ONCE = 32;
+
+/**
+ * Learned positions end at the model's `length`. A text that grows beyond it is read again from its last `length / 2` tokens, so
+ * that it can go on; what was before is forgotten.
+ */
+const kept = (text: readonly number[], length: number) => text.slice(-Math.max(1, Math.floor(length / 2)));
+
+/**
+ * Keeps keys and values, batch 1. Those of each cache lie in one array each, token after token, so that what was read is a longer
+ * view of the same memory: nothing is copied to append.
+ */
+export class CachedDecoder implements Decoder {
+  readonly #model: Readable;
+  readonly #engine: Engine;
+  readonly #weights: ReadonlyMap<Tensor, Float32Array>;
+  /** Keys and values in turn, cache by cache: [length, C] each. */
+  readonly #memory: readonly Float32Array[];
+  readonly #step: Program;
+  #reader: Program | undefined;
+  #text: number[] = [];
+
+  static async create(engine: Engine, model: Readable, weights: Weights): Promise<CachedDecoder> {
+    const bound = boundWeights(model, weights);
+    const step = await engine.compile({ outputs: stepOutputs(model), weights: bound });
+    return new CachedDecoder(engine, model, bound, step);
+  }
+
+  private constructor(engine: Engine, model: Readable, weights: ReadonlyMap<Tensor, Float32Array>, step: Program) {
+    const { length, width } = model.options;
+    this.#model = model;
+    this.#engine = engine;
+    this.#weights = weights;
+    this.#step = step;
+    this.#memory = Array.from({ length: 2 * cachesOf(model) }, () => new Float32Array(length * width));
+  }
+
+  clear(): void {
+    this.#text = [];
+  }
+
+  async read(ids: ArrayLike<number>): Promise<Float32Array> {
+    const { length, vocabulary } = this.#model.options;
+    let tokens = checkedIds(ids, vocabulary);
+    if (this.#text.length + tokens.length > length) {
+      tokens = kept([...this.#text, ...tokens], length);
+      this.clear();
+    }
+    if (this.#text.length === 0 && tokens.length >= READ_AT_ONCE) {
+      await this.#readAtOnce(tokens.slice(0, -1));
+      tokens = tokens.slice(-1);
+    }
+    let logits: Float32Array = new Float32Array();
+    for (const token of tokens) logits = await this.#readOne(token);
+    return logits;
+  }
+
+  async #readOne(token: number): Promise<Float32Array> {
+    const position = this.#text.length;
+    const { width } = this.#model.options;
+    const shape = [1, position, width];
+    const past = this.#memory.map((array, i) => {
+      return [pastName(i), { data: array.subarray(0, position * width), shape }] as const;
+    });
+    const { logits, added } = await this.#step.run({ ids: Int32Array.of(token), ...Object.fromEntries(past) });
+    this.#append([token], added!.data as Float32Array);
+    return logits!.data as Float32Array;
+  }
+
+  /** The beginning of a text: only keys and values are wanted. */
+  async #readAtOnce(tokens: readonly number[]): Promise<void> {
+    this.#reader ??= await this.#engine.compile({ outputs: readerOutputs(this.#model), weights: this.#weights });
+    const { added } = await this.#reader.run({ ids: { data: Int32Array.from(tokens), shape: [1, tokens.length] } });
+    this.#append(tokens, added!.data as Float32Array);
+  }
+
+  /** `added` holds the new rows of all arrays of the memory, one array's after the other's. */
+  #append(tokens: readonly number[], added: Float32Array): void {
+    const { width } = this.#model.options;
+    const start = this.#text.length * width;
+    const size = tokens.length * width;
+    this.#memory.forEach((array, i) => {
+      array.set(added.subarray(i * size, (i + 1) * size), start);
+    });
+    this.#text.push(...tokens);
+  }
+
+  async release(): Promise<void> {
+    await this.#step.release();
+    await this.#reader?.release();
+  }
+}
+
+const cachesOf = ({ policy }: Readable) => policy.caches ?? 0;
+const pastName = (i: number) => `past ${i}`;
+
+/** One token after P others: logits [V] and its keys and values. */
+function stepOutputs(model: Readable): Record<string, Tensor> {
+  const { width, vocabulary } = model.options;
+  const past = Array.from({ length: 2 * cachesOf(model) }, (_, i) => input(pastName(i), [1, "P", width]));
+  const pairs = Array.from({ length: cachesOf(model) }, (_, i) => ({ keys: past[2 * i]!, values: past[2 * i + 1]! }));
+  const { logits, added } = model.extend(input("ids", [1, 1], "int"), pairs);
+  const [simpler, packed] = simplify([reshape(logits, [vocabulary]), pack(added)]) as [Tensor, Tensor];
+  checkReads(simpler, past);
+  return { logits: simpler, added: packed };
+}
+
+/** A block that stores keys and values but does not look at those before would forget the text. */
+function checkReads(logits: Tensor, past: readonly Tensor[]): void {
+  const used = new Set<Tensor>(topological([logits]));
+  const unread = past.filter((each) => !used.has(each)).length;
+  if (unread === 0) return;
+  const remedy = "let blocks attend to cache.past, or leave `caches` out, which recomputes the text for every token";
+  const needed = "blocks that read all of their caches";
+  reject({ who: "depth policy / caches", needed, got: `${unread} of ${past.length} keys and values unread`, remedy });
+}
+
+/** The first T tokens of a text: their keys and values. */
+function readerOutputs(model: Readable): Record<string, Tensor> {
+  const length: Dim = "T";
+  const { added } = model.extend(input("ids", [1, length], "int"));
+  return { added: simplify([pack(added)])[0]! };
+}
+
+/** All keys and values as one output, since each output costs a call: [2·caches, T, C]. */
+function pack(added: Extension["added"]): Tensor {
+  return concat(
+    added.flatMap(({ keys, values }) => [keys, values]),
+    0,
+  );
+}
+
+/** Reads the whole text for every new token, batch 1: for policies and blocks that know of no caches. */
+export class RecomputingDecoder implements Decoder {
+  readonly #model: Readable;
+  readonly #program: Program;
+  #text: number[] = [];
+
+  static async create(engine: Engine, model: Readable, weights: Weights): Promise<RecomputingDecoder> {
+    const rows = model.logitsAt(input("ids", [1, "T"], "int"), input("last", [1], "int"));
+    const [logits] = simplify([reshape(rows, [model.options.vocabulary])]);
+    const program = await engine.compile({ outputs: { logits: logits! }, weights: boundWeights(model, weights) });
+    return new RecomputingDecoder(model, program);
+  }
+
+  private constructor(model: Readable, program: Program) {
+    this.#model = model;
+    this.#program = program;
+  }
+
+  clear(): void {
+    this.#text = [];
+  }
+
+  async read(ids: ArrayLike<number>): Promise<Float32Array> {
+    const { length, vocabulary } = this.#model.options;
+    this.#text.push(...checkedIds(ids, vocabulary));
+    if (this.#text.length > length) this.#text = kept(this.#text, length);
+    const shape = [1, this.#text.length];
+    const feeds = { ids: { data: Int32Array.from(this.#text), shape }, last: Int32Array.of(this.#text.length - 1) };
+    return (await this.#program.run(feeds)).logits!.data as Float32Array;
+  }
+
+  async release(): Promise<void> {
+    await this.#program.release();
+  }
+}

@@ -1,0 +1,37 @@
+/** What this machine offers: versions, processor, threads, devices, and how fast it multiplies matrices. */
+import os from "node:os";
+import { type MatrixSpeed, matrixSpeeds } from "../analysis/matrix-speed.ts";
+import { instructionSets, packageVersion, processor } from "./environment.ts";
+
+/** A machine, as plain data. */
+export interface Diagnosis {
+  versions: { layerwise: string; node: string; onnxruntime: string };
+  platform: string;
+  processor: string;
+  /** Widest vector instructions first; empty where the system does not tell. */
+  instructions: string[];
+  memoryGb: number;
+  threads: { physical: number | null; usable: number; default: number };
+  devices: readonly string[];
+  matrixSpeed: MatrixSpeed[];
+}
+
+/** Looks at the machine and times it: about two seconds. `devices` are those that were found present; by default it looks itself. */
+export async function diagnose(devices?: readonly string[]): Promise<Diagnosis> {
+  const { defaultThreads, ortEngine, physicalCores, presentDevices, runtimeVersion } = await import("../engine/ort.ts");
+  const threads = { physical: physicalCores() ?? null, usable: os.availableParallelism(), default: defaultThreads() };
+  const matrixSpeed: MatrixSpeed[] = [];
+  for (const count of new Set([1, threads.default])) {
+    matrixSpeed.push(...(await matrixSpeeds(await ortEngine({ threads: count }))));
+  }
+  return {
+    versions: { layerwise: packageVersion(), node: process.version, onnxruntime: await runtimeVersion() },
+    platform: `${process.platform} ${process.arch}, ${os.release()}`,
+    processor: processor(),
+    instructions: instructionSets(),
+    memoryGb: Math.round((os.totalmem() / 2 ** 30) * 10) / 10,
+    threads,
+    devices: devices ?? (await presentDevices()),
+    matrixSpeed,
+  };
+}

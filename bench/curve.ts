@@ -4,7 +4,6 @@ import { reject } from "../src/base/errors.ts";
 import { writeAtomically } from "../src/files/atomic.ts";
 import { type Curve, curvesSvg } from "../src/pictures/trade-off-picture.ts";
 import { RunFolder } from "../src/runs/folder.ts";
-import type { SearchFigures } from "../src/tasks/search/stage.ts";
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
@@ -34,7 +33,7 @@ async function curveOf(argument: string): Promise<Curve> {
     .filter((event) => event.type === "evaluation")
     .map((event) => ({
       minutes: (event.timeMs - start) / 60_000,
-      perplexity: (event as typeof event & SearchFigures).meanBatchPerplexity,
+      perplexity: event.meanBatchPerplexity ?? Number.NaN,
     }));
   return { name, points };
 }

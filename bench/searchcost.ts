@@ -6,8 +6,8 @@ import { parseArgs } from "node:util";
 import { median } from "../src/base/median.ts";
 import { table } from "../src/base/table.ts";
 import { ortEngine } from "../src/engine/ort.ts";
-import { type Found, type SearchConfig, searchDefaults } from "../src/tasks/search/index.ts";
-import { beginSearch } from "../src/tasks/search/run.ts";
+import { Run } from "../src/tasks/run.ts";
+import { type Found, type SearchOptions, search } from "../src/tasks/search/index.ts";
 import { searching } from "./searching.ts";
 
 const { values } = parseArgs({
@@ -25,12 +25,17 @@ const { values } = parseArgs({
 
 const [blocks, steps] = [Number(values.blocks), Number(values.steps)];
 const engine = await ortEngine(values.threads === undefined ? {} : { threads: Number(values.threads) });
-const base: SearchConfig = {
-  ...searchDefaults,
-  ...{ corpus: values.corpus, tokenizer: values.tokenizer, data: values.data ?? null },
-  ...{ dropout: 0, steps, evaluateEvery: steps, checkpointEvery: steps },
+const base: SearchOptions = {
+  corpus: values.corpus,
+  tokenizer: values.tokenizer,
+  data: values.data ?? null,
+  dropout: 0,
+  steps,
+  evaluateEvery: steps,
+  checkpointEvery: steps,
+  engine,
 };
-const contenders: Record<string, Partial<SearchConfig>> = {
+const contenders: Record<string, SearchOptions> = {
   search: { ...searching, blocks },
   "search, nothing cut": { ...searching, settle: null, cut: null, blocks },
   baseline: { blocks: `(sf)x${blocks / 2}` },
@@ -40,10 +45,10 @@ const folder = await mkdtemp(join(tmpdir(), "layerwise-searchcost-"));
 const results = new Map<string, Found[]>(Object.keys(contenders).map((name) => [name, []]));
 try {
   for (let round = 0; round < Number(values.rounds); round++) {
-    for (const [name, config] of Object.entries(contenders)) {
+    for (const [name, options] of Object.entries(contenders)) {
       process.stderr.write(`round ${round + 1}: ${name}\n`);
-      const path = join(folder, `${round}-${name}`);
-      results.get(name)!.push((await beginSearch(path, { ...base, ...config }, engine, () => {}))!);
+      const into = await Run.create(join(folder, `${round}-${name}`));
+      results.get(name)!.push(await search({ ...base, ...options, into }).result);
     }
   }
 } finally {

@@ -2,6 +2,10 @@
 import type { SearchConfig } from "../src/tasks/search/index.ts";
 
 export const searching = {
-  ...{ temperatureStart: 5, temperatureEnd: 0.2, architectureRate: 0.03 },
-  ...{ freeze: 0.15, settle: [0.3, 0.7], cutEvery: 50 },
+  temperatureStart: 5,
+  temperatureEnd: 0.2,
+  architectureRate: 0.03,
+  freeze: 0.15,
+  settle: [0.3, 0.7],
+  cutEvery: 50,
 } satisfies Partial<SearchConfig>;

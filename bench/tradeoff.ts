@@ -12,9 +12,14 @@ import { parModel } from "../src/model/par/par.ts";
 import { countParameters } from "../src/model/report.ts";
 import { paretoFront, type TradeOff, tradeOffSvg } from "../src/pictures/trade-off-picture.ts";
 import { spreadOf } from "../src/sweep/comparison.ts";
-import { type Found, type SearchConfig, searchDefaults } from "../src/tasks/search/index.ts";
-import { beginSearch } from "../src/tasks/search/run.ts";
-import { finishPar } from "../src/tasks/search/runs.ts";
+import { Run } from "../src/tasks/run.ts";
+import {
+  type Found,
+  type SearchOptions,
+  type SearchResult,
+  search,
+  searchDefaults,
+} from "../src/tasks/search/index.ts";
 import { searching } from "./searching.ts";
 
 const { values } = parseArgs({
@@ -41,18 +46,24 @@ const seeds = values.seeds.split(",").map(Number);
 const shape = searchDefaults.latency; // the paper's
 const say = (text: string) => void process.stderr.write(`${text}\n`);
 const engine = await ortEngine(values.threads === undefined ? {} : { threads: Number(values.threads) });
-const base: SearchConfig = {
+const base = {
   ...searchDefaults,
-  ...{ corpus: "wikitext-2", tokenizer: "wiki2_12k", data: values.data ?? null, seed: seeds[0]! },
-  ...{ dropout: 0, evaluateEvery: 500 },
+  corpus: "wikitext-2",
+  tokenizer: "wiki2_12k",
+  data: values.data ?? null,
+  seed: seeds[0]!,
+  dropout: 0,
+  evaluateEvery: 500,
 };
+
 /** The result of a run, from its folder where it has ended, otherwise trained to its end. */
-async function carriedOut(name: string, config: SearchConfig, costs: MeasuredCosts): Promise<Found> {
+async function carriedOut(name: string, options: SearchOptions): Promise<Found> {
   const path = join(values.out, `${blocks}-${name}`);
-  const found = existsSync(join(path, "config.yaml"))
-    ? await finishPar(path, engine, say)
-    : await beginSearch(path, config, engine, say, {}, costs);
-  return found!;
+  const session = existsSync(join(path, "config.yaml"))
+    ? Run.resume(path, { engine, say })
+    : search({ ...options, engine, say, into: await Run.create(path) });
+  for await (const event of session) if (event.type === "note") say(event.text);
+  return (await session.result) as SearchResult;
 }
 
 interface Row extends TradeOff {
@@ -88,7 +99,7 @@ for (const budget of values.budgets.split(",")) {
   say(`searching ${blocks} blocks, budget ${budget}`);
   const asked = budget === "none" ? null : budget;
   const config = { ...base, ...searching, budgetWeight: 2, blocks, budget: asked, steps: Number(values.searchSteps) };
-  const found = await carriedOut(`search-${budget}`, config, costs);
+  const found = await carriedOut(`search-${budget}`, { ...config, costs });
   want({ name: `budget ${budget}`, kind: "found", pattern: found.pattern, searchMs: found.elapsedMs });
 }
 
@@ -103,7 +114,7 @@ for (const seed of seeds) {
     say(`training ${pattern} (${name}), seed ${seed}`);
     const config = { ...base, seed, blocks: pattern, steps: Number(values.steps) };
     const folder = `${pattern.replaceAll(/[()]/g, "_")}${seed === 1 ? "" : `-seed-${seed}`}`;
-    trained[i]!.push(await carriedOut(folder, config, costs));
+    trained[i]!.push(await carriedOut(folder, { ...config, costs }));
   }
 }
 const models = networks.map(({ pattern }) => parModel(optionsOf(pattern)));

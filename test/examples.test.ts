@@ -56,12 +56,13 @@ describe("examples", () => {
     expect(last).toBeLessThan(first - 0.5);
   });
 
-  it("search.ts finds a network, retrains it beside the baseline, and continues a text", () => {
-    const { searched, retrained, text } = search(30);
-    const [found, baseline] = retrained.networks;
-    expect([found.pattern, baseline.pattern]).toEqual([searched.pattern, "(sf)x2"]);
+  it("search.ts is stopped and resumed, finds a network, retrains it beside the baseline, and continues a text", async () => {
+    const { probabilities, stopped, found, network, baseline, text } = await search(30);
+    expect(probabilities.map((shares) => shares.length)).toEqual([3, 3, 3, 3]);
+    expect([stopped.reason, stopped.steps, found.reason, found.steps]).toEqual(["stopped", 15, "finished", 30]);
+    expect([network.pattern, baseline.pattern]).toEqual([found.pattern, "(sf)x2"]);
     // Of 600 pieces, after thirty updates.
-    expect(Math.max(found.perplexity, baseline.perplexity)).toBeLessThan(450);
+    expect(Math.max(network.perplexity, baseline.perplexity)).toBeLessThan(450);
     expect(text.startsWith("it was")).toBe(true);
     expect(text.length).toBeGreaterThan(12);
   });

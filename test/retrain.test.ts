@@ -128,9 +128,15 @@ describe("layerwise retrain", () => {
     expect([networks.length, networks[0].pattern, ratios]).toEqual([1, "s(f)x3", null]);
   });
 
+  it("says before it begins what both networks would take, and leaves nothing", () => {
+    const { stdout } = layerwise("retrain", at("search"), ...quick, "--steps", "50", "--dry-run", "--out", at("dry"));
+    expect(stdout).toMatch(/found: updates +50\n.*\n.*baseline: memory/);
+    expect(existsSync(at("dry"))).toBe(false);
+  });
+
   it.each([
     [["no-such-run"], "pattern: expected letters"],
-    [["(sf)x2", "--from-supernet"], "--from-supernet: expected a search with weights, got (sf)x2"],
+    [["(sf)x2", "--from-supernet"], "from supernet: expected a search with weights, got (sf)x2"],
     [["SEARCH", "--width", "15"], "expected a width divisible by heads"],
     [["SEARCH", "--baseline", "nowhere"], "nowhere: expected a run folder"],
     [["BROKEN"], "expected the architecture that a search found, got JSON without a pattern"],

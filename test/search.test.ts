@@ -166,6 +166,23 @@ describe("layerwise search", () => {
     expect([status, pattern, noisyMeanBatchPerplexity]).toEqual([0, "(sf)x2", null]);
   });
 
+  it("says before it begins what it would be and take, and leaves nothing", () => {
+    const { status, stdout } = search(
+      "--steps",
+      "50",
+      "--latency",
+      "1x8+8",
+      "--dry-run",
+      "--json",
+      "--out",
+      run("dry"),
+    );
+    const facts = new Map(JSON.parse(stdout).map(({ what, value }: { what: string; value: string }) => [what, value]));
+    expect([status, facts.get("updates"), existsSync(run("dry"))]).toEqual([0, "50", false]);
+    expect(facts.get("blocks")).toBe("2, each of attention, feed-forward, identity");
+    expect(facts.get("measured step")).toContain("tokens/s");
+  });
+
   it.each([
     [["--cutoffs", "120,40"], "softmax / cutoffs: expected rising whole numbers"],
     [["--cutoffs", "40,400"], "softmax / cutoffs"],

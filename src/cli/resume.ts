@@ -1,24 +1,31 @@
 /** Goes on with runs, and says how sessions ended and what to do next. */
-
+import type { Engine } from "../engine/engine.ts";
+import type { RetrainResult, SearchResult } from "../tasks/search/index.ts";
 import { commandName } from "./command-name.ts";
+import { choicePicture, concludeRetrain, concludeSearch } from "./searches.ts";
 import { watchSession } from "./session.ts";
 
 const print = (text: string) => void process.stdout.write(`${text}\n`);
 const say = (text: string) => void process.stderr.write(`${text}\n`);
 
-/** Goes on with a run of any kind. */
-export async function resume(path: string): Promise<void> {
+/** Goes on with a run of any kind, on the engine it began with unless another is given. */
+export async function resume(path: string, how: { engine?: Engine | undefined; json?: boolean } = {}): Promise<void> {
   const { kindOf, Run } = await import("../tasks/run.ts");
   const kind = await kindOf(path).catch(() => undefined);
   if (kind === undefined) return (await import("../tasks/kinds.ts")).resumeRun(path);
   let began = false;
-  const result = (await watchSession((signal) => Run.resume(path, { signal, say }), {
+  const start = (signal: AbortSignal) => Run.resume(path, { signal, say, engine: how.engine });
+  const result = await watchSession(start, {
+    picture: choicePicture,
     see: ({ type }) => {
       began ||= type === "begin";
     },
-  })) as Concluded;
-  if (began) return concludeTraining(path, kind, result);
-  print(`${path} is finished: ${result.steps} steps; start a new run with ${commandName()} train --init ${path}`);
+  });
+  if (kind === "search" || kind === "seeds") return concludeSearch(path, result as SearchResult, how.json);
+  if (kind === "retrain") return concludeRetrain(path, result as RetrainResult, how.json);
+  const trained = result as Concluded;
+  if (began) return concludeTraining(path, kind, trained, how.json);
+  print(`${path} is finished: ${trained.steps} steps; start a new run with ${commandName()} train --init ${path}`);
 }
 
 /** What of a result is said. */

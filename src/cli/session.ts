@@ -6,7 +6,7 @@ import { type Expected, Watch } from "./watch.ts";
 export interface Showing {
   /** Which of an evaluation's own figures to show. */
   readonly shown?: readonly string[];
-  /** Draws what an event shows, such as the choices of a search. */
+  /** Draws an event; its picture takes the place of the event's own line, and of the picture before. */
   readonly picture?: (event: TaskEvent) => string | undefined;
   /** Sees every event. */
   readonly see?: (event: TaskEvent) => void;
@@ -24,13 +24,13 @@ export async function watchSession<R>(
     const session = start(stop.signal);
     for await (const event of session) {
       see?.(event);
+      const drawn = picture?.(event);
       if (event.type === "begin") {
         watch.wipe();
         watch = new Watch(output, { ...(event as Expected), shown });
       } else if (event.type === "note") watch.say(event.text);
+      else if (drawn !== undefined) watch.picture(drawn);
       else watch.see(event);
-      const drawn = picture?.(event);
-      if (drawn !== undefined) watch.picture(drawn);
     }
     return await session.result;
   } finally {

@@ -41,7 +41,7 @@ const named = (scalars: Readonly<Record<string, number>>) =>
   Object.entries(scalars).map(([name, value]) => `${name} ${formatNumber(value, 4)}`);
 
 function evaluationLine({ step, split, loss, perplexity, best, ...more }: EvaluationEvent) {
-  const { perplexityPerWord, bitsPerByte, scalars = {} } = more;
+  const { perplexityPerWord, bitsPerByte, scalars = {}, pattern } = more;
   return line(
     `${split} at step ${formatNumber(step)}`,
     `loss ${loss.toFixed(4)}`,
@@ -49,6 +49,7 @@ function evaluationLine({ step, split, loss, perplexity, best, ...more }: Evalua
     ...(perplexityPerWord === undefined ? [] : [`per word ${formatNumber(perplexityPerWord, 2)}`]),
     ...(bitsPerByte === undefined ? [] : [`bits per byte ${bitsPerByte.toFixed(4)}`]),
     ...named(scalars),
+    ...(pattern === undefined ? [] : [pattern]),
     ...(best ? ["best so far"] : []),
   );
 }

@@ -4,14 +4,14 @@ import { clock } from "../base/progress.ts";
 import { formatNumber } from "../base/table.ts";
 import { tokensIn } from "../train/evaluate.ts";
 import { fed } from "../train/loop.ts";
-import type { Fact, Job, Rehearsal } from "./job.ts";
+import type { Fact, Rehearsal, Rehearsed } from "./job.ts";
 
 const [WARM_UP, MEASURED] = [2, 5];
 /** Slow steps are measured less often. */
 const LONG_MS = 20_000;
 
 /** The job's description, and for each of its parts memory, step and time; nothing is kept. */
-export async function dryRun(job: Job): Promise<Fact[]> {
+export async function dryRun(job: Rehearsed): Promise<Fact[]> {
   const facts = [...job.describe()];
   const parts = await job.rehearse();
   for (const part of parts) {

@@ -46,6 +46,13 @@ export interface Rehearsal {
   updates(stepMs: number): number;
 }
 
+/** What can be described and tried before it is begun. */
+export interface Rehearsed {
+  /** What it is, in a few rows: data, model, cost. */
+  describe(): readonly Fact[];
+  rehearse(): Promise<readonly Rehearsal[]>;
+}
+
 /** Sees the events of a run on the way into its folder, and adds files of its own, such as pictures. */
 export interface Observer {
   see(event: TaskEvent): Promise<void>;
@@ -53,7 +60,7 @@ export interface Observer {
 }
 
 /** A task, opened: data, model and engine are there, and mistakes in its settings have shown. */
-export interface Job<R = unknown> {
+export interface Job<R = unknown> extends Rehearsed {
   /** The text of config.yaml. */
   readonly config: string;
   readonly engine: Engine;
@@ -62,8 +69,6 @@ export interface Job<R = unknown> {
   /** Checkpoints to keep besides the best. */
   readonly keep: number;
   readonly length: { readonly totalSteps: number | null; readonly minutes: number | null };
-  /** What it is, in a few rows: data, model, cost. */
-  describe(): readonly Fact[];
   /** Trains, from the start or from a state, and ends with the result. */
   events(start: Start): AsyncGenerator<TrainEvent | NoteEvent, R, void>;
   /** The result of a run that has ended, out of its last state. */
@@ -71,5 +76,4 @@ export interface Job<R = unknown> {
   /** Files to keep of a result, by name. */
   kept?(result: R): Readonly<Record<string, string>>;
   attach?(run: RunFolder): Promise<Observer>;
-  rehearse(): Promise<readonly Rehearsal[]>;
 }

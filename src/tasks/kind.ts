@@ -1,10 +1,12 @@
 /** What commands ask of a stored run. Each kind of run answers in its own file; shared code never asks which it has. */
 import { reject } from "../base/errors.ts";
 import type { Row } from "../base/table.ts";
-import type { Evaluation } from "../depth/searched.ts";
 import type { GenerationOptions } from "../model/generation.ts";
 import type { LoadedCheckpoint } from "../runs/checkpoints.ts";
 import type { Split } from "../text/corpus.ts";
+import type { SegmentChoices } from "./search/network.ts";
+
+export type { SegmentChoices } from "./search/network.ts";
 
 /** A run as it lies on disk, with one of its checkpoints. */
 export interface StoredRun extends LoadedCheckpoint {
@@ -12,14 +14,6 @@ export interface StoredRun extends LoadedCheckpoint {
   /** Its config.yaml. */
   readonly config: string;
   readonly environment: Readonly<Record<string, unknown>>;
-}
-
-/** What only models with memory, or with a choice of blocks, can be told. */
-export interface SegmentChoices {
-  /** Steps of memory; more than in training reaches further back. */
-  evaluationMemory?: number | undefined;
-  /** How undecided blocks are mixed: by π, or the likeliest candidate alone. */
-  mixture?: Evaluation | undefined;
 }
 
 export interface Measuring extends SegmentChoices {
@@ -51,14 +45,6 @@ export interface RunKind {
   open(run: StoredRun): Promise<FinishedRun>;
   /** Goes on from the last checkpoint, and prints how it ended. */
   resume(path: string): Promise<void>;
-}
-
-/** Several runs in one folder, of which one was chosen. */
-export interface RunGroup {
-  /** Goes on with all that have not ended, and prints how it ended. */
-  resume(path: string): Promise<void>;
-  /** The run that stands for them. */
-  chosen(path: string): Promise<string>;
 }
 
 /** For kinds without memory and without a choice of blocks. */

@@ -2,21 +2,11 @@
 import { parse } from "yaml";
 import { messageOf, reject, UserError } from "../base/errors.ts";
 import type { CheckpointChoice } from "../runs/folder.ts";
-import type { FinishedRun, RunGroup, RunKind } from "./kind.ts";
-import { isSeedFolder } from "./search/seed-folder.ts";
+import type { FinishedRun, RunKind } from "./kind.ts";
 
 export const kinds: Readonly<Record<string, () => Promise<RunKind>>> = {
   albert: async () => (await import("./pretrain/uses.ts")).albertRuns,
-  retrain: async () => (await import("./search/retrain-uses.ts")).retrainRuns,
-  search: async () => (await import("./search/uses.ts")).searchRuns,
 };
-
-/** Folders of several runs, and how they are known. */
-const groups: readonly { is: (path: string) => boolean; open: () => Promise<RunGroup> }[] = [
-  { is: isSeedFolder, open: async () => (await import("./search/seeds-uses.ts")).seedRuns },
-];
-
-const groupOf = async (path: string) => groups.find(({ is }) => is(path))?.open();
 
 /** The kind of a run whose config.yaml has this text; a config without a task is a language model's. */
 async function kindOf(yaml: string, source: string): Promise<RunKind> {
@@ -40,9 +30,8 @@ const configOf = (path: string) => `${path}/config.yaml`;
 const say = (text: string) => void process.stderr.write(`${text}\n`);
 
 /** Opens a run to use it, whatever its task: by default at its best checkpoint, or the last where none is best. */
-export async function openRun(folder: string, choice?: CheckpointChoice): Promise<FinishedRun> {
+export async function openRun(path: string, choice?: CheckpointChoice): Promise<FinishedRun> {
   const { RunFolder } = await import("../runs/folder.ts");
-  const path = (await (await groupOf(folder))?.chosen(folder)) ?? folder;
   const run = await RunFolder.read(path);
   const kind = await kindOf(run.config, configOf(path));
   const hasBest = (await run.checkpoints()).some(({ best }) => best);
@@ -51,10 +40,8 @@ export async function openRun(folder: string, choice?: CheckpointChoice): Promis
   return kind.open({ path, config: run.config, environment: run.environment, ...stored });
 }
 
-/** Goes on with a run, or with several in one folder, from the last checkpoint, whatever the task. */
+/** Goes on with a run from the last checkpoint, whatever the task. */
 export async function resumeRun(path: string): Promise<void> {
-  const group = await groupOf(path);
-  if (group) return group.resume(path);
   const { RunFolder } = await import("../runs/folder.ts");
   const { config } = await RunFolder.read(path);
   await (await kindOf(config, configOf(path))).resume(path);

@@ -8,6 +8,10 @@ import type { TaskEvent } from "./job.ts";
 import type { LanguageRun } from "./language/uses.ts";
 import { type NewRun, newRun } from "./new-run.ts";
 import { type OpenOptions, type ResumeOptions, readStored, type StoredRun } from "./open-run.ts";
+import type { RetrainRun } from "./search/retrain.ts";
+import { isSeedFolder } from "./search/seed-folder.ts";
+import type { SeedsRun } from "./search/seeds.ts";
+import type { SearchRun } from "./search/uses.ts";
 import type { TranslateRun } from "./translate/uses.ts";
 
 /** The kinds of runs, and what each can do. */
@@ -15,6 +19,9 @@ export interface RunKinds {
   readonly language: LanguageRun;
   readonly translate: TranslateRun;
   readonly custom: CustomRun;
+  readonly search: SearchRun;
+  readonly seeds: SeedsRun;
+  readonly retrain: RetrainRun;
 }
 
 export type RunKind = keyof RunKinds;
@@ -24,6 +31,8 @@ export type AnyRun = RunKinds[RunKind];
 
 /** How a kind of run is opened and resumed. */
 interface Opener<K extends RunKind> {
+  /** The run that stands for several in one folder. */
+  within?(path: string): Promise<string>;
   open(stored: StoredRun): Promise<RunKinds[K]>;
   resume(path: string, options: ResumeOptions): Session<TaskEvent, unknown>;
 }
@@ -42,10 +51,23 @@ const openers: { readonly [K in RunKind]: () => Promise<Opener<K>> } = {
     const { openCustomRun, resumeCustom } = await import("./custom/uses.ts");
     return { open: openCustomRun, resume: resumeCustom };
   },
+  search: async () => {
+    const { openSearchRun, resumeSearch } = await import("./search/uses.ts");
+    return { open: openSearchRun, resume: resumeSearch };
+  },
+  seeds: async () => {
+    const { chosenRun, openSeedsRun, resumeSeeds } = await import("./search/seeds.ts");
+    return { within: chosenRun, open: openSeedsRun, resume: resumeSeeds };
+  },
+  retrain: async () => {
+    const { openRetrainRun, resumeRetrain } = await import("./search/retrain.ts");
+    return { open: openRetrainRun, resume: resumeRetrain };
+  },
 };
 
 /** The kind of a run, from its config.yaml; a config without a task is a language model's. */
 export async function kindOf(path: string): Promise<RunKind> {
+  if (isSeedFolder(path)) return "seeds";
   const { config } = await RunFolder.read(path);
   const task = taskIn(config, `${path}/config.yaml`);
   if (task in openers) return task as RunKind;
@@ -77,7 +99,7 @@ async function open(path: string, second?: RunKind | OpenOptions, third: OpenOpt
     });
   }
   const opener = await openers[kind]();
-  return opener.open(await readStored(path, options));
+  return opener.open(await readStored((await opener.within?.(path)) ?? path, options));
 }
 
 /** Goes on with a run of any kind, whether or not it has a checkpoint yet. */

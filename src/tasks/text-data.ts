@@ -1,6 +1,7 @@
 /** Running text for a task: its corpus and tokenizer, batches of its splits, and how much text stands behind them. */
+import { reject } from "../base/errors.ts";
 import { type Corpus, linesOf, partOf, type Split } from "../text/corpus.ts";
-import { openCorpus } from "../text/files/corpus.ts";
+import { type CorpusOptions, openCorpus } from "../text/files/corpus.ts";
 import { openBatches, tokensOf } from "../text/files/tokens.ts";
 import { chooseTokenizer } from "../text/files/trained-tokenizer.ts";
 import type { OpenTokenizer } from "../text/tokenizer.ts";
@@ -31,11 +32,47 @@ export interface Data {
 
 const silent: Say = () => {};
 
+/** How settings call a text that a program handed over: it has no name to open it by. */
+const MEMORY = "memory:";
+
+/** Text and tokenizer as a program gives them: opened, or by name. */
+export interface GivenText {
+  readonly corpus: Corpus | string;
+  readonly tokenizer?: OpenTokenizer | string | undefined;
+}
+
+/** What settings say of a given text, and what is handed over beside them. */
+export function givenText({ corpus, tokenizer }: GivenText): {
+  settings: Partial<Pick<TextSettings, "corpus" | "tokenizer">>;
+  given: Pick<Given, "corpus" | "tokenizer">;
+} {
+  return {
+    settings: {
+      corpus: typeof corpus === "string" ? corpus : `${MEMORY}${corpus.name}`,
+      ...(typeof tokenizer === "string" ? { tokenizer } : {}),
+    },
+    given: {
+      ...(typeof corpus === "string" ? {} : { corpus }),
+      ...(typeof tokenizer === "string" ? {} : { tokenizer }),
+    },
+  };
+}
+
+function corpusNamed(name: string, options: CorpusOptions): Promise<Corpus> {
+  if (!name.startsWith(MEMORY)) return openCorpus(name, options);
+  return reject({
+    who: `corpus ${name}`,
+    needed: "the text that a program gave when the run began",
+    got: "none",
+    remedy: "pass it: run.resume({ corpus }), or Run.open(path, { corpus })",
+  });
+}
+
 /** The corpus and the tokenizer that settings name, or that were given; `masked` wants pieces for masked text. */
 export async function openData(settings: TextSettings, given: Given = {}, masked = false): Promise<Data> {
   const { say = silent } = given;
   const where = settings.data === null ? {} : { data: settings.data };
-  const corpus = given.corpus ?? (await openCorpus(settings.corpus, { ...where, say }));
+  const corpus = given.corpus ?? (await corpusNamed(settings.corpus, { ...where, say }));
   const choice = {
     ...where,
     ...(settings.pieces === null ? {} : { pieces: settings.pieces }),

@@ -93,6 +93,10 @@ export interface EvaluationEvent extends Measured {
   readonly choices?: readonly Choice[];
   /** What the network costs by measured latencies, in a search that measured them. */
   readonly latency?: Latency;
+  /** The network that a search would take now. */
+  readonly pattern?: string;
+  /** The mean of exp(batch loss), where batches follow each other with memory. */
+  readonly meanBatchPerplexity?: number;
 }
 
 /** Asks for the state to be stored; `state` is a copy. */

@@ -2,6 +2,7 @@
 import { Command, Option } from "commander";
 import { patternHelp } from "../../depth/pattern.ts";
 import type { SearchConfig } from "../../tasks/search/index.ts";
+import { networkSettings } from "../../tasks/search/network-settings.ts";
 import { freeFolder } from "../free-folder.ts";
 import { addSearch } from "./search.ts";
 
@@ -20,13 +21,7 @@ Examples:
 JSON: {run, networks: [{name, run, pattern, parameters, executedDepth, flopsPerToken, latencyMs, perplexity, meanBatchPerplexity}],
 ratios: {parameters, flopsPerToken, latencyMs, perplexity}, latency: {batch, length, memory, threads}}`;
 
-/** The settings of search that an ordinary network has too. */
-const taken = new Set<string>([
-  ...["corpus", "tokenizer", "pieces", "data", "width", "heads", "hidden", "memory", "evaluationMemory", "dropout"],
-  ...["batch", "length", "evaluationBatch", "evaluationLength", "cutoffs", "factor", "projectionSizes", "optimiser"],
-  ...["rate", "hiddenRate", "schedule", "floor", "warmup", "weightDecay", "beta2", "clipNorm", "steps", "epochs"],
-  ...["evaluateEvery", "checkpointEvery", "seed", "originalBatches", "latency", "threads"],
-]);
+const taken = new Set<string>([...networkSettings, "threads"]);
 
 /** The same flags as `search` has them, without its defaults. */
 function searchOptions(): Option[] {
@@ -47,6 +42,7 @@ interface Flags extends Omit<Partial<SearchConfig>, "latency"> {
   fromSupernet?: boolean;
   baseline: string | boolean;
   threads?: number;
+  dryRun?: boolean;
   json?: boolean;
 }
 
@@ -59,29 +55,25 @@ export function addRetrain(program: Command): void {
     .option("--from-supernet", "start from the search's weights of the chosen candidates, embedding and softmax")
     .option("--baseline <run>", "compare with this run instead of training a baseline")
     .option("--no-baseline", "compare with nothing")
+    .option("--dry-run", "print both networks' parameters, FLOPs, memory and an estimate of time, and stop")
     .option("--json", "print only the result, as JSON");
   for (const option of searchOptions()) command.addOption(option);
   command.addHelpText("after", examples).action(run);
 }
 
-async function run(search: string, flags: Flags): Promise<void> {
-  const { beginRetraining, originOf } = await import("../../tasks/search/retrain.ts");
-  const { concludeRetraining } = await import("../../tasks/search/retrain-uses.ts");
+const say = (text: string) => void process.stderr.write(`${text}\n`);
+
+async function run(source: string, flags: Flags): Promise<void> {
+  const { out, threads, dryRun, json = false, latency, ...settings } = flags;
+  const { openRetrainJob, parseShape, retrain } = await import("../../tasks/search/index.ts");
   const { defaultEngine } = await import("../../tasks/engine.ts");
-  const {
-    out = freeFolder("retrain-"),
-    fromSupernet = false,
-    baseline,
-    threads,
-    json = false,
-    latency,
-    ...settings
-  } = flags;
-  const { parseShape } = await import("../../tasks/search/index.ts");
-  const changes = { ...settings, ...(latency === undefined ? {} : { latency: parseShape(latency) }) };
-  const origin = { name: search, ...(await originOf(search)) };
-  const engine = await defaultEngine({ device: "cpu", threads: threads ?? null });
-  const against = baseline === false ? null : typeof baseline === "string" ? baseline : undefined;
-  await beginRetraining({ origin, changes, out, fromSupernet, baseline: against }, engine);
-  await concludeRetraining(out, engine, json);
+  const shape = latency === undefined ? {} : { latency: parseShape(latency) };
+  const options = { ...settings, ...shape, say, engine: await defaultEngine({ threads: threads ?? null }) };
+  if (dryRun) return (await import("../dry-run.ts")).printDryRun(await openRetrainJob(source, options), json);
+  const { newRun } = await import("../../tasks/new-run.ts");
+  const { watchSession } = await import("../session.ts");
+  const { concludeRetrain } = await import("../searches.ts");
+  const into = await newRun(out ?? freeFolder("retrain-"));
+  const result = await watchSession((signal) => retrain(source, { ...options, into, signal }));
+  await concludeRetrain(into.path, result, json);
 }

@@ -1,9 +1,6 @@
 /** `layerwise search`: which kind of block a Transformer-XL wants at each depth. */
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { patternHelp } from "../../depth/pattern.ts";
-import type { Engine } from "../../engine/engine.ts";
-import { conclusion } from "../../tasks/search/conclusion.ts";
-import type { Found } from "../../tasks/search/search.ts";
 import { parseShape, type SearchConfig, searchDefaults } from "../../tasks/search/settings.ts";
 import { scheduleNames } from "../../train/schedule.ts";
 import { freeFolder } from "../free-folder.ts";
@@ -39,6 +36,7 @@ interface Flags extends Omit<Partial<SearchConfig>, "compat" | "cut" | "latency"
   threads?: number;
   resume?: string;
   out?: string;
+  dryRun?: boolean;
   json?: boolean;
 }
 
@@ -123,6 +121,7 @@ function addTrainingFlags(command: Command): void {
     .option("--threads <n>", "threads of ONNX Runtime (default: physical cores)", whole)
     .option("--resume <run>", "go on with a search from its last checkpoint, exactly as if it had never stopped")
     .option("--original-batches", "evaluate on the original's batches, whose last ones repeat tokens")
+    .option("--dry-run", "print model, parameters, FLOPs, memory and an estimate of time, and stop")
     .option("--json", "print the result as JSON");
 }
 
@@ -184,7 +183,8 @@ const cutoffs = (text: string) => (text === "none" ? [] : text.split(",").map(fr
 
 /** Settings from flags; the original is compared with as it is, so nothing is cut there unless asked for. */
 export function configOf(flags: Flags): SearchConfig {
-  const { pattern, compat, cut, latency, seeds: _, threads: __, out: ___, json: ____, resume: _____, ...given } = flags;
+  const { pattern, compat, cut, latency, seeds: _, threads: __, out: ___, json: ____, ...rest } = flags;
+  const { resume: _____, dryRun: ______, ...given } = rest;
   const own = searchDefaults;
   return {
     ...own,
@@ -197,41 +197,21 @@ export function configOf(flags: Flags): SearchConfig {
   };
 }
 
-const tell = (text: string) => void process.stderr.write(`${text}\n`);
-
-/** What goes on does so on as many threads as it began with, unless told otherwise. */
-async function engineFor({ threads, resume }: Flags): Promise<Engine> {
-  const { ortEngine } = await import("../../engine/ort.ts");
-  if (threads !== undefined) return ortEngine({ threads });
-  const { engineOfSearch } = await import("../../tasks/search/seeds.ts");
-  return resume === undefined ? ortEngine() : engineOfSearch(resume);
-}
+const say = (text: string) => void process.stderr.write(`${text}\n`);
 
 async function run(flags: Flags): Promise<void> {
-  const { stopOnSignals } = await import("../signals.ts");
-  const engine = await engineFor(flags);
-  const stop = stopOnSignals(process.stderr);
-  const how = { signal: stop.signal, output: process.stderr };
-  try {
-    const { beginSearch } = await import("../../tasks/search/run.ts");
-    const { searchSeeds, parseSeeds } = await import("../../tasks/search/seeds.ts");
-    const { isSeedFolder } = await import("../../tasks/search/seed-folder.ts");
-    const path = flags.resume ?? flags.out ?? freeFolder("search-");
-    const config = flags.resume === undefined ? configOf(flags) : undefined;
-    if (flags.seeds !== undefined || (!config && isSeedFolder(path))) {
-      const asked = config && { config, seeds: parseSeeds(flags.seeds!, config.seed) };
-      print(flags, await searchSeeds(path, asked, engine, tell, how), path);
-    } else if (config) {
-      print(flags, await beginSearch(path, config, engine, tell, how), path);
-    } else {
-      const { finishPar } = await import("../../tasks/search/runs.ts");
-      print(flags, await finishPar(path, engine, tell, undefined, how), path);
-    }
-  } finally {
-    stop.release();
-  }
-}
-
-function print(flags: Flags, found: Found | undefined, path: string): void {
-  process.stdout.write(`${flags.json ? JSON.stringify({ run: path, ...found }) : conclusion(path, found)}\n`);
+  const { defaultEngine } = await import("../../tasks/engine.ts");
+  const engine = flags.threads === undefined ? undefined : await defaultEngine({ threads: flags.threads });
+  const { json = false } = flags;
+  if (flags.resume !== undefined) return (await import("../resume.ts")).resume(flags.resume, { engine, json });
+  const { openSearchJob, parseSeeds, search } = await import("../../tasks/search/index.ts");
+  const seeds = flags.seeds === undefined ? {} : { seeds: parseSeeds(flags.seeds) };
+  const options = { ...configOf(flags), ...seeds, engine, say };
+  if (flags.dryRun) return (await import("../dry-run.ts")).printDryRun(await openSearchJob(options), json);
+  const { newRun } = await import("../../tasks/new-run.ts");
+  const { watchSession } = await import("../session.ts");
+  const { choicePicture, concludeSearch } = await import("../searches.ts");
+  const into = await newRun(flags.out ?? freeFolder("search-"));
+  const result = await watchSession((signal) => search({ ...options, into, signal }), { picture: choicePicture });
+  await concludeSearch(into.path, result, json);
 }

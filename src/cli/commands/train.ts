@@ -64,18 +64,13 @@ function settingsFrom(flags: TrainFlags): Config {
 }
 
 const say = (text: string) => void process.stderr.write(`${text}\n`);
-const print = (text: string) => void process.stdout.write(`${text}\n`);
 
 async function runTrain(flags: TrainFlags): Promise<void> {
   const settings = settingsFrom(flags);
   const { openJob } = await import("../../tasks/jobs.ts");
   // Mistakes in data or in the run to start from leave no folder.
   const job = await openJob(settings, { say });
-  if (flags.dryRun) {
-    const { dryRun } = await import("../../tasks/dry-run.ts");
-    const facts = await dryRun(job);
-    return print(flags.json ? JSON.stringify(facts) : factTable(facts));
-  }
+  if (flags.dryRun) return (await import("../dry-run.ts")).printDryRun(job, flags.json);
   const { perform } = await import("../../tasks/perform.ts");
   const { newRun } = await import("../../tasks/new-run.ts");
   const { watchSession } = await import("../session.ts");

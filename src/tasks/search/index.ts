@@ -1,22 +1,80 @@
-/** Searches over the blocks of a PAR Transformer-XL: everything other parts of the command line need of them. */
-export { costTable } from "./budget.ts";
-export { aliveIn, checkReach, evaluationShape, modelAt, openSearch, type SearchSession } from "./job.ts";
-export { ARCHITECTURE_FILE, keptCosts, keptResult, type RunningOptions, searchIn } from "./run.ts";
-export {
-  type Cut,
-  type Found,
-  type Milestone,
-  prepareSearch,
-  type SearchOptions,
-  search,
-  type Tell,
-} from "./search.ts";
-export {
-  parseCandidates,
-  parseShape,
-  type SearchConfig,
-  searchConfig,
-  searchDefaults,
-  searchYaml,
-} from "./settings.ts";
-export { evaluateOn } from "./stage.ts";
+/** Searches over the blocks of a PAR Transformer-XL, and retraining of what they find. */
+import { type Session, startSession } from "../../train/session.ts";
+import { defaultEngine } from "../engine.ts";
+import type { Job, Rehearsed, TaskEvent } from "../job.ts";
+import { performed } from "../perform.ts";
+import type { RetrainResult } from "./comparison.ts";
+import { searchJob } from "./job.ts";
+import { type RetrainOptions, type SearchOptions, splitRetrain, splitSearch } from "./options.ts";
+import type { RetrainSource } from "./origin.ts";
+import { openSearch } from "./parts.ts";
+import type { SearchResult } from "./result.ts";
+import { openRetraining, type RetrainRequest, retraining } from "./retrain.ts";
+import { type SeedsResult, searchingSeeds, seedsOf } from "./seeds.ts";
+import { searchDefaults } from "./settings.ts";
+
+export { type NetworkFigures, type RetrainedNetwork, type RetrainResult, retrainData } from "./comparison.ts";
+export { generateText, type ParNetwork, type ParTextOptions, type SegmentChoices } from "./network.ts";
+export type { BudgetOption, RetrainOptions, SearchOptions } from "./options.ts";
+export type { RetrainSource } from "./origin.ts";
+export { type Cut, type Found, foundOf, type SearchResult } from "./result.ts";
+export type { RetrainRun } from "./retrain.ts";
+export { parseSeeds, type SeedRow, type SeedsResult, type SeedsRun } from "./seeds.ts";
+export { parseShape, type SearchConfig, searchDefaults } from "./settings.ts";
+export type { SearchFigures } from "./stage.ts";
+export type { ParUses, SearchRun, SegmentFigures } from "./uses.ts";
+
+/** Opens a search without carrying it out, to be described and tried. Of several seeds it is the first. */
+export async function openSearchJob(options: SearchOptions): Promise<Job<SearchResult>> {
+  const { settings, given } = splitSearch(options);
+  const { seed = searchDefaults.seed, blocks = searchDefaults.blocks } = settings;
+  const seeds = seedsOf(options.seeds ?? 1, seed);
+  const costs = options.costs ?? (typeof blocks === "number" ? "measure" : undefined);
+  const job = searchJob(await openSearch({ ...settings, seed: seeds[0]! }, { ...given, costs }));
+  const several = { what: "seeds", value: `${seeds.join(", ")}: a search each` };
+  return seeds.length === 1 ? job : { ...job, describe: () => [...job.describe(), several] };
+}
+
+/**
+ * Searches which blocks a Transformer-XL wants at each depth. Iterate the session to see π in its evaluations, or await its result.
+ * With `seeds` several searches are made, and the best one is the result.
+ */
+export function search(
+  options: SearchOptions & { readonly seeds: number | readonly number[] },
+): Session<TaskEvent, SeedsResult>;
+export function search(options: SearchOptions): Session<TaskEvent, SearchResult>;
+export function search(options: SearchOptions): Session<TaskEvent, SearchResult> {
+  return startSession(async function* (signal) {
+    if (options.seeds !== undefined) return yield* seeded(options, options.seeds, signal);
+    return yield* performed(await openSearchJob(options), options.into, signal);
+  }, options.signal);
+}
+
+async function* seeded(options: SearchOptions, asked: number | readonly number[], signal: AbortSignal) {
+  const { settings, given } = splitSearch(options);
+  const config = { ...searchDefaults, ...settings };
+  const request = { config, seeds: seedsOf(asked, config.seed) };
+  const engine = given.engine ?? (await defaultEngine());
+  return yield* searchingSeeds(request, options.into?.path, { ...given, engine, costs: options.costs }, signal);
+}
+
+/**
+ * Trains the network that a search found as an ordinary one, beside the (sf)-baseline of as many blocks, and compares them.
+ * `source` is the result of a search, its run folder or architecture.json, or a pattern such as `(sff)x2`.
+ */
+export function retrain(source: RetrainSource, options: RetrainOptions = {}): Session<TaskEvent, RetrainResult> {
+  return startSession(async function* (signal) {
+    return yield* retraining(requestOf(source, options), options.into, signal);
+  }, options.signal);
+}
+
+/** Opens a retraining without carrying it out, to be described and tried. */
+export async function openRetrainJob(source: RetrainSource, options: RetrainOptions = {}): Promise<Rehearsed> {
+  return openRetraining(requestOf(source, options));
+}
+
+function requestOf(source: RetrainSource, options: RetrainOptions): RetrainRequest {
+  const { baseline = true, fromSupernet = false, into } = options;
+  const { settings, given } = splitRetrain(options);
+  return { source, changes: settings, fromSupernet, baseline, given, path: into?.path };
+}

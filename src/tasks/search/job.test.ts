@@ -1,34 +1,193 @@
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { afterAll, describe, expect, it } from "vitest";
-import { referenceEngine } from "../../engine/reference.ts";
-import { buildDataset } from "../../text/files/build.ts";
-import { openSearch, type SearchSession } from "./job.ts";
+import { beforeAll, describe, expect, it } from "vitest";
+import type { MeasuredCosts } from "../../analysis/latency.ts";
+import type { Engine } from "../../engine/engine.ts";
+import { ortEngine } from "../../engine/ort.ts";
+import type { TrainState } from "../../train/events.ts";
+import { searchJob } from "./job.ts";
+import { openSearch, type SearchGiven, type SearchParts } from "./parts.ts";
+import type { SearchResult } from "./result.ts";
+import type { SearchConfig } from "./settings.ts";
 
-const folder = mkdtempSync(join(tmpdir(), "layerwise-session-"));
-afterAll(() => rmSync(folder, { recursive: true }));
+const tiny: Partial<SearchConfig> = {
+  ...{ pieces: 300, width: 16, heads: 2, hidden: 32, blocks: 3, memory: 4, batch: 4, length: 8, cutoffs: [40, 120] },
+  ...{ steps: 40, warmup: 4, evaluateEvery: 20, checkpointEvery: 1, evaluationBatch: 32, evaluationLength: 64 },
+};
+/** Large steps of π and a low threshold: blocks are decided within the forty updates. */
+const hasty: Partial<SearchConfig> = { ...tiny, architectureRate: 0.2, cut: 0.7, cutEvery: 4 };
 
-const tiny = { pieces: 300, width: 16, heads: 2, hidden: 32, blocks: 2, memory: 4, batch: 4, length: 8, cutoffs: [40] };
+let engine: Engine;
+beforeAll(async () => {
+  engine = await ortEngine({ threads: 1 });
+});
 
-/** The tokenizer's ids of a batch's targets. */
-async function targetsOf({ batches, ranks }: SearchSession, at: number): Promise<number[]> {
-  const { targets } = (await batches("valid", 4)).at(at);
-  return Array.from(targets!, (rank) => ranks.indexOf(rank));
+const opened = (settings: Partial<SearchConfig>, given: SearchGiven = {}) => openSearch(settings, { ...given, engine });
+
+interface Trace {
+  losses: Map<number, number>;
+  /** All states, as a run folder would hold them. */
+  states: TrainState[];
+  told: string[];
+  found: SearchResult;
 }
 
-describe("the data of a search", () => {
-  it("may be the original's batches instead of text", async () => {
-    const text = await openSearch(tiny, referenceEngine());
-    const out = join(folder, "records");
-    await buildDataset(text.corpus, text.tokenizer, { out, tfrecord: true, batch: 4, length: 8 });
-    const records = await openSearch(
-      { ...tiny, corpus: out, tokenizer: join(out, "tokenizer.model") },
-      referenceEngine(),
-    );
-    for (const at of [0, 5]) expect(await targetsOf(records, at)).toEqual(await targetsOf(text, at));
-    const { count, tokens = 0 } = await records.batches("valid", 4);
-    expect(records.validSize.tokens).toBe(count * tokens);
-    expect([...records.ranks].toSorted((a, b) => a - b)[299]).toBe(299);
+/** Carries a search out, and stops it after a step where one is given. */
+async function trace(parts: SearchParts, resume?: TrainState, last?: number): Promise<Trace> {
+  const [losses, states, told] = [new Map<number, number>(), [] as TrainState[], [] as string[]];
+  const controller = new AbortController();
+  const events = searchJob(parts).events({ resume, signal: controller.signal });
+  for (;;) {
+    const { value, done } = await events.next();
+    if (done) return { losses, states, told, found: value };
+    if (value.type === "note") told.push(value.text);
+    if (value.type === "checkpoint") states.push(stored(value.state));
+    if (value.type !== "step") continue;
+    losses.set(value.step, value.loss);
+    if (value.step === last) controller.abort();
+  }
+}
+
+const stored = ({ progress, ...tensors }: TrainState): TrainState => ({
+  progress: JSON.parse(JSON.stringify(progress)),
+  ...tensors,
+});
+
+const aliveAt = ({ progress }: TrainState) => (progress.notes!.alive as number[][]).flat().length;
+
+describe("a search that cuts", () => {
+  it.each(["adamw", "muon"] as const)(
+    "goes on from before, at and after its cuts to the same numbers, with %s",
+    async (optimiser) => {
+      const parts = await opened({ ...hasty, optimiser });
+      const whole = await trace(parts);
+      const first = whole.found.cuts[0]!.step;
+      expect(aliveAt(whole.states.at(-1)!)).toBeLessThan(9);
+      for (const at of [first - 1, first, first + 1, 38]) {
+        const state = whole.states.find(({ progress }) => progress.step === at)!;
+        const rest = await trace(parts, state);
+        for (const [step, loss] of rest.losses) expect(loss).toBe(whole.losses.get(step));
+        expect(rest.losses.size).toBe(40 - at);
+        expect(rest.states.at(-1)!.weights).toEqual(whole.states.at(-1)!.weights);
+        expect(rest.found.cuts).toEqual(whole.found.cuts);
+      }
+    },
+  );
+
+  it("keeps names, loses dead weights, and says so", async () => {
+    const { states, found, told } = await trace(await opened(hasty));
+    const names = [...states.at(-1)!.weights.keys()];
+    const first = new Set(states[0]!.weights.keys());
+    expect(names.length).toBeLessThan(first.size);
+    expect(names.every((name) => first.has(name))).toBe(true);
+    expect(told.join("\n")).toMatch(/block \d loses .* keeps .*\n {2}a step took .* with 9 candidates/);
+    expect(found.probabilities.every((shares) => shares.length === 3)).toBe(true);
+  });
+
+  it("decides block by block at the pace it is given, and goes on from between to the same numbers", async () => {
+    const parts = await opened({ ...tiny, settle: [0.2, 0.8], cutEvery: 4 });
+    const whole = await trace(parts);
+    expect(whole.found.cuts.map(({ step, left }) => [step, left.length])).toEqual([16, 24, 32].map((at) => [at, 2]));
+    expect(new Set(whole.found.cuts.map(({ block }) => block)).size).toBe(3);
+    const rest = await trace(parts, whole.states.find(({ progress }) => progress.step === 20)!);
+    expect(rest.states.at(-1)!.weights).toEqual(whole.states.at(-1)!.weights);
+  });
+
+  it("keeps everything where it is told to", async () => {
+    const { states, found } = await trace(await opened({ ...hasty, cut: null }));
+    expect([aliveAt(states.at(-1)!), found.cuts]).toEqual([9, []]);
+  });
+});
+
+describe("a search with everything the model offers", () => {
+  it("trains temperatures of its own, cuts them with their blocks, and goes on to the same numbers", async () => {
+    const more = { trainedTemperature: true, adaptiveInput: true, clampLength: 6, sameLength: true };
+    const parts = await opened({ ...hasty, ...more, temperatureStart: 2 });
+    const whole = await trace(parts);
+    const first = (state: TrainState) => state.weights.get("blocks.0.tau")?.data[0];
+    expect(first(whole.states[0]!)).toBeCloseTo(Math.log(2), 0);
+    expect(first(whole.states[2]!)).not.toBe(first(whole.states[0]!));
+    expect(whole.states.at(-1)!.weights.size).toBeLessThan(whole.states[0]!.weights.size);
+    const rest = await trace(parts, whole.states.find(({ progress }) => progress.step === 20)!);
+    expect(rest.states.at(-1)!.weights).toEqual(whole.states.at(-1)!.weights);
+  });
+});
+
+describe("a search that is stopped", () => {
+  it("leaves a state to go on from, and says in its result that it was stopped", async () => {
+    const parts = await opened({ ...tiny, checkpointEvery: 1000 });
+    const { found, states, losses } = await trace(parts, undefined, 10);
+    expect([found.reason, losses.size, states.at(-1)!.progress.step]).toEqual(["stopped", 10, 10]);
+    expect([found.perplexity, searchJob(parts).kept!(found)]).toEqual([Number.NaN, {}]);
+    const rest = await trace(parts, states.at(-1)!);
+    expect([rest.found.steps, rest.losses.size]).toEqual([40, 30]);
+  });
+
+  it("leaves the architecture alone while it is frozen, and the weights not", async () => {
+    const parts = await opened({ ...tiny, freeze: 0.5, cut: null });
+    const { states } = await trace(parts);
+    const at = (step: number) => states.find(({ progress }) => progress.step === step)!.weights;
+    const choice = (step: number) => [...at(step).get("blocks.0.pi")!.data];
+    expect(choice(20)).toEqual([0, 0, 0]);
+    expect(choice(40)).not.toEqual([0, 0, 0]);
+    expect(at(20).get("norm.weight")!.data).not.toEqual(at(1).get("norm.weight")!.data);
+  });
+
+  it("by turns still ends after three quarters of its stage without a change", async () => {
+    const turns = { ...tiny, procedure: "alternate", freeze: 0, architectureRate: 0, evaluateEvery: 1000 } as const;
+    const parts = await opened(turns);
+    const whole = await trace(parts);
+    expect(whole.found.steps).toBeLessThan(40);
+    const middle = whole.states.find(({ progress }) => progress.step === 20)!;
+    expect((await trace(parts, middle)).found.steps).toBe(whole.found.steps);
+    expect(whole.states.at(-1)!.progress.finished).toBe(true);
+  });
+});
+
+describe("a budget", () => {
+  const costs: MeasuredCosts = {
+    ...{ shape: { batch: 1, length: 8, memory: 4 }, threads: 1, rest: { flops: 1, ms: 1 } },
+    candidates: [
+      { name: "attention", flops: 10, ms: 10 },
+      { name: "feed-forward", flops: 2, ms: 2 },
+      { name: "identity", flops: 0, ms: 0 },
+    ],
+  };
+
+  it.each(["joint", "alternate"] as const)(
+    "of little and great weight makes the network cheaper, %s",
+    async (procedure) => {
+      const settings = { ...tiny, procedure, freeze: 0, architectureRate: 0.1, cut: null, evaluateEvery: 40 };
+      const free = await trace(await opened(settings, { costs }));
+      const tight = { ...settings, budget: "0.1", budgetWeight: 100 };
+      const bound = await trace(await opened(tight, { costs }));
+      expect(bound.found.latency!.expectedMs).toBeLessThan(free.found.latency!.expectedMs - 2);
+      expect(bound.found.latency!.chosenMs).toBeLessThanOrEqual(free.found.latency!.chosenMs);
+      expect([bound.found.targetMs!.toFixed(6), bound.found.costs]).toEqual(["2.300000", costs]);
+    },
+  );
+
+  it("is what blocks settle by: dense stays where attention is too dear, and a search goes on to the same numbers", async () => {
+    const settings = { ...tiny, architectureRate: 0.1, settle: [0.2, 0.8] as [number, number], cutEvery: 4 };
+    const parts = await opened({ ...settings, budget: "0.7", budgetWeight: 0.001 }, { costs });
+    const whole = await trace(parts);
+    const settled = whole.found.cuts.flatMap(({ left }) => left).filter((name) => name !== "identity");
+    expect(settled.toSorted()).toEqual(["attention", "feed-forward", "feed-forward"]); // 15 of at most 16.1 ms
+    const rest = await trace(parts, whole.states.find(({ progress }) => progress.step === 20)!);
+    expect(rest.states.at(-1)!.weights).toEqual(whole.states.at(-1)!.weights);
+  });
+
+  it.each([
+    ["0", "budget: expected milliseconds above 0"],
+    ["-1ms", "budget: expected milliseconds above 0"],
+    ["cheap", 'or a part of the (sf)-baseline\'s latency, such as 0.65, got "cheap"'],
+    [
+      "0.9ms",
+      "budget: expected at least 1.00 ms, the cheapest network here (the (sf)-baseline takes 23.0 ms), got 0.900 ms",
+    ],
+  ])("of %s is refused when the session is opened", async (budget, message) => {
+    await expect(opened({ ...tiny, budget }, { costs })).rejects.toThrow(message);
+  });
+
+  it("is refused where nothing is to be chosen", async () => {
+    await expect(opened({ ...tiny, blocks: "sf", budget: "0.8" }, { costs })).rejects.toThrow("got a pattern");
   });
 });

@@ -19,8 +19,9 @@ async function evaluate(run: RunFolder, pictures: ChoicePictures, first: number,
   for (let step = first; step <= last; step += 2) {
     const figures = { loss: 2, perplexity: 7.5, perplexityPerWord: 20, bitsPerByte: 1.25, tokens: 64 };
     const choices = choicesAt(step);
-    run.append({ type: "evaluation", step, split: "valid", best: false, ...figures, choices });
-    await pictures.see({ step, choices });
+    const event = { type: "evaluation", step, split: "valid", best: false, ...figures, choices } as const;
+    run.append(event);
+    await pictures.see(event);
   }
 }
 
@@ -37,12 +38,15 @@ describe("the pictures of a search", () => {
     const straight = await RunFolder.create(join(root, "straight"), content);
     const whole = await ChoicePictures.open(straight, names);
     await evaluate(straight, whole, 2, 8);
+    await whole.see({ type: "end", step: 8, reason: "finished", elapsedMs: 1 });
     await whole.finish();
     straight.close();
 
     const path = join(root, "broken");
     const before = await RunFolder.create(path, content);
-    await evaluate(before, await ChoicePictures.open(before, names), 2, 7);
+    const stopped = await ChoicePictures.open(before, names);
+    await evaluate(before, stopped, 2, 7);
+    await stopped.finish(); // no film yet
     before.close();
     const after = await RunFolder.open(path);
     await after.cutBack(4);
@@ -51,7 +55,7 @@ describe("the pictures of a search", () => {
     rmSync(join(path, "pictures"), { recursive: true });
     const redrawn = await ChoicePictures.open(after, names);
     await evaluate(after, redrawn, 6, 8);
-    await redrawn.finish();
+    await redrawn.film();
     after.close();
 
     expect(picturesOf(path)).toEqual(picturesOf(straight.path));

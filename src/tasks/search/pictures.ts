@@ -8,6 +8,7 @@ import { encodePng } from "../../format/png.ts";
 import { choicePixels, choiceSvg, type Milestone } from "../../pictures/choice-picture.ts";
 import type { RunFolder } from "../../runs/folder.ts";
 import type { EvaluationEvent } from "../../train/events.ts";
+import type { Observer, TaskEvent } from "../job.ts";
 
 const FOLDER = "pictures";
 /** The film lasts about this long, its last picture two seconds more. */
@@ -22,11 +23,12 @@ function milestonesOf({ step, choices = [] }: Evaluated): Milestone[] {
 }
 
 /** Draws what it sees into a run folder. What an earlier session saw comes back from the run's events. */
-export class ChoicePictures {
+export class ChoicePictures implements Observer {
   readonly #run: RunFolder;
   readonly #folder: string;
   readonly #rows: readonly string[];
   readonly #seen: Milestone[];
+  #ended = false;
 
   private constructor(run: RunFolder, rows: readonly string[], seen: Milestone[]) {
     this.#run = run;
@@ -53,8 +55,9 @@ export class ChoicePictures {
   }
 
   /** Draws an evaluation in which blocks have a choice. */
-  async see(event: Evaluated): Promise<void> {
-    for (const milestone of milestonesOf(event)) {
+  async see(event: TaskEvent): Promise<void> {
+    if (event.type === "end") this.#ended = event.reason !== "stopped";
+    for (const milestone of event.type === "evaluation" ? milestonesOf(event) : []) {
       this.#seen.push(milestone);
       this.#run.show("valid", milestone.step, [{ tag: "pi", picture: choicePixels(milestone, this.#rows) }]);
       await this.#draw(milestone);
@@ -68,8 +71,13 @@ export class ChoicePictures {
     await writeAtomically(`${path}.png`, encodePng(choicePixels(milestone, this.#rows)));
   }
 
-  /** Makes the film. */
+  /** Makes the film, unless the search was stopped. */
   async finish(): Promise<void> {
+    if (this.#ended) await this.film();
+  }
+
+  /** All pictures one after another. */
+  async film(): Promise<void> {
     if (this.#seen.length === 0) return;
     const each = Math.min(LONGEST_MS, Math.max(SHORTEST_MS, FILM_MS / this.#seen.length));
     const frames = this.#seen.map((milestone, i) => ({

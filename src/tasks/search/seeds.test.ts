@@ -1,20 +1,28 @@
 import { describe, expect, it } from "vitest";
-import type { Found } from "./search.ts";
-import { bestOf, parseSeeds } from "./seeds.ts";
+import type { Found } from "./result.ts";
+import { bestOf, parseSeeds, seedsOf } from "./seeds.ts";
 import { parseCandidates, parseShape } from "./settings.ts";
 
 const found = (perplexity: number, chosenMs: number, targetMs: number | null): Found => ({
-  ...{ pattern: "sf", probabilities: [], steps: 1, elapsedMs: 1, perplexity, meanBatchPerplexity: perplexity },
-  ...{ noisyMeanBatchPerplexity: null, cuts: [], latency: { expectedMs: chosenMs, chosenMs }, targetMs, costs: null },
+  pattern: "sf",
+  probabilities: [],
+  steps: 1,
+  elapsedMs: 1,
+  perplexity,
+  meanBatchPerplexity: perplexity,
+  noisyMeanBatchPerplexity: null,
+  cuts: [],
+  latency: { expectedMs: chosenMs, chosenMs },
+  targetMs,
+  costs: null,
 });
 
 describe("several seeds", () => {
+  const listed = (text: string) => seedsOf(parseSeeds(text), 5);
+
   it("are counted from the first, or listed", () => {
-    expect([parseSeeds("3", 5), parseSeeds("1,9", 5)]).toEqual([
-      [5, 6, 7],
-      [1, 9],
-    ]);
-    for (const text of ["0", "1,1", "x", "1,,2"]) expect(() => parseSeeds(text, 1)).toThrow("seeds: expected a number");
+    expect([listed("3"), listed("1,9"), seedsOf([4], 5)]).toEqual([[5, 6, 7], [1, 9], [4]]);
+    for (const text of ["0", "1,1", "x", "1,,2"]) expect(() => listed(text)).toThrow("seeds: expected a number");
   });
 
   it("give the lowest perplexity within the budget", () => {

@@ -1,18 +1,25 @@
-/** One search from several seeds: a run each, a table, and the best of those within the budget. */
+/** One search from several seeds: a run each, and the best of those within the budget. */
 import { existsSync } from "node:fs";
-import { mkdir, readdir, readFile, rm } from "node:fs/promises";
-import { join } from "node:path";
+import { mkdir, readFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import type { MeasuredCosts } from "../../analysis/latency.ts";
 import { reject } from "../../base/errors.ts";
 import { table } from "../../base/table.ts";
 import type { Engine } from "../../engine/engine.ts";
 import { writeAtomically } from "../../files/atomic.ts";
-import { RunFolder } from "../../runs/folder.ts";
-import { commandName } from "../command-name.ts";
-import { ARCHITECTURE_FILE, beginSearch, keptCosts, type RunningOptions } from "./run.ts";
-import { engineOf, finishPar } from "./runs.ts";
-import type { Found, Tell } from "./search.ts";
-import { isSeedFolder, SEEDS_FILE, seedRun } from "./seed-folder.ts";
+import { type Session, startSession } from "../../train/session.ts";
+import { engineAsBegun } from "../engine.ts";
+import type { Job, TaskEvent } from "../job.ts";
+import { newRun } from "../new-run.ts";
+import type { OpenRun, ResumeOptions, StoredRun } from "../open-run.ts";
+import { performed, resumed } from "../perform.ts";
+import { searchJob } from "./job.ts";
+import { openSearch, type SearchGiven } from "./parts.ts";
+import { ARCHITECTURE_FILE, type Found, foundOf, jsonText, keptResult, type SearchResult } from "./result.ts";
+import { SEEDS_FILE, seedRun } from "./seed-folder.ts";
 import { type SearchConfig, searchConfig, searchYaml } from "./settings.ts";
+import { reopenSearch } from "./stored.ts";
+import { openSearchRun, type ParUses } from "./uses.ts";
 
 /** What is searched from which seeds. */
 export interface SeedRequest {
@@ -22,6 +29,7 @@ export interface SeedRequest {
   readonly threads?: number;
 }
 
+/** What the search from one seed came to. */
 export interface SeedRow {
   readonly seed: number;
   readonly pattern: string;
@@ -31,99 +39,127 @@ export interface SeedRow {
   readonly withinBudget: boolean;
 }
 
-/** The best of several searches, with a row for each. */
-export interface BestFound extends Found {
+interface Chosen {
   readonly seed: number;
   readonly seeds: readonly SeedRow[];
 }
 
-/** `3`: so many from the first on; `1,5,9`: these. */
-export function parseSeeds(text: string, first: number): number[] {
-  const numbers = text.split(",").map((part) => (/^\s*\d+\s*$/.test(part) ? Number(part) : Number.NaN));
-  const [count] = numbers;
-  const listed = numbers.length > 1;
-  const wrong = numbers.some((value) => !Number.isSafeInteger(value)) || new Set(numbers).size !== numbers.length;
-  if (wrong || (!listed && count === 0)) {
-    reject({ who: "seeds", needed: "a number from 1, or a list such as 1,5,9", got: JSON.stringify(text) }, 2);
-  }
-  return listed ? numbers : Array.from({ length: count! }, (_, i) => first + i);
+/** The best of several searches, with a row for each; where they were stopped, the one that was under way. */
+export interface SeedsResult extends SearchResult, Chosen {}
+
+/** `3`: so many from the first on; a list: these. */
+export function seedsOf(asked: number | readonly number[], first: number): readonly number[] {
+  const listed = typeof asked === "number" ? Array.from({ length: countOf(asked) }, (_, i) => first + i) : asked;
+  const fits = listed.length > 0 && listed.every((each) => Number.isSafeInteger(each) && each >= 0);
+  if (fits && new Set(listed).size === listed.length) return listed;
+  return reject({ who: "seeds", needed: "a number from 1, or a list such as 1,5,9", got: `${asked}` }, 2);
 }
 
-/** Begins, or with no request goes on with, a search from several seeds; gives nothing where it was stopped. */
-export async function searchSeeds(
-  path: string,
-  asked: SeedRequest | undefined,
-  engine: Engine,
-  tell: Tell,
-  options: RunningOptions,
-): Promise<BestFound | undefined> {
-  const request = asked ? await keepRequest(path, { ...asked, threads: engine.threads }) : await keptRequest(path);
-  const found = new Map<number, Found>();
-  for (const seed of request.seeds) {
-    tell(`seed ${seed}`);
-    const result = await searchSeed(path, seed, request, engine, tell, options).catch((error: unknown) =>
-      forget(path, error),
-    );
-    if (!result) return undefined;
+const countOf = (asked: number) => (Number.isSafeInteger(asked) && asked > 0 ? asked : 0);
+
+/** `3` or `1,5,9`. */
+export function parseSeeds(text: string): number | number[] {
+  const numbers = text.split(",").map((part) => (/^\s*\d+\s*$/.test(part) ? Number(part) : Number.NaN));
+  return numbers.length > 1 ? numbers : numbers[0]!;
+}
+
+/** Searches seed by seed, into runs in the folder where one is given; those that it has already go on. */
+export async function* searchingSeeds(
+  { config, seeds }: SeedRequest,
+  path: string | undefined,
+  given: SearchGiven & { readonly engine: Engine },
+  signal: AbortSignal,
+): AsyncGenerator<TaskEvent, SeedsResult, void> {
+  const found = new Map<number, SearchResult>();
+  const reopen = { engine: given.engine, corpus: given.corpus, say: given.say };
+  for (const seed of seeds) {
+    yield { type: "note", text: `seed ${seed}` };
+    const place = path === undefined ? undefined : seedRun(path, seed);
+    let result: SearchResult;
+    if (place !== undefined && existsSync(join(place, "config.yaml"))) {
+      result = yield* resumed(place, reopen, (...stored) => reopenSearch(...stored), signal);
+    } else {
+      // All are judged by the same measurement: that of the first.
+      const job = await seedJob({ ...config, seed }, given, found.get(seeds[0]!)?.costs ?? given.costs);
+      if (path !== undefined) await keepRequest(path, { config, seeds, threads: given.engine.threads });
+      result = yield* performed(job, place === undefined ? undefined : await newRun(place), signal);
+    }
     found.set(seed, result);
+    if (result.reason === "stopped") return { ...result, seed, seeds: rowsOf(found) };
   }
   const best = bestOf(found);
-  await writeAtomically(join(path, ARCHITECTURE_FILE), `${JSON.stringify(best, null, 2)}\n`);
-  tell(seedTable(best));
+  if (path !== undefined) await writeAtomically(join(path, ARCHITECTURE_FILE), jsonText(foundOf(best)));
+  yield { type: "note", text: seedTable(best) };
   return best;
 }
 
-/** Begins, goes on with, or looks up one of the searches. All are judged by the same measurement: that of the first. */
-async function searchSeed(
-  path: string,
-  seed: number,
-  { config, seeds }: SeedRequest,
-  engine: Engine,
-  tell: Tell,
-  options: RunningOptions,
-): Promise<Found | undefined> {
-  const run = seedRun(path, seed);
-  if (existsSync(join(run, "config.yaml"))) return finishPar(run, engine, tell, undefined, options);
-  const costs = await keptCosts(seedRun(path, seeds[0]!));
-  return beginSearch(run, { ...config, seed }, engine, tell, options, costs);
+async function seedJob(
+  config: SearchConfig,
+  given: SearchGiven,
+  known: MeasuredCosts | "measure" | undefined,
+): Promise<Job<SearchResult>> {
+  const costs = known ?? (typeof config.blocks === "number" ? "measure" : undefined);
+  return searchJob(await openSearch(config, { ...given, costs }));
 }
 
-/** A request that could not even begin leaves no folder behind. */
-async function forget(path: string, error: unknown): Promise<never> {
-  const begun = (await readdir(path)).some((name) => name !== SEEDS_FILE);
-  if (!begun) await rm(path, { recursive: true });
-  throw error;
-}
-
-async function keepRequest(path: string, request: SeedRequest): Promise<SeedRequest> {
-  if (existsSync(path)) {
-    const remedy = `choose another, or go on with \`${commandName()} resume ${path}\``;
-    reject({ who: path, needed: "a new folder", got: "one that exists", remedy }, 2);
-  }
+/** Written once the first search is about to begin: a request that could not begin leaves no folder behind. */
+async function keepRequest(path: string, { config, ...request }: SeedRequest): Promise<void> {
+  const file = join(path, SEEDS_FILE);
+  if (existsSync(file)) return;
   await mkdir(path, { recursive: true });
-  const kept = { ...request, config: searchYaml(request.config) };
-  await writeAtomically(join(path, SEEDS_FILE), `${JSON.stringify(kept, null, 2)}\n`);
-  return request;
+  await writeAtomically(file, jsonText({ config: searchYaml(config), ...request }));
 }
 
 /** What was asked for when the search began. */
-export async function keptRequest(path: string): Promise<SeedRequest> {
+async function keptRequest(path: string): Promise<SeedRequest> {
   const file = join(path, SEEDS_FILE);
   const { config, ...rest } = JSON.parse(await readFile(file, "utf8"));
   return { ...rest, config: searchConfig(config, file) };
 }
 
-/** The engine of a search that has begun, from one seed or several, as it was then. */
-export async function engineOfSearch(path: string): Promise<Engine> {
-  return engineOf(isSeedFolder(path) ? { ...(await keptRequest(path)) } : (await RunFolder.read(path)).environment);
+/** Goes on with a search from several seeds. */
+export function resumeSeeds(path: string, options: ResumeOptions = {}): Session<TaskEvent, SeedsResult> {
+  return startSession(async function* (signal) {
+    const request = await keptRequest(path);
+    const engine = options.engine ?? (await engineAsBegun({ threads: request.threads }));
+    return yield* searchingSeeds(request, path, { engine, corpus: options.corpus, say: options.say }, signal);
+  }, options.signal);
 }
 
-/** The lowest perplexity among those within the budget; where none is, the cheapest. */
-export function bestOf(found: ReadonlyMap<number, Found>): BestFound {
-  const rows = [...found].map(([seed, { pattern, perplexity, latency, targetMs }]) => {
+/** A search from several seeds, opened as the run that was chosen. */
+export interface SeedsRun extends OpenRun<"seeds", SeedsResult>, ParUses, Chosen {}
+
+/** The folder of the chosen run. */
+export async function chosenRun(path: string): Promise<string> {
+  const { seed } = await keptChoice(path);
+  return seedRun(path, seed);
+}
+
+async function keptChoice(path: string): Promise<Found & Chosen> {
+  const found = await keptResult(path);
+  if (found) return found as Found & Chosen;
+  const remedy = `end it with \`layerwise resume ${path}\`, or name one of its seeds`;
+  return reject({ who: path, needed: "a search whose seeds have all ended", got: "one that has not", remedy });
+}
+
+/** Opens the chosen run to use it. */
+export async function openSeedsRun(stored: StoredRun): Promise<SeedsRun> {
+  const path = dirname(stored.path);
+  const { seed, seeds } = await keptChoice(path);
+  const chosen = await openSearchRun(stored);
+  return { ...chosen, kind: "seeds", path, seed, seeds, resume: (options) => resumeSeeds(path, options) };
+}
+
+function rowsOf(found: ReadonlyMap<number, Found>): SeedRow[] {
+  return [...found].map(([seed, { pattern, perplexity, latency, targetMs }]) => {
     const ms = latency?.chosenMs ?? null;
     return { seed, pattern, perplexity, ms, withinBudget: targetMs === null || (ms ?? Infinity) <= targetMs };
   });
+}
+
+/** The lowest perplexity among those within the budget; where none is, the cheapest. */
+export function bestOf<F extends Found>(found: ReadonlyMap<number, F>): F & Chosen {
+  const rows = rowsOf(found);
   const within = rows.filter(({ withinBudget }) => withinBudget);
   const lowest = (list: readonly SeedRow[], of: (row: SeedRow) => number) =>
     list.reduce((a, b) => (of(b) < of(a) ? b : a));
@@ -131,9 +167,11 @@ export function bestOf(found: ReadonlyMap<number, Found>): BestFound {
   return { ...found.get(seed)!, seed, seeds: rows };
 }
 
-function seedTable({ seed, seeds }: BestFound): string {
+function seedTable({ seed, seeds }: Chosen): string {
   const rows = seeds.map((row) => ({
-    ...{ seed: row.seed, pattern: row.pattern, perplexity: row.perplexity.toFixed(2) },
+    seed: row.seed,
+    pattern: row.pattern,
+    perplexity: row.perplexity.toFixed(2),
     ms: row.ms === null ? "" : row.ms.toFixed(2),
     note: `${row.withinBudget ? "" : "above the budget "}${row.seed === seed ? "chosen" : ""}`.trim(),
   }));

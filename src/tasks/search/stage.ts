@@ -1,130 +1,151 @@
-/** A stage of a search: the compiled step and evaluator of a model, until candidates are cut and the next stage begins. */
-
+/** A stage of a search: the compiled step and evaluation of a model, until candidates are cut and the next stage begins. */
 import { candidateName } from "../../analysis/latency.ts";
 import { printPattern } from "../../depth/pattern.ts";
 import { patternBlockOf } from "../../model/par/candidates.ts";
 import type { ParModel } from "../../model/par/par.ts";
-import { initialise } from "../../nn/index.ts";
 import { type Batches, figures, tokensIn } from "../../train/evaluate.ts";
+import { Evaluator } from "../../train/evaluator.ts";
 import type { Choice, Figures, Latency } from "../../train/events.ts";
-import type { ParameterTensor } from "../../train/memory.ts";
-import { RecurrentEvaluator } from "../../train/recurrent.ts";
-import { TrainingStep } from "../../train/step.ts";
-import { latencyOf } from "./budget.ts";
+import type { Stage, Weights } from "../../train/stages.ts";
+import { openStage, type TrainOptions } from "../../train/train.ts";
+import { expectedLatency, latencyOf } from "./budget.ts";
 import { chosenOf } from "./choice.ts";
-import { type Course, groupsOf } from "./course.ts";
-import { evaluationShape, type SearchSession } from "./job.ts";
+import { groupsOf, temperatureOf } from "./course.ts";
+import { evaluationShape, type SearchParts } from "./parts.ts";
+import { lengthOf } from "./settings.ts";
 
-/** Perplexities over the valid batches, without noise. */
-export async function evaluateOn(
-  evaluator: RecurrentEvaluator,
-  weights: ReadonlyMap<ParameterTensor, Float32Array>,
-  valid: Batches,
-  temperature = 1,
-): Promise<{ loss: number; meanBatchPerplexity: number }> {
-  const losses = await evaluator.losses(weights, valid, { temperature: [temperature] });
-  const mean = (values: readonly number[]) => values.reduce((a, b) => a + b, 0) / values.length;
-  return { loss: mean(losses), meanBatchPerplexity: mean(losses.map(Math.exp)) };
-}
-
-/** What an evaluation of a search says besides its figures. */
+/** What an evaluation of a search says. */
 export interface SearchFigures extends Figures {
+  /** The original's figure: the mean of exp(batch loss). */
   readonly meanBatchPerplexity: number;
+  /** The network that would be taken now. */
+  readonly pattern: string;
   readonly choices: readonly Choice[];
   readonly latency?: Latency;
 }
 
-/** What every stage of a search trains on and is judged by. */
-export interface Material {
-  readonly training: Batches;
-  readonly valid: Batches;
-  readonly course: Course;
+/** A stage, and the model that it trains. */
+export interface SearchStage extends Stage {
+  readonly model: ParModel;
 }
 
-export class Stage {
-  readonly model: ParModel;
-  readonly step: TrainingStep;
-  readonly #session: SearchSession;
-  readonly #material: Material;
-  readonly #evaluator: RecurrentEvaluator;
+/** The loss of batches in order, and the mean of their perplexities. */
+export async function evaluateOn(
+  evaluator: Evaluator,
+  weights: Weights,
+  batches: Batches,
+  { temperature = 1, signal }: { temperature?: number; signal?: AbortSignal | undefined } = {},
+): Promise<{ loss: number; meanBatchPerplexity: number }> {
+  const losses = await evaluator.losses(weights, batches, { scalars: { temperature: [temperature] }, signal });
+  const mean = (values: readonly number[]) => values.reduce((a, b) => a + b, 0) / values.length;
+  return { loss: mean(losses), meanBatchPerplexity: mean(losses.map(Math.exp)) };
+}
 
-  static async open(session: SearchSession, model: ParModel, material: Material): Promise<Stage> {
-    const { config, engine } = session;
-    const { batch, length, seed, clipNorm } = config;
-    const step = await TrainingStep.create({
-      engine,
-      ...model.objective({ batch, length, training: true }),
-      probes: {},
-      groups: groupsOf(model, config, material.course, engine),
-      initial: (model === session.model && session.initial) || initialise(model.parameters, seed),
-      ...{ seed, clipNorm },
-    });
-    const plain = model.objective({ ...evaluationShape(config), training: false });
-    return new Stage(session, model, material, step, await RecurrentEvaluator.create(engine, plain));
+/** The most probable network or, under a budget, the most probable one that keeps to it. */
+export function patternOf(model: ParModel, weights: Weights): string {
+  const chosen = chosenOf(model, weights).map((k, i) => model.choices[i]![k]!);
+  return printPattern(chosen.map(patternBlockOf));
+}
+
+/** How a search trains, whatever its candidates. */
+export function trainOptions({ settings, engine, batches }: SearchParts): TrainOptions {
+  return {
+    ...lengthOf(settings),
+    engine,
+    data: { train: batches.train },
+    seed: settings.seed,
+    rate: settings.rate,
+    schedule: settings.schedule,
+    floor: settings.floor,
+    warmup: settings.warmup,
+    clipNorm: settings.clipNorm,
+    shuffle: false,
+    evaluateEvery: settings.evaluateEvery,
+    checkpointEvery: settings.checkpointEvery,
+  };
+}
+
+/** Compiles the step of a model; its evaluation when it is first asked for. */
+export async function openSearchStage(parts: SearchParts, model: ParModel): Promise<SearchStage> {
+  const evaluation = new Evaluation(parts, model);
+  const stage: Stage = await openStage(model, {
+    ...trainOptions(parts),
+    groups: groupsOf(model, parts.settings, parts.course, parts.engine),
+    initial: model === parts.model ? parts.initial : undefined,
+    scalars: (total) => scalarsAt(parts, model, total, () => stage.step.weights),
+    evaluate: (weights) => evaluation.measure(weights),
+  });
+  return {
+    ...stage,
+    model,
+    release: async () => void (await Promise.all([stage.release(), evaluation.release()])),
+  };
+}
+
+/** The temperature and, under a budget, what the network would cost. */
+function scalarsAt({ settings, costs }: SearchParts, model: ParModel, total: number, weights: () => Weights) {
+  const expected = () => expectedLatency(model, costs!, weights()); // at every step: without the choices
+  const temperatureAt = temperatureOf(settings, total);
+  return (step: number) => ({
+    ...(model.policy.temperature ? { temperature: temperatureAt(step) } : {}),
+    ...(settings.budget === null ? {} : { expected_ms: expected() }),
+  });
+}
+
+/** Figures of the valid batches, without noise. */
+class Evaluation {
+  readonly #parts: SearchParts;
+  readonly #model: ParModel;
+  #evaluator: Evaluator | undefined;
+
+  constructor(parts: SearchParts, model: ParModel) {
+    [this.#parts, this.#model] = [parts, model];
   }
 
-  private constructor(
-    session: SearchSession,
-    model: ParModel,
-    material: Material,
-    step: TrainingStep,
-    evaluator: RecurrentEvaluator,
-  ) {
-    [this.#session, this.model, this.#material, this.step, this.#evaluator] = [
-      session,
-      model,
-      material,
-      step,
-      evaluator,
-    ];
-  }
-
-  get weights(): ReadonlyMap<ParameterTensor, Float32Array> {
-    return this.step.weights;
-  }
-
-  get probabilities(): number[][] {
-    return this.model.probabilities(this.weights);
-  }
-
-  get pattern(): string {
-    const chosen = chosenOf(this.model, this.weights).map((k, i) => this.model.choices[i]![k]!);
-    return printPattern(chosen.map(patternBlockOf));
-  }
-
-  get latency(): Latency | undefined {
-    const { costs } = this.#session;
-    return costs ? latencyOf(this.model, costs, this.weights) : undefined;
-  }
-
-  async evaluate(): Promise<SearchFigures> {
-    const { valid } = this.#material;
-    const { loss, meanBatchPerplexity } = await evaluateOn(this.#evaluator, this.weights, valid);
-    const { probabilities, latency } = this;
-    const choices = this.model.choices.map((block, i) => ({
-      names: block.map(candidateName),
-      probabilities: probabilities[i]!,
-    }));
+  async measure(weights: Weights): Promise<SearchFigures> {
+    const { batches, validText, costs } = this.#parts;
+    this.#evaluator ??= await this.#compile();
+    const { loss, meanBatchPerplexity } = await evaluateOn(this.#evaluator, weights, batches.valid);
     return {
-      ...figures(loss, valid.count * tokensIn(valid), this.#session.validSize),
-      ...{ meanBatchPerplexity, choices, ...(latency ? { latency } : {}) },
+      ...figures(loss, batches.valid.count * tokensIn(batches.valid), validText),
+      meanBatchPerplexity,
+      pattern: patternOf(this.#model, weights),
+      choices: choicesOf(this.#model, weights),
+      ...(costs ? { latency: latencyOf(this.#model, costs, weights) } : {}),
     };
   }
 
-  /** The mean of exp(batch loss) with noise, where blocks have a choice. */
-  async noisyFigure(temperature: number): Promise<number | null> {
-    if (this.model.policy.architecture.length === 0) return null;
-    const { config, engine } = this.#session;
-    const run = { ...evaluationShape(config), training: false, noisy: true };
-    const evaluator = await RecurrentEvaluator.create(engine, this.model.objective(run));
-    try {
-      return (await evaluateOn(evaluator, this.weights, this.#material.valid, temperature)).meanBatchPerplexity;
-    } finally {
-      await evaluator.release();
-    }
+  #compile(): Promise<Evaluator> {
+    const { settings, engine } = this.#parts;
+    return Evaluator.create(engine, this.#model.objective({ ...evaluationShape(settings), training: false }));
   }
 
   async release(): Promise<void> {
-    await Promise.all([this.step.release(), this.#evaluator.release()]);
+    await this.#evaluator?.release();
   }
+}
+
+function choicesOf(model: ParModel, weights: Weights): Choice[] {
+  const probabilities = model.probabilities(weights);
+  return model.choices.map((block, i) => ({ names: block.map(candidateName), probabilities: probabilities[i]! }));
+}
+
+/** The figures of given weights, with a program of their own. */
+export async function measureSearch(parts: SearchParts, model: ParModel, weights: Weights): Promise<SearchFigures> {
+  const evaluation = new Evaluation(parts, model);
+  return evaluation.measure(weights).finally(() => evaluation.release());
+}
+
+/** The mean of exp(batch loss) with Gumbel noise at the last temperature; null where no block has a choice. */
+export async function noisyFigure(
+  { settings, engine, batches }: SearchParts,
+  model: ParModel,
+  weights: Weights,
+): Promise<number | null> {
+  if (model.policy.architecture.length === 0) return null;
+  const objective = model.objective({ ...evaluationShape(settings), training: false, noisy: true });
+  const evaluator = await Evaluator.create(engine, objective);
+  const temperature = temperatureOf(settings, 1)(1);
+  const measured = evaluateOn(evaluator, weights, batches.valid, { temperature });
+  return (await measured.finally(() => evaluator.release())).meanBatchPerplexity;
 }

@@ -9,18 +9,27 @@ import { readSafetensors } from "../../format/safetensors.ts";
 import { parModel } from "../../model/par/par.ts";
 import { RunFolder } from "../../runs/folder.ts";
 import { openBatches } from "../../text/files/tokens.ts";
-import { openRun } from "../kinds.ts";
-import { type SearchConfig, searchDefaults } from "./index.ts";
-import { openSearch } from "./job.ts";
-import { beginSearch } from "./run.ts";
+import { Run } from "../run.ts";
+import { type SearchConfig, search } from "./index.ts";
+import { openSearch } from "./parts.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "layerwise-par-"));
 afterAll(() => rmSync(folder, { recursive: true }));
 
-const tiny: SearchConfig = {
-  ...searchDefaults,
-  ...{ pieces: 300, width: 16, heads: 2, hidden: 32, memory: 4, batch: 4, length: 8, cutoffs: [40, 120] },
-  ...{ steps: 20, warmup: 2, evaluationBatch: 32, evaluationLength: 64, evaluationMemory: 80 },
+const tiny: Partial<SearchConfig> = {
+  pieces: 300,
+  width: 16,
+  heads: 2,
+  hidden: 32,
+  memory: 4,
+  batch: 4,
+  length: 8,
+  cutoffs: [40, 120],
+  steps: 20,
+  warmup: 2,
+  evaluationBatch: 32,
+  evaluationLength: 64,
+  evaluationMemory: 80,
 };
 
 let engine: Engine;
@@ -29,8 +38,9 @@ beforeAll(async () => {
 });
 
 const at = (name: string) => join(folder, name);
-const begin = (name: string, config: Partial<SearchConfig>) =>
-  beginSearch(at(name), { ...tiny, ...config }, engine, () => {});
+const begin = async (name: string, settings: Partial<SearchConfig>) =>
+  search({ ...tiny, ...settings, engine, into: await Run.create(at(name)) }).result;
+const open = (name: string) => Run.open(at(name), "search", { checkpoint: "last" });
 
 const text = (bytes: Uint8Array | undefined) => JSON.parse(new TextDecoder().decode(bytes));
 
@@ -39,23 +49,23 @@ describe("a search's run in use", () => {
     await begin("measured", { blocks: 2 });
     const events = await (await RunFolder.read(at("measured"))).events();
     const last = events.findLast(({ type }) => type === "evaluation");
-    const again = await (await openRun(at("measured"), "last")).evaluate({ split: "valid" });
+    const again = await (await open("measured")).evaluate({ split: "valid" });
     const { loss, perplexity, perplexityPerWord, bitsPerByte, meanBatchPerplexity } = again;
     expect(last).toMatchObject({ loss, perplexity, perplexityPerWord, bitsPerByte, meanBatchPerplexity });
   });
 
   it("has no memory longer than a row of its text", async () => {
-    const run = await openRun(at("measured"));
+    const run = await open("measured");
     await expect(run.evaluate({ split: "valid", evaluationMemory: 60_000 })).rejects.toThrow(
-      /--evaluation-memory: expected at most \d+ steps: the text has \d+ pieces in 32 rows, got 60000/,
+      /evaluation memory: expected at most \d+ steps: the text has \d+ pieces in 32 rows, got 60000/,
     );
-    await expect(openSearch({ ...tiny, evaluationMemory: 60_000 }, engine)).rejects.toThrow(
+    await expect(openSearch({ ...tiny, evaluationMemory: 60_000 }, { engine })).rejects.toThrow(
       "evaluation memory: expected at most",
     );
   });
 
   it("is not exported while blocks have a choice", async () => {
-    const run = await openRun(at("measured"));
+    const run = await open("measured");
     await expect(run.exported()).rejects.toThrow(/expected blocks that are decided, got 2 of 2 .* retrain .*measured/);
   });
 });
@@ -64,7 +74,7 @@ describe("an exported Transformer-XL", () => {
   let files: Readonly<Record<string, Uint8Array>>;
   beforeAll(async () => {
     await begin("decided", { blocks: "s f:24 i s" });
-    files = await (await openRun(at("decided"), "last")).exported();
+    files = await (await open("decided")).exported();
   });
 
   /** Runs a program over text, one column of ids after another, and hands its memory on. */
@@ -86,7 +96,7 @@ describe("an exported Transformer-XL", () => {
   }
 
   it("gives the loss that the run has, segment by segment, for ids of its tokenizer", async () => {
-    const { corpus, tokenizer } = await openSearch(tiny, engine);
+    const { corpus, tokenizer } = await openSearch(tiny, { engine });
     const source = await openBatches(corpus, "valid", tokenizer, { batch: 32, length: 64 });
     const batches = Array.from({ length: source.count }, (_, i) => source.at(i));
     const losses: number[] = [];
@@ -99,7 +109,7 @@ describe("an exported Transformer-XL", () => {
       const { value } = (await logs.next()) as { value: Float32Array };
       losses.push(targets.reduce((sum, target, i) => sum - value[300 * i + target]!, 0) / targets.length);
     }
-    const { loss } = await (await openRun(at("decided"), "last")).evaluate({ split: "valid" });
+    const { loss } = await (await open("decided")).evaluate({ split: "valid" });
     // Sums of single-precision logarithms in another order.
     expect(losses.reduce((a, b) => a + b, 0) / losses.length).toBeCloseTo(Number(loss), 5);
   });
@@ -135,11 +145,8 @@ describe("an exported Transformer-XL", () => {
   it("may come from a search that has decided all, under the names of a network of its own", async () => {
     const hasty = { blocks: 2, candidates: "f:24,f:40", architectureRate: 0.3, cut: 0.51, cutEvery: 2, steps: 12 };
     const found = await begin("searched", hasty);
-    const { tensors } = readSafetensors(
-      (await (await openRun(at("searched"), "last")).exported())["model.safetensors"]!,
-      "",
-    );
-    expect(found!.cuts).toHaveLength(2);
+    const { tensors } = readSafetensors((await (await open("searched")).exported())["model.safetensors"]!, "");
+    expect(found.cuts).toHaveLength(2);
     expect([...tensors.keys()].filter((name) => /dense\d|pi/.test(name))).toEqual([]);
   });
 });

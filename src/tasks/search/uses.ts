@@ -1,94 +1,126 @@
-/** Runs of search and retrain: measured with memory, continued out of it, exported once their blocks are decided. */
+/** Runs of search and retrain in use: measured with memory, continued out of it, exported once their blocks are decided. */
 import { reject } from "../../base/errors.ts";
-import { stopOnSignals } from "../../cli/signals.ts";
-import type { ParRun } from "../../model/par/par.ts";
-import { RecurrentEvaluator } from "../../train/recurrent.ts";
-import { commandName } from "../command-name.ts";
-import {
-  type FinishedRun,
-  type Measuring,
-  type RunKind,
-  refuseCorpus,
-  type SegmentChoices,
-  type StoredRun,
-} from "../kind.ts";
+import type { Evaluation } from "../../depth/searched.ts";
+import type { Engine } from "../../engine/engine.ts";
+import { figures, tokensIn } from "../../train/evaluate.ts";
+import { Evaluator } from "../../train/evaluator.ts";
+import type { Figures } from "../../train/events.ts";
+import type { Session } from "../../train/session.ts";
+import { counted, type EvaluateOptions } from "../evaluate.ts";
+import type { TaskEvent } from "../job.ts";
+import { engineOf, type OpenRun, openRunBase, type ResumeOptions, type StoredRun } from "../open-run.ts";
+import { resumeRun } from "../perform.ts";
 import { textSizeOf } from "../text-data.ts";
-import { watched } from "../watched.ts";
-import { conclusion } from "./conclusion.ts";
-import { checkReach, evaluateOn, evaluationShape } from "./index.ts";
-import { engineOf, finishPar, type Restored, restore } from "./runs.ts";
+import { generateText, type ParTextOptions, type SegmentChoices } from "./network.ts";
+import { checkReach, evaluationShape, type RankedText, rankedText, segmentsOf } from "./parts.ts";
+import { type Found, keptResult, type SearchResult } from "./result.ts";
+import { evaluateOn } from "./stage.ts";
+import { reopenSearch, type StoredModel, storedModel } from "./stored.ts";
 
-const say = (text: string) => void process.stderr.write(`${text}\n`);
+/** Figures of a split, and how they were taken. */
+export interface SegmentFigures extends Figures {
+  /** The original's figure: the mean of exp(batch loss). */
+  readonly meanBatchPerplexity: number;
+  readonly evaluationMemory: number;
+  readonly mixture: Evaluation;
+  readonly pattern: string;
+}
+
+/** What runs of search and retrain can do. Texts are opened when they are first needed. */
+export interface ParUses extends StoredModel {
+  /** What was found (architecture.json); undefined while the run has not ended. */
+  readonly found: Found | undefined;
+  /** Loss, perplexities and bits per byte of a split, with any memory. */
+  evaluate(how?: EvaluateOptions & SegmentChoices): Promise<SegmentFigures>;
+  /** Continues a text; yields what is new in it. */
+  generate(options: Omit<ParTextOptions, "engine">): AsyncGenerator<string>;
+  /** Files that make the network usable elsewhere, by name: ONNX, safetensors, config, ranks, tokenizer. Once all is decided. */
+  exported(): Promise<Readonly<Record<string, Uint8Array>>>;
+}
+
+/** A run of search, opened at a checkpoint. */
+export interface SearchRun extends OpenRun<"search", SearchResult>, ParUses {}
+
+/** Opens a run of search to use it. */
+export async function openSearchRun(stored: StoredRun): Promise<SearchRun> {
+  return { ...openRunBase("search", stored, resumeSearch), ...(await parUses(stored)) };
+}
+
+/** Goes on with a run of search. */
+export function resumeSearch(path: string, options: ResumeOptions = {}): Session<TaskEvent, SearchResult> {
+  return resumeRun(path, options, (run, resume, given) => reopenSearch(run, resume, given));
+}
+
+/** What a stored run of search or retrain can do. */
+export async function parUses(stored: StoredRun): Promise<ParUses> {
+  const { path, step, options } = stored;
+  const opened = await storedModel(stored);
+  const engine = engineOf(stored);
+  let text: Promise<RankedText> | undefined;
+  const ranked = () => {
+    text ??= rankedText(opened.settings, { ...options, tokenizer: opened.tokenizer });
+    return text;
+  };
+  return {
+    ...opened,
+    found: await keptResult(path),
+    evaluate: async (how = {}) => evaluate(await engine(), opened, await ranked(), how),
+    generate: async function* (how) {
+      const { ranks } = await ranked();
+      const { memory: evaluationMemory } = settled(opened, how);
+      yield* generateText({ ...opened, ranks }, { ...how, evaluationMemory, engine: await engine() });
+    },
+    exported: async () => exported(opened, (await decided(opened, path, ranked)).ranks, step),
+  };
+}
 
 /** Memory and mixture as asked for, or as the run evaluates. */
-function settled({ config, model }: Restored, { evaluationMemory, mixture }: SegmentChoices) {
+function settled({ settings, model }: StoredModel, { evaluationMemory, mixture }: SegmentChoices) {
   return {
-    memory: evaluationMemory ?? config.evaluationMemory ?? model.options.memory,
+    memory: evaluationMemory ?? settings.evaluationMemory ?? model.options.memory,
     evaluation: mixture ?? ("mean" as const),
   };
 }
 
-async function evaluate(run: Restored, { split, ...choices }: Measuring) {
-  const { session, model, weights, config } = run;
-  const { figures, tokensIn } = await import("../../train/evaluate.ts");
-  const { memory, evaluation } = settled(run, choices);
-  const program: ParRun = { ...evaluationShape(config), memory, evaluation, training: false };
-  const size = await textSizeOf(session, split);
+async function evaluate(
+  engine: Engine,
+  opened: StoredModel,
+  text: RankedText,
+  { split = "valid", onBatch, signal, ...choices }: EvaluateOptions & SegmentChoices,
+): Promise<SegmentFigures> {
+  const { settings, model, weights } = opened;
+  const { memory, evaluation } = settled(opened, choices);
+  const shape = { ...evaluationShape(settings), memory };
+  const size = await textSizeOf(text, split);
   if (choices.evaluationMemory !== undefined) {
-    checkReach("--evaluation-memory", memory, { batch: program.batch, tokens: size.tokens });
+    checkReach("evaluation memory", memory, { batch: shape.batch, tokens: size.tokens });
   }
-  const batches = watched(await session.batches(split, memory));
-  const evaluator = await RecurrentEvaluator.create(session.engine, model.objective(program));
-  const { loss, meanBatchPerplexity } = await evaluateOn(evaluator, weights, batches);
-  batches.end();
-  await evaluator.release();
+  const batches = counted(await segmentsOf(settings, text, model, { split, memory }), onBatch);
+  const evaluator = await Evaluator.create(engine, model.objective({ ...shape, evaluation, training: false }));
+  const measured = evaluateOn(evaluator, weights, batches, { signal });
+  const { loss, meanBatchPerplexity } = await measured.finally(() => evaluator.release());
   return {
     ...figures(loss, batches.count * tokensIn(batches), size),
-    ...{ meanBatchPerplexity, evaluationMemory: memory, mixture: evaluation, pattern: model.policy.pattern(weights) },
+    meanBatchPerplexity,
+    evaluationMemory: memory,
+    mixture: evaluation,
+    pattern: model.policy.pattern(weights),
   };
 }
 
-async function open({ path, config, state, step, environment }: StoredRun): Promise<FinishedRun> {
-  const run = await restore(path, config, state, await engineOf(environment));
-  const { model, weights, session } = run;
-  return {
-    evaluate: (how) => {
-      refuseCorpus(how, path);
-      return evaluate(run, how);
-    },
-    continueText: async function* ({ prompt, stop, evaluationMemory, mixture, ...options }) {
-      const { generate } = await import("../../model/generation.ts");
-      const { ranks, engine, tokenizer: opened } = session;
-      const reading = settled(run, { evaluationMemory, mixture });
-      const asked = { ...options, engine, tokenizer: opened.tokenizer, prompt, stop, reading };
-      yield* generate({ model, weights, ranks }, asked);
-    },
-    exported: () => exported(run, path, step),
-  };
-}
-
-async function exported({ config, session, model, weights }: Restored, path: string, step: number) {
+/** Gives the text of a run whose blocks have no choice left. */
+function decided({ model }: StoredModel, path: string, text: () => Promise<RankedText>): Promise<RankedText> {
   const open = model.policy.blocks.filter((candidates) => candidates.length > 1).length;
-  if (open > 0) {
-    const got = `${open} of ${model.policy.blocks.length} still with a choice`;
-    const remedy = `train what was found with \`${commandName()} retrain ${path}\` and export that`;
-    reject({ who: path, needed: "blocks that are decided", got, remedy }, 2);
-  }
+  if (open === 0) return text();
+  const got = `${open} of ${model.policy.blocks.length} still with a choice`;
+  const remedy = `train what was found with \`layerwise retrain ${path}\` and export that`;
+  return reject({ who: path, needed: "blocks that are decided", got, remedy }, 2);
+}
+
+async function exported({ settings, model, weights, tokenizer }: StoredModel, ranks: Int32Array, step: number) {
   const { exportedPar } = await import("../exports.ts");
   const { foundNetwork } = await import("../../model/par/found.ts");
-  const { length, memory } = evaluationShape(config);
-  const { ranks, tokenizer } = session;
-  const found = foundNetwork(model, weights);
-  return exportedPar(found.model, found.weights, { length, memory, ranks, step, tokenizer: tokenizer.bytes });
+  const { length, memory } = evaluationShape(settings);
+  const network = foundNetwork(model, weights);
+  return exportedPar(network.model, network.weights, { length, memory, ranks, step, tokenizer: tokenizer.bytes });
 }
-
-async function resume(path: string): Promise<void> {
-  const { engineOfSearch } = await import("./seeds.ts");
-  const stop = stopOnSignals(process.stderr);
-  const running = { signal: stop.signal, output: process.stderr };
-  const found = await finishPar(path, await engineOfSearch(path), say, undefined, running);
-  stop.release();
-  process.stdout.write(`${conclusion(path, found)}\n`);
-}
-
-export const searchRuns: RunKind = { open, resume };

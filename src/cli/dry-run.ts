@@ -1,0 +1,10 @@
+/** `--dry-run` of all commands that train. */
+import { dryRun } from "../tasks/dry-run.ts";
+import type { Rehearsed } from "../tasks/job.ts";
+import { factTable } from "./facts.ts";
+
+/** Prints what a run would be and how long it would take. */
+export async function printDryRun(job: Rehearsed, json = false): Promise<void> {
+  const facts = await dryRun(job);
+  process.stdout.write(`${json ? JSON.stringify(facts) : factTable(facts)}\n`);
+}

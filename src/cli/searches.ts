@@ -1,0 +1,88 @@
+/** What a person sees of searches and retrainings: π while they run, what they found, how two networks compare. */
+import { formatNumber, table } from "../base/table.ts";
+import { heatMap } from "../pictures/heat-map.ts";
+import type { TaskEvent } from "../tasks/job.ts";
+import type { RetrainResult, SearchResult } from "../tasks/search/index.ts";
+import type { EvaluationEvent } from "../train/events.ts";
+import { commandName } from "./command-name.ts";
+
+const print = (text: string) => void process.stdout.write(`${text}\n`);
+
+/** π as a heat map below its figures, while blocks have a choice. */
+export function choicePicture(event: TaskEvent): string | undefined {
+  if (event.type !== "evaluation" || !event.choices) return undefined;
+  const probabilities = event.choices.map((choice) => choice.probabilities);
+  if (probabilities.every((shares) => shares.filter((share) => share > 0).length < 2)) return undefined;
+  const { names } = event.choices.reduce((a, b) => (b.names.length > a.names.length ? b : a));
+  return `${figuresLine(event)}\n${heatMap(probabilities, names)}`;
+}
+
+function figuresLine({ step, perplexity, meanBatchPerplexity, latency, pattern }: EvaluationEvent): string {
+  const mean = `mean of batches ${formatNumber(meanBatchPerplexity!, 2)}`;
+  const cost = latency
+    ? `  ${latency.expectedMs.toFixed(2)} ms expected, ${latency.chosenMs.toFixed(2)} ms chosen`
+    : "";
+  return `step ${formatNumber(step)}  perplexity ${formatNumber(perplexity!, 2)} (${mean})${cost}  ${pattern}`;
+}
+
+const goOn = (path: string, steps: number) => `stopped at step ${steps}; go on with: ${commandName()} resume ${path}`;
+
+/** Prints what a search found and what to do next or, where it was stopped, how to go on. */
+export async function concludeSearch(path: string, result: SearchResult, json = false): Promise<void> {
+  const stopped = result.reason === "stopped";
+  if (!json) return print(stopped ? goOn(path, result.steps) : foundLine(path, result));
+  const { foundOf } = await import("../tasks/search/index.ts");
+  print(JSON.stringify({ run: path, ...(stopped ? {} : foundOf(result)) }));
+}
+
+function foundLine(path: string, found: SearchResult): string {
+  const { pattern, steps, elapsedMs, perplexity, meanBatchPerplexity, noisyMeanBatchPerplexity: noisy } = found;
+  const time = `${steps} steps in ${(elapsedMs / 1000).toFixed(0)} s`;
+  const noise = noisy === null ? "" : `, with noise ${noisy.toFixed(2)}`;
+  const figures = `valid perplexity ${perplexity.toFixed(2)} (mean of batches ${meanBatchPerplexity.toFixed(2)}${noise})`;
+  const cost = found.latency ? `, ${found.latency.chosenMs.toFixed(2)} ms forward` : "";
+  return `found ${pattern} after ${time}, ${figures}${cost}; next: ${commandName()} retrain ${path}`;
+}
+
+/** Prints how the found network and the baseline compare or, where training was stopped, how to go on. */
+export async function concludeRetrain(path: string, result: RetrainResult, json = false): Promise<void> {
+  if (result.reason === "stopped") {
+    return void process.stderr.write(`stopped; go on with: ${commandName()} resume ${path}\n`);
+  }
+  const { retrainData } = await import("../tasks/search/index.ts");
+  print(json ? JSON.stringify(retrainData(result)) : comparisonTable(result));
+}
+
+/** Both networks, and what the one is of the other. */
+function comparisonTable({ network, baseline, ratios, latency }: RetrainResult): string {
+  const rows = [network, ...(baseline ? [baseline] : [])].map((each) => ({
+    network: each.name,
+    pattern: each.pattern,
+    parameters: `${formatNumber(each.parameters / 1e6, 3)} M`,
+    depth: each.executedDepth,
+    flops: `${formatNumber(each.flopsPerToken / 1e6, 2)} M`,
+    latency: `${formatNumber(each.latencyMs, 2)} ms`,
+    perplexity: formatNumber(each.perplexity, 2),
+  }));
+  const ratio = ratios && {
+    network: "ratio",
+    pattern: "",
+    depth: null,
+    parameters: ratios.parameters.toFixed(3),
+    flops: ratios.flopsPerToken.toFixed(3),
+    latency: ratios.latencyMs.toFixed(3),
+    perplexity: ratios.perplexity.toFixed(3),
+  };
+  const columns = [
+    { key: "network", title: "network" },
+    { key: "pattern", title: "pattern" },
+    { key: "parameters", title: "distinct parameters" },
+    { key: "depth", title: "executed depth" },
+    { key: "flops", title: "FLOPs per token" },
+    { key: "latency", title: "latency" },
+    { key: "perplexity", title: "valid perplexity" },
+  ];
+  const { batch, length, memory, threads } = latency;
+  const where = `FLOPs and latency forward, batch ${batch} × ${length}, memory ${memory}, ${threads} thread${threads === 1 ? "" : "s"}, in turns`;
+  return `${table([...rows, ...(ratio ? [ratio] : [])], columns).trimEnd()}\n${where}`;
+}

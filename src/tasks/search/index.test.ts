@@ -1,0 +1,134 @@
+import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { Engine } from "../../engine/engine.ts";
+import { ortEngine } from "../../engine/ort.ts";
+import type { Corpus } from "../../text/corpus.ts";
+import { openCorpus } from "../../text/files/corpus.ts";
+import type { Session } from "../../train/session.ts";
+import type { TaskEvent } from "../job.ts";
+import { Run } from "../run.ts";
+import { retrain, type SearchOptions, search } from "./index.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "layerwise-search-api-"));
+afterAll(() => rmSync(folder, { recursive: true }));
+const at = (name: string) => join(folder, name);
+
+let [engine, corpus, tiny]: [Engine, Corpus, SearchOptions] = [] as never;
+beforeAll(async () => {
+  [engine, corpus] = [await ortEngine({ threads: 1 }), await openCorpus("books")];
+  tiny = {
+    data: { corpus },
+    engine,
+    pieces: 300,
+    blocks: 2,
+    width: 16,
+    heads: 2,
+    hidden: 32,
+    memory: 4,
+    batch: 4,
+    length: 8,
+    cutoffs: [40, 120],
+    steps: 8,
+    warmup: 2,
+    evaluateEvery: 4,
+    evaluationBatch: 32,
+    evaluationLength: 64,
+    latency: { batch: 1, length: 8, memory: 8 },
+  };
+});
+
+const numbersOf = ({ weights }: { weights: ReadonlyMap<unknown, Float32Array> }) => [...weights.values()];
+
+async function lossesOf(session: Session<TaskEvent, unknown>): Promise<number[]> {
+  const losses: number[] = [];
+  for await (const event of session) if (event.type === "step") losses.push(event.loss);
+  return losses;
+}
+
+describe("a search of a program's own text", () => {
+  it("is stopped by leaving its events, and goes on to the same network once it has its text again", async () => {
+    const session = search({ ...tiny, into: await Run.create(at("stopped")) });
+    for await (const event of session) if (event.type === "evaluation") break;
+    expect(await session.result).toMatchObject({ reason: "stopped", steps: 4 });
+    expect(existsSync(join(at("stopped"), "architecture.json"))).toBe(false);
+    expect(readFileSync(join(at("stopped"), "config.yaml"), "utf8")).toContain("corpus: memory:books");
+    await expect(Run.resume(at("stopped"), { engine }).result).rejects.toThrow(
+      "corpus memory:books: expected the text that a program gave when the run began, got none; pass it: run.resume({ corpus })",
+    );
+    const run = await Run.open(at("stopped"), "search", { engine });
+    const resumed = await run.resume({ engine, corpus }).result;
+    const whole = await search(tiny).result;
+    expect(numbersOf(resumed)).toEqual(numbersOf(whole));
+    expect([resumed.reason, resumed.probabilities]).toEqual(["finished", whole.probabilities]);
+  });
+
+  it("gives what it found again when a run that has ended is resumed", async () => {
+    const again = await (await Run.open(at("stopped"), "search")).resume({ engine, corpus }).result;
+    const { found } = await Run.open(at("stopped"), "search");
+    expect(again).toMatchObject({ ...found, reason: "finished" });
+  });
+
+  it("from several seeds gives a row for each, and opens as the one that was chosen", async () => {
+    const { seed, seeds } = await search({ ...tiny, steps: 2, seeds: [3, 5], into: await Run.create(at("seeds")) })
+      .result;
+    expect(seeds.map((row) => row.seed)).toEqual([3, 5]);
+    const run = await Run.open(at("seeds"), "seeds", { engine, corpus });
+    expect([run.path, run.seed, run.seeds]).toEqual([at("seeds"), seed, seeds]);
+    const { perplexity } = await run.evaluate();
+    expect(perplexity).toBeCloseTo(run.found!.perplexity, 8);
+    await expect(run.exported()).rejects.toThrow("expected blocks that are decided, got 2 of 2 still with a choice");
+  });
+});
+
+describe("a found network", () => {
+  it("is retrained beside the baseline, in memory as in folders", async () => {
+    const found = await search({ ...tiny, budget: { fraction: 0.9 } }).result;
+    const inMemory = await retrain(found, { data: { corpus }, engine }).result;
+    const kept = await retrain(found, { data: { corpus }, engine, into: await Run.create(at("network")) }).result;
+    expect([inMemory.network.pattern, inMemory.baseline!.pattern]).toEqual([found.pattern, "sf"]);
+    expect(numbersOf(inMemory.network)).toEqual(numbersOf(kept.network));
+    expect(numbersOf(inMemory.baseline!)).toEqual(numbersOf(kept.baseline!));
+    expect(kept.baseline!.run).toBe(`${at("network")}-baseline`);
+    expect((await Run.open(at("network"))).kind).toBe("retrain");
+  });
+
+  it("starts from the search's weights where asked", async () => {
+    const found = await search({ ...tiny, steps: 30, rate: 0.01 }).result;
+    const options = { data: { corpus }, engine, steps: 1, baseline: false };
+    const [scratch] = await lossesOf(retrain(found, options));
+    const [warm] = await lossesOf(retrain(found, { ...options, fromSupernet: true }));
+    expect(warm).toBeLessThan(scratch! - 0.1);
+    await expect(retrain("sf", { ...options, fromSupernet: true }).result).rejects.toThrow(
+      "a search with weights, got sf",
+    );
+  });
+
+  it("keeps what a stopped retraining has come to", async () => {
+    const { blocks: _, ...settings } = tiny;
+    const session = retrain("sf", { ...settings, into: await Run.create(at("half")) });
+    for await (const event of session) if (event.type === "step") break;
+    const { reason, network, baseline } = await session.result;
+    expect([reason, network.parameters > 0, network.latencyMs, baseline]).toEqual(["stopped", true, Number.NaN, null]);
+    const run = await Run.open(at("half"), "retrain");
+    expect((await run.resume({ engine, corpus }).result).baseline!.pattern).toBe("sf");
+  });
+});
+
+describe("options of a search", () => {
+  it("that it does not have are refused, with what was probably meant", async () => {
+    const unknown = { ...tiny, evaluateEach: 3 };
+    await expect(search(unknown).result).rejects.toThrow(
+      "search: expected options that it has, got evaluateEach; did you mean evaluateEvery?",
+    );
+    const searched = { data: { corpus }, cutEvery: 3 };
+    await expect(retrain("sf", searched).result).rejects.toThrow("retrain: expected options that it has, got cutEvery");
+  });
+
+  it("take the budget as a fraction, in milliseconds, or as text", async () => {
+    for (const budget of [{ fraction: -1 }, { ms: 0 }, "cheap"]) {
+      await expect(search({ ...tiny, budget }).result).rejects.toThrow("budget: expected milliseconds above 0");
+    }
+  });
+});

@@ -1,0 +1,114 @@
+/** What lasts from stage to stage of a search: candidates are cut, and the next stage is compiled without them. */
+import { candidateName } from "../../analysis/latency.ts";
+import { median } from "../../base/median.ts";
+import { formatNumber } from "../../base/table.ts";
+import type { ParModel } from "../../model/par/par.ts";
+import { tokensIn } from "../../train/evaluate.ts";
+import type { StepEvent, TrainState } from "../../train/events.ts";
+import { Settled, type Standing } from "../../train/phases.ts";
+import type { Opened } from "../../train/stages.ts";
+import { narrowState, openBlocks, settleSurest, sizeOf, survivorsAt } from "./cutting.ts";
+import { modelAt, type SearchParts } from "./parts.ts";
+import type { Cut } from "./result.ts";
+import { openSearchStage, type SearchStage } from "./stage.ts";
+
+/** What checkpoints of a search keep beside those of any training. */
+interface Notes extends Readonly<Record<string, unknown>> {
+  readonly alive: ParModel["alive"];
+  readonly standing: Standing;
+  readonly cuts: readonly Cut[];
+}
+
+/** What a stored search had cut by then. */
+export const cutsIn = (state: TrainState | undefined): readonly Cut[] =>
+  (state?.progress.notes as Notes | undefined)?.cuts ?? [];
+
+export class Narrowing {
+  readonly cuts: Cut[];
+  readonly #parts: SearchParts;
+  readonly #settled: Settled;
+  readonly #told: string[] = [];
+  #stage: SearchStage | undefined;
+  #stepMs: number[] = [];
+
+  constructor(parts: SearchParts, resume: TrainState | undefined) {
+    this.#parts = parts;
+    const { frozen: from, total } = parts.course;
+    this.#settled = new Settled({ from, total }, (resume?.progress.notes as Notes | undefined)?.standing);
+    this.cuts = [...cutsIn(resume)];
+  }
+
+  /** The model of the present stage. */
+  get model(): ParModel {
+    return this.#stage!.model;
+  }
+
+  /** Lines for a person since this was last asked. */
+  told(): string[] {
+    return this.#told.splice(0);
+  }
+
+  see({ tokensPerSecond }: StepEvent): void {
+    this.#stepMs.push((1000 * tokensIn(this.#parts.batches.train)) / tokensPerSecond);
+  }
+
+  /** Opens the first stage, or the next one without the candidates that are given up. */
+  async open(state: TrainState | undefined): Promise<Opened> {
+    const before = this.#stage;
+    if (!before) return { stage: await this.#begin(modelAt(this.#parts.model, state)) };
+    const began = performance.now();
+    const model = this.#cut(before, state!.progress.step);
+    const narrow = narrowState(state!, before.model, model);
+    await before.release();
+    const stage = await this.#begin(model);
+    this.#told.push(`  compiled again in ${((performance.now() - began) / 1000).toFixed(1)} s`);
+    return { stage, state: narrow };
+  }
+
+  async #begin(model: ParModel): Promise<SearchStage> {
+    const { course } = this.#parts;
+    const opened = await openSearchStage(this.#parts, model);
+    const stage: SearchStage = {
+      ...opened,
+      enough: (step) => course.alternates && this.#settled.see(step, `${model.chosen(opened.step.weights)}`),
+      pause: (step) => this.#isDue(stage, step),
+      notes: (): Notes => ({ alive: model.alive, standing: this.#settled.standing, cuts: this.cuts }),
+    };
+    this.#stage = stage;
+    this.#stepMs = [];
+    return stage;
+  }
+
+  #isDue(stage: SearchStage, step: number): boolean {
+    const { settings, course } = this.#parts;
+    const { cut, cutEvery } = settings;
+    if (cut === null || step === 0 || step % cutEvery !== 0 || step <= course.frozen) return false;
+    return sizeOf(this.#survivors(stage, step)) < sizeOf(stage.model.alive);
+  }
+
+  #survivors({ model, step: { weights } }: SearchStage, step: number): number[][] {
+    const { cut, settle } = this.#parts.settings;
+    const part = step / this.#parts.course.total;
+    const alive = survivorsAt(part, model, weights, cut!);
+    if (!settle) return alive;
+    return settleSurest(alive, model, weights, openBlocks(model.alive.length, settle, part));
+  }
+
+  /** The model without the candidates that are given up; tells which they are. */
+  #cut(stage: SearchStage, step: number): ParModel {
+    const { model } = stage;
+    const probabilities = model.probabilities(stage.step.weights);
+    const alive = this.#survivors(stage, step);
+    for (const [block, places] of alive.entries()) {
+      const dead = model.alive[block]!.filter((k) => !places.includes(k));
+      if (dead.length === 0) continue;
+      const names = (list: readonly number[]) => list.map((k) => candidateName(model.choices[block]![k]!));
+      this.cuts.push({ step, block, cut: names(dead), left: names(places) });
+      const shares = dead.map((k) => `${names([k])} (${probabilities[block]![k]!.toFixed(3)})`).join(" and ");
+      const kept = names(places).join(" and ");
+      this.#told.push(`step ${formatNumber(step)}  block ${block + 1} loses ${shares}, keeps ${kept}`);
+    }
+    this.#told.push(`  a step took ${formatNumber(median(this.#stepMs), 1)} ms with ${sizeOf(model.alive)} candidates`);
+    return model.narrowed(alive);
+  }
+}

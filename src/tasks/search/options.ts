@@ -1,0 +1,93 @@
+/** What a program says to `search` and `retrain`, as settings and as what is handed over beside them. */
+import type { MeasuredCosts } from "../../analysis/latency.ts";
+import { reject } from "../../base/errors.ts";
+import { nearest } from "../../base/nearest.ts";
+import type { Engine } from "../../engine/engine.ts";
+import type { Say } from "../job.ts";
+import type { Performing } from "../perform.ts";
+import { type Given, type GivenText, givenText } from "../text-data.ts";
+import { networkSettings } from "./network-settings.ts";
+import { type SearchConfig, searchDefaults } from "./settings.ts";
+
+/** What both take besides their settings. */
+export interface SharedOptions extends Performing {
+  /** Text and tokenizer, opened or by name; or the folder in which names are looked for. */
+  readonly data?: GivenText | string | null | undefined;
+  /** Default: ONNX Runtime on this machine. */
+  readonly engine?: Engine | undefined;
+  /** Told what is fetched or trained before the session begins. */
+  readonly say?: Say | undefined;
+}
+
+/** A latency to keep to: as a fraction of the (sf)-baseline's, in milliseconds, or as text (`0.65`, `3.2ms`). */
+export type BudgetOption = string | { readonly fraction: number } | { readonly ms: number } | null;
+
+/** Settings of a search, and what it runs on. */
+export interface SearchOptions extends Partial<Omit<SearchConfig, "data" | "budget">>, SharedOptions {
+  readonly budget?: BudgetOption | undefined;
+  /** Search so many times, from `seed` on, or from these seeds; the best is chosen. */
+  readonly seeds?: number | readonly number[] | undefined;
+  /** What candidates cost, where it was measured before. Default: it is measured first. */
+  readonly costs?: MeasuredCosts | undefined;
+}
+
+/** How a found network is trained: settings that differ from the search's, and what it runs on. */
+export interface RetrainOptions
+  extends Partial<Omit<Pick<SearchConfig, (typeof networkSettings)[number]>, "data">>,
+    SharedOptions {
+  /** Train the (sf)-baseline too and compare, compare with the run of a folder, or with nothing. Default: true. */
+  readonly baseline?: boolean | string | undefined;
+  /** Start from the search's weights of the chosen candidates, embedding and softmax. Default: false. */
+  readonly fromSupernet?: boolean | undefined;
+}
+
+/** The settings among options, and what of them is no setting. */
+export interface SplitOptions {
+  readonly settings: Partial<SearchConfig>;
+  readonly given: Given & { readonly engine?: Engine | undefined };
+}
+
+/** What `search` has besides the settings. */
+const searchNames = [...Object.keys(searchDefaults), "seeds", "costs"];
+const retrainNames = [...networkSettings, "baseline", "fromSupernet"];
+
+/** Splits the options of `search`. */
+export function splitSearch({ seeds: _, costs: __, ...options }: SearchOptions): SplitOptions {
+  checkNames("search", options, searchNames);
+  return split(options);
+}
+
+/** Splits the options of `retrain`. */
+export function splitRetrain({ baseline: _, fromSupernet: __, ...options }: RetrainOptions): SplitOptions {
+  checkNames("retrain", options, retrainNames);
+  return split(options);
+}
+
+const sharedNames = ["data", "engine", "say", "into", "signal"];
+
+/** What is not understood is refused, never ignored. */
+function checkNames(who: string, options: object, own: readonly string[]): void {
+  const known = [...own, ...sharedNames];
+  const got = Object.keys(options).find((key) => !known.includes(key));
+  if (got === undefined) return;
+  const guess = nearest(got, known);
+  reject({ who, needed: "options that it has", got, ...(guess ? { remedy: `did you mean ${guess}?` } : {}) }, 2);
+}
+
+function split({ data, engine, say, budget, into: _, signal: __, ...rest }: SearchOptions): SplitOptions {
+  const text = typeof data === "object" && data !== null ? givenText(data) : undefined;
+  return {
+    settings: {
+      ...Object.fromEntries(Object.entries(rest).filter(([, value]) => value !== undefined)),
+      ...(budget === undefined ? {} : { budget: budgetText(budget) }),
+      ...(typeof data === "string" ? { data } : {}),
+      ...text?.settings,
+    },
+    given: { engine, say, ...text?.given },
+  };
+}
+
+function budgetText(budget: BudgetOption): string | null {
+  if (budget === null || typeof budget === "string") return budget;
+  return "ms" in budget ? `${budget.ms}ms` : `${budget.fraction}`;
+}

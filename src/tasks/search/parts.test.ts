@@ -1,0 +1,31 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, describe, expect, it } from "vitest";
+import { referenceEngine } from "../../engine/reference.ts";
+import { buildDataset } from "../../text/files/build.ts";
+import { openSearch, type SearchParts } from "./parts.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "layerwise-parts-"));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+const tiny = { pieces: 300, width: 16, heads: 2, hidden: 32, blocks: 2, memory: 4, batch: 4, length: 8, cutoffs: [40] };
+
+/** The tokenizer's ids of a batch's targets. */
+function targetsOf({ batches, ranks }: SearchParts, at: number): number[] {
+  return Array.from(batches.valid.at(at).targets!, (rank) => ranks.indexOf(rank));
+}
+
+describe("the data of a search", () => {
+  it("may be the original's batches instead of text", async () => {
+    const engine = referenceEngine();
+    const text = await openSearch(tiny, { engine });
+    const out = join(folder, "records");
+    await buildDataset(text.corpus, text.tokenizer, { out, tfrecord: true, batch: 4, length: 8 });
+    const records = await openSearch({ ...tiny, corpus: out, tokenizer: join(out, "tokenizer.model") }, { engine });
+    for (const at of [0, 5]) expect(targetsOf(records, at)).toEqual(targetsOf(text, at));
+    const { count, tokens = 0 } = records.batches.valid;
+    expect(records.validText.tokens).toBe(count * tokens);
+    expect([...records.ranks].toSorted((a, b) => a - b)[299]).toBe(299);
+  });
+});

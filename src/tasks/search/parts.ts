@@ -1,0 +1,201 @@
+/** A search, opened: its text, tokenizer, model, batches and measured costs; mistakes in its settings have shown. */
+import { type MeasuredCosts, measureCandidates } from "../../analysis/latency.ts";
+import { reject } from "../../base/errors.ts";
+import type { Engine } from "../../engine/engine.ts";
+import { type ParModel, type ParOptions, parModel } from "../../model/par/par.ts";
+import { loadStateDict, type NamedTensor } from "../../model/state-dict.ts";
+import type { BatchSource } from "../../text/batches.ts";
+import type { Split } from "../../text/corpus.ts";
+import { countTokens, frequencyRanks } from "../../text/cutoffs.ts";
+import { openBatches } from "../../text/files/tokens.ts";
+import type { Batches, TextSize } from "../../train/evaluate.ts";
+import type { TrainState } from "../../train/events.ts";
+import type { Weights } from "../../train/stages.ts";
+import { defaultEngine } from "../engine.ts";
+import type { Say } from "../job.ts";
+import { type Data, type Given, openData, piecesOf, textSizeOf } from "../text-data.ts";
+import { budgetOf } from "./budget.ts";
+import { checkConfig } from "./checks.ts";
+import { type Course, courseOf } from "./course.ts";
+import { parseCandidates, type SearchConfig, searchDefaults } from "./settings.ts";
+
+/** Text whose pieces are counted. */
+export interface RankedText extends Data {
+  /** Place of each piece by falling frequency. */
+  readonly ranks: Int32Array;
+}
+
+/** A search, opened. */
+export interface SearchParts extends RankedText {
+  readonly settings: SearchConfig;
+  readonly engine: Engine;
+  /** With all its candidates. */
+  readonly model: ParModel;
+  readonly batches: { readonly train: Batches; readonly valid: Batches };
+  readonly validText: TextSize;
+  readonly course: Course;
+  /** What candidates cost on this machine; null where nobody asked. */
+  readonly costs: MeasuredCosts | null;
+  /** First weights, where they are not drawn. */
+  readonly initial: Weights | undefined;
+}
+
+/** What a program hands over instead of names, and what is known already. */
+export interface SearchGiven extends Given {
+  readonly engine?: Engine | undefined;
+  /** Costs that were measured before, or `measure`. Default: measured only for a budget. */
+  readonly costs?: MeasuredCosts | "measure" | undefined;
+  /** First weights by name. Default: drawn from the seed. */
+  readonly initial?: ReadonlyMap<string, NamedTensor> | undefined;
+}
+
+/** Opens what the settings name; those that are missing have their defaults. */
+export async function openSearch(given: Partial<SearchConfig>, known: SearchGiven = {}): Promise<SearchParts> {
+  const settings: SearchConfig = { ...searchDefaults, ...given };
+  checkConfig(settings);
+  const data = await openData(settings, known);
+  const { size } = data.tokenizer.tokenizer;
+  const engine = known.engine ?? (await defaultEngine());
+  const costs = await costsOf(settings, size, engine, known.costs);
+  const model = modelOf(settings, size, costs); // mistakes show before the text is read
+  const ids = await piecesOf(data, "train");
+  const validText = await textSizeOf(data, "valid");
+  checkMemories(settings, { train: ids.length, valid: validText.tokens });
+  const text = { ...data, ranks: ranksOf(settings, ids, size) };
+  const batches = {
+    train: await segmentsOf(settings, text, model, { split: "train", memory: settings.memory, say: known.say }),
+    valid: await segmentsOf(settings, text, model, { split: "valid", memory: evaluationShape(settings).memory }),
+  };
+  return {
+    ...text,
+    settings,
+    engine,
+    model,
+    batches,
+    validText,
+    course: courseOf(settings, batches.train.count),
+    costs,
+    initial: known.initial && loadStateDict(model.parameters, known.initial, "first weights"),
+  };
+}
+
+/** The ranks of a run's text, which is opened for it. */
+export async function rankedText(settings: SearchConfig, given: Given): Promise<RankedText> {
+  const data = await openData(settings, given);
+  return { ...data, ranks: ranksOf(settings, await piecesOf(data, "train"), data.tokenizer.tokenizer.size) };
+}
+
+function ranksOf({ compat }: SearchConfig, ids: ArrayLike<number>, vocabulary: number): Int32Array {
+  if (compat) return Int32Array.from({ length: vocabulary }, (_, id) => id);
+  return frequencyRanks(countTokens(ids, vocabulary));
+}
+
+function optionsOf(settings: SearchConfig, vocabulary: number): ParOptions {
+  const { trainedTemperature, temperatureStart, compat, candidates } = settings;
+  return {
+    vocabulary,
+    width: settings.width,
+    heads: settings.heads,
+    hidden: settings.hidden,
+    blocks: settings.blocks,
+    memory: settings.memory,
+    dropout: settings.dropout,
+    cutoffs: settings.cutoffs,
+    straightThrough: settings.straightThrough,
+    adaptiveInput: settings.adaptiveInput,
+    sameLength: settings.sameLength,
+    clampLength: settings.clampLength ?? undefined,
+    initialTemperature: temperatureStart,
+    ...(trainedTemperature ? { temperature: "trained" as const } : { finalTemperature: settings.temperatureEnd }),
+    projectionFactor: settings.factor,
+    projectionSizes: settings.projectionSizes ?? undefined,
+    compat: compat ? "original" : undefined,
+    candidates: candidates === null ? undefined : parseCandidates(candidates),
+  };
+}
+
+/** The model that settings describe; its budget is known by costs only. */
+export function modelOf(settings: SearchConfig, vocabulary: number, costs: MeasuredCosts | null): ParModel {
+  const options = optionsOf(settings, vocabulary);
+  const model = parModel(options);
+  if (settings.budget === null || costs === null) return model;
+  return parModel({ ...options, budget: budgetOf(settings.budget, settings.budgetWeight, model.choices, costs) });
+}
+
+async function costsOf(
+  settings: SearchConfig,
+  vocabulary: number,
+  engine: Engine,
+  known: SearchGiven["costs"],
+): Promise<MeasuredCosts | null> {
+  if (known !== undefined && known !== "measure") return known;
+  if (known === undefined && settings.budget === null) return null;
+  return measureCandidates(engine, optionsOf(settings, vocabulary), settings.latency);
+}
+
+function checkMemories(settings: SearchConfig, tokens: { train: number; valid: number }): void {
+  checkReach("memory", settings.memory, { batch: settings.batch, tokens: tokens.train });
+  if (settings.evaluationMemory === null) return;
+  const { batch, memory } = evaluationShape(settings);
+  checkReach("evaluation memory", memory, { batch, tokens: tokens.valid });
+}
+
+/** A memory that no row of the text can ever fill is a mistake. */
+export function checkReach(who: string, memory: number, { batch, tokens }: { batch: number; tokens: number }): void {
+  const row = Math.floor(tokens / batch);
+  if (memory <= row) return;
+  const needed = `at most ${row} steps: the text has ${tokens} pieces in ${batch} rows`;
+  reject({ who, needed, got: `${memory}`, remedy: "shorten the memory or take fewer rows" }, 2);
+}
+
+/** Rows, pieces and memory of a batch in evaluation. */
+export function evaluationShape(settings: SearchConfig): { batch: number; length: number; memory: number } {
+  return {
+    batch: settings.evaluationBatch ?? settings.batch,
+    length: settings.evaluationLength ?? settings.length,
+    memory: settings.evaluationMemory ?? settings.memory,
+  };
+}
+
+/** The model as it was when a state was stored: with the candidates that were left. */
+export function modelAt(model: ParModel, state: TrainState | undefined): ParModel {
+  const alive = state?.progress.notes?.alive as ParModel["alive"] | undefined;
+  return alive ? model.narrowed(alive) : model;
+}
+
+/** Batches of a split with memory, as the model takes them. */
+export async function segmentsOf(
+  settings: SearchConfig,
+  { corpus, tokenizer, ranks }: RankedText,
+  model: ParModel,
+  { split, memory, say = () => {} }: { split: Split; memory: number; say?: Say | undefined },
+): Promise<Batches> {
+  const { batch, length } = split === "train" ? settings : evaluationShape(settings);
+  const repeats = settings.compat || (settings.originalBatches && split !== "train");
+  const original = repeats ? { compat: "original" as const } : {};
+  const source = await openBatches(corpus, split, tokenizer, { batch, length, warn: say, ...original });
+  return rankedSegments(source, model, ranks, memory);
+}
+
+/** Ids by rank, rows of each cluster, and how much memory is still empty. */
+function rankedSegments(source: BatchSource, model: ParModel, ranks: Int32Array, memory: number): Batches {
+  const { count, rows, length } = source;
+  let start = 0;
+  const before = Int32Array.from({ length: count }, (_, i) => {
+    if (source.isFirst(i)) start = i;
+    return i - start;
+  });
+  return {
+    count,
+    rows,
+    length,
+    tokens: rows * length,
+    at: (index) => {
+      const { targets, ...pieces } = source.at(index);
+      const ids = pieces.ids.map((id) => ranks[id]!);
+      const ranked = targets.map((id) => ranks[id]!);
+      const missing = [model.missingAfter(before[index % count]!, length, memory)];
+      return { ids, targets: ranked, missing, ...model.rowsOf(ranked) };
+    },
+  };
+}

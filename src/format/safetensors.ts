@@ -1,5 +1,5 @@
 /** The safetensors format, bytes in and bytes out: a header of names, types, shapes and offsets, then the numbers. */
-import { messageOf, reject, UserError } from "../base/errors.ts";
+import { LayerwiseError, messageOf, rejectFile as reject } from "../base/errors.ts";
 import { widenBfloat16, widenHalf } from "./half.ts";
 import { repeatedKey } from "./json-keys.ts";
 
@@ -136,7 +136,8 @@ function parseHeader(bytes: Uint8Array, source: string): object {
     text = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
     header = JSON.parse(text);
   } catch (error) {
-    throw new UserError(`${source}: expected a JSON header at offset ${PREFIX}, got ${messageOf(error)}`, 1, {
+    throw new LayerwiseError(`${source}: expected a JSON header at offset ${PREFIX}, got ${messageOf(error)}`, 1, {
+      code: "bad-file",
       cause: error,
     });
   }

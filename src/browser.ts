@@ -1,5 +1,5 @@
 /** The library without files and processes: what runs in a browser as it does in Node. */
-export { UserError } from "./base/errors.ts";
+export { type ErrorCode, LayerwiseError, UserError } from "./base/errors.ts";
 export { RandomStream, type StreamState } from "./base/random.ts";
 export { fixed } from "./depth/fixed.ts";
 export {
@@ -175,6 +175,7 @@ export {
   trainTokenizer,
   type VocabularyOptions,
 } from "./text/browser.ts";
+export { Diverged } from "./train/diverged.ts";
 export { Evaluator, figures } from "./train/evaluate.ts";
 export type { TrainEvent, TrainState } from "./train/events.ts";
 export {

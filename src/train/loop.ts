@@ -4,7 +4,7 @@ import { RandomStream } from "../base/random.ts";
 import { type Batches, tokensIn } from "./evaluate.ts";
 import type { Measured, Progress, TrainEvent, TrainState } from "./events.ts";
 import type { Schedule } from "./schedule.ts";
-import { Divergence, type TrainingStep } from "./step.ts";
+import type { TrainingStep } from "./step.ts";
 
 /** How long to train: updates, passes over the data, or minutes. */
 export type Length = { steps: number } | { epochs: number } | { minutes: number };
@@ -131,9 +131,7 @@ export async function* trainLoop(options: LoopOptions): AsyncGenerator<TrainEven
     });
     const learningRate = rateAt(progress.step);
     const started = now();
-    const { loss, gradientNorm } = await step.run(taken, learningRate).catch((error: unknown) => {
-      throw error instanceof Divergence ? diverged(error, progress.step + 1, learningRate) : error;
-    });
+    const { loss, gradientNorm } = await step.run(taken, learningRate);
     progress.step++;
     progress.position += accumulate;
     const tokensPerSecond = (1000 * accumulate * tokensIn(batches)) / (now() - started);
@@ -237,16 +235,3 @@ function stateOf(step: TrainingStep, progress: Progress, elapsedMs: number): Tra
 
 const copyOf = (tensors: TrainState["weights"]): TrainState["weights"] =>
   new Map([...tensors].map(([name, { shape, data }]) => [name, { shape, data: data.slice() }]));
-
-function diverged(cause: Divergence, step: number, rate: number): UserError {
-  const { loss, parameter } = cause;
-  const where =
-    parameter === undefined
-      ? `the loss is ${loss}`
-      : `the loss is ${loss} and the gradient of ${parameter} is not finite`;
-  return new UserError(
-    `training: at step ${step}, ${where}; the last checkpoint is good: resume from it with a lower learning rate (it was ${rate.toPrecision(3)}), a longer warm-up or tighter clipping`,
-    1,
-    { cause },
-  );
-}

@@ -6,6 +6,7 @@ import type { Engine, Feed, Program } from "../engine/engine.ts";
 import { maskWords, normalWords } from "../engine/kernels.ts";
 import { evaluateShape, type NoiseInput, type Tensor } from "../graph/index.ts";
 import { type Buffer, fill, newBuffer, viewOf } from "./buffers.ts";
+import { Diverged } from "./diverged.ts";
 import type { StateTensor } from "./events.ts";
 import {
   allocateGroup,
@@ -328,7 +329,9 @@ export class TrainingStep {
     const loss = losses.reduce((a, b) => a + b, 0) / list.length;
     // A gradient that is not finite must not reach the weights: the caller reports it.
     const norm = this.gradientNorm();
-    if (!Number.isFinite(loss) || !Number.isFinite(norm)) throw new Divergence(loss, this.#firstBad());
+    if (!Number.isFinite(loss) || !Number.isFinite(norm)) {
+      throw new Diverged({ step: this.#updates + 1, loss, parameter: this.#firstBad(), learningRate: rate });
+    }
     return { loss, gradientNorm: await this.update(rate, norm) };
   }
 
@@ -349,19 +352,6 @@ export class TrainingStep {
   async release(): Promise<void> {
     for (const { optimiser } of this.#options.groups) await optimiser.release?.();
     await this.#program.release();
-  }
-}
-
-/** Loss or gradients went to infinity or NaN; the weights are still those before the step. */
-export class Divergence extends Error {
-  readonly loss: number;
-  /** The first parameter whose gradient is not finite, if one is. */
-  readonly parameter: string | undefined;
-
-  constructor(loss: number, parameter: string | undefined) {
-    super(`the loss is ${loss}, the gradient of ${parameter ?? "no parameter"} is not finite`);
-    this.loss = loss;
-    this.parameter = parameter;
   }
 }
 

@@ -44,7 +44,7 @@ const ALIGNMENT = 64;
 const MAX_HEADER = 100_000_000;
 
 /** Reads a whole file; `source` names it in errors. Arrays are views of `bytes` where the alignment allows, else copies. */
-export function readSafetensors(bytes: Uint8Array, source: string): SafetensorsContent {
+export function readSafetensors(bytes: Uint8Array, source = "safetensors"): SafetensorsContent {
   const dataStart = PREFIX + headerLength(bytes, source);
   const header = parseHeader(bytes.subarray(PREFIX, dataStart), source);
   const entries: Entry[] = [];

@@ -22,3 +22,4 @@ export { type Role, roleOf } from "./role.ts";
 export { type Rows, splitRows } from "./rows.ts";
 export { currentScope, is, within } from "./tensor.ts";
 export type { Attributes, DType, Op, Tensor } from "./vocabulary.ts";
+export { refuseForeign, type Weights, weightsOf } from "./weights.ts";

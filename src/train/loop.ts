@@ -127,7 +127,7 @@ export async function* trainLoop(options: LoopOptions): AsyncGenerator<TrainEven
     const taken = Array.from({ length: accumulate }, (_, i) => {
       const place = progress.position + i;
       const index = batches.fresh ? place : batchIndex(place, batches.count, options.seed, options.shuffle);
-      return scalars ? { ...batches.at(index), ...fed(scalars) } : batches.at(index);
+      return scalars ? { ...batches.at(index), ...step.inputsAmong(fed(scalars)) } : batches.at(index);
     });
     const learningRate = rateAt(progress.step);
     const started = now();

@@ -10,6 +10,14 @@ export function averageCheckpoints(
 ): Map<string, { shape: readonly number[]; data: Float32Array }> {
   const [first] = checkpoints;
   if (!first) return rejectData({ who: "averaging", needed: "a checkpoint", got: "none" });
+  const extra = checkpoints.flatMap((each) => [...each.keys()]).find((name) => !first.has(name));
+  if (extra !== undefined) {
+    rejectData({
+      who: `averaging / ${extra}`,
+      needed: "the same weights in every checkpoint",
+      got: "none in the first",
+    });
+  }
   return new Map(
     [...first].map(([name, { shape, data }]) => {
       const sums = new Float64Array(data.length);

@@ -2,7 +2,7 @@
 import { rejectData, rejectShape } from "../base/errors.ts";
 import { didYouMean, printed } from "../base/options.ts";
 import type { Feed } from "../engine/engine.ts";
-import { type DType, evaluateShape, type Shape } from "../graph/index.ts";
+import { type DType, evaluateShape, printShape, type Shape, type Tensor } from "../graph/index.ts";
 
 export interface Buffer {
   /** As long as the largest tensor. */
@@ -49,11 +49,7 @@ export function fill(
 }
 
 /** Numbers of a batch as a program takes them: as they are where the type is right, else converted without loss. */
-export function numbersFor(
-  name: string,
-  dtype: DType,
-  values: ArrayLike<number>,
-): Float32Array | Int32Array | Uint8Array {
+function numbersFor(name: string, dtype: DType, values: ArrayLike<number>): Float32Array | Int32Array | Uint8Array {
   if (typeof values?.length !== "number") {
     return rejectShape({ who: `batch / ${name}`, needed: "an array of numbers", got: printed(values) });
   }
@@ -90,4 +86,11 @@ export function refuseExtras(batch: object, known: Readonly<Record<string, unkno
       remedy,
     });
   }
+}
+
+/** Values with their shape; a named first dimension is as long as they are. */
+export function feedOf(name: string, { shape, dtype }: Tensor, values: ArrayLike<number> | undefined): Feed {
+  if (!values) return rejectShape({ who: `batch / ${name}`, needed: `${dtype} ${printShape(shape)}`, got: "nothing" });
+  const data = numbersFor(name, dtype, values);
+  return { data, shape: shape.map((dim) => (typeof dim === "number" ? dim : values.length)) };
 }

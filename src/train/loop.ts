@@ -1,7 +1,7 @@
 /** The training loop: one readable generator that yields what happened; terminal, run folder and tests consume it. */
 import { reject, UserError } from "../base/errors.ts";
 import { RandomStream } from "../base/random.ts";
-import { type Batches, tokensIn } from "./evaluate.ts";
+import { type Batches, checkBatches, tokensIn } from "./evaluate.ts";
 import type { Measured, Progress, TrainEvent, TrainState } from "./events.ts";
 import type { Schedule } from "./schedule.ts";
 import type { TrainingStep } from "./step.ts";
@@ -96,6 +96,7 @@ function knownTotal(length: Length, perEpoch: number): number | null {
  */
 export async function* trainLoop(options: LoopOptions): AsyncGenerator<TrainEvent, TrainState | undefined, void> {
   const { step, batches, length, accumulate, signal, now = () => performance.now() } = options;
+  checkBatches(batches);
   const progress: Progress = structuredClone(options.resume?.progress ?? firstProgress);
   if (options.resume) restore(step, options.resume);
   progress.totalSteps ??= knownTotal(length, batches.count / accumulate);

@@ -1,9 +1,8 @@
 /** Evaluation of models with memory: batches in order, what one leaves handed to the next. */
-import { rejectShape } from "../base/errors.ts";
 import { RandomStream } from "../base/random.ts";
-import { type Engine, type Feed, feedsFor, type Numbers, type Program } from "../engine/engine.ts";
+import { type Engine, feedsFor, type Numbers, type Program } from "../engine/engine.ts";
 import { type NoiseInput, simplify, type Tensor, type Weights } from "../graph/index.ts";
-import { numbersFor, refuseExtras } from "./buffers.ts";
+import { feedOf, refuseExtras } from "./buffers.ts";
 import { type Batches, checkBatches } from "./evaluate.ts";
 import { sizeOf } from "./memory.ts";
 import type { Batch } from "./step.ts";
@@ -71,11 +70,4 @@ export class RecurrentEvaluator {
 
 function gumbel({ shape }: Tensor, random: RandomStream): Float32Array {
   return Float32Array.from({ length: sizeOf(shape as number[]) }, () => -Math.log(-Math.log(1 - random.uniform())));
-}
-
-/** Values with their shape; a named first dimension is as long as they are. */
-function feedOf(name: string, { shape, dtype }: Tensor, values: ArrayLike<number> | undefined): Feed {
-  if (!values) return rejectShape({ who: `batch / ${name}`, needed: `${dtype} [${shape}]`, got: "nothing" });
-  const data = numbersFor(name, dtype, values);
-  return { data, shape: shape.map((dim) => (typeof dim === "number" ? dim : values.length)) };
 }

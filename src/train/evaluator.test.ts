@@ -1,7 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { referenceEngine } from "../engine/reference.ts";
 import { add, gather, input, mean, multiply, parameter, type Tensor } from "../graph/index.ts";
-import { type Batches, Evaluator } from "./evaluate.ts";
+import type { Batches } from "./evaluate.ts";
+import { Evaluator } from "./evaluator.ts";
 import { RecurrentEvaluator } from "./recurrent.ts";
 import type { Batch } from "./step.ts";
 
@@ -17,7 +18,7 @@ const batchesOf = (...batches: Batch[]): Batches => ({ count: batches.length, to
 const ids = Int32Array.of(1, 3);
 
 describe.each([
-  ["the evaluator", async () => meanOf(await Evaluator.create(referenceEngine(), loss, inputs))],
+  ["the evaluator", async () => meanOf(await Evaluator.create(referenceEngine(), { loss, inputs }))],
   ["the evaluator of models with memory", async () => lossesOf(await recurrent())],
 ] as const)("%s", (_, open) => {
   it("gives the mean loss, and takes plain arrays for what they are", async () => {
@@ -50,9 +51,12 @@ describe.each([
 it("an input that the loss has no use for may still be in a batch, and only where it is declared", async () => {
   const plain = mean(gather(table, inputs.ids!));
   const batches = batchesOf({ ids, weights: [1, 1] });
-  expect(await (await Evaluator.create(referenceEngine(), plain, inputs)).meanLoss(weights, batches)).toBe(2);
-  const strict = await Evaluator.create(referenceEngine(), plain);
-  await expect(strict.meanLoss(weights, batches)).rejects.toThrow("batch / weights: expected an input of the model");
+  const open = (declared: Record<string, Tensor>) =>
+    Evaluator.create(referenceEngine(), { loss: plain, inputs: declared });
+  expect(await (await open(inputs)).meanLoss(weights, batches)).toBe(2);
+  await expect((await open({ ids: inputs.ids! })).meanLoss(weights, batches)).rejects.toThrow(
+    "batch / weights: expected an input of the model (ids), got none of that name",
+  );
 });
 
 const meanOf = (evaluator: Evaluator) => (batches: Batches) => evaluator.meanLoss(weights, batches);

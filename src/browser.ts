@@ -1,5 +1,5 @@
 /** The library without files and processes: what runs in a browser as it does in Node. */
-export { UserError } from "./base/errors.ts";
+export { type ErrorCode, LayerwiseError, UserError } from "./base/errors.ts";
 export { RandomStream, type StreamState } from "./base/random.ts";
 export { fixed } from "./depth/fixed.ts";
 export {
@@ -34,7 +34,7 @@ export {
 export type { Course, Deepened, DepthPolicy, TrainingScalar, TrainingScalars } from "./depth/policy.ts";
 export { annealedTemperature, type SearchedOptions, searched } from "./depth/searched.ts";
 export { type DepthRow, DepthTally } from "./depth/tally.ts";
-export type { Engine, Feed, Feeds, Program, ProgramSource } from "./engine/engine.ts";
+export { type Engine, type Feed, type Feeds, feedsFor, type Program, type ProgramSource } from "./engine/engine.ts";
 export { referenceEngine } from "./engine/reference.ts";
 export { encodeGif, type Frame } from "./format/gif.ts";
 export { encodePng, type Picture } from "./format/png.ts";
@@ -111,8 +111,8 @@ export {
   type SharedEncoderOptions,
 } from "./model/seq2seq/shared-encoder.ts";
 export { TranslationModel, type TranslationOptions } from "./model/seq2seq/translation.ts";
-export { loadStateDict, type NamedTensor, stateDict } from "./model/state-dict.ts";
-export type { Weights } from "./model/weights.ts";
+export { loadStateDict, type NamedTensor, type NamedTensors, stateDict } from "./model/state-dict.ts";
+export { boundWeights, type Weights } from "./model/weights.ts";
 export * as nn from "./nn/index.ts";
 export { initialise } from "./nn/index.ts";
 export { lower as toOnnx } from "./onnx/lower.ts";
@@ -175,7 +175,9 @@ export {
   trainTokenizer,
   type VocabularyOptions,
 } from "./text/browser.ts";
-export { Evaluator, figures } from "./train/evaluate.ts";
+export { Diverged } from "./train/diverged.ts";
+export { figures } from "./train/evaluate.ts";
+export { type EvaluationOptions, type EvaluationSource, Evaluator } from "./train/evaluator.ts";
 export type { TrainEvent, TrainState } from "./train/events.ts";
 export {
   type GroupedParameter,

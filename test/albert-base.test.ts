@@ -35,9 +35,7 @@ function stored(
 ): string {
   const described = describedAlbert({ model: { ...sizes, halting: { ponder: 2.5e-4, haltAtCap: false } }, heads });
   const saved = saveAlbert(described.model, described.parameters, initialise(described.parameters, 1));
-  const tensors = new Map(
-    [...saved].map(([key, tensor]): [string, TensorRecord] => [key, { dtype: "F32", ...tensor }]),
-  );
+  const tensors = new Map<string, TensorRecord>(saved);
   const config = huggingFaceConfig(described.model.options);
   change(tensors, config);
   const file = join(folder, `${name}.safetensors`);
@@ -108,7 +106,7 @@ describe("files that are no such model", () => {
     [
       "misshapen",
       (tensors: Map<string, TensorRecord>) => tensors.set(query, wrong),
-      /misshapen\.safetensors: .*attention\.query\.weight: expected shape \[8,8\], got \[8,4\]/,
+      /misshapen\.safetensors: .*attention\.query\.weight: expected numbers of shape \[8,8\], got \[8,4\]/,
     ],
   ])("are refused by file and tensor: %s", async (name, change, message) => {
     await expect(imported(stored(name, small, (tensors) => void change(tensors)))).rejects.toThrow(message);

@@ -1,5 +1,5 @@
 /** Runs an ALBERT over texts of any length and reads how deep each token ran, and how its state turned on the way. */
-import type { Engine, Program } from "../engine/engine.ts";
+import { type Engine, feedsFor, type Program } from "../engine/engine.ts";
 import { input, simplify, type Tensor } from "../graph/index.ts";
 import type { Albert } from "../model/albert/albert.ts";
 import { depthsOf, encodeByDepth, similarityTrace } from "../model/albert/depth.ts";
@@ -70,11 +70,13 @@ export class DepthReader {
       for (const [row, text] of texts.entries()) data.set(of(text), row * length);
       return { data, shape: [texts.length, length] };
     };
-    const { depths, cosines } = await this.#program.run({
-      ids: laid(({ ids }) => ids),
-      mask: laid(({ ids }) => Array.from(ids, () => 1)),
-      types: laid(({ ids, types }) => types ?? new Int32Array(ids.length)),
-    });
+    const { depths, cosines } = await this.#program.run(
+      feedsFor(this.#program, {
+        ids: laid(({ ids }) => ids),
+        mask: laid(({ ids }) => Array.from(ids, () => 1)),
+        types: laid(({ ids, types }) => types ?? new Int32Array(ids.length)),
+      }),
+    );
     return texts.map(({ ids }, row) => {
       const own = (depths!.data as Float32Array).slice(row * length, row * length + ids.length);
       const executed = (token: number) => {

@@ -3,6 +3,7 @@ import {
   anything,
   check,
   checkOptions,
+  defined,
   dropoutRate,
   fraction,
   number,
@@ -48,6 +49,13 @@ describe("checking options", () => {
     [[], "model: expected an object with options, got []"],
   ])("refuses %j", (options, message) => {
     expect(checked(options)).toThrow(message);
+  });
+
+  it("does not let what is undefined take the place of a default", () => {
+    expect({ rate: 1, warmup: 2, ...defined<{ rate?: number | undefined }>({ rate: undefined }) }).toEqual({
+      rate: 1,
+      warmup: 2,
+    });
   });
 
   it("takes a bare list of names too", () => {

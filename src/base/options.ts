@@ -116,23 +116,35 @@ export function checkOptions<T extends object>(
   }
 }
 
-const isList = <T>(known: Rules<T> | readonly string[]): known is readonly string[] => Array.isArray(known);
-
-/** Refuses the first name that is not known; `what` says what the names are. */
-export function checkNames(who: string, given: Iterable<string>, known: readonly string[], what = "options"): void {
-  for (const name of given) {
-    if (known.includes(name)) continue;
-    const needed = known.length > 0 ? `${what} among ${known.join(", ")}` : `no ${what}`;
-    reject({ who, needed, got: name, remedy: didYouMean(name, known) ?? "leave it out" }, 2);
-  }
+/** Options without those that are undefined, so that these do not take the place of defaults. */
+export function defined<T extends object>(given: T): T {
+  return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)) as T;
 }
 
-/** `did you mean rate?`, where one of the names is near, or part of the word, or the word part of it. */
-export function didYouMean(word: string, names: readonly string[]): string | undefined {
+const isList = <T>(known: Rules<T> | readonly string[]): known is readonly string[] => Array.isArray(known);
+
+/** Names of one kind that a list of them is written out for. */
+const MOST_LISTED = 24;
+
+function checkNames(who: string, given: readonly string[], known: readonly string[]): void {
+  const unknown = given.find((name) => !known.includes(name));
+  if (unknown === undefined) return;
+  const listed = `options among ${known.slice(0, MOST_LISTED).join(", ")}${known.length > MOST_LISTED ? ", …" : ""}`;
+  const needed = known.length > 0 ? listed : "no options";
+  reject({ who, needed, got: unknown, remedy: didYouMean(unknown, known) ?? "leave it out" }, 2);
+}
+
+/** The one of the names that was probably meant: near, or part of the word, or the word part of it. */
+export function meant(word: string, names: readonly string[]): string | undefined {
   const small = word.toLowerCase();
   const contained = (part: string, whole: string) => part.length >= 3 && whole.includes(part);
   const isRelated = (name: string) => contained(name, small) || contained(small, name);
-  const guess = nearest(word, names) ?? names.find((name) => isRelated(name.toLowerCase()));
+  return nearest(word, names) ?? names.find((name) => isRelated(name.toLowerCase()));
+}
+
+/** `did you mean rate?`, where there is such a name. */
+export function didYouMean(word: string, names: readonly string[]): string | undefined {
+  const guess = meant(word, names);
   return guess === undefined ? undefined : `did you mean ${guess}?`;
 }
 

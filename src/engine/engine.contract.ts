@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { RandomStream } from "../base/random.ts";
 import { drawValues, type OpCase, opCases, typeOf } from "../graph/cases.contract.ts";
 import * as g from "../graph/index.ts";
-import type { Engine, Feed, Numbers } from "./engine.ts";
+import { type Engine, type Feed, feedsFor, type Numbers } from "./engine.ts";
 import { referenceEngine } from "./reference.ts";
 
 /** Inputs x0, x1, … of a case, their values, and the result. */
@@ -30,7 +30,7 @@ export function difference(a: ArrayLike<number>, b: ArrayLike<number>): number {
   return Number.isNaN(worst) ? Number.POSITIVE_INFINITY : worst / scale;
 }
 
-/** Runs outputs that depend on x0, x1, … once. */
+/** Runs outputs once, on those of the feeds that they depend on. */
 export async function runOnce(
   engine: Engine,
   outputs: Record<string, g.Tensor>,
@@ -38,7 +38,7 @@ export async function runOnce(
 ) {
   const program = await engine.compile({ outputs });
   try {
-    return await program.run(feeds);
+    return await program.run(feedsFor(program, feeds));
   } finally {
     await program.release();
   }
@@ -129,6 +129,77 @@ export function engineContract(name: string, open: () => Promise<Engine>): void 
       await program.release();
     });
 
+    it("refuses a feed that is no input, and a target that is no output", async () => {
+      const x = Float32Array.of(1);
+      const program = await (await open()).compile({ outputs: { y: g.exp(g.input("x", [1])) } });
+      await expect(program.run({ x, mask: x })).rejects.toThrow(
+        "input mask: expected an input of the program, got none of that name; leave it out",
+      );
+      await expect(program.run({ x, xx: x })).rejects.toThrow("got none of that name; did you mean x?");
+      await expect(program.run({ X: x })).rejects.toThrow("input x: expected float [1], got X; rename X to x");
+      await expect(program.run({ x }, { z: x })).rejects.toThrow("output z: expected an output of the program");
+      await program.release();
+    });
+
+    it("refuses floats for ids, and plain arrays", async () => {
+      const table = g.parameter("table", [3, 2]);
+      const weights = new Map([[table, new Float32Array(6)]]);
+      const rows = g.gather(table, g.input("ids", [2], "int"));
+      const program = await (await open()).compile({ outputs: { rows }, weights });
+      await expect(program.run({ ids: Float32Array.of(0, 1) })).rejects.toThrow(
+        "input ids: expected Int32Array, got Float32Array",
+      );
+      // @ts-expect-error for programs in JavaScript
+      await expect(program.run({ ids: [0, 1] })).rejects.toThrow("input ids: expected Int32Array, got [0,1]");
+      await program.release();
+    });
+
+    it("says which id lies outside its table, also where the table's size is known only then", async () => {
+      const [table, ids] = [g.parameter("table", [3, 2]), g.input("ids", ["N", 1], "int")];
+      const rows = g.gather(table, g.reshape(ids, ["N"]));
+      const picked = g.pick(g.input("scores", ["N", "V"]), g.reshape(ids, ["N"]));
+      const weights = new Map([[table, new Float32Array(6)]]);
+      const program = await (await open()).compile({ outputs: { rows, picked }, weights });
+      const run = (scores: number, ...data: number[]) => {
+        const shape = [data.length, scores];
+        const feeds = { data: new Float32Array(scores * data.length), shape };
+        return program.run({ ids: { data: Int32Array.from(data), shape: [data.length, 1] }, scores: feeds });
+      };
+      await expect(run(9, 2, 3)).rejects.toThrow(
+        "input ids: expected ids from 0 to 2 for 3 rows of table, got 3 at index 1; use the tokenizer",
+      );
+      await expect(run(9, -1)).rejects.toThrow("got -1 at index 0");
+      await expect(run(2, 2)).rejects.toThrow("expected ids from 0 to 1 for 2 values per row, got 2 at index 0");
+      expect((await run(3, 2, 0)).rows!.shape).toEqual([2, 2]);
+      await program.release();
+    });
+
+    it("says so too of an id that the program computes", async () => {
+      const table = g.parameter("table", [3, 2]);
+      const rows = g.gather(table, g.add(g.input("ids", [1], "int"), 2));
+      const program = await (await open()).compile({
+        outputs: { rows },
+        weights: new Map([[table, new Float32Array(6)]]),
+      });
+      await expect(program.run({ ids: Int32Array.of(1) })).rejects.toMatchObject({
+        message: expect.stringContaining("program: expected ids from 0 to 2 in a look-up, got 3; use the tokenizer"),
+        code: "bad-data",
+      });
+      await program.release();
+    });
+
+    it("refuses weights of another size, or of another tensor of that name", async () => {
+      const [w, other] = [g.parameter("w", [2]), g.parameter("w", [2])];
+      const compile = async (tensor: g.Tensor, size: number) => {
+        const weights = new Map([[tensor, new Float32Array(size)]]);
+        return (await open()).compile({ outputs: { y: g.exp(w) }, weights });
+      };
+      await expect(compile(w, 3)).rejects.toThrow("weight w: expected 2 values, got 3");
+      await expect(compile(other, 2)).rejects.toThrow(
+        "weight w: expected weights of this instance of the model, got those of another instance; load them with",
+      );
+    });
+
     it("refuses two inputs of one name", async () => {
       const sum = g.add(g.input("x", [2]), g.input("x", [2]));
       const engine = await open();
@@ -139,7 +210,7 @@ export function engineContract(name: string, open: () => Promise<Engine>): void 
       const both = [g.input("a", [2], "bool"), g.input("b", [2], "bool")].map((each) => g.which(each, "R"));
       const engine = await open();
       await expect((async () => engine.compile({ outputs: { sum: g.add(both[0]!, both[1]!) } }))()).rejects.toThrow(
-        "program: expected one source a size, got two of R; rename one",
+        "program: expected one source per size, got two of R; rename one",
       );
     });
 

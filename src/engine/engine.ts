@@ -1,5 +1,5 @@
 /** What a runtime must offer: an engine compiles named outputs of a graph into a program; a program runs, and is released. */
-import type { DType, Shape, Tensor } from "../graph/index.ts";
+import type { Dim, DType, Shape, Tensor } from "../graph/index.ts";
 
 /** Numbers that go in or come out: Float32Array for float, Int32Array for int, Uint8Array (0 or 1) for bool. */
 export type Numbers = Float32Array | Float64Array | Int32Array | Uint8Array;
@@ -12,10 +12,19 @@ export interface Feed {
 /** Data alone where the shape is known from the graph; data and shape where it has named dimensions. */
 export type Feeds = Readonly<Record<string, Numbers | Feed>>;
 
+/** Ids of an input are numbers from 0 to below `size`. */
+export interface IdRange {
+  readonly size: Dim;
+  /** What the ids choose from: `rows of embedding.weight`. */
+  readonly of: string;
+}
+
 export interface Port {
   readonly name: string;
   readonly dtype: DType;
   readonly shape: Shape;
+  /** Where an int input looks rows or values up: what it may hold. */
+  readonly ids?: readonly IdRange[];
 }
 
 export interface ProgramSource {
@@ -33,8 +42,8 @@ export interface Program {
   readonly inputs: readonly Port[];
   readonly outputs: readonly Port[];
   /**
-   * Runs once. An array in `into` receives that output; it must not be one of the inputs. The result holds every output, in
-   * arrays that stay valid until the next run.
+   * Runs once. `feeds` holds every input and nothing else. An array in `into` receives that output; it must not be one of the inputs.
+   * The result holds every output, in arrays that stay valid until the next run.
    */
   run(feeds: Feeds, into?: Readonly<Record<string, Numbers | Feed>>): Promise<Readonly<Record<string, Feed>>>;
   /** Gives memory back; the program cannot run afterwards. */
@@ -47,4 +56,12 @@ export interface Engine {
   readonly threads: number;
   readonly device: string;
   compile(source: ProgramSource): Promise<Program>;
+}
+
+/** Those of some feeds that a program asks for: where a graph may have lost an input, or values of a whole model are at hand. */
+export function feedsFor<T>(
+  { inputs }: Pick<Program, "inputs">,
+  values: Readonly<Record<string, T>>,
+): Record<string, T> {
+  return Object.fromEntries(inputs.flatMap(({ name }) => (name in values ? [[name, values[name]!]] : [])));
 }

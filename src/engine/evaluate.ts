@@ -1,6 +1,7 @@
 /** What every operation means, in plain double-precision loops: the oracle that the fast runtime is held to. */
 import { evaluateDim, evaluateShape, type Sizes } from "../graph/dims.ts";
 import type { DType, Op, Tensor } from "../graph/vocabulary.ts";
+import { idError } from "./runtime-error.ts";
 
 export interface Value {
   readonly shape: readonly number[];
@@ -241,6 +242,7 @@ function gather(_: Tensor, inputs: readonly Value[]): Value {
   const width = count(rest);
   const data = blank(table, ids.data.length * width);
   ids.data.forEach((id, i) => {
+    if (!(id >= 0 && id < table.shape[0]!)) throw idError(id, table.shape[0]!);
     data.set(table.data.subarray(id * width, (id + 1) * width), i * width);
   });
   return { shape: [...ids.shape, ...rest], data };
@@ -420,7 +422,11 @@ export const evaluation: { readonly [K in Op]: Evaluate<K> } = {
   pick: (_, inputs) => {
     const [x, ids] = [inputs[0]!, inputs[1]!];
     const width = x.shape.at(-1)!;
-    return { shape: ids.shape, data: Float64Array.from(ids.data, (id, i) => x.data[i * width + id]!) };
+    const valueAt = (id: number, i: number) => {
+      if (!(id >= 0 && id < width)) throw idError(id, width);
+      return x.data[i * width + id]!;
+    };
+    return { shape: ids.shape, data: Float64Array.from(ids.data, valueAt) };
   },
   place: (node, inputs, sizes) =>
     placeAt(inputs[1]!, evaluateDim(node.attributes.size, sizes), (i) => inputs[0]!.data[i]!),

@@ -1,5 +1,5 @@
 /** Typed calls of the SIMD kernels: views of the arena are checked, constants worked out in double precision, then one pass runs in WebAssembly. */
-import { reject } from "../base/errors.ts";
+import { rejectShape as reject } from "../base/errors.ts";
 import type { StreamKey } from "../base/random.ts";
 import { compileWasm, Wasm, type WasmMemory, type WasmModule } from "../base/wasm.ts";
 import { KERNELS_BASE64 } from "./kernels.wasm.ts";

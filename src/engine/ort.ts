@@ -2,11 +2,13 @@
 import { readFileSync } from "node:fs";
 import os from "node:os";
 import type ort from "onnxruntime-node";
-import { messageOf, reject, UserError } from "../base/errors.ts";
+import { LayerwiseError, messageOf, reject } from "../base/errors.ts";
+import { check, checkOptions, oneOf, whole } from "../base/options.ts";
 import { add, input } from "../graph/index.ts";
 import { lower } from "../onnx/lower.ts";
 import type { Engine, Feed, Feeds, Numbers, Port, Program, ProgramSource } from "./engine.ts";
-import { bindFeeds, inputPorts, outputPorts, shaped } from "./ports.ts";
+import { bindFeeds, checkTargets, inputPorts, outputPorts, shaped } from "./ports.ts";
+import { runtimeError } from "./runtime-error.ts";
 
 /** Where programs may run, by the names of ONNX Runtime. */
 export const devices = ["cpu", "cuda", "webgpu", "dml"] as const;
@@ -89,9 +91,9 @@ async function runsOn(device: Device): Promise<boolean> {
 /** An engine on ONNX Runtime. Fails with the devices that are present when the wanted one is not. */
 export async function ortEngine(options: OrtOptions = {}): Promise<Engine> {
   const { threads = defaultThreads(), device = "cpu" } = options;
-  if (!Number.isInteger(threads) || threads < 1) {
-    reject({ who: "threads", needed: "a whole number from 1", got: String(threads) }, 2);
-  }
+  checkOptions("engine", options, ["threads", "device", "profile"]);
+  check("threads", threads, whole(1));
+  check("device", device, oneOf(devices));
   if (device !== "cpu" && !(await runsOn(device))) {
     const present = (await presentDevices()).join(", ");
     reject(
@@ -135,7 +137,8 @@ async function compile(source: ProgramSource, options: OrtOptions): Promise<Prog
     const session = await InferenceSession.create(lower(source), sessionOptions(options, source.takesTurns ?? false));
     return new OrtProgram(session, Tensor, inputs, outputs);
   } catch (error) {
-    throw new UserError(`onnxruntime: could not compile the program: ${messageOf(error)}`, 1, { cause: error });
+    const message = `onnxruntime: could not compile the program: ${messageOf(error)}`;
+    throw new LayerwiseError(message, 1, { code: "runtime", cause: error });
   }
 }
 
@@ -162,8 +165,9 @@ class OrtProgram implements Program {
   }
 
   async run(feeds: Feeds, into: Readonly<Record<string, Numbers | Feed>> = {}): Promise<Record<string, Feed>> {
-    if (!this.#session) throw new UserError("program: released, compile it again to run it");
+    if (!this.#session) throw new LayerwiseError("program: released, compile it again to run it");
     const { bound } = bindFeeds(this.inputs, feeds, false);
+    checkTargets(this.outputs, into);
     const tensors: Record<string, ort.Tensor> = {};
     for (const port of this.inputs) tensors[port.name] = this.#tensor(port, bound.get(port.name)!);
     const fetches: Record<string, ort.Tensor | null> = {};
@@ -175,7 +179,7 @@ class OrtProgram implements Program {
       const results = await this.#session.run(tensors, fetches);
       return this.#collect(results, into);
     } catch (error) {
-      throw new UserError(`onnxruntime: the program failed: ${messageOf(error)}`, 1, { cause: error });
+      throw runtimeError(error);
     }
   }
 

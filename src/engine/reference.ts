@@ -1,17 +1,20 @@
 /** The reference engine: evaluates a graph in plain double-precision loops. Slow, and the oracle for the fast one. */
-import { reject, UserError } from "../base/errors.ts";
+import { LayerwiseError, rejectShape } from "../base/errors.ts";
+import { checkOptions, oneOf } from "../base/options.ts";
 import type { Op, Tensor } from "../graph/index.ts";
 import { is, topological } from "../graph/index.ts";
 import type { Engine, Feed, Feeds, Numbers, Program, ProgramSource } from "./engine.ts";
 import { allocate, type Evaluate, evaluation, type Value } from "./evaluate.ts";
-import { bindFeeds, inputPorts, outputPorts } from "./ports.ts";
+import { bindFeeds, checkTargets, inputPorts, outputPorts } from "./ports.ts";
 
 export interface ReferenceOptions {
   /** Precision of the results; computation is double in either case. */
   precision?: "single" | "double";
 }
 
-export function referenceEngine({ precision = "single" }: ReferenceOptions = {}): Engine {
+export function referenceEngine(options: ReferenceOptions = {}): Engine {
+  checkOptions("engine", options, { precision: oneOf(["single", "double"]) });
+  const { precision = "single" } = options;
   return {
     name: "reference",
     threads: 1,
@@ -29,8 +32,9 @@ function compile(source: ProgramSource, wide: boolean): Program {
     inputs,
     outputs,
     async run(feeds: Feeds, into = {}) {
-      if (released) throw new UserError("program: released, compile it again to run it");
+      if (released) throw new LayerwiseError("program: released, compile it again to run it");
       const { bound, sizes } = bindFeeds(inputs, feeds, true);
+      checkTargets(outputs, into);
       const values = evaluateAll(order, source, bound, sizes);
       const results = Object.entries(source.outputs).map(([name, tensor]) => {
         return [name, deliver(name, tensor, values.get(tensor)!, wide, into[name])] as const;
@@ -78,7 +82,7 @@ function deliver(name: string, tensor: Tensor, value: Value, wide: boolean, into
   if (!into) return { shape: value.shape, data };
   const target = ArrayBuffer.isView(into) ? into : into.data;
   if (target.length !== data.length) {
-    reject({ who: `output ${name}`, needed: `an array of ${data.length}`, got: `${target.length}` });
+    rejectShape({ who: `output ${name}`, needed: `an array of ${data.length}`, got: `${target.length}` });
   }
   target.set(data);
   return { shape: value.shape, data: target };

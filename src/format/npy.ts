@@ -1,5 +1,5 @@
 /** NumPy's .npy format, bytes in and bytes out: float32, float64, int32 and int64 arrays. */
-import { reject } from "../base/errors.ts";
+import { rejectFile as reject } from "../base/errors.ts";
 import type { TensorRecord } from "./safetensors.ts";
 
 type NpyData = Float32Array | Float64Array | Int32Array | BigInt64Array;

@@ -1,5 +1,5 @@
 /** Python's pickle format, read as data: no code is run, and what is not on the caller's list of globals is refused. */
-import { reject } from "../base/errors.ts";
+import { rejectFile as reject } from "../base/errors.ts";
 
 /** What a pickle may hold: dictionaries become maps, tuples and lists arrays, None null; other objects are what `globals` makes. */
 export type Pickled = unknown;

@@ -1,5 +1,5 @@
 /** Protocol Buffers wire format: a writer that nests without copying twice, and a bounds-checked reader. */
-import { UserError } from "../base/errors.ts";
+import { LayerwiseError } from "../base/errors.ts";
 
 export const WIRE_VARINT = 0;
 export const WIRE_FIXED64 = 1;
@@ -122,7 +122,8 @@ export class ProtoReader {
   }
 
   #damaged(what: string): never {
-    throw new UserError(`${this.#source}: damaged protobuf, ${what} at byte ${this.#offset} of ${this.#bytes.length}`);
+    const place = `${what} at byte ${this.#offset} of ${this.#bytes.length}`;
+    throw new LayerwiseError(`${this.#source}: damaged protobuf, ${place}`, 1, { code: "bad-file" });
   }
 
   #need(count: number): void {

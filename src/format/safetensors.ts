@@ -1,5 +1,5 @@
 /** The safetensors format, bytes in and bytes out: a header of names, types, shapes and offsets, then the numbers. */
-import { messageOf, reject, UserError } from "../base/errors.ts";
+import { LayerwiseError, messageOf, rejectFile as reject } from "../base/errors.ts";
 import { widenBfloat16, widenHalf } from "./half.ts";
 import { repeatedKey } from "./json-keys.ts";
 
@@ -44,7 +44,7 @@ const ALIGNMENT = 64;
 const MAX_HEADER = 100_000_000;
 
 /** Reads a whole file; `source` names it in errors. Arrays are views of `bytes` where the alignment allows, else copies. */
-export function readSafetensors(bytes: Uint8Array, source: string): SafetensorsContent {
+export function readSafetensors(bytes: Uint8Array, source = "safetensors"): SafetensorsContent {
   const dataStart = PREFIX + headerLength(bytes, source);
   const header = parseHeader(bytes.subarray(PREFIX, dataStart), source);
   const entries: Entry[] = [];
@@ -136,7 +136,8 @@ function parseHeader(bytes: Uint8Array, source: string): object {
     text = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
     header = JSON.parse(text);
   } catch (error) {
-    throw new UserError(`${source}: expected a JSON header at offset ${PREFIX}, got ${messageOf(error)}`, 1, {
+    throw new LayerwiseError(`${source}: expected a JSON header at offset ${PREFIX}, got ${messageOf(error)}`, 1, {
+      code: "bad-file",
       cause: error,
     });
   }

@@ -1,5 +1,5 @@
 /** tf.Example messages (named lists of bytes, floats or integers) and the int32 tensors the original's batches are. */
-import { reject } from "../base/errors.ts";
+import { rejectFile as reject } from "../base/errors.ts";
 import { ProtoReader, ProtoWriter, WIRE_BYTES, WIRE_FIXED32 } from "./protobuf.ts";
 
 /** One feature: exactly one of the three lists. */

@@ -1,5 +1,5 @@
 /** TFRecord framing: length, masked CRC of the length, data, masked CRC of the data; every frame is checked on reading. */
-import { reject } from "../base/errors.ts";
+import { rejectFile as reject } from "../base/errors.ts";
 import { maskedCrc32c } from "./crc.ts";
 
 const HEADER_BYTES = 12;

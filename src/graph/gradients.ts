@@ -1,5 +1,5 @@
 /** Reverse-mode gradients as graph surgery: one pull-back an operation, and the driver that sums and un-broadcasts them. */
-import { reject } from "../base/errors.ts";
+import { rejectShape as reject } from "../base/errors.ts";
 import * as g from "./build.ts";
 import { addDims, type Dim, printShape, type Shape, sameShape, subtractDims } from "./dims.ts";
 import { topological } from "./order.ts";

@@ -1,5 +1,5 @@
 /** What shape and type each operation gives, and what it refuses: the table behind every error a bad graph throws. */
-import { reject } from "../base/errors.ts";
+import { rejectShape as reject } from "../base/errors.ts";
 import { addDims, broadcastShapes, type Dim, printShape, type Shape, sameShape, sizeOf, subtractDims } from "./dims.ts";
 import type { Attributes, DType, Op, Reduction, Tensor } from "./vocabulary.ts";
 
@@ -201,7 +201,7 @@ function which(who: string, inputs: readonly Tensor[], { size }: Attributes["whi
   return { shape: [size], dtype: "int" };
 }
 
-/** One row an operation: inputs and attributes → shape and type, or a `UserError` that names the scope. */
+/** One row an operation: inputs and attributes → shape and type, or a `LayerwiseError` that names the scope. */
 export const inference: { readonly [K in Op]: Infer<K> } = {
   input: (who, _, { name, shape, dtype }) => {
     if (name === "") reject({ who, needed: "a name", got: '""' });

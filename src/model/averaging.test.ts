@@ -14,4 +14,12 @@ describe("checkpoint averaging", () => {
     );
     expect(() => averageCheckpoints([])).toThrow("averaging: expected a checkpoint, got none");
   });
+
+  it("refuses a checkpoint with weights that the first has not", () => {
+    const one = new Map([["w", { shape: [1], data: Float32Array.of(1) }]]);
+    const more = new Map([...one, ["b", { shape: [1], data: Float32Array.of(1) }]] as const);
+    expect(() => averageCheckpoints([one, more])).toThrow(
+      "averaging / b: expected the same weights in every checkpoint",
+    );
+  });
 });

@@ -1,5 +1,5 @@
 /** Checkpoint averaging: the mean of the weights of several checkpoints of one run. */
-import { reject } from "../base/errors.ts";
+import { rejectData } from "../base/errors.ts";
 import type { NamedTensor } from "./state-dict.ts";
 
 type Checkpoint = ReadonlyMap<string, NamedTensor & { readonly data: Float32Array }>;
@@ -9,7 +9,15 @@ export function averageCheckpoints(
   checkpoints: readonly Checkpoint[],
 ): Map<string, { shape: readonly number[]; data: Float32Array }> {
   const [first] = checkpoints;
-  if (!first) return reject({ who: "averaging", needed: "a checkpoint", got: "none" });
+  if (!first) return rejectData({ who: "averaging", needed: "a checkpoint", got: "none" });
+  const extra = checkpoints.flatMap((each) => [...each.keys()]).find((name) => !first.has(name));
+  if (extra !== undefined) {
+    rejectData({
+      who: `averaging / ${extra}`,
+      needed: "the same weights in every checkpoint",
+      got: "none in the first",
+    });
+  }
   return new Map(
     [...first].map(([name, { shape, data }]) => {
       const sums = new Float64Array(data.length);
@@ -21,7 +29,7 @@ export function averageCheckpoints(
 
 function addTo(sums: Float64Array, name: string, data: Float32Array | undefined): void {
   if (data?.length !== sums.length) {
-    reject({
+    rejectData({
       who: `averaging / ${name}`,
       needed: `${sums.length} values in every checkpoint`,
       got: `${data?.length ?? 0}`,

@@ -64,10 +64,11 @@ export class TransformerBlock implements Block {
     checkOptions(name, options, rules);
     this.#name = name;
     this.#dropout = options.dropout;
-    this.#norm1 = new LayerNorm(`${name}.norm1`, options);
+    const { width, hidden, activation, weight } = options;
+    this.#norm1 = new LayerNorm(`${name}.norm1`, { width });
     this.#attention = new SelfAttention(name, options);
-    this.#norm2 = new LayerNorm(`${name}.norm2`, options);
-    this.#feedForward = new FeedForward(name, options);
+    this.#norm2 = new LayerNorm(`${name}.norm2`, { width });
+    this.#feedForward = new FeedForward(name, { width, hidden, activation, ...(weight ? { weight } : {}) });
   }
 
   get parameters(): Parameter[] {

@@ -113,7 +113,8 @@ export function selfAttentionCandidate(name: string, options: CandidateOptions):
 
 /** The position-wise feed-forward layer. */
 export function feedForwardCandidate(name: string, options: CandidateOptions): Candidate {
-  const layer = new FeedForward(name, { weight: xavierUniform, ...options });
+  const { width, hidden, activation, weight = xavierUniform } = options;
+  const layer = new FeedForward(name, { width, hidden, activation, weight });
   const apply: Layer["apply"] = (x) => layer.apply(x);
   return new Sublayer(name, "feed-forward", { parameters: layer.parameters, caches: 0, apply }, options);
 }

@@ -1,4 +1,5 @@
 /** The position-wise feed-forward layer, and the activations it may use. */
+import { anything, checkOptions, oneOf, type Rules, required, whole } from "../base/options.ts";
 import { gelu, relu, silu, type Tensor, tanh } from "../graph/index.ts";
 import { Linear } from "./layers.ts";
 import type { Initial, Parameter } from "./parameter.ts";
@@ -22,12 +23,22 @@ export interface FeedForwardOptions {
   weight?: Initial;
 }
 
+const rules: Rules<FeedForwardOptions> = {
+  width: required(whole(1)),
+  hidden: required(whole(1)),
+  activation: required(oneOf(Object.keys(activations))),
+  weight: anything,
+};
+
+/** down(activation(up x)). */
 export class FeedForward {
   readonly #up: Linear;
   readonly #down: Linear;
   readonly #activate: (x: Tensor) => Tensor;
 
-  constructor(name: string, { width, hidden, activation, weight }: FeedForwardOptions) {
+  constructor(name: string, options: FeedForwardOptions) {
+    checkOptions(name, options, rules);
+    const { width, hidden, activation, weight } = options;
     const initial = weight ? { weight } : {};
     this.#up = new Linear(`${name}.up`, { in: width, out: hidden, ...initial });
     this.#down = new Linear(`${name}.down`, { in: hidden, out: width, ...initial });

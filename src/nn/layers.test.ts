@@ -34,7 +34,7 @@ describe("layers", () => {
     const mode = new Training();
     const outputs = [
       new LayerNorm("norm", { width: 8 }).apply(x),
-      new FeedForward("ff", block).apply(x),
+      new FeedForward("ff", { width: 8, hidden: block.hidden, activation: "relu" }).apply(x),
       new SelfAttention("attention", block).apply(x, rows, mode),
       new TransformerBlock("block", block).apply(x, { rows, mode, mask: causalMask(3) }),
     ];
@@ -93,5 +93,27 @@ describe("dropout", () => {
     ]);
     expect(inference.dropout(x, 0.5)).toBe(x);
     expect(new Training().dropout(x, 0)).toBe(x);
+  });
+});
+
+describe("options of layers", () => {
+  it.each<[string, () => unknown, string]>([
+    ["eps", () => new LayerNorm("norm", { width: 8, eps: 1 } as { width: 8 }), "got eps; did you mean epsilon?"],
+    [
+      "epsilon: -1",
+      () => new LayerNorm("norm", { width: 8, epsilon: -1 }),
+      "norm / epsilon: expected a number above 0",
+    ],
+    ["in: 0", () => new Linear("up", { in: 0, out: 8 }), "up / in: expected a whole number from 1, got 0"],
+    ["count: 2.5", () => new Embedding("words", { count: 2.5, width: 8 }), "words / count: expected a whole number"],
+    [
+      "swish",
+      () => new FeedForward("ff", { width: 8, hidden: 8, activation: "swish" as "silu" }),
+      "ff / activation: exp",
+    ],
+    ["dropout: 2", () => new Training().dropout(x, 2), "dropout: expected a number from 0 to below 1, got 2"],
+    ["dropout: 1 in use", () => inference.dropout(x, 1), "dropout: expected a number from 0 to below 1, got 1"],
+  ])("%s is refused", (_, build, message) => {
+    expect(build).toThrow(message);
   });
 });

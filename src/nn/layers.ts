@@ -1,6 +1,7 @@
 /** The layers everything is made of: linear, embedding, layer norm. A layer owns its parameters; using it twice shares them. */
 import { reject } from "../base/errors.ts";
-import { add, gather, layerNorm, matmul, type Tensor } from "../graph/index.ts";
+import { anything, check, checkOptions, number, oneOf, type Rules, required, truth, whole } from "../base/options.ts";
+import { add, gather, layerNorm, matmul, roles, type Tensor } from "../graph/index.ts";
 import {
   type Initial,
   kaimingUniform,
@@ -22,12 +23,21 @@ export interface LinearOptions {
   role?: Role;
 }
 
+const linearRules: Rules<LinearOptions> = {
+  in: required(whole(1)),
+  out: required(whole(1)),
+  bias: truth,
+  weight: anything,
+  role: oneOf(roles),
+};
+
 /** y = x · Wᵀ + b, with W of shape [out, in]. */
 export class Linear {
   readonly weight: Parameter;
   readonly bias: Parameter | undefined;
 
   constructor(name: string, options: LinearOptions) {
+    checkOptions(name, options, linearRules);
     const { in: width, out, bias = true, weight = kaimingUniform, role = "matrix" } = options;
     this.weight = newParameter(`${name}.weight`, [out, width], weight, role);
     this.bias = bias ? newParameter(`${name}.bias`, [out], zeros, "bias") : undefined;
@@ -54,11 +64,20 @@ export interface EmbeddingOptions {
   role?: Role;
 }
 
+const embeddingRules: Rules<EmbeddingOptions> = {
+  count: required(whole(1)),
+  width: required(whole(1)),
+  weight: anything,
+  role: oneOf(roles),
+};
+
 /** A table of vectors, one per id; its transpose serves as the head of tied models. */
 export class Embedding {
   readonly weight: Parameter;
 
-  constructor(name: string, { count, width, weight = normal(0.02), role = "table" }: EmbeddingOptions) {
+  constructor(name: string, options: EmbeddingOptions) {
+    checkOptions(name, options, embeddingRules);
+    const { count, width, weight = normal(0.02), role = "table" } = options;
     this.weight = newParameter(`${name}.weight`, [count, width], weight, role);
   }
 
@@ -77,13 +96,23 @@ export class Embedding {
   }
 }
 
+export interface LayerNormOptions {
+  width: number;
+  /** Added to the variance. Default: 1e-5. */
+  epsilon?: number;
+}
+
+const layerNormRules: Rules<LayerNormOptions> = { width: required(whole(1)), epsilon: number({ above: 0 }) };
+
 /** Layer norm over the last axis. */
 export class LayerNorm {
   readonly weight: Parameter;
   readonly bias: Parameter;
   readonly epsilon: number;
 
-  constructor(name: string, { width, epsilon = 1e-5 }: { width: number; epsilon?: number }) {
+  constructor(name: string, options: LayerNormOptions) {
+    checkOptions(name, options, layerNormRules);
+    const { width, epsilon = 1e-5 } = options;
     this.weight = newParameter(`${name}.weight`, [width], ones, "norm");
     this.bias = newParameter(`${name}.bias`, [width], zeros, "norm");
     this.epsilon = epsilon;
@@ -100,9 +129,7 @@ export class LayerNorm {
 
 /** Width of one head. */
 export function headWidth(who: string, width: number, heads: number): number {
-  if (!Number.isInteger(heads) || heads < 1) {
-    reject({ who, needed: "a whole number of heads from 1", got: `${heads}` }, 2);
-  }
+  check(`${who} / heads`, heads, whole(1));
   if (width % heads === 0) return width / heads;
   const remedy = `set width to ${Math.ceil(width / heads) * heads}`;
   return reject({ who, needed: "a width divisible by heads", got: `width ${width}, heads ${heads}`, remedy }, 2);

@@ -1,5 +1,5 @@
 /** Attention masks: what may not be seen, as numbers that are added to scores. */
-import { reject } from "../base/errors.ts";
+import { rejectShape } from "../base/errors.ts";
 import {
   add,
   addDims,
@@ -97,7 +97,7 @@ const hiddenWhere = (where: Tensor) => multiply(cast(where, "float"), HIDDEN);
 
 function checkMask(name: string, { shape, dtype }: Tensor, wanted: readonly Dim[], types: readonly string[]): void {
   if (printShape(shape) === printShape(wanted) && types.includes(dtype)) return;
-  reject({
+  rejectShape({
     who: [currentScope(), name].filter(Boolean).join(" / "),
     needed: `${types.join(" or ")} ${printShape(wanted)}`,
     got: `${dtype} ${printShape(shape)}`,

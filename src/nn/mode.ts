@@ -1,5 +1,5 @@
 /** How a model is being built: for training (dropout drawn as graph inputs) or for use (no dropout). */
-import { reject } from "../base/errors.ts";
+import { check, dropoutRate } from "../base/options.ts";
 import { type Draw, multiply, Noise, type NoiseInput, type Shape, type Tensor } from "../graph/index.ts";
 
 export interface Mode {
@@ -9,7 +9,14 @@ export interface Mode {
   draw(draw: Draw, shape: Shape): Tensor | undefined;
 }
 
-export const inference: Mode = { dropout: (x) => x, draw: () => undefined };
+/** Nothing is dropped, nothing drawn; a rate that could not be trained with is still refused. */
+export const inference: Mode = {
+  dropout: (x, rate) => {
+    check("dropout", rate, dropoutRate);
+    return x;
+  },
+  draw: () => undefined,
+};
 
 export class Training implements Mode {
   readonly #noise = new Noise();
@@ -20,8 +27,7 @@ export class Training implements Mode {
   }
 
   dropout(x: Tensor, rate: number): Tensor {
-    if (!(rate >= 0 && rate < 1)) reject({ who: "dropout", needed: "a rate from 0 to below 1", got: `${rate}` });
-    if (rate === 0) return x;
+    if (check("dropout", rate, dropoutRate) === 0) return x;
     return multiply(x, this.#noise.draw({ kind: "mask", keep: 1 - rate }, x.shape));
   }
 
@@ -32,7 +38,7 @@ export class Training implements Mode {
 
 /** Draws what the model itself asks for, but drops nothing out: a noisy evaluation. */
 export class Sampling extends Training {
-  override dropout(x: Tensor): Tensor {
-    return x;
+  override dropout(x: Tensor, rate: number): Tensor {
+    return inference.dropout(x, rate);
   }
 }

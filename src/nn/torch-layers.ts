@@ -105,8 +105,8 @@ function linear(name: string, width: number, out: number): [Parameter, Parameter
 }
 
 /** norm1, norm2, … of a layer. */
-export function layerNorms(name: string, count: number, options: TorchLayerOptions): LayerNorm[] {
-  return Array.from({ length: count }, (_, i) => new LayerNorm(`${name}.norm${i + 1}`, options));
+export function layerNorms(name: string, count: number, { width, epsilon }: TorchLayerOptions): LayerNorm[] {
+  return Array.from({ length: count }, (_, i) => new LayerNorm(`${name}.norm${i + 1}`, { width, epsilon }));
 }
 
 const parametersOf = (parts: readonly { readonly parameters: readonly Parameter[] }[]) =>

@@ -435,7 +435,9 @@ describe("a fault of the disk", () => {
       const limited = 'ulimit -f 100; exec "$@"'; // files of at most 100 KiB
       const args = ["-c", limited, "-", process.execPath, "--import", "tsx", "--input-type=module", "-e", script];
       const { stdout } = spawnSync("bash", args, { encoding: "utf8" });
-      expect(stdout).toContain(`UserError ${path}: cannot write the checkpoint of step 3: the file would be larger`);
+      expect(stdout).toContain(
+        `LayerwiseError ${path}: cannot write the checkpoint of step 3: the file would be larger`,
+      );
       expect(checkpointsIn(path)).toEqual(["step-00000002"]);
     },
   );

@@ -1,7 +1,15 @@
 import { existsSync, readFileSync } from "node:fs";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { type BatchOptions, batchesFrom, contextBatches, planContext, shardLines, streamBatches } from "./batches.ts";
+import {
+  type BatchOptions,
+  batchesFrom,
+  contextBatches,
+  indexedSource,
+  planContext,
+  shardLines,
+  streamBatches,
+} from "./batches.ts";
 
 const GOLDEN = "../shared/golden/par-transformer-xl/context-batches.json";
 const count = (n: number) => Int32Array.from({ length: n }, (_, i) => i);
@@ -116,5 +124,19 @@ describe("a batch source", () => {
       "valid: shard 2: expected at least batch · (length + 1) = 12 tokens, got 11",
     );
     expect(() => shardLines(3, 4)).toThrow("shards: expected at most one for each of 3 lines, got 4");
+  });
+
+  it.each<[object, string]>([
+    [{ batch: 0 }, "batches / batch: expected a whole number from 1, got 0"],
+    [{ window: 1 }, "batches / window: expected a whole number from 2, got 1"],
+    [{ compat: "orignal" }, 'expected one of original, got "orignal"; did you mean original?'],
+    [{ length: 3 }, "batches: expected options among batch, window, compat, got length"],
+  ])("refuses %j", (wrong, message) => {
+    expect(() => streamBatches([count(30)], { batch: 5, window: 3, ...wrong })).toThrow(message);
+  });
+
+  it("refuses to have no batch at all", () => {
+    const none = () => indexedSource([0, 0], { rows: 2, length: 3 }, () => {});
+    expect(none).toThrow("batches / count: expected a whole number from 1, got 0");
   });
 });

@@ -1,5 +1,6 @@
 /** Context batching: cuts token streams into batches in which row b of the next batch continues row b of this one. */
-import { reject } from "../base/errors.ts";
+import { rejectData } from "../base/errors.ts";
+import { check, checkOptions, oneOf, type Rules, required, whole } from "../base/options.ts";
 
 /** What a trainer takes a step on: pieces and, for each, the next one; both are [rows, length], row after row. */
 export type Batch = { readonly ids: Int32Array; readonly targets: Int32Array };
@@ -26,6 +27,12 @@ export interface BatchOptions {
   compat?: "original";
 }
 
+const rules: Rules<BatchOptions> = {
+  batch: required(whole(1)),
+  window: required(whole(2)),
+  compat: oneOf(["original"]),
+};
+
 /** Where the batches of one stream lie: row b of batch t is window b·stride + t. */
 export interface ContextPlan {
   tokens: number;
@@ -42,7 +49,9 @@ export interface ContextPlan {
 }
 
 /** Plans the batches of a stream of `tokens` tokens. */
-export function planContext(tokens: number, { batch, window, compat }: BatchOptions): ContextPlan {
+export function planContext(tokens: number, options: BatchOptions): ContextPlan {
+  checkOptions("batches", options, rules);
+  const { batch, window, compat } = options;
   const windows = Math.floor(tokens / window);
   const stride = Math.floor(tokens / (batch * window));
   const batches = compat === "original" && stride > 0 ? windows - (batch - 1) * stride : stride;
@@ -62,9 +71,9 @@ export function contextBatches(tokens: ArrayLike<number>, options: BatchOptions)
 
 /** How lines are shared among shards: shard i takes lines [i·L, (i+1)·L), L = ⌊lines / shards⌋; left-over lines are dropped. */
 export function shardLines(lines: number, shards: number): { from: number; to: number }[] {
-  const each = Math.floor(lines / shards);
+  const each = Math.floor(lines / check("shards", shards, whole(1)));
   if (each < 1) {
-    reject(
+    rejectData(
       { who: "shards", needed: `at most one for each of ${lines} lines`, got: `${shards}`, remedy: "use fewer" },
       2,
     );
@@ -91,7 +100,7 @@ export function streamBatches(
 }
 
 function rejectShort(who: string, tokens: number, { batch, window }: BatchOptions): never {
-  reject({
+  rejectData({
     who,
     needed: `at least batch · (length + 1) = ${batch * window} tokens`,
     got: `${tokens}`,
@@ -127,6 +136,7 @@ export function indexedSource(
   fill: FillBatch,
 ): BatchSource {
   const count = counts.reduce((sum, n) => sum + n, 0);
+  check("batches / count", count, whole(1));
   const tokens = rows * length;
   const place = (index: number) => locate(counts, checkedIndex(index) % count);
   return {
@@ -147,7 +157,7 @@ export function indexedSource(
 
 function checkedIndex(index: number): number {
   if (Number.isSafeInteger(index) && index >= 0) return index;
-  return reject({ who: "batches", needed: "an index that is a whole number from 0", got: `${index}` });
+  return rejectData({ who: "batches", needed: "an index that is a whole number from 0", got: `${index}` });
 }
 
 function locate(counts: readonly number[], index: number): [part: number, t: number] {

@@ -1,7 +1,8 @@
 /** Arrays for tensors whose named dimensions differ from run to run: room for the largest, and views of what is in use. */
-import { reject } from "../base/errors.ts";
+import { rejectData, rejectShape } from "../base/errors.ts";
+import { didYouMean, printed } from "../base/options.ts";
 import type { Feed } from "../engine/engine.ts";
-import { evaluateShape, type Shape } from "../graph/index.ts";
+import { type DType, evaluateShape, printShape, type Shape, type Tensor } from "../graph/index.ts";
 
 export interface Buffer {
   /** As long as the largest tensor. */
@@ -39,9 +40,57 @@ export function fill(
     values && (open ? Number.isInteger(size) && values.length <= array.length : values.length === array.length);
   if (!fits) {
     const needed = `${open ? "at most " : ""}${array.length} numbers${rows > 1 ? ` in ${rows} rows` : ""}`;
-    return reject({ who: `batch / ${name}`, needed, got: values ? `${values.length}` : "nothing" });
+    return rejectShape({ who: `batch / ${name}`, needed, got: values ? `${values.length}` : "nothing" });
   }
+  if (array instanceof Int32Array) checkWhole(name, values);
   if (open) sizes.set(open, size);
   array.set(values);
   return viewOf(buffer, sizes);
+}
+
+/** Numbers of a batch as a program takes them: as they are where the type is right, else converted without loss. */
+function numbersFor(name: string, dtype: DType, values: ArrayLike<number>): Float32Array | Int32Array | Uint8Array {
+  if (typeof values?.length !== "number") {
+    return rejectShape({ who: `batch / ${name}`, needed: "an array of numbers", got: printed(values) });
+  }
+  if (dtype === "float") return values instanceof Float32Array ? values : Float32Array.from(values);
+  if (dtype === "bool")
+    return values instanceof Uint8Array ? values : Uint8Array.from(values, (each) => Number(each !== 0));
+  checkWhole(name, values);
+  return values instanceof Int32Array ? values : Int32Array.from(values);
+}
+
+/** Ids are whole numbers: arrays of floats are refused, and plain arrays that hold one. */
+function checkWhole(name: string, values: ArrayLike<number>): void {
+  if (values instanceof Int32Array) return;
+  const needed = "whole numbers, as an Int32Array";
+  if (values instanceof Float32Array || values instanceof Float64Array) {
+    rejectData({ who: `batch / ${name}`, needed, got: values.constructor.name });
+  }
+  for (let i = 0; i < values.length; i++) {
+    if (Number.isInteger(values[i])) continue;
+    rejectData({ who: `batch / ${name}`, needed, got: `${values[i]} at index ${i}` });
+  }
+}
+
+/** A batch holds nothing that the model does not ask for. */
+export function refuseExtras(batch: object, known: Readonly<Record<string, unknown>>): void {
+  for (const name in batch) {
+    if (name in known) continue;
+    const names = Object.keys(known);
+    const remedy = didYouMean(name, names) ?? "leave it out";
+    rejectData({
+      who: `batch / ${name}`,
+      needed: `an input of the model (${names.join(", ")})`,
+      got: "none of that name",
+      remedy,
+    });
+  }
+}
+
+/** Values with their shape; a named first dimension is as long as they are. */
+export function feedOf(name: string, { shape, dtype }: Tensor, values: ArrayLike<number> | undefined): Feed {
+  if (!values) return rejectShape({ who: `batch / ${name}`, needed: `${dtype} ${printShape(shape)}`, got: "nothing" });
+  const data = numbersFor(name, dtype, values);
+  return { data, shape: shape.map((dim) => (typeof dim === "number" ? dim : values.length)) };
 }

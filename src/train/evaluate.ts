@@ -1,8 +1,6 @@
-/** Evaluation: the mean loss of a split under given weights, as perplexity per piece and per word, and bits per byte. */
-import type { Engine, Program } from "../engine/engine.ts";
-import { simplify, type Tensor } from "../graph/index.ts";
+/** Batches by index, and what a mean loss over them means: perplexity per piece and per word, bits per byte. */
+import { check, whole } from "../base/options.ts";
 import type { Figures } from "./events.ts";
-import type { ParameterTensor } from "./memory.ts";
 import type { Batch } from "./step.ts";
 
 /** Batches by index: named arrays of numbers, whatever they stand for. */
@@ -40,34 +38,7 @@ export function figures(loss: number, tokens: number, text: TextSize): Figures {
   };
 }
 
-export class Evaluator {
-  readonly #program: Program;
-
-  static async create(engine: Engine, loss: Tensor): Promise<Evaluator> {
-    return new Evaluator(await engine.compile({ outputs: { loss: simplify([loss])[0]! } }));
-  }
-
-  private constructor(program: Program) {
-    this.#program = program;
-  }
-
-  /** Mean loss over all batches. */
-  async meanLoss(
-    weights: ReadonlyMap<ParameterTensor, Float32Array>,
-    batches: Batches,
-    signal?: AbortSignal,
-  ): Promise<number> {
-    const fixed = Object.fromEntries([...weights].map(([{ attributes }, data]) => [attributes.name, data]));
-    let total = 0;
-    for (let i = 0; i < batches.count; i++) {
-      signal?.throwIfAborted();
-      const { loss } = await this.#program.run({ ...fixed, ...(batches.at(i) as Record<string, Int32Array>) });
-      total += loss!.data[0]!;
-    }
-    return total / batches.count;
-  }
-
-  async release(): Promise<void> {
-    await this.#program.release();
-  }
+/** Fails where there is no batch at all. */
+export function checkBatches({ count }: Pick<Batches, "count">, who = "batches"): void {
+  check(`${who} / count`, count, whole(1));
 }

@@ -1,9 +1,11 @@
 /** Evaluation of an objective under given weights, batch by batch; models with memory hand theirs from one batch to the next. */
+import { checkOptions } from "../base/options.ts";
 import { RandomStream } from "../base/random.ts";
-import type { Engine, Feed, Numbers, Program } from "../engine/engine.ts";
-import { type NoiseInput, simplify, type Tensor } from "../graph/index.ts";
-import type { Batches } from "./evaluate.ts";
-import { type ParameterTensor, sizeOf } from "./memory.ts";
+import { type Engine, type Feed, feedsFor, type Numbers, type Program } from "../engine/engine.ts";
+import { type NoiseInput, simplify, type Tensor, type Weights } from "../graph/index.ts";
+import { feedOf, refuseExtras } from "./buffers.ts";
+import { type Batches, checkBatches } from "./evaluate.ts";
+import { sizeOf } from "./memory.ts";
 import type { Batch } from "./step.ts";
 
 /** What is evaluated: a model's objective. */
@@ -33,14 +35,13 @@ export interface EvaluatedBatch {
   readonly outputs: Readonly<Record<string, Feed>>;
 }
 
-type Weights = ReadonlyMap<ParameterTensor, Float32Array>;
-
 const newName = (name: string) => `new ${name}`;
 
 export class Evaluator {
   readonly #program: Program;
   readonly #source: EvaluationSource;
-  readonly #taken: ReadonlySet<string>;
+  /** The inputs that the program asks for: simplification may have found that it does not need some. */
+  readonly #asked: readonly (readonly [string, Tensor])[];
 
   static async create(engine: Engine, source: EvaluationSource): Promise<Evaluator> {
     const state = (source.carried ?? []).map(({ input, output }) => [newName(input.attributes.name), output] as const);
@@ -52,28 +53,27 @@ export class Evaluator {
 
   private constructor(program: Program, source: EvaluationSource) {
     [this.#program, this.#source] = [program, source];
-    this.#taken = new Set(program.inputs.map(({ name }) => name));
+    this.#asked = Object.entries(feedsFor(program, source.inputs));
   }
 
   /** The batches in order, from an empty memory on. */
   async *run(weights: Weights, batches: Batches, options: EvaluationOptions = {}): AsyncGenerator<EvaluatedBatch> {
-    const { carried = [], noise = [], outputs = {} } = this.#source;
+    checkBatches(batches);
+    checkOptions("evaluation", options, ["scalars", "seed", "signal"]);
+    const { inputs, carried = [], noise = [], outputs = {} } = this.#source;
     const random = new RandomStream(options.seed ?? 1, "noise of evaluation");
-    const fixed = this.#only([...weights].map(([{ attributes }, data]) => [attributes.name, data] as const));
+    const fixed = Object.fromEntries([...weights].map(([{ attributes }, data]) => [attributes.name, data] as const));
     let memory: Record<string, Numbers> = Object.fromEntries(
       carried.map(({ input }) => [input.attributes.name, new Float32Array(sizeOf(input.shape as number[]))]),
     );
     for (let i = 0; i < batches.count; i++) {
       options.signal?.throwIfAborted();
       const batch = batches.at(i);
+      refuseExtras(batch, inputs);
       const draws = noise.map(({ tensor }) => [tensor.attributes.name, gumbel(tensor, random)] as const);
-      const feeds = {
-        ...fixed,
-        ...memory,
-        ...Object.fromEntries(draws),
-        ...this.#data({ ...batch, ...options.scalars }),
-      };
-      const found = await this.#program.run(feeds);
+      const data = this.#data({ ...batch, ...options.scalars });
+      const feeds = { ...fixed, ...memory, ...Object.fromEntries(draws), ...data };
+      const found = await this.#program.run(feedsFor(this.#program, feeds));
       memory = Object.fromEntries(Object.keys(memory).map((name) => [name, found[newName(name)]!.data]));
       const wanted = Object.fromEntries(Object.keys(outputs).map((name) => [name, found[name]!]));
       yield { batch, loss: found.loss!.data[0]!, outputs: wanted };
@@ -94,15 +94,7 @@ export class Evaluator {
   }
 
   #data(batch: Batch): Record<string, Feed> {
-    const { inputs } = this.#source;
-    return this.#only(
-      Object.entries(inputs).map(([name, tensor]) => [name, feedOf(tensor, batch[name] ?? [])] as const),
-    );
-  }
-
-  /** What the program takes: simplification may have found that it does not need some. */
-  #only<T>(named: readonly (readonly [string, T])[]): Record<string, T> {
-    return Object.fromEntries(named.filter(([name]) => this.#taken.has(name)));
+    return Object.fromEntries(this.#asked.map(([name, tensor]) => [name, feedOf(name, tensor, batch[name])]));
   }
 
   /** Gives the program back. */
@@ -114,12 +106,3 @@ export class Evaluator {
 function gumbel({ shape }: Tensor, random: RandomStream): Float32Array {
   return Float32Array.from({ length: sizeOf(shape as number[]) }, () => -Math.log(-Math.log(1 - random.uniform())));
 }
-
-/** Values with their shape; a named first dimension is as long as they are. */
-function feedOf({ shape, dtype }: Tensor, values: ArrayLike<number>): Feed {
-  const data = dtype === "int" ? intsOf(values) : floatsOf(values);
-  return { data, shape: shape.map((dim) => (typeof dim === "number" ? dim : values.length)) };
-}
-
-const intsOf = (values: ArrayLike<number>) => (values instanceof Int32Array ? values : Int32Array.from(values));
-const floatsOf = (values: ArrayLike<number>) => (values instanceof Float32Array ? values : Float32Array.from(values));

@@ -8,7 +8,7 @@ import { sgd } from "./optimiser.ts";
 import { TrainingStep } from "./step.ts";
 
 /** At which updates an evaluation was the best so far, and which checkpoints were asked for. */
-async function bestOf(evaluations: readonly Measured[]) {
+async function bestOf(evaluations: readonly Measured[], count = 1) {
   const x = input("x", [1]);
   const { tensor } = newParameter("w", [1], () => Float32Array.of(1));
   const step = await TrainingStep.create({
@@ -19,7 +19,7 @@ async function bestOf(evaluations: readonly Measured[]) {
   const left = [...evaluations];
   const [best, stored]: [number[], number[]] = [[], []];
   for await (const event of trainLoop({
-    ...{ step, batches: { count: 1, tokens: 1, at: () => ({ x: Float32Array.of(1) }) }, seed: 1, shuffle: false },
+    ...{ step, batches: { count, tokens: 1, at: () => ({ x: Float32Array.of(1) }) }, seed: 1, shuffle: false },
     ...{ length: { steps: evaluations.length }, schedule: () => () => 0.1, accumulate: 1 },
     ...{ evaluate: async () => left.shift()!, evaluateEvery: 1, checkpointEvery: 100 },
   })) {
@@ -41,5 +41,9 @@ describe("the loop", () => {
   it("lets a scalar decide where there is one", async () => {
     const scored = losses.map((loss) => ({ loss, perplexity: 1, scalars: { accuracy: loss }, decisive: "accuracy" }));
     expect(await bestOf(scored)).toEqual({ best: [1], stored: [1, 4] });
+  });
+
+  it("refuses to train on no batch at all", async () => {
+    await expect(bestOf([], 0)).rejects.toThrow("batches / count: expected a whole number from 1, got 0");
   });
 });

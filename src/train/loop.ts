@@ -1,10 +1,10 @@
 /** The training loop: one readable generator that yields what happened; terminal, run folder and tests consume it. */
 import { reject, UserError } from "../base/errors.ts";
 import { RandomStream } from "../base/random.ts";
-import { type Batches, tokensIn } from "./evaluate.ts";
+import { type Batches, checkBatches, tokensIn } from "./evaluate.ts";
 import type { Measured, Progress, TrainEvent, TrainState } from "./events.ts";
 import type { Schedule } from "./schedule.ts";
-import { Divergence, type TrainingStep } from "./step.ts";
+import type { TrainingStep } from "./step.ts";
 
 /** How long to train: updates, passes over the data, or minutes. */
 export type Length = { steps: number } | { epochs: number } | { minutes: number };
@@ -96,6 +96,7 @@ function knownTotal(length: Length, perEpoch: number): number | null {
  */
 export async function* trainLoop(options: LoopOptions): AsyncGenerator<TrainEvent, TrainState | undefined, void> {
   const { step, batches, length, accumulate, signal, now = () => performance.now() } = options;
+  checkBatches(batches);
   const progress: Progress = structuredClone(options.resume?.progress ?? firstProgress);
   if (options.resume) restore(step, options.resume);
   progress.totalSteps ??= knownTotal(length, batches.count / accumulate);
@@ -127,13 +128,11 @@ export async function* trainLoop(options: LoopOptions): AsyncGenerator<TrainEven
     const taken = Array.from({ length: accumulate }, (_, i) => {
       const place = progress.position + i;
       const index = batches.fresh ? place : batchIndex(place, batches.count, options.seed, options.shuffle);
-      return scalars ? { ...batches.at(index), ...fed(scalars) } : batches.at(index);
+      return scalars ? { ...batches.at(index), ...step.inputsAmong(fed(scalars)) } : batches.at(index);
     });
     const learningRate = rateAt(progress.step);
     const started = now();
-    const { loss, gradientNorm } = await step.run(taken, learningRate).catch((error: unknown) => {
-      throw error instanceof Divergence ? diverged(error, progress.step + 1, learningRate) : error;
-    });
+    const { loss, gradientNorm } = await step.run(taken, learningRate);
     progress.step++;
     progress.position += accumulate;
     const tokensPerSecond = (1000 * accumulate * tokensIn(batches)) / (now() - started);
@@ -237,16 +236,3 @@ function stateOf(step: TrainingStep, progress: Progress, elapsedMs: number): Tra
 
 const copyOf = (tensors: TrainState["weights"]): TrainState["weights"] =>
   new Map([...tensors].map(([name, { shape, data }]) => [name, { shape, data: data.slice() }]));
-
-function diverged(cause: Divergence, step: number, rate: number): UserError {
-  const { loss, parameter } = cause;
-  const where =
-    parameter === undefined
-      ? `the loss is ${loss}`
-      : `the loss is ${loss} and the gradient of ${parameter} is not finite`;
-  return new UserError(
-    `training: at step ${step}, ${where}; the last checkpoint is good: resume from it with a lower learning rate (it was ${rate.toPrecision(3)}), a longer warm-up or tighter clipping`,
-    1,
-    { cause },
-  );
-}

@@ -1,4 +1,5 @@
 /** Where training keeps its numbers: weights, gradients and moments of every parameter, group by group, in one arena. */
+import { anything, check, checkOptions, number, type Rules, required } from "../base/options.ts";
 import { ALIGNMENT, type Arena, arenaBytes } from "../engine/arena.ts";
 import type { Tensor } from "../graph/index.ts";
 import type { Optimiser, Slot, UpdateSettings } from "./optimiser.ts";
@@ -13,6 +14,25 @@ export interface Group {
   readonly rateFactor?: number | undefined;
   /** Whether the group is updated at this step (from 1). Default: always. A frozen group's moments rest too. */
   readonly active?: ((step: number) => boolean) | undefined;
+}
+
+const groupRules: Rules<Group> = {
+  parameters: required(anything),
+  optimiser: required(anything),
+  rateFactor: number({ from: 0 }),
+  active: anything,
+};
+
+/** Refuses options that a group does not have, and factors below 0. */
+export function checkGroup(group: Group, i: number): void {
+  checkOptions(`group ${i}`, group, groupRules);
+}
+
+const aRate = number({ from: 0 });
+
+/** A learning rate is a number from 0. */
+export function checkRate(rate: number): void {
+  check("learning rate", rate, aRate);
 }
 
 /** A group's stretch of the arena, as a whole and by parameter. */

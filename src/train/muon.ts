@@ -1,5 +1,6 @@
 /** Muon: momentum whose direction is made orthogonal, for matrices inside a network; the rest belongs to an AdamW group. */
-import { reject } from "../base/errors.ts";
+import { rejectShape } from "../base/errors.ts";
+import { checkOptions, defined, number, type Rules, truth, whole } from "../base/options.ts";
 import type { Engine, Feed, Program } from "../engine/engine.ts";
 import {
   add,
@@ -27,11 +28,18 @@ export interface MuonOptions {
   iterations?: number;
 }
 
+const rules: Rules<MuonOptions> = {
+  momentum: number({ from: 0, below: 1 }),
+  nesterov: truth,
+  weightDecay: number({ from: 0 }),
+  iterations: whole(0),
+};
+
 const defaults = { momentum: 0.95, nesterov: true, weightDecay: 0.01, iterations: 5 } as const;
 
-/** An optimiser that holds compiled programs, one a shape. */
+/** An optimiser that holds compiled programs, one per shape. */
 export interface Muon extends Optimiser {
-  /** Gives the programs back; the next update would compile them anew. */
+  /** Gives the programs back; the next update would compile them again. */
   release(): Promise<void>;
 }
 
@@ -71,7 +79,8 @@ function diagonal(size: number, value: number): Tensor {
  * one learning rate serves both; weight decay is decoupled. Its only state is the momentum.
  */
 export function muon(engine: Engine, options: MuonOptions = {}): Muon {
-  const fixed = { ...defaults, ...options };
+  checkOptions("muon", options, rules);
+  const fixed = { ...defaults, ...defined(options) };
   const programs = new Map<string, Promise<Program>>();
   const programFor = (shape: readonly number[]) => {
     const key = printShape(checkMatrix(shape));
@@ -104,7 +113,7 @@ export function muon(engine: Engine, options: MuonOptions = {}): Muon {
 function checkMatrix(shape: readonly number[]): readonly number[] {
   if (shape.length === 2) return shape;
   const remedy = "put biases and norms into a group with adamw";
-  return reject({ who: "muon", needed: "a matrix", got: printShape(shape), remedy });
+  return rejectShape({ who: "muon", needed: "a matrix", got: printShape(shape), remedy });
 }
 
 /** The step's direction from momentum and gradient, as a graph. */

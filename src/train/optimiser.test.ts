@@ -1,7 +1,9 @@
 import { describe, expect, it } from "vitest";
 import { Arena } from "../engine/arena.ts";
+import { referenceEngine } from "../engine/reference.ts";
 import { parameter } from "../graph/index.ts";
 import { allocateGroup, memoryBytes, updateGroup } from "./memory.ts";
+import { muon } from "./muon.ts";
 import { adam, adamw, lamb, type Optimiser, sgd } from "./optimiser.ts";
 
 const [a, b] = [parameter("a", [3]), parameter("b", [2, 2])];
@@ -78,5 +80,25 @@ describe("optimisers", () => {
     gradient.fill(1);
     for (let step = 1; step <= 2; step++) await updateGroup(arena, memory, { ...settings, step });
     expect(weight[0]).toBeCloseTo(-0.1 - 0.19, 6);
+  });
+});
+
+describe("options of optimisers", () => {
+  it.each<[string, () => Optimiser, string]>([
+    ["learningRate", () => adam({ learningRate: 1 } as object), "adam: expected options among beta1, beta2, epsilon"],
+    ["beta1: 2", () => adam({ beta1: 2 }), "adam / beta1: expected a number from 0 to below 1, got 2"],
+    ["weightDecay: -1", () => adamw({ weightDecay: -1 }), "adamw / weightDecay: expected a number from 0, got -1"],
+    ["weight_decay", () => lamb({ weight_decay: 0 } as object), "got weight_decay; did you mean weightDecay?"],
+    ["correction", () => adam({ correction: "exakt" as "exact" }), 'got "exakt"; did you mean exact?'],
+    ["momentum: 1", () => sgd({ momentum: 1 }), "sgd / momentum: expected a number from 0 to below 1, got 1"],
+    ["nesterov: 1", () => sgd({ nesterov: 1 as never }), "sgd / nesterov: expected true or false, got 1"],
+    ["iterations", () => muon(referenceEngine(), { iterations: 2.5 }), "muon / iterations: expected a whole number"],
+  ])("%s is refused", (_, make, message) => {
+    expect(make).toThrow(message);
+  });
+
+  it("that are undefined count as left out", async () => {
+    const options: object = { beta1: undefined, weightDecay: undefined };
+    expect(await updated(adamw(options))).toEqual(await updated(adamw()));
   });
 });

@@ -1,4 +1,5 @@
 /** Optimisers: what one update does to a weight, its gradient and its moments, by the arena's kernels. */
+import { checkOptions, defined, number, oneOf, type Rules, truth } from "../base/options.ts";
 import type { Kernels } from "../engine/kernels.ts";
 import type { MomentSettings } from "../engine/updates.ts";
 
@@ -41,10 +42,23 @@ export interface AdamOptions {
   correction?: MomentSettings["correction"];
 }
 
+/** How much of a moment each update keeps: from 0 to below 1. */
+const decay = number({ from: 0, below: 1 });
+const notNegative = number({ from: 0 });
+
+const adamRules: Rules<AdamOptions> = {
+  beta1: decay,
+  beta2: decay,
+  epsilon: notNegative,
+  weightDecay: notNegative,
+  correction: oneOf(["exact", "rate", "none"]),
+};
+
 const adamDefaults = { beta1: 0.9, beta2: 0.999, epsilon: 1e-8, weightDecay: 0, correction: "exact" } as const;
 
 function adamLike(name: string, decoupled: boolean, options: AdamOptions): Optimiser {
-  const fixed = { ...adamDefaults, ...options, decoupled };
+  checkOptions(name, options, adamRules);
+  const fixed = { ...adamDefaults, ...defined(options), decoupled };
   return {
     name,
     moments: ["m", "v"],
@@ -60,22 +74,23 @@ export const adam = (options: AdamOptions = {}): Optimiser => adamLike("adam", f
 
 /** Adam with decoupled weight decay. */
 export const adamw = (options: AdamOptions = {}): Optimiser =>
-  adamLike("adamw", true, { weightDecay: 0.01, ...options });
+  adamLike("adamw", true, { weightDecay: 0.01, ...defined(options) });
 
 export interface LambOptions extends AdamOptions {
   /** Scale each step by |weight| / |direction|. Off for biases and norms. */
   adapt?: boolean;
 }
 
-/** LAMB as the adaptive-depth original has it: no bias correction unless asked, one trust ratio a tensor. */
+/** LAMB as the adaptive-depth original has it: no bias correction unless asked, one trust ratio per tensor. */
 export function lamb(options: LambOptions = {}): Optimiser {
+  checkOptions("lamb", options, { ...adamRules, adapt: truth });
   const fixed = {
     ...adamDefaults,
     epsilon: 1e-6,
     weightDecay: 0.01,
     correction: "none" as const,
     adapt: true,
-    ...options,
+    ...defined(options),
   };
   const ratios = new WeakMap<Float32Array, number>();
   return {
@@ -97,8 +112,16 @@ export interface SgdOptions {
   nesterov?: boolean;
 }
 
+const sgdRules: Rules<SgdOptions> = {
+  momentum: decay,
+  dampening: number({ from: 0, to: 1 }),
+  weightDecay: notNegative,
+  nesterov: truth,
+};
+
 /** Stochastic gradient descent with momentum. */
 export function sgd(options: SgdOptions = {}): Optimiser {
+  checkOptions("sgd", options, sgdRules);
   const { momentum = 0, dampening = 0, weightDecay = 0, nesterov = false } = options;
   return {
     name: "sgd",

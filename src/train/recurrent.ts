@@ -1,9 +1,11 @@
 /** Evaluation of models with memory: batches in order, what one leaves handed to the next. */
 import { RandomStream } from "../base/random.ts";
-import type { Engine, Feed, Numbers, Program } from "../engine/engine.ts";
-import { type NoiseInput, simplify, type Tensor } from "../graph/index.ts";
-import type { Batches } from "./evaluate.ts";
-import { type ParameterTensor, sizeOf } from "./memory.ts";
+import { type Engine, feedsFor, type Numbers, type Program } from "../engine/engine.ts";
+import { type NoiseInput, simplify, type Tensor, type Weights } from "../graph/index.ts";
+import { feedOf, refuseExtras } from "./buffers.ts";
+import { type Batches, checkBatches } from "./evaluate.ts";
+import { sizeOf } from "./memory.ts";
+import type { Batch } from "./step.ts";
 
 export interface RecurrentSource {
   readonly loss: Tensor;
@@ -33,32 +35,28 @@ export class RecurrentEvaluator {
 
   /** The loss of each batch, in order, from an empty memory on. `scalars` go with every batch; noise is drawn from the seed. */
   async losses(
-    weights: ReadonlyMap<ParameterTensor, Float32Array>,
+    weights: Weights,
     batches: Batches,
     scalars: Readonly<Record<string, ArrayLike<number>>> = {},
     seed = 1,
   ): Promise<number[]> {
+    checkBatches(batches);
     const { inputs, carried, noise = [] } = this.#source;
     const random = new RandomStream(seed, "noise of evaluation");
-    const taken = new Set(this.#program.inputs.map(({ name }) => name));
-    const fixed = Object.fromEntries(
-      [...weights].flatMap(([{ attributes }, data]) => (taken.has(attributes.name) ? [[attributes.name, data]] : [])),
-    );
+    const asked = Object.entries(feedsFor(this.#program, inputs));
+    const fixed = Object.fromEntries([...weights].map(([{ attributes }, data]) => [attributes.name, data]));
     let memory: Record<string, Numbers> = Object.fromEntries(
       carried.map(({ input }) => [input.attributes.name, new Float32Array(sizeOf(input.shape as number[]))]),
     );
     const losses: number[] = [];
     for (let i = 0; i < batches.count; i++) {
-      const batch = { ...batches.at(i), ...scalars };
-      const data = Object.entries(inputs).map(([name, tensor]) => [name, feedOf(tensor, batch[name] ?? [])] as const);
+      const own = batches.at(i);
+      refuseExtras(own, inputs);
+      const batch: Batch = { ...own, ...scalars };
+      const data = asked.map(([name, tensor]) => [name, feedOf(name, tensor, batch[name])] as const);
       const draws = noise.map(({ tensor }) => [tensor.attributes.name, gumbel(tensor, random)] as const);
-      const feeds = {
-        ...fixed,
-        ...memory,
-        ...Object.fromEntries(draws),
-        ...Object.fromEntries(data.filter(([name]) => taken.has(name))),
-      };
-      const results = await this.#program.run(feeds);
+      const all = { ...fixed, ...memory, ...Object.fromEntries(draws), ...Object.fromEntries(data) };
+      const results = await this.#program.run(feedsFor(this.#program, all));
       memory = Object.fromEntries(Object.keys(memory).map((name) => [name, results[newName(name)]!.data]));
       losses.push(results.loss!.data[0]!);
     }
@@ -72,10 +70,4 @@ export class RecurrentEvaluator {
 
 function gumbel({ shape }: Tensor, random: RandomStream): Float32Array {
   return Float32Array.from({ length: sizeOf(shape as number[]) }, () => -Math.log(-Math.log(1 - random.uniform())));
-}
-
-/** Values with their shape; a named first dimension is as long as they are. */
-function feedOf({ shape, dtype }: Tensor, values: ArrayLike<number>): Feed {
-  const data = dtype === "int" ? Int32Array.from(values) : Float32Array.from(values);
-  return { data, shape: shape.map((dim) => (typeof dim === "number" ? dim : values.length)) };
 }

@@ -1,5 +1,6 @@
 /** Learning-rate schedules as functions of the update's index; the originals' formulas under their own names. */
 import { reject } from "../base/errors.ts";
+import { check, checkOptions, fraction, number, oneOf, type Rules, required, whole } from "../base/options.ts";
 
 /** Learning rate of update `step`, counted from 0. */
 export type Schedule = (step: number) => number;
@@ -14,9 +15,18 @@ export interface ScheduleOptions {
   warmup: number;
   /** Updates in all. */
   total: number;
-  /** What is left of the highest rate at the end, as a part of it (cosine and linear). */
+  /** What is left of the highest rate at the end, as a fraction of it (cosine and linear). */
   floor?: number;
 }
+
+const notNegative = number({ from: 0 });
+
+const rules: Rules<ScheduleOptions> = {
+  rate: required(notNegative),
+  warmup: required(notNegative),
+  total: required(notNegative),
+  floor: fraction,
+};
 
 /** How far the decay has come, from 0 at the end of the warm-up to 1 at the end. */
 function decayed(step: number, { warmup, total }: ScheduleOptions): number {
@@ -32,8 +42,10 @@ const shapes: Record<ScheduleName, (step: number, options: ScheduleOptions) => n
 
 /** Linear warm-up to `rate`, then the named shape. The first update already has a rate: rate / warmup. */
 export function schedule(name: ScheduleName, options: ScheduleOptions): Schedule {
+  check("schedule", name, oneOf(scheduleNames));
+  checkOptions(`schedule ${name}`, options, rules);
   const { rate, warmup, total, floor = 0 } = options;
-  if (!(warmup >= 0 && warmup <= total)) {
+  if (warmup > total) {
     reject({
       who: "schedule",
       needed: `a warm-up of at most ${total} steps`,
@@ -53,7 +65,10 @@ export function schedule(name: ScheduleName, options: ScheduleOptions): Schedule
  * The PAR Transformer-XL original: min(max·step/warmup, ½·max·(1 + cos(π·max(step − warmup, 0)/(total − warmup)))). Its first update
  * has rate 0; a total equal to the warm-up would divide by zero and is refused.
  */
-export function parSchedule({ rate, warmup, total }: ScheduleOptions): Schedule {
+export function parSchedule(options: Omit<ScheduleOptions, "floor">): Schedule {
+  const { floor: _, ...known } = rules;
+  checkOptions("PAR schedule", options, known);
+  const { rate, warmup, total } = options;
   if (total === warmup) {
     reject({ who: "schedule", needed: `another length than the warm-up's`, got: `${total} steps for both` });
   }
@@ -64,11 +79,15 @@ export function parSchedule({ rate, warmup, total }: ScheduleOptions): Schedule 
 }
 
 /** d^−½ · min(s^−½, s·w^−1.5), the second schedule of the PAR original; s counts from 1. */
-export function transformerSchedule({ width, warmup }: { width: number; warmup: number }): Schedule {
+export function transformerSchedule(options: { width: number; warmup: number }): Schedule {
+  checkOptions("transformer schedule", options, { width: required(whole(1)), warmup: required(number({ above: 0 })) });
+  const { width, warmup } = options;
   return (step) => width ** -0.5 * Math.min((step + 1) ** -0.5, (step + 1) * warmup ** -1.5);
 }
 
 /** The adaptive-depth original: linear warm-up from 0, then rate·(1 − min(s, S)/S)^power, not shifted by the warm-up. */
-export function polynomialSchedule({ rate, warmup, total, power = 1 }: ScheduleOptions & { power?: number }): Schedule {
+export function polynomialSchedule(options: ScheduleOptions & { power?: number }): Schedule {
+  checkOptions("polynomial schedule", options, { ...rules, power: notNegative });
+  const { rate, warmup, total, power = 1 } = options;
   return (step) => (step < warmup ? (rate * step) / warmup : rate * (1 - Math.min(step, total) / total) ** power);
 }

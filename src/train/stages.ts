@@ -1,8 +1,8 @@
 /** Training in stages: one loop over steps that are compiled one after another, as candidates are cut or texts grow longer. */
+import type { Weights } from "../graph/index.ts";
 import type { Batches } from "./evaluate.ts";
 import type { EndEvent, EvaluationEvent, Measured, StateTensor, TrainEvent, TrainState } from "./events.ts";
 import { type LoopOptions, trainLoop } from "./loop.ts";
-import type { ParameterTensor } from "./memory.ts";
 import type { TrainingStep } from "./step.ts";
 
 /** A compiled step, and what goes with it. */
@@ -33,8 +33,7 @@ export interface StagedOptions extends Omit<LoopOptions, keyof Stage | "resume">
   readonly resume?: TrainState | undefined;
 }
 
-/** Weights by parameter: copies that nobody changes. */
-export type Weights = ReadonlyMap<ParameterTensor, Float32Array>;
+export type { Weights } from "../graph/index.ts";
 
 /** What training comes to; everything in it is a copy. */
 export interface Trained {

@@ -195,6 +195,73 @@ describe("mistakes in a training step", () => {
       `training step: expected every parameter in one group, got ${count} in groups, ${n} with a first value`;
     await expect(create([parameters.slice(1)])).rejects.toThrow(message(n - 1));
     await expect(create([parameters, parameters.slice(0, 1)])).rejects.toThrow(message(n + 1));
-    await expect(create([[...parameters, g.parameter("stray", [2])]])).rejects.toThrow(message(n + 1));
+    await expect(create([[...parameters, g.parameter("stray", [2])]])).rejects.toThrow(
+      "weight stray: expected 2 values, got none",
+    );
+  });
+
+  it.each<[string, object, string]>([
+    ["a name that is no input", { label: [1] }, "batch / label: expected an input of the model (ids, targets), got"],
+    [
+      "floats for ids",
+      { ids: new Float32Array(BATCH * LENGTH) },
+      "batch / ids: expected whole numbers, as an Int32Array",
+    ],
+    ["an id outside the vocabulary", { ids: new Int32Array(BATCH * LENGTH).fill(20) }, "20 rows of embedding.weight"],
+    [
+      "a negative target",
+      { targets: new Int32Array(BATCH * LENGTH).fill(-1) },
+      "expected ids from 0 to 19 for 20 values",
+    ],
+    ["nothing", { ids: undefined }, "batch / ids: expected 32 numbers, got nothing"],
+  ])("%s in a batch is refused", async (_, wrong, message) => {
+    const { step } = await openStep();
+    await expect(step.run({ ...batchOf(1), ...wrong }, 0.1)).rejects.toThrow(message);
+    await step.release();
+  });
+
+  it.each<[string, object, string]>([
+    ["clipNorm: 0", { clipNorm: 0 }, "training step / clipNorm: expected a number above 0, got 0"],
+    ["accumulate: 0", { accumulate: 0 }, "training step / accumulate: expected a whole number from 1, got 0"],
+    ["a seed of 1.5", { seed: 1.5 }, "training step / seed: expected a whole number from 0, got 1.5"],
+  ])("%s is refused", async (_, wrong, message) => {
+    await expect(openStep(wrong)).rejects.toThrow(message);
+  });
+
+  it("an option that a group does not have is refused", async () => {
+    const [table, optimiser] = [g.parameter("table", [5, 2]), sgd()];
+    const groups = [{ parameters: [table], optimiser, rate: 2 }];
+    const initial = new Map([[table, new Float32Array(10)]]);
+    const step = { engine: referenceEngine(), loss: g.sum(table), inputs: {}, noise: [], groups, initial, seed: 1 };
+    await expect(TrainingStep.create(step)).rejects.toThrow("group 0: expected options among parameters, optimiser");
+  });
+
+  it("first weights of another instance of the model are refused", async () => {
+    const [model, other] = [languageModel(options), languageModel(options)];
+    const parameters = model.parameters.map(({ tensor }) => tensor);
+    const create = TrainingStep.create({
+      engine: referenceEngine(),
+      ...model.objective({ batch: BATCH, length: LENGTH, training: true }),
+      groups: [{ parameters, optimiser: sgd() }],
+      initial: initialise(other.parameters, 1),
+      seed: 1,
+    });
+    await expect(create).rejects.toThrow("got those of another instance; load them with loadStateDict");
+  });
+
+  it("a parameter and an input that the loss does not use are no mistake", async () => {
+    const [table, unused] = [g.parameter("table", [5]), g.parameter("unused", [2])];
+    const [x, y] = [g.input("x", [5]), g.input("y", [1])];
+    const step = await TrainingStep.create({
+      engine: referenceEngine(),
+      loss: g.sum(g.multiply(table, x)),
+      inputs: { x, y },
+      noise: [],
+      groups: [{ parameters: [table, unused], optimiser: sgd() }],
+      initial: new Map([table, unused].map((each) => [each, new Float32Array(each.attributes.shape[0]!)])),
+      seed: 1,
+    });
+    await step.run({ x: [1, 2, 3, 4, 5], y: [0] }, 1);
+    expect([...step.weights.get(table)!]).toEqual([-1, -2, -3, -4, -5]);
   });
 });

@@ -1,14 +1,18 @@
 /** One training step: a program that gives loss and gradients, kernels that clip and update, all in one arena. */
-import { reject } from "../base/errors.ts";
+import { rejectData } from "../base/errors.ts";
+import { check, type Rule, whole } from "../base/options.ts";
 import { RandomStream, type StreamState } from "../base/random.ts";
 import { Arena } from "../engine/arena.ts";
 import type { Engine, Feed, Program } from "../engine/engine.ts";
 import { maskWords, normalWords } from "../engine/kernels.ts";
-import { evaluateShape, type NoiseInput, type Tensor } from "../graph/index.ts";
-import { type Buffer, fill, newBuffer, viewOf } from "./buffers.ts";
+import { evaluateShape, type NoiseInput, type Tensor, type Weights, weightsOf } from "../graph/index.ts";
+import { type Buffer, fill, newBuffer, refuseExtras, viewOf } from "./buffers.ts";
+import { Diverged } from "./diverged.ts";
 import type { StateTensor } from "./events.ts";
 import {
   allocateGroup,
+  checkGroup,
+  checkRate,
   type Group,
   type GroupMemory,
   memoryBytes,
@@ -34,7 +38,7 @@ export interface StepOptions {
   /** Every parameter stands in one group. */
   readonly groups: readonly Group[];
   /** First values of all parameters. */
-  readonly initial: ReadonlyMap<ParameterTensor, Float32Array>;
+  readonly initial: Weights;
   readonly seed: number;
   /** Micro-batches whose gradients are averaged for one update. Default: 1. */
   readonly accumulate?: number;
@@ -71,18 +75,25 @@ function extrasOf({ carried = [], probes = {} }: StepOptions): Record<string, Te
   return Object.fromEntries([...state, ...seen]);
 }
 
-function checkGroups(groups: readonly Group[], initial: StepOptions["initial"]): void {
+function checkStep({ groups, initial, accumulate, clipNorm, clipValue, seed }: StepOptions): void {
+  groups.forEach(checkGroup);
   const all = groups.flatMap((group) => group.parameters);
-  if (
-    new Set(all).size !== all.length ||
-    all.some((parameter) => !initial.has(parameter)) ||
-    all.length !== initial.size
-  ) {
+  if (new Set(all).size !== all.length || all.length < initial.size) {
     const got = `${all.length} in groups, ${initial.size} with a first value`;
-    reject({ who: "training step", needed: "every parameter in one group", got });
+    rejectData({ who: "training step", needed: "every parameter in one group", got });
+  }
+  weightsOf(all, initial); // says which has no first value
+  check("training step / seed", seed, whole());
+  check("training step / accumulate", accumulate ?? 1, whole(1));
+  for (const [name, limit] of Object.entries({ clipNorm, clipValue })) {
+    check(`training step / ${name}`, limit ?? Number.POSITIVE_INFINITY, aboveZero);
   }
 }
 
+/** Infinity clips nothing. */
+const aboveZero: Rule = { needed: "a number above 0", fits: (value) => typeof value === "number" && value > 0 };
+
+/** Loss, gradients and update of a model, compiled once. */
 export class TrainingStep {
   readonly #program: Program;
   readonly #arena: Arena;
@@ -96,6 +107,8 @@ export class TrainingStep {
   readonly #carried: { name: string; into: string; shape: readonly number[]; pair: [Float32Array, Float32Array] }[] =
     [];
   readonly #capacities: ReadonlyMap<string, number>;
+  /** Names of what the program asks for: of the weights and inputs of a loss some may have no part in it. */
+  readonly #asked: ReadonlySet<string>;
   /** Named dimensions of the last run. */
   readonly #sizes = new Map<string, number>();
   /** Where gradients stand in tables that are otherwise zero. */
@@ -108,7 +121,7 @@ export class TrainingStep {
   #updates = 0;
 
   static async create(options: StepOptions): Promise<TrainingStep> {
-    checkGroups(options.groups, options.initial);
+    checkStep(options);
     const parameters = options.groups.flatMap((group) => group.parameters);
     const plan = stepGraph(options.loss, parameters, extrasOf(options));
     const program = await options.engine.compile({ outputs: plan.outputs });
@@ -124,6 +137,7 @@ export class TrainingStep {
     this.#options = options;
     this.#plan = plan;
     this.#program = program;
+    this.#asked = new Set(program.inputs.map(({ name }) => name));
     const accumulate = (options.accumulate ?? 1) > 1;
     this.#arena = new Arena(memoryBytes(options.groups, lengths, accumulate));
     this.#groups = options.groups.map((group) => allocateGroup(this.#arena, group, accumulate));
@@ -138,7 +152,7 @@ export class TrainingStep {
   /** Arrays for everything that goes in and out of the program. */
   #bind(): void {
     const { inputs, initial, carried = [] } = this.#options;
-    for (const [name, tensor] of Object.entries(inputs)) this.#feeds[name] = this.#reserve(name, tensor);
+    for (const [name, tensor] of Object.entries(inputs)) this.#reserve(name, tensor);
     for (const { input } of carried) {
       const pair = [this.#allocate(input), this.#allocate(input)] as [Float32Array, Float32Array];
       this.#carried.push({
@@ -150,12 +164,16 @@ export class TrainingStep {
     }
     for (const [parameter, slot] of this.#slots) {
       slot.weight.set(initial.get(parameter)!);
-      this.#feeds[parameter.attributes.name] = slot.weight;
+      this.#feed(parameter.attributes.name, slot.weight);
       if (this.#plan.dense.has(parameter)) this.#into[gradientName(parameter)] = slot.gradient;
     }
     for (const { ids, rows } of this.#plan.rowOutputs) {
       for (const name of [ids, rows]) this.#into[name] = this.#reserve(name, this.#plan.outputs[name]!);
     }
+  }
+
+  #feed(name: string, value: Float32Array | Int32Array | Feed): void {
+    if (this.#asked.has(name)) this.#feeds[name] = value;
   }
 
   #largest(tensor: Tensor): number[] {
@@ -174,7 +192,7 @@ export class TrainingStep {
   }
 
   /** The present weights, by parameter: views, valid while the step lives. */
-  get weights(): ReadonlyMap<ParameterTensor, Float32Array> {
+  get weights(): Weights {
     return new Map([...this.#slots].map(([parameter, slot]) => [parameter, slot.weight]));
   }
 
@@ -231,11 +249,17 @@ export class TrainingStep {
     });
   }
 
-  /** Loss and gradients of a batch, without an update. */
+  /** Those of some values that are inputs of the loss, such as scalars that are also shown. */
+  inputsAmong<T>(values: Readonly<Record<string, T>>): Record<string, T> {
+    return Object.fromEntries(Object.entries(values).filter(([name]) => name in this.#options.inputs));
+  }
+
+  /** Loss and gradients of a batch, which holds the inputs of the loss and nothing else; without an update. */
   async differentiate(batch: Batch): Promise<number> {
     this.#clearTables();
+    refuseExtras(batch, this.#options.inputs);
     for (const name of Object.keys(this.#options.inputs)) {
-      this.#feeds[name] = fill(name, this.#buffers.get(name)!, batch[name], this.#sizes);
+      this.#feed(name, fill(name, this.#buffers.get(name)!, batch[name], this.#sizes));
     }
     this.#drawNoise();
     const results = await this.#exchange();
@@ -258,7 +282,10 @@ export class TrainingStep {
     for (const { ids, rows } of this.#plan.rowOutputs) {
       for (const name of [ids, rows]) this.#into[name] = viewOf(this.#buffers.get(name)!, this.#sizes);
     }
-    for (const { name, into, pair } of this.#carried) [this.#feeds[name], this.#into[into]] = pair;
+    for (const { name, into, pair } of this.#carried) {
+      this.#feed(name, pair[0]);
+      this.#into[into] = pair[1];
+    }
     const results = await this.#program.run(this.#feeds, this.#into);
     for (const { pair } of this.#carried) pair.reverse();
     const names = Object.keys(this.#options.probes ?? {});
@@ -292,7 +319,7 @@ export class TrainingStep {
     for (const { name, buffer, draw } of this.#noise) {
       const feed = viewOf(buffer, this.#sizes);
       const array = feed.data as Float32Array;
-      this.#feeds[name] = feed;
+      this.#feed(name, feed);
       if (draw.kind === "mask")
         kernels.dropoutMask(array, key, this.#stream.reserveBlocks(maskWords(array.length)), draw.keep);
       else if (draw.kind === "normal")
@@ -309,6 +336,7 @@ export class TrainingStep {
 
   /** Updates the weights by the present gradients; gives their norm before clipping. */
   async update(rate: number, norm = this.gradientNorm()): Promise<number> {
+    checkRate(rate);
     const { clipNorm = Number.POSITIVE_INFINITY } = this.#options;
     const gradientScale = norm > clipNorm ? clipNorm / norm : 1;
     const step = ++this.#updates;
@@ -328,7 +356,9 @@ export class TrainingStep {
     const loss = losses.reduce((a, b) => a + b, 0) / list.length;
     // A gradient that is not finite must not reach the weights: the caller reports it.
     const norm = this.gradientNorm();
-    if (!Number.isFinite(loss) || !Number.isFinite(norm)) throw new Divergence(loss, this.#firstBad());
+    if (!Number.isFinite(loss) || !Number.isFinite(norm)) {
+      throw new Diverged({ step: this.#updates + 1, loss, parameter: this.#firstBad(), learningRate: rate });
+    }
     return { loss, gradientNorm: await this.update(rate, norm) };
   }
 
@@ -352,25 +382,12 @@ export class TrainingStep {
   }
 }
 
-/** Loss or gradients went to infinity or NaN; the weights are still those before the step. */
-export class Divergence extends Error {
-  readonly loss: number;
-  /** The first parameter whose gradient is not finite, if one is. */
-  readonly parameter: string | undefined;
-
-  constructor(loss: number, parameter: string | undefined) {
-    super(`the loss is ${loss}, the gradient of ${parameter ?? "no parameter"} is not finite`);
-    this.loss = loss;
-    this.parameter = parameter;
-  }
-}
-
 function copyState(what: string, to: StepState["weights"], from: StepState["weights"]): void {
   const names = [...new Set([...to.keys(), ...from.keys()])];
   const wrong = names.find((name) => to.get(name)?.data.length !== from.get(name)?.data.length);
   if (wrong !== undefined) {
     const shape = (tensor: StateTensor | undefined) => (tensor ? `[${tensor.shape}]` : "nothing");
-    reject({
+    rejectData({
       who: `checkpoint / ${what} / ${wrong}`,
       needed: shape(to.get(wrong)),
       got: shape(from.get(wrong)),

@@ -53,7 +53,8 @@ async function run(file: string, flags: Flags): Promise<void> {
   const { tensors, source } = await readTensors(file);
   const configSource = configBeside(source, flags.config);
   const config = await readConfig(configSource);
-  const imported = importAlbert(tensors, config, source, { ...flags, configSource });
+  const { halt, transposePooler, activation } = flags;
+  const imported = importAlbert(tensors, config, source, { halt, transposePooler, activation, configSource });
   const tokenizer = await readTokenizer(source, flags.tokenizer, imported.model.options.vocabulary);
   await writeRun(source, flags, imported, tokenizer);
   const { model, parameters, heads, warnings } = imported;

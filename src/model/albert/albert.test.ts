@@ -1,9 +1,10 @@
 import { describe, expect, it } from "vitest";
 import { runOnce } from "../../engine/engine.contract.ts";
 import { referenceEngine } from "../../engine/reference.ts";
-import { input, is, type Tensor, topological } from "../../graph/index.ts";
+import { input } from "../../graph/index.ts";
 import { initialise } from "../../nn/index.ts";
 import { type Albert, albert, albertPlan } from "./albert.ts";
+import { describedAlbert } from "./description.ts";
 import {
   albertObjective,
   classificationHead,
@@ -45,6 +46,30 @@ describe("ALBERT", () => {
       const short = await sequenceOf(model, { batch: 1, length: 4 }, [2, 5, 6, 3], 4);
       expect(long.slice(0, 32)).toEqual(short);
     }
+  });
+
+  it.each<[object, string]>([
+    [{ hiddenSize: 8 }, "ALBERT: expected options among vocabulary, embedding, width, heads, hidden"],
+    [{ layers: 3 }, "got layers"],
+    [{ activation: "swish" }, "ALBERT / activation: expected one of relu, silu, tanh, gelu, gelu_new"],
+    [{ dropout: 2 }, "ALBERT / dropout: expected a number from 0 to below 1, got 2"],
+    [{ width: undefined }, "ALBERT / width: expected a whole number from 1, got nothing"],
+    [{ epsilon: 0 }, "ALBERT / epsilon: expected a number above 0, got 0"],
+  ])("refuses %j", (wrong, message) => {
+    expect(() => albert({ ...sizes, ...wrong })).toThrow(message);
+  });
+
+  it("keeps its defaults where an option is undefined", () => {
+    const options: object = { embedding: undefined, dropout: undefined };
+    expect(albert({ ...sizes, ...options }).options).toMatchObject({ embedding: 128, dropout: 0 });
+  });
+
+  it("refuses inputs it does not have", () => {
+    const ids = input("ids", [1, 4], "int");
+    const inputs = { ids, attention_mask: ids };
+    expect(() => albert(sizes).encode(inputs)).toThrow(
+      "ALBERT / inputs: expected options among ids, mask, types, caps",
+    );
   });
 
   it("refuses texts longer than its positions", () => {
@@ -155,9 +180,19 @@ describe("ALBERT's heads", () => {
     });
     const named = Object.fromEntries(Object.entries(logits).map(([name, tensor]) => [`logits ${name}`, tensor]));
     const feeds = { ...texts, ...targets, ...Object.fromEntries(weights) };
-    const found = await runOnce(referenceEngine(), { loss, ...named }, usedBy(feeds, { loss, ...named }));
+    const found = await runOnce(referenceEngine(), { loss, ...named }, feeds);
     const rows = Object.keys(logits).map((name) => [name, rowsOf(found[`logits ${name}`]!)]);
     expect(Number(found.loss!.data[0])).toBeCloseTo(expected(Object.fromEntries(rows)), 5);
+  });
+
+  it.each<[string, (model: Albert) => unknown, string]>([
+    ["labels: 0", (m) => classificationHead(m, { labels: 0 }), "classification head / labels: expected a whole number"],
+    ["kind", (m) => classificationHead(m, { labels: 2, kind: "multi" as "multiple" }), "did you mean multiple?"],
+    ["dropout: 1", (m) => tokenClassificationHead(m, { labels: 2, dropout: 1 }), "token classification head / dropout"],
+    ["choices", (m) => multipleChoiceHead(m, { choice: 2 } as never), "got choice; did you mean choices?"],
+    ["a name", () => describedAlbert({ model: sizes, heads: { classifier: {} } as object }), "heads: expected options"],
+  ])("refuse wrong options: %s", (_, build, message) => {
+    expect(() => build(albert(sizes))).toThrow(message);
   });
 
   it("need a pooler where they read the pooled vector", () => {
@@ -180,11 +215,4 @@ describe("ALBERT's heads", () => {
 function rowsOf({ data, shape }: { data: ArrayLike<number>; shape: readonly number[] }): number[][] {
   const [count = 1, width = 1] = shape;
   return Array.from({ length: count }, (_, i) => Array.from({ length: width }, (_, j) => Number(data[i * width + j])));
-}
-
-/** Feeds that a program asks for: a head that reads no pooled vector leaves the pooler out. */
-function usedBy<T>(feeds: Readonly<Record<string, T>>, outputs: Readonly<Record<string, Tensor>>): Record<string, T> {
-  const leaves = topological(Object.values(outputs)).filter((node) => is(node, "input") || is(node, "parameter"));
-  const names = new Set(leaves.map((leaf) => (leaf.attributes as { name: string }).name));
-  return Object.fromEntries(Object.entries(feeds).filter(([name]) => names.has(name)));
 }

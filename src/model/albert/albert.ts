@@ -1,5 +1,17 @@
 /** ALBERT: factorised embeddings, one layer (or a few) run again and again, a pooler. Depth is fixed, or each token halts by itself. */
-import { reject } from "../../base/errors.ts";
+import { reject, rejectShape } from "../../base/errors.ts";
+import {
+  anything,
+  checkOptions,
+  defined,
+  dropoutRate,
+  number,
+  oneOf,
+  type Rules,
+  required,
+  truth,
+  whole,
+} from "../../base/options.ts";
 import { fixed } from "../../depth/fixed.ts";
 import {
   type HaltingContext,
@@ -14,7 +26,16 @@ import type { Deepened, DepthPolicy } from "../../depth/policy.ts";
 import { applySkipping } from "../../depth/skipping.ts";
 import { type Dim, greater, multiply, reshape, type Tensor, tanh, within } from "../../graph/index.ts";
 import { ALBERT_DEVIATION, AlbertEmbeddings, AlbertLayer, firstRows } from "../../nn/albert.ts";
-import { type Activation, inference, Linear, type Mode, normal, type Parameter, type Rows } from "../../nn/index.ts";
+import {
+  type Activation,
+  activations,
+  inference,
+  Linear,
+  type Mode,
+  normal,
+  type Parameter,
+  type Rows,
+} from "../../nn/index.ts";
 import { keyMask } from "../../nn/masks.ts";
 
 export interface AlbertOptions {
@@ -74,6 +95,25 @@ export interface Encoded {
   readonly length: Dim;
 }
 
+const rules: Rules<AlbertOptions> = {
+  vocabulary: required(whole(1)),
+  embedding: whole(1),
+  width: required(whole(1)),
+  heads: required(whole(1)),
+  hidden: whole(1),
+  depth: required(whole(1)),
+  groups: whole(1),
+  inner: whole(1),
+  activation: oneOf(Object.keys(activations)),
+  length: whole(1),
+  types: whole(1),
+  epsilon: number({ above: 0 }),
+  dropout: dropoutRate,
+  attentionDropout: dropoutRate,
+  pooler: truth,
+  halting: anything,
+};
+
 const defaults = {
   embedding: 128,
   groups: 1,
@@ -108,8 +148,9 @@ export class Albert {
   readonly #pooler: Linear | undefined;
 
   constructor(options: AlbertOptions) {
-    const unit = options.halting && { ...haltingDefaults, name: "encoder.halting", ...options.halting };
-    this.options = { ...defaults, hidden: 4 * options.width, ...options, halting: unit };
+    checkOptions("ALBERT", options, rules);
+    const unit = options.halting && { ...haltingDefaults, name: "encoder.halting", ...defined(options.halting) };
+    this.options = { ...defaults, hidden: 4 * options.width, ...defined(options), halting: unit };
     const { groups, inner, width, pooler } = this.options;
     this.embeddings = new AlbertEmbeddings(this.options);
     this.layers = Array.from({ length: groups * inner }, (_, i) => {
@@ -131,11 +172,18 @@ export class Albert {
   }
 
   /** Texts → rows before the first depth, and what all depths are told. */
-  start({ ids, mask, types, caps }: AlbertInputs, mode: Mode = inference): { rows: Tensor; context: HaltingContext } {
+  start(inputs: AlbertInputs, mode: Mode = inference): { rows: Tensor; context: HaltingContext } {
+    checkOptions("ALBERT / inputs", inputs, ["ids", "mask", "types", "caps"]);
+    const { ids, mask, types, caps } = inputs;
     const [batch, length] = ids.shape as [Dim, Dim];
     if (typeof length === "number" && length > this.options.length) {
       const remedy = "cut the texts, or give the model a greater length";
-      reject({ who: "ALBERT", needed: `texts of at most ${this.options.length} tokens`, got: `${length}`, remedy });
+      rejectShape({
+        who: "ALBERT",
+        needed: `texts of at most ${this.options.length} tokens`,
+        got: `${length}`,
+        remedy,
+      });
     }
     const rows = this.embeddings.apply(ids, types ?? multiply(ids, 0), mode);
     return {

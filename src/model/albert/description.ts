@@ -1,5 +1,6 @@
 /** An ALBERT with its heads as plain data, and the model such data stand for. */
 import { reject } from "../../base/errors.ts";
+import { checkOptions } from "../../base/options.ts";
 import type { Parameter } from "../../nn/index.ts";
 import { type Albert, type AlbertOptions, albert } from "./albert.ts";
 import {
@@ -7,21 +8,24 @@ import {
   classificationHead,
   type Head,
   type MaskedLanguageOptions,
+  type MultipleChoiceOptions,
   maskedLanguageHead,
   multipleChoiceHead,
   questionAnsweringHead,
+  type SentenceOrderOptions,
   sentenceOrderHead,
+  type TokenClassificationOptions,
   tokenClassificationHead,
 } from "./heads.ts";
 
 /** The heads a model has, each with its options. */
 export interface HeadOptions {
   maskedLanguage?: MaskedLanguageOptions;
-  sentenceOrder?: { epsilon?: number };
+  sentenceOrder?: SentenceOrderOptions;
   classification?: ClassificationOptions;
-  tokenClassification?: { labels: number; dropout?: number };
+  tokenClassification?: TokenClassificationOptions;
   questionAnswering?: Record<string, never>;
-  multipleChoice?: { choices: number; dropout?: number };
+  multipleChoice?: MultipleChoiceOptions;
 }
 
 export type HeadName = keyof HeadOptions;
@@ -54,6 +58,7 @@ function headOf<K extends HeadName>(name: K, model: Albert, options: Required<He
 
 /** Builds what is described. */
 export function describedAlbert({ model: options, heads: wanted }: AlbertDescription): DescribedAlbert {
+  checkOptions("heads", wanted, Object.keys(builders));
   const model = albert(options);
   const names = (Object.keys(wanted) as HeadName[]).filter((name) => wanted[name] !== undefined);
   const heads = Object.fromEntries(names.map((name) => [name, headOf(name, model, wanted[name]!)]));

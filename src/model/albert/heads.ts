@@ -1,5 +1,6 @@
 /** What ALBERT is used for: a head turns encoded texts into logits, and logits and targets into a loss. */
-import { reject } from "../../base/errors.ts";
+import { reject, rejectShape } from "../../base/errors.ts";
+import { checkOptions, dropoutRate, number, oneOf, type Rules, required, whole } from "../../base/options.ts";
 import { type Course, scalarCourses, scalarInputs } from "../../depth/policy.ts";
 import {
   abs,
@@ -91,7 +92,9 @@ export interface MaskedLanguageOptions {
 }
 
 /** Predicts masked pieces: C → E, activation, norm, and scores by the word table. */
-export function maskedLanguageHead(model: Albert, { predictions }: MaskedLanguageOptions = {}): Head {
+export function maskedLanguageHead(model: Albert, options: MaskedLanguageOptions = {}): Head {
+  checkOptions("masked language head", options, { predictions: whole(1) });
+  const { predictions } = options;
   const { width, embedding, epsilon, activation, vocabulary } = model.options;
   const dense = new Linear("predictions.dense", { in: width, out: embedding, weight, role });
   const norm = new LayerNorm("predictions.LayerNorm", { width: embedding, epsilon });
@@ -127,13 +130,20 @@ export function maskedLanguageHead(model: Albert, { predictions }: MaskedLanguag
 /** Rows at positions [B, P] of each text: [B·T, C] → [B·P, C]. */
 function picked(sequence: Tensor, positions: Tensor, length: Dim): Tensor {
   const [batch, count] = positions.shape as [number, number];
-  if (typeof length !== "number") reject({ who: "predictions", needed: "a known length", got: length });
+  if (typeof length !== "number") rejectShape({ who: "predictions", needed: "a known length", got: length });
   const firsts = reshape(multiply(iota(batch), length), [batch, 1]);
   return gather(sequence, reshape(add(positions, firsts), [batch * count]));
 }
 
-/** Tells texts in order from swapped ones (class 1). `epsilon` is added to the count of texts: the original has 1e-5. */
-export function sentenceOrderHead(model: Albert, { epsilon = 0 }: { epsilon?: number } = {}): Head {
+export interface SentenceOrderOptions {
+  /** Added to the count of texts: the original has 1e-5. Default: 0. */
+  epsilon?: number;
+}
+
+/** Tells texts in order from swapped ones (class 1). */
+export function sentenceOrderHead(model: Albert, options: SentenceOrderOptions = {}): Head {
+  checkOptions("sentence order head", options, { epsilon: number({ from: 0 }) });
+  const { epsilon = 0 } = options;
   const classifier = new Linear("sop_classifier.classifier", { in: model.options.width, out: 2, weight, role });
   return {
     parameters: classifier.parameters,
@@ -169,6 +179,13 @@ export interface ClassificationOptions {
   pooling?: "first" | "mean";
 }
 
+const classificationRules: Rules<ClassificationOptions> = {
+  labels: required(whole(1)),
+  kind: oneOf(["single", "multiple", "regression"]),
+  dropout: dropoutRate,
+  pooling: oneOf(["first", "mean"]),
+};
+
 /** −log σ(x) where y = 1, −log σ(−x) where y = 0, without overflow: max(x, 0) − x·y + log(1 + e^−|x|). */
 function binaryCrossEntropy(x: Tensor, y: Tensor): Tensor {
   const slope = log(add(exp(negate(abs(x))), 1));
@@ -183,6 +200,7 @@ const classLosses = {
 
 /** Classes (or numbers) of whole texts. */
 export function classificationHead(model: Albert, options: ClassificationOptions): Head {
+  checkOptions("classification head", options, classificationRules);
   const { labels, kind = "single", dropout = 0.1, pooling = "first" } = options;
   const classifier = new Linear("classifier", { in: model.options.width, out: labels, weight, role });
   return {
@@ -198,11 +216,17 @@ export function classificationHead(model: Albert, options: ClassificationOptions
   };
 }
 
+export interface TokenClassificationOptions {
+  /** Number of classes. */
+  labels: number;
+  /** Of the states that are classified, while training. Default: 0.1. */
+  dropout?: number;
+}
+
 /** A class for every token; `IGNORED` where it does not count. */
-export function tokenClassificationHead(
-  model: Albert,
-  { labels, dropout = 0.1 }: { labels: number; dropout?: number },
-): Head {
+export function tokenClassificationHead(model: Albert, options: TokenClassificationOptions): Head {
+  checkOptions("token classification head", options, { labels: required(whole(1)), dropout: dropoutRate });
+  const { labels, dropout = 0.1 } = options;
   const classifier = new Linear("classifier", { in: model.options.width, out: labels, weight, role });
   return {
     parameters: classifier.parameters,
@@ -233,11 +257,17 @@ function placeLoss(logits: Tensor, places: Tensor): Tensor {
   return weightedCrossEntropy(logits, select(within, places, 0), cast(within, "float"));
 }
 
+export interface MultipleChoiceOptions {
+  /** Texts per question. */
+  choices: number;
+  /** Of the pooled vector, while training. Default: 0.1. */
+  dropout?: number;
+}
+
 /** Which of several texts fits: the batch holds the choices of one question after another. */
-export function multipleChoiceHead(
-  model: Albert,
-  { choices, dropout = 0.1 }: { choices: number; dropout?: number },
-): Head {
+export function multipleChoiceHead(model: Albert, options: MultipleChoiceOptions): Head {
+  checkOptions("multiple choice head", options, { choices: required(whole(1)), dropout: dropoutRate });
+  const { choices, dropout = 0.1 } = options;
   const classifier = new Linear("classifier", { in: model.options.width, out: 1, weight, role });
   return {
     parameters: classifier.parameters,

@@ -1,16 +1,18 @@
 /** An ALBERT out of somebody's tensors and config: the heads are those the tensors belong to. */
-import { reject } from "../../base/errors.ts";
-import type { Tensor } from "../../graph/index.ts";
-import { initialise, type Parameter } from "../../nn/index.ts";
+import { rejectFile } from "../../base/errors.ts";
+import { checkOptions, oneOf, type Rules, text, truth, whole } from "../../base/options.ts";
+import type { Weights } from "../../graph/index.ts";
+import { activations, initialise, type Parameter } from "../../nn/index.ts";
+import type { NamedTensors } from "../state-dict.ts";
 import type { Albert } from "./albert.ts";
 import { type AlbertDescription, type DescribedAlbert, describedAlbert, type HeadOptions } from "./description.ts";
-import { albertOptionsFrom, loadAlbert, type NamedTensor, renamed, transposed } from "./weights.ts";
+import { albertOptionsFrom, loadAlbert, renamed, transposed } from "./weights.ts";
 
 export interface ImportOptions {
   /** Gives a stock ALBERT a halting unit, which is still to be trained. */
-  halt?: boolean;
+  halt?: boolean | undefined;
   /** Turns the pooler's weight, which the published PyTorch files of ALBERT-ACT probably hold transposed. */
-  transposePooler?: boolean;
+  transposePooler?: boolean | undefined;
   /** Instead of the config's: the published ALBERT-ACT models say gelu, but were trained with gelu_new. */
   activation?: string | undefined;
   /** Of the weights that are not in the file. */
@@ -19,25 +21,36 @@ export interface ImportOptions {
   configSource?: string;
 }
 
+const importRules: Rules<ImportOptions> = {
+  halt: truth,
+  transposePooler: truth,
+  activation: oneOf(Object.keys(activations)),
+  seed: whole(),
+  configSource: text,
+};
+
 export interface ImportedAlbert extends DescribedAlbert {
   readonly description: AlbertDescription;
-  readonly weights: ReadonlyMap<Tensor<"parameter">, Float32Array>;
+  readonly weights: Weights;
   /** What to know before one trusts the numbers. */
   readonly warnings: readonly string[];
 }
 
-const headsByTensor: Readonly<Record<string, (tensor: NamedTensor) => HeadOptions>> = {
-  "predictions.dense.weight": () => ({ maskedLanguage: {} }),
-  "sop_classifier.classifier.weight": () => ({ sentenceOrder: {} }),
-  "classifier.weight": ({ shape }) => ({ classification: { labels: shape[0] ?? 1 } }),
-  "qa_outputs.weight": () => ({ questionAnswering: {} }),
+/** The head that owns the tensors below a name, however many of them a file holds. */
+const headsByScope: Readonly<Record<string, (found: NamedTensors) => HeadOptions>> = {
+  "predictions.": () => ({ maskedLanguage: {} }),
+  "sop_classifier.": () => ({ sentenceOrder: {} }),
+  "classifier.": (found) => ({ classification: { labels: labelsIn(found) } }),
+  "qa_outputs.": () => ({ questionAnswering: {} }),
 };
 
-function headsIn(found: ReadonlyMap<string, NamedTensor>): HeadOptions {
-  const present = Object.entries(headsByTensor).flatMap(([name, head]) => {
-    const tensor = found.get(name);
-    return tensor ? [head(tensor)] : [];
-  });
+const labelsIn = (found: NamedTensors) =>
+  (found.get("classifier.weight") ?? found.get("classifier.bias"))?.shape[0] ?? 1;
+
+const holds = (found: NamedTensors, scope: string) => [...found.keys()].some((name) => name.startsWith(scope));
+
+function headsIn(found: NamedTensors): HeadOptions {
+  const present = Object.entries(headsByScope).flatMap(([scope, head]) => (holds(found, scope) ? [head(found)] : []));
   return Object.assign({}, ...present) as HeadOptions;
 }
 
@@ -45,11 +58,13 @@ const isHalting = (name: string) => name.startsWith("encoder.halting.");
 
 /** Builds the model that config and tensors describe, and checks every name and shape; `source` names the file in errors. */
 export function importAlbert(
-  tensors: ReadonlyMap<string, NamedTensor>,
+  tensors: NamedTensors,
   config: Readonly<Record<string, unknown>>,
-  source: string,
-  { halt = false, transposePooler = false, activation, seed = 1, configSource = "config" }: ImportOptions = {},
+  source = "tensors",
+  given: ImportOptions = {},
 ): ImportedAlbert {
+  checkOptions("importAlbert", given, importRules);
+  const { halt = false, transposePooler = false, activation, seed = 1, configSource = "config" } = given;
   const found = renamed(tensors, source);
   const pooler = found.get("pooler.weight");
   if (pooler && transposePooler) found.set("pooler.weight", transposed(pooler));
@@ -61,9 +76,9 @@ export function importAlbert(
   const halting = adaptive || halt ? { ...(adaptive ? { haltAtCap: false } : {}), ...options.halting } : undefined;
   if (options.halting && !halting) {
     const needed = "a halting unit (act.dense), which its config speaks of";
-    reject({ who: source, needed, got: "none", remedy: "pass --halt for a new one, or remove act_epsilon" });
+    rejectFile({ who: source, needed, got: "none", remedy: "set halt for a new one, or remove act_epsilon" });
   }
-  const description = { model: { ...options, halting, pooler: pooler !== undefined }, heads: headsIn(found) };
+  const description = { model: { ...options, halting, pooler: holds(found, "pooler.") }, heads: headsIn(found) };
   const described = describedAlbert(description);
   const optional = (name: string) => halt && isHalting(name);
   const { weights, missing } = loadAlbert(described.parameters, found, source, { optional });
@@ -80,12 +95,12 @@ function warningsFor(
   const warnings: string[] = [];
   if (adaptive && published) {
     warnings.push(
-      "the published PyTorch files of ALBERT-ACT probably hold the pooler transposed: if so, pass --transpose-pooler",
+      "the published PyTorch files of ALBERT-ACT probably hold the pooler transposed: if so, set transposePooler",
     );
   }
   if (adaptive && options.activation === "gelu") {
     warnings.push(
-      "the published ALBERT-ACT models were trained with gelu_new, though their config says gelu: pass --activation gelu_new",
+      "the published ALBERT-ACT models were trained with gelu_new, though their config says gelu: set activation to gelu_new",
     );
   }
   if (missing.length > 0)

@@ -1,7 +1,10 @@
 /** Halting that saves time, ready to run: one program whose depths compute only the tokens that still run. */
-import { reject } from "../../base/errors.ts";
-import type { Engine, Feed, Program } from "../../engine/engine.ts";
-import { input, simplify, type Tensor } from "../../graph/index.ts";
+import { rejectShape } from "../../base/errors.ts";
+import { checkOptions } from "../../base/options.ts";
+import { type Engine, type Feed, feedsFor } from "../../engine/engine.ts";
+import { input, simplify, type Tensor, type Weights } from "../../graph/index.ts";
+import { Programs } from "../programs.ts";
+import { boundWeights } from "../state-dict.ts";
 import type { Albert } from "./albert.ts";
 
 /** Texts as numbers: ids, and where needed mask (1 for tokens, 0 for padding) and types, [batch, length] each. */
@@ -26,8 +29,6 @@ export interface SteppedResult {
   readonly iterations: number;
 }
 
-type Weights = ReadonlyMap<Tensor, Float32Array>;
-
 /** What texts have that costs time: each kind has a program of its own, compiled when it is first met. */
 interface Kind {
   /** One text alone needs no order of rows by text. */
@@ -39,31 +40,25 @@ interface Kind {
 /** An ALBERT whose tokens halt. */
 export class SteppedAlbert {
   readonly model: Albert;
-  readonly #compile: (kind: Kind) => Promise<Program>;
-  readonly #programs = new Map<string, Promise<Program>>();
+  readonly #programs: Programs<Kind>;
 
   static async create(engine: Engine, model: Albert, weights: Weights): Promise<SteppedAlbert> {
     model.haltingPolicy; // refuses other models
-    return new SteppedAlbert(model, (kind) => engine.compile({ outputs: outputsOf(model, kind), weights }));
+    const bound = boundWeights(model, weights);
+    const programs = new Programs((kind: Kind) => engine.compile({ outputs: outputsOf(model, kind), weights: bound }));
+    return new SteppedAlbert(model, programs);
   }
 
-  private constructor(model: Albert, compile: (kind: Kind) => Promise<Program>) {
+  private constructor(model: Albert, programs: Programs<Kind>) {
     this.model = model;
-    this.#compile = compile;
-  }
-
-  #program(kind: Kind): Promise<Program> {
-    const key = JSON.stringify(kind);
-    const program = this.#programs.get(key) ?? this.#compile(kind);
-    this.#programs.set(key, program);
-    return program;
+    this.#programs = programs;
   }
 
   async encode(texts: TextBatch): Promise<SteppedResult> {
     checkTexts(texts, this.model);
     const kind = kindOf(texts);
-    const program = await this.#program(kind);
-    const found = await program.run(feedsOf(texts, kind));
+    const program = await this.#programs.get(kind);
+    const found = await program.run(feedsFor(program, feedsOf(texts, kind)));
     const numbers = (name: string) => found[name]!.data as Float32Array;
     return {
       sequence: numbers("sequence"),
@@ -77,8 +72,7 @@ export class SteppedAlbert {
 
   /** Gives the programs' memory back. */
   async release(): Promise<void> {
-    for (const program of this.#programs.values()) await (await program).release();
-    this.#programs.clear();
+    await this.#programs.release();
   }
 }
 
@@ -112,13 +106,15 @@ function feedsOf({ batch, length, ids, mask, types, caps }: TextBatch, { padded 
   };
 }
 
-function checkTexts({ batch, length, ids, mask, types, caps }: TextBatch, model: Albert): void {
+function checkTexts(texts: TextBatch, model: Albert): void {
+  checkOptions("texts", texts, ["batch", "length", "ids", "mask", "types", "caps"]);
+  const { batch, length, ids, mask, types, caps } = texts;
   for (const [name, array] of Object.entries({ ids, mask, types, caps })) {
     if (array && array.length !== batch * length) {
-      reject({ who: name, needed: `${batch * length} numbers for [${batch},${length}]`, got: `${array.length}` });
+      rejectShape({ who: name, needed: `${batch * length} numbers for [${batch},${length}]`, got: `${array.length}` });
     }
   }
   if (length > model.options.length) {
-    reject({ who: "texts", needed: `at most ${model.options.length} tokens`, got: `${length}` });
+    rejectShape({ who: "texts", needed: `at most ${model.options.length} tokens`, got: `${length}` });
   }
 }

@@ -1,5 +1,7 @@
 import { describe, expect, it } from "vitest";
+import { readSafetensors, type TensorRecord, writeSafetensors } from "../../format/safetensors.ts";
 import { initialise } from "../../nn/index.ts";
+import type { FloatRecord } from "../state-dict.ts";
 import { albert } from "./albert.ts";
 import { classificationHead } from "./heads.ts";
 import { importAlbert } from "./import.ts";
@@ -8,7 +10,6 @@ import {
   foreignName,
   huggingFaceConfig,
   loadAlbert,
-  type NamedTensor,
   ownName,
   ownVariable,
   saveAlbert,
@@ -22,7 +23,7 @@ const adaptive = albert({
 });
 const layer = "encoder.albert_layer_groups.0.albert_layers.0";
 
-function saved(model = adaptive): Map<string, NamedTensor> {
+function saved(model = adaptive): Map<string, FloatRecord> {
   return saveAlbert(model, model.parameters, initialise(model.parameters, 4));
 }
 
@@ -104,9 +105,34 @@ describe("saving and loading ALBERT", () => {
     ]);
   });
 
+  it("takes what readSafetensors gives, as it is", () => {
+    const stock = albert(sizes);
+    const positions = { dtype: "I64", shape: [2], data: BigInt64Array.of(0n, 1n) } as const;
+    const tensors = new Map<string, TensorRecord>(saved(stock)).set("embeddings.position_ids", positions);
+    const bytes = writeSafetensors(tensors);
+    const config = huggingFaceConfig(stock.options);
+    const { model, weights } = importAlbert(readSafetensors(bytes).tensors, config);
+    expect(model.options).toEqual(stock.options);
+    expect([...weights.values()]).toEqual([...initialise(stock.parameters, 4).values()]);
+  });
+
+  it("gives copies: what is loaded does not change with the file", () => {
+    const tensors = saved();
+    const { weights } = loadAlbert(adaptive.parameters, tensors);
+    for (const { data } of tensors.values()) data.fill(7);
+    expect(weights).toEqual(initialise(adaptive.parameters, 4));
+  });
+
+  it("refuses options it does not know", () => {
+    const options: object = { transposepooler: true };
+    expect(() => importAlbert(saved(), huggingFaceConfig(adaptive.options), "f", options)).toThrow(
+      "importAlbert: expected options among halt, transposePooler, activation, seed, configSource, got transposepooler; did you mean transposePooler?",
+    );
+  });
+
   it("warns about the published pooler, and turns it when asked", () => {
     const config = huggingFaceConfig(adaptive.options);
-    expect(importAlbert(saved(), config, "f").warnings.join()).toContain("--transpose-pooler");
+    expect(importAlbert(saved(), config, "f").warnings.join()).toContain("set transposePooler");
     const { parameters, weights, warnings } = importAlbert(saved(), config, "f", { transposePooler: true });
     const pooler = parameters.find(({ name }) => name === "pooler.weight")!;
     expect(weights.get(pooler.tensor)).toEqual(transposed(saved().get("pooler.weight")!).data);
@@ -115,7 +141,7 @@ describe("saving and loading ALBERT", () => {
 });
 
 describe("files that do not fit", () => {
-  const load = (change: (tensors: Map<string, NamedTensor>) => void) => {
+  const load = (change: (tensors: Map<string, FloatRecord>) => void) => {
     const tensors = saved();
     change(tensors);
     return () => loadAlbert(adaptive.parameters, tensors, "file.bin");
@@ -127,15 +153,44 @@ describe("files that do not fit", () => {
     );
   });
 
+  it("lack one of a pair: that one is named, not the other", () => {
+    const tensors = saved();
+    tensors.delete("pooler.weight");
+    const config = huggingFaceConfig(adaptive.options);
+    expect(() => importAlbert(tensors, config, "file.bin")).toThrow(
+      "file.bin: expected a tensor pooler.weight [8,8], got none of that name",
+    );
+    const model = albert(sizes);
+    const parameters = [...model.parameters, ...classificationHead(model, { labels: 3 }).parameters];
+    const classifier = saveAlbert(model, parameters, initialise(parameters, 1));
+    classifier.delete("classifier.weight");
+    expect(() => importAlbert(classifier, huggingFaceConfig(model.options), "f")).toThrow(
+      "f: expected a tensor classifier.weight [3,8], got none of that name",
+    );
+  });
+
+  it.each([
+    "bert.encoder.layer.0.attention.self.query.weight",
+    "encoder.layer.11.output.dense.bias",
+    "roberta.encoder.layer.0.intermediate.dense.weight",
+    "bert/encoder/layer_0/attention/self/query/kernel",
+  ])("are a BERT's: %s", (name) => {
+    const tensors = new Map([[name, { shape: [1], data: [0] }]]);
+    expect(() => importAlbert(tensors, huggingFaceConfig(adaptive.options), "bert.bin")).toThrow(
+      `bert.bin: expected an ALBERT, whose one layer runs at every depth, got a BERT, with layers of its own at every depth (${name}); use ALBERT weights`,
+    );
+    expect(() => loadAlbert(adaptive.parameters, tensors)).toThrow("got a BERT");
+  });
+
   it("have one too many", () => {
-    const extra = { shape: [1], data: new Float32Array(1) };
+    const extra = { dtype: "F32", shape: [1], data: new Float32Array(1) } as const;
     expect(load((tensors) => tensors.set("pooler.scale", extra))).toThrow(/^file\.bin: expected .* got pooler\.scale/);
   });
 
   it("have one of another shape", () => {
-    const wrong = { shape: [8, 4], data: new Float32Array(32) };
+    const wrong = { dtype: "F32", shape: [8, 4], data: new Float32Array(32) } as const;
     expect(load((tensors) => tensors.set("pooler.weight", wrong))).toThrow(
-      "file.bin: pooler.weight: expected shape [8,8], got [8,4]",
+      "file.bin: pooler.weight: expected numbers of shape [8,8], got [8,4]",
     );
   });
 

@@ -1,16 +1,14 @@
 /** ALBERT's weights under the names others give them: Hugging Face's ALBERT, ALBERT-ACT, and TensorFlow's variables as .npy files. */
-import { reject, UserError } from "../../base/errors.ts";
+import { LayerwiseError, reject, rejectFile } from "../../base/errors.ts";
 import { nearest } from "../../base/nearest.ts";
+import { checkOptions } from "../../base/options.ts";
 import { compat, type HaltingOptions } from "../../depth/halting.ts";
-import type { Tensor } from "../../graph/index.ts";
+import type { Tensor, Weights } from "../../graph/index.ts";
 import { activations, type Parameter } from "../../nn/index.ts";
+import { type FloatRecord, floatsOf, type NamedTensor, type NamedTensors, stateDict } from "../state-dict.ts";
 import type { Albert, AlbertOptions, CompleteAlbertOptions } from "./albert.ts";
 
-/** A tensor as files hold it, in row-major order. */
-export interface NamedTensor {
-  readonly shape: readonly number[];
-  readonly data: Float32Array;
-}
+export type { NamedTensor } from "../state-dict.ts";
 
 const LAYER = "encoder.albert_layer_groups.0.albert_layers.0";
 const HALTING = "encoder.halting.unit";
@@ -93,24 +91,40 @@ export function ownVariable(variable: string): { name: string; transpose: boolea
 }
 
 /** [in, out] → [out, in] */
-export function transposed({ shape, data }: NamedTensor): NamedTensor {
+export function transposed({ shape, data }: NamedTensor): NamedTensor & { readonly data: Float32Array } {
   const [rows = 1, columns = 1] = shape;
   const turned = new Float32Array(data.length);
   for (let i = 0; i < rows; i++) {
-    for (let j = 0; j < columns; j++) turned[j * rows + i] = data[i * columns + j]!;
+    for (let j = 0; j < columns; j++) turned[j * rows + i] = Number(data[i * columns + j]);
   }
   return { shape: [columns, rows], data: turned };
 }
 
+/** Layers that own their weights, numbered: BERT's and its kin's, in PyTorch and in TensorFlow. */
+const bertLayer = /(^|[./])layer[._]\d+[./](attention|intermediate|output)[./]/;
+
+function refuseBert(names: Iterable<string>, source: string): void {
+  for (const name of names) {
+    if (!bertLayer.test(name)) continue;
+    rejectFile({
+      who: source,
+      needed: "an ALBERT, whose one layer runs at every depth",
+      got: `a BERT, with layers of its own at every depth (${name})`,
+      remedy: "use ALBERT weights such as those of albert-base-v2, or pre-train an ALBERT on the same text",
+    });
+  }
+}
+
 /** Tensors under our names; two files' names for one tensor are an error. */
-export function renamed(tensors: ReadonlyMap<string, NamedTensor>, source: string): Map<string, NamedTensor> {
+export function renamed(tensors: NamedTensors, source: string): Map<string, NamedTensor> {
+  refuseBert(tensors.keys(), source);
   const found = new Map<string, NamedTensor>();
   for (const [foreign, tensor] of tensors) {
     const variable = foreign.includes("/") || foreign.startsWith("output_") ? ownVariable(foreign) : undefined;
     const name = variable ? variable.name : foreign.includes("/") ? undefined : ownName(foreign);
     if (name === undefined) continue;
     if (found.has(name))
-      reject({ who: source, needed: "one tensor a name", got: `two for ${name}, one as ${foreign}` });
+      rejectFile({ who: source, needed: "one tensor per name", got: `two for ${name}, one as ${foreign}` });
     found.set(name, variable?.transpose ? transposed(tensor) : tensor);
   }
   return found;
@@ -123,54 +137,46 @@ export interface LoadOptions {
   ignored?: (name: string) => boolean;
 }
 
-/** The weights of a model out of a file's tensors, which go by any of the known names; `source` names the file in errors. */
+/** A copy of the weights of a model out of a file's tensors, which go by any of the known names; `source` names the file in errors. */
 export function loadAlbert(
   parameters: readonly Parameter[],
-  tensors: ReadonlyMap<string, NamedTensor>,
-  source: string,
-  { optional = () => false, ignored = () => false }: LoadOptions = {},
+  tensors: NamedTensors,
+  source = "tensors",
+  options: LoadOptions = {},
 ): { weights: Map<Tensor<"parameter">, Float32Array>; missing: Parameter[] } {
+  checkOptions("loadAlbert", options, ["optional", "ignored"]);
+  const { optional = () => false, ignored = () => false } = options;
   const found = renamed(tensors, source);
   const known = new Set(parameters.map(({ name }) => name));
   const extra = [...found.keys()].find((name) => !known.has(name) && !ignored(name));
   if (extra !== undefined) {
     const guess = nearest(extra, [...known]);
     const needed = guess ? `tensors of the model (such as ${guess})` : "tensors of the model only";
-    reject({ who: source, needed, got: extra, remedy: "import with the head and the depth the file was made for" });
+    rejectFile({ who: source, needed, got: extra, remedy: "import with the head and the depth the file was made for" });
   }
   const weights = new Map<Tensor<"parameter">, Float32Array>();
   const missing: Parameter[] = [];
   for (const parameter of parameters) {
-    const tensor = found.get(parameter.name);
-    if (tensor) weights.set(parameter.tensor, fitting(parameter, tensor, source));
-    else if (optional(parameter.name)) missing.push(parameter);
-    else reject({ who: source, needed: `a tensor ${parameter.name} ${shapeOf(parameter)}`, got: "none of that name" });
+    const { name, tensor } = parameter;
+    const { shape } = tensor.attributes;
+    const stored = found.get(name);
+    if (stored) weights.set(tensor, floatsOf(`${source}: ${name}`, shape, stored));
+    else if (optional(name)) missing.push(parameter);
+    else rejectFile({ who: source, needed: `a tensor ${name} [${shape}]`, got: "none of that name" });
   }
   return { weights, missing };
 }
 
-const shapeOf = ({ tensor }: Parameter) => `[${tensor.attributes.shape}]`;
-
-function fitting(parameter: Parameter, { shape, data }: NamedTensor, source: string): Float32Array {
-  const needed = shapeOf(parameter);
-  if (`[${shape}]` === needed) return data;
-  return reject({ who: `${source}: ${parameter.name}`, needed: `shape ${needed}`, got: `[${shape}]` });
-}
-
-/** All weights under Hugging Face's names, so that they load there: ALBERT-ACT's for halting models, else stock ALBERT's. */
+/** A copy of all weights under Hugging Face's names, so that they load there: ALBERT-ACT's for halting models, else stock ALBERT's. */
 export function saveAlbert(
   model: Albert,
   parameters: readonly Parameter[],
-  weights: ReadonlyMap<Tensor, Float32Array>,
-): Map<string, NamedTensor> {
+  weights: Weights,
+): Map<string, FloatRecord> {
   const adaptive = model.options.halting !== undefined;
   const prefix = parameters.some(({ name }) => outside.test(name)) ? "albert." : "";
-  const named = parameters.map(({ name, tensor }): [string, NamedTensor] => {
-    const data = weights.get(tensor);
-    if (!data) reject({ who: `weight ${name}`, needed: "values", got: "none" });
-    return [foreignName(name, { adaptive, prefix }), { shape: tensor.attributes.shape, data }];
-  });
-  return new Map(named);
+  const own = [...stateDict(parameters, weights)];
+  return new Map(own.map(([name, record]) => [foreignName(name, { adaptive, prefix }), record]));
 }
 
 type Json = Readonly<Record<string, unknown>>;
@@ -224,7 +230,7 @@ function haltingFrom(config: Json, epsilon: number): Omit<HaltingOptions, "width
 /** The `config.json` that Hugging Face needs beside saved weights. */
 export function huggingFaceConfig(options: CompleteAlbertOptions): Record<string, unknown> {
   if (options.halting && (options.groups > 1 || options.inner > 1)) {
-    throw new UserError(
+    throw new LayerwiseError(
       "ALBERT-ACT has one layer: a halting model of several groups or inner layers cannot be saved for it",
     );
   }

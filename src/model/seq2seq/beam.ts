@@ -1,18 +1,20 @@
 /** Beam search: the bookkeeping of one sentence's hypotheses, and the translator that runs many sentences at once. */
-import { reject } from "../../base/errors.ts";
+import { rejectData } from "../../base/errors.ts";
+import { check, checkOptions, number, type Rules, whole } from "../../base/options.ts";
 import type { Engine, Feed, Program } from "../../engine/engine.ts";
 import { concat, gather, input, reshape, simplify, type Tensor } from "../../graph/index.ts";
 import type { KeyValues } from "../../nn/attention.ts";
-import type { Weights } from "../language/language.ts";
-import { stateDict } from "../state-dict.ts";
+import { boundWeights, type Weights } from "../state-dict.ts";
 import type { TranslationModel } from "./translation.ts";
 
 export interface BeamOptions {
   /** Hypotheses kept at each step. Default: 4. */
-  beam?: number;
+  beam?: number | undefined;
   /** A hypothesis of n pieces, its end counted, is worth log p / n^α. Default: 0.6. */
-  lengthPenalty?: number;
+  lengthPenalty?: number | undefined;
 }
+
+const beamRules: Rules<BeamOptions> = { beam: whole(1), lengthPenalty: number() };
 
 interface Hypothesis {
   readonly tokens: readonly number[];
@@ -39,6 +41,8 @@ export class Beam {
   #alive: Hypothesis[] = [{ tokens: [], score: 0 }];
 
   constructor(size: number, alpha: number, end: number, longest: number) {
+    check("beam / size", size, whole(1));
+    check("beam / longest", longest, whole(1));
     this.#size = size;
     this.#alpha = alpha;
     this.#end = end;
@@ -131,14 +135,16 @@ export class Translator {
     model: TranslationModel,
     weights: Weights,
     specials: Specials,
-    { beam = 4, lengthPenalty = 0.6 }: BeamOptions = {},
+    options: BeamOptions = {},
   ): Promise<Translator> {
-    if (!Number.isSafeInteger(beam) || beam < 1) {
-      reject({ who: "beam search", needed: "a whole number of beams from 1", got: String(beam) }, 2);
+    checkOptions("beam search", options, beamRules);
+    const { beam = 4, lengthPenalty = 0.6 } = options;
+    for (const name of ["bosId", "eosId", "padId"] as const) {
+      check(`specials / ${name}`, specials[name], whole(0, model.options.vocabulary - 1));
     }
-    stateDict(model.parameters, weights); // says which weight is missing
-    const encoder = await engine.compile({ outputs: encoderOutputs(model), weights });
-    const step = await engine.compile({ outputs: stepOutputs(model, beam), weights });
+    const bound = boundWeights(model, weights);
+    const encoder = await engine.compile({ outputs: encoderOutputs(model), weights: bound });
+    const step = await engine.compile({ outputs: stepOutputs(model, beam), weights: bound });
     return new Translator(model, specials, [beam, lengthPenalty], encoder, step);
   }
 
@@ -159,7 +165,7 @@ export class Translator {
     const long = sources.findIndex((ids) => ids.length > length || ids.length === 0);
     if (long >= 0) {
       const got = `${sources[long]!.length} in line ${long + 1}`;
-      reject({ who: "translation", needed: `1 to ${length} pieces a line`, got, remedy: "split the line" });
+      rejectData({ who: "translation", needed: `1 to ${length} pieces per line`, got, remedy: "split the line" });
     }
     // Sentences of like length finish at about the same time.
     const order = [...sources.keys()].sort((a, b) => sources[a]!.length - sources[b]!.length);

@@ -22,6 +22,21 @@ async function run(model: EncoderDecoder, feeds: Record<string, Float32Array | U
 }
 
 describe("the encoder–decoder", () => {
+  it.each<[object, string]>([
+    [{ layers: 6 }, "encoder-decoder: expected options among width, heads, hidden, encoderPlan, decoderPlan"],
+    [{ activation: "swish" }, "encoder-decoder / activation: expected one of relu"],
+    [{ dropout: -0.1 }, "encoder-decoder / dropout: expected a number from 0 to below 1, got -0.1"],
+    [{ decoderPlan: [0, 2] }, "encoder-decoder / decoderPlan: expected block numbers 0, 1, …"],
+    [{ share: "layer" }, 'encoder-decoder / share: expected one of layers, attention, feed-forward, got "layer"'],
+  ])("refuses %j", (wrong, message) => {
+    expect(() => new EncoderDecoder({ ...options, ...wrong })).toThrow(message);
+  });
+
+  it("refuses masks it does not have", () => {
+    const masks: object = { targetMasks: input("m", [3, 3], "bool") };
+    expect(() => new EncoderDecoder(options).apply(source, target, masks)).toThrow("did you mean targetMask?");
+  });
+
   it("shares nothing between its sides, and each side follows its own plan", () => {
     const names = new EncoderDecoder(options).parameters.map(({ name }) => name);
     expect(new Set(names).size).toBe(names.length);

@@ -1,10 +1,22 @@
 /** The encoder–decoder over vectors: two stacks, each with its own plan; nothing is shared between the sides. */
-import type { PartSharing, Plan } from "../../depth/plan.ts";
+import {
+  anything,
+  checkOptions,
+  defined,
+  dropoutRate,
+  number,
+  oneOf,
+  type Rules,
+  required,
+  truth,
+  whole,
+} from "../../base/options.ts";
+import { type PartSharing, type Plan, uniqueOf } from "../../depth/plan.ts";
 import { type Tensor, within } from "../../graph/index.ts";
-import { type Activation, inference, type Mode, type Parameter } from "../../nn/index.ts";
+import { type Activation, activations, inference, type Mode, type Parameter } from "../../nn/index.ts";
 import { additiveMask } from "../../nn/masks.ts";
 import { fromRows, type Layout, toRows } from "./shared-encoder.ts";
-import { DecoderStack, EncoderStack } from "./stacks.ts";
+import { DecoderStack, EncoderStack, sharingRules } from "./stacks.ts";
 
 export interface EncoderDecoderOptions extends PartSharing {
   width: number;
@@ -21,6 +33,21 @@ export interface EncoderDecoderOptions extends PartSharing {
   layout?: Layout;
 }
 
+/** Rules of all options but the layout, which models of pieces do not have. */
+export const stackRules: Rules<Omit<EncoderDecoderOptions, "layout">> = {
+  width: required(whole(1)),
+  heads: required(whole(1)),
+  hidden: required(whole(1)),
+  encoderPlan: required(anything),
+  decoderPlan: required(anything),
+  dropout: dropoutRate,
+  activation: oneOf(Object.keys(activations)),
+  norm: truth,
+  normFirst: truth,
+  epsilon: number({ above: 0 }),
+  ...sharingRules,
+};
+
 /** true hides, in all of them; masks that are not padding may hold numbers to add. */
 export interface EncoderDecoderMasks {
   /** [S, S] */
@@ -35,6 +62,8 @@ export interface EncoderDecoderMasks {
   readonly targetPadding?: Tensor | undefined;
 }
 
+const maskNames = ["sourceMask", "memoryMask", "sourcePadding", "targetMask", "targetPadding"];
+
 export class EncoderDecoder {
   readonly options: Required<EncoderDecoderOptions>;
   readonly parameters: readonly Parameter[];
@@ -42,6 +71,9 @@ export class EncoderDecoder {
   readonly decoder: DecoderStack;
 
   constructor(options: EncoderDecoderOptions) {
+    checkOptions("encoder-decoder", options, { ...stackRules, layout: oneOf(["batch-first", "sequence-first"]) });
+    uniqueOf(options.encoderPlan, "encoder-decoder / encoderPlan");
+    uniqueOf(options.decoderPlan, "encoder-decoder / decoderPlan");
     this.options = {
       dropout: 0.1,
       activation: "relu",
@@ -51,7 +83,7 @@ export class EncoderDecoder {
       layout: "batch-first",
       share: "layers",
       norms: "shared",
-      ...options,
+      ...defined(options),
     };
     this.encoder = new EncoderStack("encoder.", { ...this.options, plan: options.encoderPlan });
     this.decoder = new DecoderStack("decoder.", { ...this.options, plan: options.decoderPlan });
@@ -60,6 +92,7 @@ export class EncoderDecoder {
 
   /** source [B, S, C] and target [B, T, C] → memory [B, S, C] and y [B, T, C] (or all of them sequence-first). */
   apply(source: Tensor, target: Tensor, masks: EncoderDecoderMasks = {}, mode: Mode = inference) {
+    checkOptions("encoder-decoder / masks", masks, maskNames);
     const { layout } = this.options;
     const from = toRows(source, layout);
     const to = toRows(target, layout);

@@ -111,6 +111,51 @@ describe("the parameter-shared encoder", () => {
     expect(b.data.slice(80)).toEqual(a.data.slice(80));
   });
 
+  it("compiles for the masks it is given, announced or not", async () => {
+    const encoder = open();
+    const weights = initialise(encoder.parameters, 2);
+    const [plain, announced] = [
+      await EncoderProgram.create(referenceEngine(), encoder, weights),
+      await EncoderProgram.create(referenceEngine(), encoder, weights, { mask: "boolean", padding: true }),
+    ];
+    const mask = Uint8Array.from({ length: 25 }, (_, i) => Number(i % 5 > Math.floor(i / 5)));
+    const additive = Float32Array.from(mask, (hidden) => (hidden ? -1e9 : 0));
+    const srcKeyPaddingMask = Uint8Array.of(0, 0, 0, 1, 1, 0, 0, 0, 0, 0);
+    const free = await plain.forward(x);
+    const masked = await plain.forward(x, { mask });
+    expect(masked.data).not.toEqual(free.data);
+    expect((await plain.forward(x, { mask: additive })).data).toEqual(masked.data);
+    expect((await announced.forward(x)).data).toEqual(free.data);
+    expect((await plain.forward(x, { mask, srcKeyPaddingMask })).data).toEqual(
+      (await announced.forward(x, { mask, srcKeyPaddingMask })).data,
+    );
+    await Promise.all([plain.release(), announced.release()]);
+  });
+
+  it("compiles once per kind of masks", async () => {
+    const [encoder, engine] = [open(), referenceEngine()];
+    const compile = vi.spyOn(engine, "compile");
+    const program = await EncoderProgram.create(engine, encoder, initialise(encoder.parameters, 2));
+    for (let i = 0; i < 2; i++) await program.forward(x, { mask: new Uint8Array(25) });
+    await program.forward(x);
+    expect(compile).toHaveBeenCalledTimes(2);
+  });
+
+  it("refuses a mask of another size, and options it does not know", async () => {
+    const encoder = open();
+    const program = await EncoderProgram.create(referenceEngine(), encoder, initialise(encoder.parameters, 2));
+    await expect(program.forward(x, { mask: new Uint8Array(9) })).rejects.toThrow("input mask: expected [5,5] ([T,T])");
+    const options: object = { padding: new Uint8Array(10) };
+    await expect(program.forward(x, options)).rejects.toThrow("got padding; did you mean srcKeyPaddingMask?");
+  });
+
+  it("refuses weights of another instance when it is created", async () => {
+    const weights = initialise(open().parameters, 2);
+    await expect(EncoderProgram.create(referenceEngine(), open(), weights)).rejects.toThrow(
+      "weight layers.0.self_attn.in_proj_weight: expected weights of this instance of the model",
+    );
+  });
+
   it("gives numbers, not NaN, where a query may see nothing", async () => {
     const encoder = open();
     const weights = initialise(encoder.parameters, 2);
@@ -180,6 +225,16 @@ describe("mistakes", () => {
     ["an unused layer", { plan: [0, 2, 0] }, "encoder / plan: expected block numbers 0, 1, … with none left out"],
     ["a negative layer", { plan: [0, -1] }, "got [0,-1]"],
     ["heads that do not divide the width", { nhead: 3 }, "a width divisible by heads, got width 16, heads 3"],
+    ["d_model", { d_model: 16 } as object, "got d_model; did you mean dModel?"],
+    ["dropout: 2", { dropout: 2 }, "encoder / dropout: expected a number from 0 to below 1, got 2"],
+    [
+      "swish",
+      { activation: "swish" as "silu" },
+      "encoder / activation: expected one of relu, silu, tanh, gelu, gelu_new",
+    ],
+    ["a mode", { mode: "cycle_ref" as "cycle_rev" }, 'got "cycle_ref"; did you mean cycle_rev?'],
+    ["a layout", { layout: "batch_first" as "batch-first" }, "did you mean batch-first?"],
+    ["an epsilon of 0", { layerNormEps: 0 }, "encoder / layerNormEps: expected a number above 0, got 0"],
   ])("%s is refused when the model is built", (_, options, message) => {
     expect(() => open(options)).toThrow(message);
   });

@@ -1,7 +1,18 @@
 /** The parameter-shared transformer encoder: M layers of weights run at N depths, number for number as in PyTorch. */
-import { reject } from "../../base/errors.ts";
+import { rejectShape } from "../../base/errors.ts";
+import {
+  anything,
+  checkOptions,
+  defined,
+  dropoutRate,
+  number,
+  oneOf,
+  type Rules,
+  truth,
+  whole,
+} from "../../base/options.ts";
 import { type PartSharing, type Plan, type ShareMode, shareModes, uniqueOf } from "../../depth/plan.ts";
-import type { Engine, Feed, Program } from "../../engine/engine.ts";
+import type { Engine, Feed } from "../../engine/engine.ts";
 import {
   type Dim,
   flattenRows,
@@ -13,10 +24,11 @@ import {
   transpose,
   within,
 } from "../../graph/index.ts";
-import { type Activation, inference, type Mode, type Parameter } from "../../nn/index.ts";
+import { type Activation, activations, inference, type Mode, type Parameter } from "../../nn/index.ts";
 import { additiveMask, type Masks } from "../../nn/masks.ts";
-import type { Weights } from "../language/language.ts";
-import { EncoderStack, type Trace } from "./stacks.ts";
+import { Programs } from "../programs.ts";
+import { boundWeights, type Weights } from "../state-dict.ts";
+import { EncoderStack, sharingRules, type Trace } from "./stacks.ts";
 
 export interface SharedEncoderOptions extends PartSharing {
   dModel?: number;
@@ -59,6 +71,24 @@ export const sharedEncoderDefaults = {
   norms: "shared",
 } as const satisfies SharedEncoderOptions;
 
+const encoderRules: Rules<SharedEncoderOptions> = {
+  dModel: whole(1),
+  nhead: whole(1),
+  dimFeedforward: whole(1),
+  dropout: dropoutRate,
+  activation: oneOf(Object.keys(activations)),
+  numUniqueLayers: whole(1),
+  numTotalLayers: whole(1),
+  mode: oneOf(Object.keys(shareModes)),
+  plan: anything,
+  norm: truth,
+  normFirst: truth,
+  layerNormEps: number({ above: 0 }),
+  layout: oneOf(["batch-first", "sequence-first"]),
+  ...sharingRules,
+};
+
+/** Masks, mode and trace of one application of the encoder. */
 export interface EncodeOptions extends Masks {
   /** Dropout in training. Default: none. */
   mode?: Mode;
@@ -73,9 +103,10 @@ export class ParameterSharedTransformerEncoder {
   readonly #stack: EncoderStack;
 
   constructor(options: SharedEncoderOptions = {}) {
-    const complete = { ...sharedEncoderDefaults, ...options };
+    checkOptions("encoder", options, encoderRules);
+    const complete = { ...sharedEncoderDefaults, ...defined(options) };
     const { numUniqueLayers: unique, numTotalLayers: depth, mode } = complete;
-    this.plan = options.plan ?? modeNamed(mode)({ unique, depth });
+    this.plan = options.plan ?? shareModes[mode]({ unique, depth });
     const counts = { numUniqueLayers: uniqueOf(this.plan, "encoder / plan"), numTotalLayers: this.plan.length };
     this.options = { ...complete, ...counts, plan: this.plan };
     this.#stack = new EncoderStack("", {
@@ -89,7 +120,9 @@ export class ParameterSharedTransformerEncoder {
   }
 
   /** x → the same shape, in the layout of the options: [B, T, C] or [T, B, C]. */
-  apply(x: Tensor, { mask, padding, mode = inference, trace }: EncodeOptions = {}): Tensor {
+  apply(x: Tensor, options: EncodeOptions = {}): Tensor {
+    checkOptions("encoder / apply", options, ["mask", "padding", "mode", "trace"]);
+    const { mask, padding, mode = inference, trace } = options;
     return within("encoder", () => {
       this.#check(x);
       const { layout } = this.options;
@@ -107,13 +140,8 @@ export class ParameterSharedTransformerEncoder {
     const { dModel, layout } = this.options;
     if (shape.length === 3 && shape[2] === dModel) return;
     const needed = layout === "batch-first" ? `[batch, length, ${dModel}]` : `[length, batch, ${dModel}]`;
-    reject({ who: "encoder", needed, got: printShape(shape), remedy: "set dModel to the width of the input" });
+    rejectShape({ who: "encoder", needed, got: printShape(shape), remedy: "set dModel to the width of the input" });
   }
-}
-
-function modeNamed(mode: string) {
-  if (mode in shareModes) return shareModes[mode as ShareMode];
-  return reject({ who: "encoder / mode", needed: `one of ${Object.keys(shareModes).join(", ")}`, got: mode }, 2);
 }
 
 /** [B, T, C] or [T, B, C] → rows [B·T, C]. */
@@ -128,14 +156,15 @@ export function fromRows(rows: Tensor, batch: Dim, length: Dim, layout: Layout):
   return layout === "batch-first" ? folded : transpose(folded, [1, 0, 2]);
 }
 
-/** Which masks a compiled encoder takes. */
+/** Masks to compile for ahead of the first call. */
 export interface ForwardMasks {
   mask?: "boolean" | "additive";
   padding?: boolean;
 }
 
+/** What one call of a compiled encoder is told besides its input. */
 export interface ForwardOptions {
-  /** [T, T] */
+  /** [T, T]: 1 hides where it is a Uint8Array; a Float32Array is added to the scores. */
   mask?: Float32Array | Uint8Array;
   /** [B, T], 1 = padding. */
   srcKeyPaddingMask?: Uint8Array;
@@ -143,38 +172,46 @@ export interface ForwardOptions {
   verbose?: boolean | ((layer: number, depth: number) => void);
 }
 
-/** An encoder compiled for use: any batch and any length. */
+/** Masks that a program takes. */
+interface MaskKind {
+  readonly mask: "boolean" | "additive" | "none";
+  readonly padding: boolean;
+}
+
+/** An encoder compiled for use: any batch, any length and any masks. Each kind of masks has a program, compiled when first met. */
 export class EncoderProgram {
   readonly #encoder: ParameterSharedTransformerEncoder;
-  readonly #program: Program;
+  readonly #programs: Programs<MaskKind>;
 
   static async create(
     engine: Engine,
     encoder: ParameterSharedTransformerEncoder,
     weights: Weights,
-    { mask, padding }: ForwardMasks = {},
+    ahead: ForwardMasks = {},
   ): Promise<EncoderProgram> {
-    const shape = encoder.options.layout === "batch-first" ? ["B", "T"] : ["T", "B"];
-    const x = input("x", [...shape, encoder.options.dModel]);
-    const y = encoder.apply(x, {
-      mask: mask && input("mask", ["T", "T"], mask === "boolean" ? "bool" : "float"),
-      padding: padding ? input("padding", ["B", "T"], "bool") : undefined,
+    checkOptions("encoder / masks", ahead, { mask: oneOf(["boolean", "additive"]), padding: truth });
+    const bound = boundWeights(encoder, weights);
+    const programs = new Programs((kind: MaskKind) => {
+      return engine.compile({ outputs: { y: simplify([encoderOutput(encoder, kind)])[0]! }, weights: bound });
     });
-    const program = await engine.compile({ outputs: { y: simplify([y])[0]! }, weights });
-    return new EncoderProgram(encoder, program);
+    await programs.get({ mask: ahead.mask ?? "none", padding: ahead.padding ?? false });
+    return new EncoderProgram(encoder, programs);
   }
 
-  private constructor(encoder: ParameterSharedTransformerEncoder, program: Program) {
+  private constructor(encoder: ParameterSharedTransformerEncoder, programs: Programs<MaskKind>) {
     this.#encoder = encoder;
-    this.#program = program;
+    this.#programs = programs;
   }
 
+  /** x → y of the same shape, in the encoder's layout. */
   async forward(x: Feed & { data: Float32Array }, options: ForwardOptions = {}): Promise<Feed> {
+    checkOptions("encoder / forward", options, ["mask", "srcKeyPaddingMask", "verbose"]);
     const { plan, options: made } = this.#encoder;
     const [first = 0, second = 0] = x.shape;
     const [batch, length] = made.layout === "batch-first" ? [first, second] : [second, first];
     const { mask, srcKeyPaddingMask: padding, verbose = false } = options;
-    const { y } = await this.#program.run({
+    const program = await this.#programs.get({ mask: maskKind(mask), padding: padding !== undefined });
+    const { y } = await program.run({
       x,
       ...(mask ? { mask: { data: mask, shape: [length, length] } } : {}),
       ...(padding ? { padding: { data: padding, shape: [batch, length] } } : {}),
@@ -183,7 +220,22 @@ export class EncoderProgram {
     return y!;
   }
 
+  /** Gives the programs' memory back. */
   async release(): Promise<void> {
-    await this.#program.release();
+    await this.#programs.release();
   }
+}
+
+function maskKind(mask: ForwardOptions["mask"]): MaskKind["mask"] {
+  if (!mask) return "none";
+  return mask instanceof Uint8Array ? "boolean" : "additive";
+}
+
+function encoderOutput(encoder: ParameterSharedTransformerEncoder, { mask, padding }: MaskKind): Tensor {
+  const { layout, dModel } = encoder.options;
+  const x = input("x", layout === "batch-first" ? ["B", "T", dModel] : ["T", "B", dModel]);
+  return encoder.apply(x, {
+    mask: mask === "none" ? undefined : input("mask", ["T", "T"], mask === "boolean" ? "bool" : "float"),
+    padding: padding ? input("padding", ["B", "T"], "bool") : undefined,
+  });
 }

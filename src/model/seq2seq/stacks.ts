@@ -1,7 +1,7 @@
 /** Stacks of PyTorch's layers in the order of a plan: the two sides of an encoder–decoder. Rows in, rows out. */
-
+import { oneOf, type Rules } from "../../base/options.ts";
 import { fixed } from "../../depth/fixed.ts";
-import { type PartSharing, type Parts, type Plan, partsOf } from "../../depth/plan.ts";
+import { type PartSharing, type Parts, type Plan, partsOf, sharedParts } from "../../depth/plan.ts";
 import type { Tensor } from "../../graph/index.ts";
 import type { Cache, KeyValues } from "../../nn/attention.ts";
 import { type Block, type Context, LayerNorm, type Parameter, type Rows } from "../../nn/index.ts";
@@ -19,6 +19,12 @@ export interface StackOptions extends TorchLayerOptions, PartSharing {
   /** A norm after the last layer. */
   norm: boolean;
 }
+
+/** Of the options that say what a plan shares. */
+export const sharingRules: Rules<PartSharing> = {
+  share: oneOf(sharedParts),
+  norms: oneOf(["shared", "per-depth"]),
+};
 
 /** Called for each executed layer, while the graph is built, with the state after it. */
 export type Trace = (layer: number, depth: number, state: Tensor) => void;
@@ -85,6 +91,9 @@ interface DepthHooks {
   readonly caches?: readonly Cache[] | undefined;
 }
 
+const finalNorm = (prefix: string, { width, epsilon }: StackOptions) =>
+  new LayerNorm(`${prefix}norm`, { width, epsilon });
+
 export class EncoderStack {
   readonly parameters: readonly Parameter[];
   readonly #plan: Plan;
@@ -101,7 +110,7 @@ export class EncoderStack {
       };
       return new EncoderLayer(name, parts, options);
     });
-    this.#norm = options.norm ? new LayerNorm(`${prefix}norm`, options) : undefined;
+    this.#norm = options.norm ? finalNorm(prefix, options) : undefined;
     this.parameters = distinct([...this.#layers, ...(this.#norm ? [this.#norm] : [])]);
   }
 
@@ -129,7 +138,7 @@ export class DecoderStack {
       };
       return new DecoderLayer(name, parts, options);
     });
-    this.#norm = options.norm ? new LayerNorm(`${prefix}norm`, options) : undefined;
+    this.#norm = options.norm ? finalNorm(prefix, options) : undefined;
     this.parameters = distinct([...this.#layers, ...(this.#norm ? [this.#norm] : [])]);
   }
 

@@ -125,11 +125,37 @@ describe("the translation model", () => {
     await step.release();
   });
 
+  it.each<[object, string]>([
+    [{ smoothing: 1 }, "translation model / smoothing: expected a number from 0 to below 1, got 1"],
+    [{ layout: "batch-first" }, "translation model: expected options among width"],
+    [{ vocabulary: undefined }, "translation model / vocabulary: expected a whole number from 1, got nothing"],
+  ])("refuses %j", (wrong, message) => {
+    expect(() => new TranslationModel({ ...options, ...wrong })).toThrow(message);
+  });
+
+  it.each<[object, string]>([
+    [{ beam: 0 }, "beam search / beam: expected a whole number from 1, got 0"],
+    [{ beams: 4 }, "beam search: expected options among beam, lengthPenalty, got beams; did you mean beam?"],
+    [{ lengthPenalty: Number.NaN }, "beam search / lengthPenalty: expected a number, got NaN"],
+  ])("refuses to search with %j", async (wrong, message) => {
+    const model = new TranslationModel(options);
+    const weights = initialise(model.parameters, 3);
+    await expect(Translator.create(engine, model, weights, specials, wrong)).rejects.toThrow(message);
+  });
+
+  it("refuses special ids outside its vocabulary, and weights of another instance", async () => {
+    const [model, other] = [new TranslationModel(options), new TranslationModel(options)];
+    const create = (eosId: number) =>
+      Translator.create(engine, model, initialise(other.parameters, 3), { ...specials, eosId });
+    await expect(create(12)).rejects.toThrow("specials / eosId: expected a whole number from 0 to 11, got 12");
+    await expect(create(2)).rejects.toThrow("got those of another instance");
+  });
+
   it("refuses sentences longer than its positions", async () => {
     const model = new TranslationModel(options);
     const translator = await Translator.create(engine, model, initialise(model.parameters, 3), specials);
     await expect(translator.translate([new Int32Array(17)])).rejects.toThrow(
-      "translation: expected 1 to 16 pieces a line, got 17 in line 1; split the line",
+      "translation: expected 1 to 16 pieces per line, got 17 in line 1; split the line",
     );
     await translator.release();
   });

@@ -1,4 +1,5 @@
 /** The translation model: an encoder–decoder whose one embedding table serves source, target and output. */
+import { checkOptions, defined, number, type Rules, required, whole } from "../../base/options.ts";
 import {
   add,
   addDims,
@@ -26,7 +27,7 @@ import type { Cache, KeyValues } from "../../nn/attention.ts";
 import { causalMask, Embedding, inference, type Mode, normal, type Parameter, Training } from "../../nn/index.ts";
 import { additiveMask, sentenceMask } from "../../nn/masks.ts";
 import type { Objective } from "../language/language.ts";
-import { EncoderDecoder, type EncoderDecoderOptions } from "./encoder-decoder.ts";
+import { EncoderDecoder, type EncoderDecoderOptions, stackRules } from "./encoder-decoder.ts";
 
 export interface TranslationOptions extends Omit<EncoderDecoderOptions, "layout"> {
   /** Number of pieces, of both languages together. */
@@ -36,6 +37,13 @@ export interface TranslationOptions extends Omit<EncoderDecoderOptions, "layout"
   /** Part of the target's probability that is spread over all pieces in training. Default: 0.1. */
   smoothing?: number;
 }
+
+const rules: Rules<TranslationOptions> = {
+  ...stackRules,
+  vocabulary: required(whole(1)),
+  length: required(whole(1)),
+  smoothing: number({ from: 0, below: 1 }),
+};
 
 /** Ids, their positions in their sentences, and the sentences' numbers in their rows (0 for padding): [B, T] each. */
 interface Packed {
@@ -60,9 +68,11 @@ export class TranslationModel {
   readonly #positions: Tensor;
 
   constructor(options: TranslationOptions) {
-    this.options = { smoothing: 0.1, ...options };
-    const { vocabulary, width, length } = options;
-    this.#sides = new EncoderDecoder(options);
+    checkOptions("translation model", options, rules);
+    this.options = { smoothing: 0.1, ...defined(options) };
+    const { vocabulary, length, smoothing: _, ...sides } = options;
+    const { width } = sides;
+    this.#sides = new EncoderDecoder(sides);
     this.#embedding = new Embedding("embedding", { count: vocabulary, width, weight: normal(width ** -0.5) });
     this.#positions = constant(sinusoids(length, width), [length, width]);
     this.parameters = [...this.#embedding.parameters, ...this.#sides.parameters];

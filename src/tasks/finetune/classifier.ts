@@ -1,5 +1,5 @@
 /** A fine-tuned model at work: scores of texts in batches of one length, and what they say about a task. */
-import type { Engine, Program } from "../../engine/engine.ts";
+import { type Engine, feedsFor, type Program } from "../../engine/engine.ts";
 import { simplify, type Tensor } from "../../graph/index.ts";
 import type { DescribedAlbert } from "../../model/albert/description.ts";
 import { albertObjective, textInputs } from "../../model/albert/heads.ts";
@@ -57,7 +57,8 @@ export class Classifier {
     examples: readonly EncodedExample[],
     { pad, onBatch }: { pad: number; onBatch?: (done: number) => void },
   ): Promise<Scored> {
-    const fixed = Object.fromEntries([...weights].map(([{ attributes }, data]) => [attributes.name, data]));
+    const named = Object.fromEntries([...weights].map(([{ attributes }, data]) => [attributes.name, data]));
+    const fixed = feedsFor(this.#program, named);
     let [scores, classes, depth, tokens] = [new Float32Array(), 1, 0, 0];
     for (const [done, places] of evaluationBatches(examples, ROWS).entries()) {
       onBatch?.(done * ROWS);

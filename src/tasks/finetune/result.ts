@@ -3,8 +3,8 @@ import { join } from "node:path";
 import { writeAtomically } from "../../files/atomic.ts";
 import type { RunFolder } from "../../runs/folder.ts";
 import type { GlueTask } from "../../text/labelled/glue-tasks.ts";
+import { Diverged } from "../../train/diverged.ts";
 import type { EvaluationEvent } from "../../train/events.ts";
-import { Divergence } from "../../train/step.ts";
 
 export const RESULT_FILE = "result.json";
 
@@ -52,7 +52,7 @@ async function written(path: string, result: GlueResult): Promise<GlueResult> {
 
 /** Notes that a trial diverged, which is an answer too; other errors are thrown on. */
 export async function noteDivergence(path: string, { name, metrics }: GlueTask, error: unknown): Promise<void> {
-  if (!(error instanceof Error && error.cause instanceof Divergence)) throw error;
+  if (!(error instanceof Diverged)) throw error;
   await written(path, { task: name, metric: metrics[0]!, epochs: [], best: 0, failed: error.message });
 }
 

@@ -9,7 +9,6 @@ import { readSafetensors } from "../../format/safetensors.ts";
 import { describedAlbert } from "../../model/albert/description.ts";
 import { textInputs } from "../../model/albert/heads.ts";
 import { importAlbert } from "../../model/albert/import.ts";
-import type { NamedTensor } from "../../model/albert/weights.ts";
 import { initialise } from "../../nn/index.ts";
 import { openCorpus } from "../../text/files/corpus.ts";
 import { chooseTokenizer } from "../../text/files/trained-tokenizer.ts";
@@ -65,7 +64,7 @@ describe("an ALBERT's run in use", () => {
     expect(Object.keys(files)).toEqual(["model.onnx", "model.safetensors", "config.json", "spiece.model"]);
     const { tensors } = readSafetensors(files["model.safetensors"]!, "exported");
     const config = JSON.parse(new TextDecoder().decode(files["config.json"]));
-    const again = importAlbert(tensors as ReadonlyMap<string, NamedTensor>, config, "exported");
+    const again = importAlbert(tensors, config, "exported");
     const run = await openAlbertRun(path);
     expect(again.model.options).toEqual(run.model.options);
     expect(Object.keys(again.heads)).toEqual(Object.keys(run.heads));

@@ -2,7 +2,6 @@
 import {
   chooseTokenizer,
   cycle,
-  drawPlan,
   graph,
   halting,
   languageModel,
@@ -11,6 +10,7 @@ import {
   openBatches,
   openCorpus,
   ortEngine,
+  pictures,
   searched,
   train,
 } from "../src/index.ts";
@@ -64,7 +64,7 @@ export async function example(steps = 100) {
   await program.release();
   const mean = (values: readonly number[]) => values.reduce((a, b) => a + b, 0) / values.length;
   return {
-    plan: drawPlan(plan),
+    plan: pictures.drawPlan(plan),
     probabilities: stacks.map((each) => each.probabilities(weights)),
     patterns: stacks.map((each) => each.pattern(weights)),
     meanDepth: mean(depths),

@@ -1,11 +1,11 @@
 /** Three layers of weights, run six times: the parameter-shared encoder, its trace, and what sharing saves and does not. */
 import {
-  drawPlan,
   EncoderProgram,
   graph,
   initialise,
   ortEngine,
   ParameterSharedTransformerEncoder,
+  pictures,
   stateDict,
   writeSafetensors,
 } from "../src/index.ts";
@@ -26,7 +26,7 @@ export async function example() {
   const flops = (model: ParameterSharedTransformerEncoder) =>
     graph.cost([model.apply(graph.input("x", x.shape))]).flops;
   return {
-    picture: drawPlan(encoder.plan),
+    picture: pictures.drawPlan(encoder.plan),
     trace,
     shape: y.shape,
     bytes,

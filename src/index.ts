@@ -1,27 +1,34 @@
-/** The library: everything a program of its own needs. The command line is built from the same parts. */
+/**
+ * The library: everything a program needs, and everything the command line is made of.
+ *
+ * Tasks are functions that give a session: iterate it to see its events, or await its result. `Run` makes, opens and resumes the folders
+ * that sessions fill. What needs no file or process is in `browser.ts`, with the same names in a browser.
+ */
 export * from "./browser.ts";
 
-// What needs Node: its runtime, files and processes. Its `train` chooses the engine and fills run folders.
-
+// The runtime.
 export { type Device, defaultThreads, type OrtOptions, ortEngine, presentDevices } from "./engine/ort.ts";
+
+// Runs: folders that sessions fill, opened by kind.
+export * as runs from "./runs/index.ts";
+export type { RunSummary } from "./runs/summary.ts";
+// Tasks: what people do.
+export { type CompareOptions, type Comparison, compare } from "./sweep/comparison.ts";
 export { type TrainOptions, train } from "./tasks/custom/job.ts";
 export { exportAlbertOnnx, exportOnnx, exportParOnnx, exportSafetensors } from "./tasks/exports.ts";
+export * as tasks from "./tasks/index.ts";
 export type { TaskEvent } from "./tasks/job.ts";
-export { type AnyRun, Run, type RunKinds } from "./tasks/run.ts";
+export type { NewRun } from "./tasks/new-run.ts";
+export { type AnyRun, Run, type RunKind, type RunKinds } from "./tasks/run.ts";
 export {
-  type CorpusOptions,
-  chooseTokenizer,
-  jointTokenizer,
-  openBatches,
-  openCorpus,
-  openPairs,
-  openTokenizer,
-  type PairsCorpus,
-  pairsOf,
-  readAgreement,
-  readConllu,
-  readGlue,
-  readProbe,
-  type TokenizerChoice,
-  type TokenizerFile,
-} from "./text/index.ts";
+  type RetrainOptions,
+  type RetrainResult,
+  retrain,
+  type SearchOptions,
+  type SearchResult,
+  search,
+} from "./tasks/search/index.ts";
+
+// Text in files.
+export * as text from "./text/index.ts";
+export { chooseTokenizer, openBatches, openCorpus, openTokenizer } from "./text/index.ts";

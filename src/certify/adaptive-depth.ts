@@ -2,29 +2,16 @@
 import { reject } from "../base/errors.ts";
 import {
   type Albert,
-  type AlbertObjective,
   type AlbertOptions,
   adam,
   albert,
-  albertObjective,
-  albertOptionsFrom,
-  classificationHead,
+  type depth,
   type Engine,
   type Feed,
   graph,
-  type HaltingOptions,
-  type Head,
-  loadAlbert,
-  maskedLanguageHead,
-  multipleChoiceHead,
+  models,
   type nn,
-  ownName,
-  questionAnsweringHead,
-  sentenceOrderHead,
-  type Tensors,
-  TrainingStep,
-  textInputs,
-  tokenClassificationHead,
+  training,
 } from "../index.ts";
 import { compare, compareZero, type Finding, floats, type GoldenCase, integers, namesUnder } from "./case.ts";
 
@@ -56,25 +43,25 @@ function classKind(golden: GoldenCase): "single" | "multiple" | "regression" {
 }
 
 /** The heads of each class of the original. */
-const headsOf: Readonly<Record<string, (model: Albert, golden: GoldenCase) => Head[]>> = {
+const headsOf: Readonly<Record<string, (model: Albert, golden: GoldenCase) => models.Head[]>> = {
   AlbertModel: () => [],
   AlbertActModel: (model, golden) => (golden.tensors.has("input.masked_positions") ? pretrained(model, golden) : []),
-  AlbertForMaskedLM: (model) => [maskedLanguageHead(model)],
-  AlbertForPreTraining: (model) => [maskedLanguageHead(model), sentenceOrderHead(model)],
+  AlbertForMaskedLM: (model) => [models.maskedLanguageHead(model)],
+  AlbertForPreTraining: (model) => [models.maskedLanguageHead(model), models.sentenceOrderHead(model)],
   AlbertForSequenceClassification: (model, golden) => [
-    classificationHead(model, { labels: classes(golden), kind: classKind(golden) }),
+    models.classificationHead(model, { labels: classes(golden), kind: classKind(golden) }),
   ],
-  AlbertForTokenClassification: (model, golden) => [tokenClassificationHead(model, { labels: classes(golden) })],
-  AlbertForQuestionAnswering: (model) => [questionAnsweringHead(model)],
+  AlbertForTokenClassification: (model, golden) => [models.tokenClassificationHead(model, { labels: classes(golden) })],
+  AlbertForQuestionAnswering: (model) => [models.questionAnsweringHead(model)],
   AlbertForMultipleChoice: (model, golden) => [
-    multipleChoiceHead(model, { choices: shapeOf(golden, "input.input_ids")[1] ?? 1 }),
+    models.multipleChoiceHead(model, { choices: shapeOf(golden, "input.input_ids")[1] ?? 1 }),
   ],
 };
 
 /** As the adaptive models were trained. */
-function pretrained(model: Albert, golden: GoldenCase): Head[] {
+function pretrained(model: Albert, golden: GoldenCase): models.Head[] {
   const predictions = shapeOf(golden, "input.masked_positions")[1]!;
-  return [maskedLanguageHead(model, { predictions }), sentenceOrderHead(model, { epsilon: 1e-5 })];
+  return [models.maskedLanguageHead(model, { predictions }), models.sentenceOrderHead(model, { epsilon: 1e-5 })];
 }
 
 export function covers(golden: GoldenCase): boolean {
@@ -83,12 +70,12 @@ export function covers(golden: GoldenCase): boolean {
 
 function optionsOf(golden: GoldenCase): AlbertOptions {
   const config = configOf(golden);
-  const { halting, ...options } = albertOptionsFrom(config);
+  const { halting, ...options } = models.albertOptionsFrom(config);
   const pooler = namesUnder(golden, "weight.").some((name) => name.endsWith("pooler.weight"));
   return { ...options, pooler, ...(halting ? { halting: { ...halting, ...haltingOf(config) } } : {}) };
 }
 
-function haltingOf(config: Config): Omit<HaltingOptions, "width"> {
+function haltingOf(config: Config): Omit<depth.HaltingOptions, "width"> {
   return {
     ponder: config.tau ?? 0,
     ponderReduce: "sum",
@@ -114,7 +101,7 @@ const inputNames: Readonly<Record<string, string>> = {
 };
 
 /** A batch of the case's numbers; what it leaves out is all tokens, of the first segment. */
-function batchOf(golden: GoldenCase, inputs: Tensors): Record<string, Feed> {
+function batchOf(golden: GoldenCase, inputs: models.Tensors): Record<string, Feed> {
   return Object.fromEntries(
     Object.entries(inputs).map(([name, tensor]) => {
       const shape = tensor.shape as readonly number[];
@@ -132,9 +119,9 @@ function numbers(golden: GoldenCase, name: string, { dtype }: Tensor): Float32Ar
 }
 
 /** The objective of a case without heads: outputs times fixed cotangents, plus the penalty. */
-function bareObjective(model: Albert, shape: { batch: number; length: number }): AlbertObjective {
+function bareObjective(model: Albert, shape: { batch: number; length: number }): models.AlbertObjective {
   const { width } = model.options;
-  const texts = textInputs(shape);
+  const texts = models.textInputs(shape);
   const encoded = model.encode(texts);
   const cotangent = input("cotangent", [shape.batch, shape.length, width]);
   const inputs: Record<string, Tensor> = { ids: texts.ids, mask: texts.mask, types: texts.types, cotangent };
@@ -148,7 +135,11 @@ function bareObjective(model: Albert, shape: { batch: number; length: number }):
 }
 
 /** Everything a case may hold under `output.`, by that name. */
-function outputsOf(objective: AlbertObjective, model: Albert, heads: readonly Head[]): Record<string, Tensor> {
+function outputsOf(
+  objective: models.AlbertObjective,
+  model: Albert,
+  heads: readonly models.Head[],
+): Record<string, Tensor> {
   const { encoded, logits, losses, inputs } = objective;
   const found: Record<string, Tensor> = { ...encoded.probes, sequence: encoded.sequence };
   if (encoded.pooled) found.pooled = encoded.pooled;
@@ -174,7 +165,7 @@ function outputsOf(objective: AlbertObjective, model: Albert, heads: readonly He
 }
 
 /** The state before the first layer and after each. */
-function layersOf(model: Albert, inputs: Tensors): Record<string, Tensor> {
+function layersOf(model: Albert, inputs: models.Tensors): Record<string, Tensor> {
   const { rows, context } = model.start({ ids: inputs.ids!, mask: inputs.mask, types: inputs.types });
   const states = [rows];
   for (const i of model.plan) states.push(model.layers[i]!.apply(states.at(-1)!, context));
@@ -185,11 +176,13 @@ export async function certify(golden: GoldenCase, engine: Engine): Promise<Findi
   const model = albert(optionsOf(golden));
   const heads = headsOf[configOf(golden).model]!(model, golden);
   const parameters = [...model.parameters, ...heads.flatMap((head) => [...head.parameters])];
-  const { weights } = loadAlbert(parameters, weightsOf(golden), golden.name);
+  const { weights } = models.loadAlbert(parameters, weightsOf(golden), golden.name);
   const ids = shapeOf(golden, "input.input_ids");
   const shape = { batch: ids.slice(0, -1).reduce((a, b) => a * b, 1), length: ids.at(-1)! };
   const objective =
-    heads.length > 0 ? albertObjective(model, heads, { ...shape, training: false }) : bareObjective(model, shape);
+    heads.length > 0
+      ? models.albertObjective(model, heads, { ...shape, training: false })
+      : bareObjective(model, shape);
   const feeds = batchOf(golden, objective.inputs);
   return [
     ...(await certifyOutputs(golden, engine, outputsOf(objective, model, heads), weights, feeds)),
@@ -259,16 +252,16 @@ function derived(golden: GoldenCase, name: string, found: Record<string, number[
 async function certifyGradients(
   golden: GoldenCase,
   engine: Engine,
-  { loss, inputs, noise }: AlbertObjective,
+  { loss, inputs, noise }: models.AlbertObjective,
   parameters: readonly nn.Parameter[],
   initial: ReadonlyMap<graph.Tensor<"parameter">, Float32Array>,
   feeds: Record<string, Feed>,
 ): Promise<Finding[]> {
   const groups = [{ parameters: parameters.map(({ tensor }) => tensor), optimiser: adam() }];
-  const step = await TrainingStep.create({ engine, loss, inputs, noise, groups, initial, seed: 1 });
+  const step = await training.TrainingStep.create({ engine, loss, inputs, noise, groups, initial, seed: 1 });
   const batch = Object.fromEntries(Object.entries(feeds).map(([name, { data }]) => [name, data]));
   const findings = [compare("loss", [await step.differentiate(batch)], floats(golden, "loss"))];
-  const stored = new Map(namesUnder(golden, "grad.").map((name) => [ownName(name), `grad.${name}`]));
+  const stored = new Map(namesUnder(golden, "grad.").map((name) => [models.ownName(name), `grad.${name}`]));
   for (const [{ attributes }, gradient] of step.gradients) {
     findings.push(gradientFinding(golden, stored.get(attributes.name) ?? `grad.${attributes.name}`, gradient));
   }

@@ -1,6 +1,6 @@
 /** A golden case: what its JSON says, the numbers it holds, and how a port's numbers are held to them. */
 import { reject } from "../base/errors.ts";
-import { int32Of, type StoredTensor } from "../index.ts";
+import { formats } from "../index.ts";
 
 export interface GoldenCase {
   /** Where it was found. */
@@ -11,7 +11,7 @@ export interface GoldenCase {
   /** The whole JSON. */
   readonly about: Readonly<Record<string, unknown>>;
   /** Empty for cases that are JSON only. */
-  readonly tensors: ReadonlyMap<string, StoredTensor>;
+  readonly tensors: ReadonlyMap<string, formats.StoredTensor>;
 }
 
 /** One comparison: the port's values of a tensor, and how far they may be off. */
@@ -42,7 +42,7 @@ export function floats(golden: GoldenCase, name: string): Float32Array {
 
 export function integers(golden: GoldenCase, name: string): Int32Array {
   const tensor = golden.tensors.get(name);
-  if (tensor) return int32Of(tensor.data, `${golden.folder}/${golden.name} / ${name}`);
+  if (tensor) return formats.int32Of(tensor.data, `${golden.folder}/${golden.name} / ${name}`);
   return reject({ who: `${golden.folder}/${golden.name}`, needed: name, got: "nothing" });
 }
 

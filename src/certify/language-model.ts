@@ -1,5 +1,5 @@
 /** Certifies our own language model against PyTorch: logits, loss, every gradient, and the losses of ten AdamW steps. */
-import { adamw, type Engine, graph, type LanguageModelOptions, languageModel, TrainingStep } from "../index.ts";
+import { adamw, type Engine, graph, type LanguageModelOptions, languageModel, training } from "../index.ts";
 import { compare, compareZero, type Finding, floats, type GoldenCase, integers } from "./case.ts";
 
 interface Config {
@@ -37,7 +37,7 @@ export async function certify(golden: GoldenCase, engine: Engine): Promise<Findi
 
   const objective = model.objective({ batch: config.batch, length: config.model.length, training: true });
   const groups = [{ parameters, optimiser: adamw({ weightDecay: config.weightDecay }) }];
-  const step = await TrainingStep.create({ engine, ...objective, groups, initial: weights, seed: 1 });
+  const step = await training.TrainingStep.create({ engine, ...objective, groups, initial: weights, seed: 1 });
   findings.push(compare("loss", [await step.differentiate(batch)], floats(golden, "loss")));
   for (const [tensor, gradient] of step.gradients)
     findings.push(gradientFinding(golden, tensor.attributes.name, gradient));

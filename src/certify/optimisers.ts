@@ -1,5 +1,5 @@
 /** Certifies the optimisers: ten steps on given gradients, every value after every step. */
-import { adam, adamw, LoneTensor, lamb, type Optimiser, sgd } from "../index.ts";
+import { adam, adamw, lamb, sgd, training } from "../index.ts";
 import { compare, type Finding, floats, type GoldenCase, namesUnder } from "./case.ts";
 
 /** Ten steps leave no room for more. */
@@ -21,7 +21,7 @@ interface Config {
   readonly nesterov?: boolean;
 }
 
-type Build = (config: Config, excluded: boolean) => Optimiser;
+type Build = (config: Config, excluded: boolean) => training.Optimiser;
 
 function moments(config: Config) {
   const [beta1 = 0.9, beta2 = 0.999] = config.betas ?? [config.b1, config.b2];
@@ -51,7 +51,7 @@ async function certifyTensor(golden: GoldenCase, name: string): Promise<Finding[
   const excluded = config.exclude?.some((part) => name.includes(part)) ?? false;
   const optimiser = builders[config.optimiser]!(config, excluded);
   const start = floats(golden, `weight.${name}`);
-  const tensor = new LoneTensor(start, golden.tensors.get(`weight.${name}`)!.shape, optimiser);
+  const tensor = new training.LoneTensor(start, golden.tensors.get(`weight.${name}`)!.shape, optimiser);
   const given = floats(golden, `input.grad.${name}`);
   const values = new Float32Array(given.length);
   const ratios = new Float32Array(config.steps);

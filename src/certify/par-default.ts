@@ -1,5 +1,5 @@
 /** Certifies the default PAR Transformer-XL against PyTorch: hidden states, memories, losses, all gradients. */
-import { adam, type Engine, graph, type ParModel, type ParOptions, parModel, TrainingStep } from "../index.ts";
+import { adam, type Engine, graph, type ParModel, type ParOptions, parModel, training } from "../index.ts";
 import { compare, type Finding, floats, type GoldenCase, integers } from "./case.ts";
 import { evaluate } from "./par-names.ts";
 
@@ -49,7 +49,7 @@ async function openStep(golden: GoldenCase, engine: Engine, model: ParModel, { b
   const recorded = objective.noise.map(({ tensor }) => tensor);
   const parameters = model.parameters.map(({ tensor }) => tensor);
   const mixtures = Object.entries(objective.probes).filter(([name]) => name.startsWith("mixture"));
-  const step = await TrainingStep.create({
+  const step = await training.TrainingStep.create({
     engine,
     ...objective,
     inputs: { ...objective.inputs, ...Object.fromEntries(recorded.map((input) => [input.attributes.name, input])) },

@@ -1,5 +1,5 @@
 /** Certifies the parts of the PAR Transformer-XL: positions, attention, stochastic block, Gumbel-softmax, adaptive softmax. */
-import { type Engine, type Feeds, graph, nn, searched } from "../index.ts";
+import { type Engine, type engines, graph, nn, searched } from "../index.ts";
 import { compare, type Finding, floats, type GoldenCase, integers } from "./case.ts";
 import { compareGradient, compareParameterGradient, evaluate, weightsOf } from "./par-names.ts";
 
@@ -33,8 +33,8 @@ function layerInputs(config: LayerConfig, mode: nn.Mode) {
   return { x, memory, context };
 }
 
-/** Feeds by name for the stored inputs among those named. */
-function feedsOf(golden: GoldenCase, names: readonly string[]): Feeds {
+/** engines.Feeds by name for the stored inputs among those named. */
+function feedsOf(golden: GoldenCase, names: readonly string[]): engines.Feeds {
   const present = names.filter((name) => golden.tensors.has(`input.${name}`));
   return Object.fromEntries(
     present.map((name) => [
@@ -50,7 +50,7 @@ interface LayerCase {
   readonly x: Tensor;
   readonly memory: Tensor | undefined;
   readonly parameters: readonly nn.Parameter[];
-  readonly feeds: Feeds;
+  readonly feeds: engines.Feeds;
 }
 
 /** Outputs, loss = Σ y · cotangent, and all gradients. */

@@ -1,15 +1,5 @@
 /** Certifies whole PAR Transformer-XL models: segments with growing memory, and training runs. */
-import {
-  adam,
-  type Engine,
-  graph,
-  type nn,
-  type ParModel,
-  type ParOptions,
-  parModel,
-  parSchedule,
-  TrainingStep,
-} from "../index.ts";
+import { adam, type Engine, graph, type nn, type ParModel, type ParOptions, parModel, training } from "../index.ts";
 import { compare, type Finding, floats, type GoldenCase, integers } from "./case.ts";
 import { compareParameterGradient, evaluate, originalName, stored, weightsOf } from "./par-names.ts";
 
@@ -71,7 +61,7 @@ async function openStep(golden: GoldenCase, engine: Engine, model: ParModel, con
       .map((name) => objective.probes[name]!),
     0,
   );
-  const step = await TrainingStep.create({
+  const step = await training.TrainingStep.create({
     engine,
     ...objective,
     inputs: { ...objective.inputs, ...recorded },
@@ -105,7 +95,7 @@ function batchOf(model: ParModel, config: ModelConfig, noise: readonly string[],
 function compareMemories(
   golden: GoldenCase,
   prefix: string,
-  carried: TrainingStep["carried"],
+  carried: training.TrainingStep["carried"],
   { batch, memory, width }: ModelConfig,
 ): Finding[] {
   return [...carried.values()].map(({ data }, i) => {
@@ -183,7 +173,7 @@ export async function certifyTraining(golden: GoldenCase, engine: Engine): Promi
   const rateAt =
     maxLearningRate === undefined
       ? () => learningRate!
-      : parSchedule({ rate: maxLearningRate, warmup: warmupSteps!, total: config.steps });
+      : training.parSchedule({ rate: maxLearningRate, warmup: warmupSteps!, total: config.steps });
   const part = <T extends Float32Array | Int32Array>(values: T, i: number) => {
     const each = values.length / config.steps;
     return values.subarray(i * each, (i + 1) * each) as T;

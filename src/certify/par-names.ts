@@ -1,5 +1,5 @@
 /** The original's names and layouts in PAR Transformer-XL cases: kernels are in × out there, out × in here. */
-import { type Engine, type Feeds, graph, type nn } from "../index.ts";
+import { type Engine, type engines, graph, type nn } from "../index.ts";
 import { compare, type Finding, floats, type GoldenCase } from "./case.ts";
 
 type Values = ArrayLike<number>;
@@ -84,7 +84,7 @@ export function compareParameterGradient(golden: GoldenCase, parameter: nn.Param
 export async function evaluate(
   engine: Engine,
   wanted: Readonly<Record<string, graph.Tensor>>,
-  feeds: Feeds,
+  feeds: engines.Feeds,
   weights: ReadonlyMap<graph.Tensor, Float32Array> = new Map(),
 ): Promise<Record<string, ArrayLike<number>>> {
   const names = Object.keys(wanted);

@@ -1,5 +1,5 @@
 /** Certifies what needs no model: schedules, optimal cutoffs, context batches. */
-import { annealedTemperature, contextBatches, optimalCutoffs, parSchedule, planContext, shardLines } from "../index.ts";
+import { depth, text, training } from "../index.ts";
 import { compare, type Finding, type GoldenCase } from "./case.ts";
 
 interface ScheduleTable {
@@ -15,8 +15,12 @@ interface ScheduleTable {
 
 export function certifySchedules({ about }: GoldenCase): Finding[] {
   return (about.tables as readonly ScheduleTable[]).flatMap(({ config, rows }, i) => {
-    const rateAt = parSchedule({ rate: config.maxLearningRate, warmup: config.warmupSteps, total: config.totalSteps });
-    const temperatureAt = annealedTemperature({
+    const rateAt = training.parSchedule({
+      rate: config.maxLearningRate,
+      warmup: config.warmupSteps,
+      total: config.totalSteps,
+    });
+    const temperatureAt = depth.annealedTemperature({
       start: config.temperatureStart,
       end: config.temperatureEnd,
       total: config.totalSteps,
@@ -48,7 +52,7 @@ interface CutoffRow {
 /** Where values repeat, several cuts cost the same: costs are compared then, not cuts. */
 export function certifyCutoffs({ about }: GoldenCase): Finding[] {
   return (about.rows as readonly CutoffRow[]).flatMap(({ kind, clusters, values, cutoffs, cost }, i) => {
-    const found = optimalCutoffs(values, clusters);
+    const found = text.optimalCutoffs(values, clusters);
     const costs = compare(`row ${i} cost`, [found.cost], [cost], 1e-12);
     if (new Set(values).size < values.length || kind === "equal") return [costs];
     return [costs, compare(`row ${i} cutoffs`, [...found.cutoffs, found.vocabulary], cutoffs, 1e-9)];
@@ -84,12 +88,12 @@ function exactly(tensor: string, actual: unknown, expected: unknown): Finding {
 export function certifyContextBatches({ about }: GoldenCase): Finding[] {
   const streams = (about.streams as readonly Stream[]).map(({ tokens, batch, window, batches }, i) => {
     const ids = Array.from({ length: tokens }, (_, token) => token);
-    return exactly(`streams.${i}`, contextBatches(ids, { batch, window, compat: "original" }), batches);
+    return exactly(`streams.${i}`, text.contextBatches(ids, { batch, window, compat: "original" }), batches);
   });
   const sharded = (about.sharded as readonly Sharded[]).map(({ batch, window, shards, lines, files }, i) => {
-    const found = shardLines(lines.length, shards).map(({ from, to }) =>
-      contextBatches(lines.slice(from, to).flat(), { batch, window, compat: "original" }),
-    );
+    const found = text
+      .shardLines(lines.length, shards)
+      .map(({ from, to }) => text.contextBatches(lines.slice(from, to).flat(), { batch, window, compat: "original" }));
     return exactly(
       `sharded.${i}`,
       found,
@@ -98,7 +102,7 @@ export function certifyContextBatches({ about }: GoldenCase): Finding[] {
   });
   const { rows } = about.wikitext2 as { rows: readonly (ContextCount & { part: string; tokens: number })[] };
   const whole = rows.map(({ part, tokens, windows, stride, batches }) => {
-    const found = planContext(tokens, { batch: 32, window: 33, compat: "original" });
+    const found = text.planContext(tokens, { batch: 32, window: 33, compat: "original" });
     return compare(`wikitext2 ${part}`, [found.windows, found.stride, found.batches], [windows, stride, batches], 1e-9);
   });
   return [...streams, ...sharded, ...whole];

@@ -5,7 +5,7 @@ import {
   type Feed,
   graph,
   loadStateDict,
-  type NamedTensor,
+  type models,
   nn,
   ParameterSharedTransformerEncoder,
 } from "../index.ts";
@@ -91,7 +91,7 @@ function feedsOf(golden: GoldenCase, wanted: readonly { readonly name: string }[
   );
 }
 
-function storedWeights(golden: GoldenCase): Map<string, NamedTensor> {
+function storedWeights(golden: GoldenCase): Map<string, models.NamedTensor> {
   return new Map(namesUnder(golden, "weight.").map((name) => [name, golden.tensors.get(`weight.${name}`)!]));
 }
 

@@ -1,0 +1,27 @@
+/** Looking at models: depth by kind of token, tag and probe; what candidates and softmax clusters cost on this machine. */
+export {
+  type Analysis,
+  depthByKind,
+  depthByProbe,
+  depthByTag,
+  type Framing,
+  type ProbeAnalysis,
+  type TagAnalysis,
+  type TokenRow,
+  type TraceRow,
+  traceOf,
+} from "./depth-analysis.ts";
+export { type DepthBenchOptions, type DepthMeasurement, measureDepth, spreadDepths } from "./depth-bench.ts";
+export { DepthReader, type TextIds, type TokenDepths, type TrainedAlbert } from "./depth-reader.ts";
+export {
+  baselineCost,
+  type CandidateCost,
+  costOfCandidate,
+  type LatencyShape,
+  type MeasuredCosts,
+  measureCandidates,
+  networkFlops,
+  networkLatencies,
+} from "./latency.ts";
+export { type MatrixSpeed, matrixSpeeds } from "./matrix-speed.ts";
+export { type MeasuredCosts as SoftmaxCosts, measureSoftmax, type SoftmaxShape } from "./softmax-cost.ts";

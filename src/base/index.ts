@@ -1,0 +1,15 @@
+/** What everything stands on: errors as data, seeded random streams, tables and progress for the terminal. */
+export {
+  type Complaint,
+  type ErrorCode,
+  type ErrorDetails,
+  type ExitCode,
+  LayerwiseError,
+  messageOf,
+  reject,
+} from "./errors.ts";
+export { median } from "./median.ts";
+export { nearest } from "./nearest.ts";
+export { clock, type Progress, type ProgressOptions, type ProgressOutput, startProgress } from "./progress.ts";
+export { RandomStream, type StreamKey, type StreamState } from "./random.ts";
+export { type Cell, type Column, formatNumber, type Row, table } from "./table.ts";

@@ -1,0 +1,52 @@
+/** Depth as data: plans (which block runs at each depth), patterns (which kind it is) and policies (how blocks become depth). */
+export { fixed } from "./fixed.ts";
+export {
+  type Counters,
+  compat as haltingCompat,
+  type HaltingContext,
+  type HaltingOptions,
+  type HaltingPolicy,
+  halting,
+  ponderScale,
+} from "./halting.ts";
+export { nested, type Outer } from "./nested.ts";
+export {
+  type BlockKind,
+  type KindLetter,
+  type PatternBlock,
+  parsePattern,
+  patternBlocks,
+  patternHelp,
+  printPattern,
+  publishedPatterns,
+  scalePattern,
+} from "./pattern.ts";
+export {
+  cycle,
+  cycleReverse,
+  middleCycle,
+  middleSequence,
+  type PartSharing,
+  type Parts,
+  type Plan,
+  parsePlan,
+  partsOf,
+  printPlan,
+  type ShareMode,
+  type Sharing,
+  sequence,
+  sharedParts,
+  shareModes,
+} from "./plan.ts";
+export type { Course, Deepened, DepthPolicy, TrainingScalar, TrainingScalars } from "./policy.ts";
+export {
+  annealedTemperature,
+  type Budget,
+  type Evaluation,
+  type SearchContext,
+  Searched,
+  type SearchedOptions,
+  searched,
+  type TemperatureOptions,
+} from "./searched.ts";
+export { type DepthRow, DepthTally } from "./tally.ts";

@@ -1,0 +1,3 @@
+/** Engines: what compiles graphs into programs. The reference engine runs anywhere; ONNX Runtime's is in `ort.ts`, which needs Node. */
+export type { Engine, Feed, Feeds, IdRange, Numbers, Port, Program, ProgramSource } from "./engine.ts";
+export { type ReferenceOptions, referenceEngine } from "./reference.ts";

@@ -1,0 +1,102 @@
+/** The models and their parts: language models, PAR Transformer-XL, ALBERT, encoder–decoders; weights in and out, programs to export. */
+export {
+  type Albert,
+  type AlbertInputs,
+  type AlbertOptions,
+  albert,
+  type CompleteAlbertOptions,
+  type Encoded,
+} from "./albert/albert.ts";
+export { type EncodedByDepth, encodeByDepth, similarityTrace } from "./albert/depth.ts";
+export {
+  type AlbertDescription,
+  type DescribedAlbert,
+  describedAlbert,
+  type HeadName,
+  type HeadOptions,
+} from "./albert/description.ts";
+export { albertProgram } from "./albert/export.ts";
+export {
+  type AlbertObjective,
+  albertObjective,
+  type BatchShape,
+  type ClassificationOptions,
+  classificationHead,
+  type Head,
+  type MaskedLanguageOptions,
+  type MultipleChoiceOptions,
+  maskedLanguageHead,
+  multipleChoiceHead,
+  questionAnsweringHead,
+  type SentenceOrderOptions,
+  sentenceOrderHead,
+  type Tensors,
+  type TokenClassificationOptions,
+  textInputs,
+  tokenClassificationHead,
+} from "./albert/heads.ts";
+export { type ImportedAlbert, type ImportOptions, importAlbert } from "./albert/import.ts";
+export { SteppedAlbert, type SteppedResult, type TextBatch } from "./albert/stepped.ts";
+export {
+  albertOptionsFrom,
+  huggingFaceConfig,
+  type LoadOptions,
+  loadAlbert,
+  ownName,
+  saveAlbert,
+} from "./albert/weights.ts";
+export { averageCheckpoints } from "./averaging.ts";
+export type { CausalModel, Decoder, ForwardPass, Objective } from "./causal.ts";
+export {
+  type DrawingOptions,
+  type GenerationOptions,
+  generate,
+  generateIds,
+  generateWith,
+  type TextCoder,
+  type TextGenerationOptions,
+  type TextOptions,
+  type Trained,
+} from "./generation.ts";
+export { type ExportedConfig, exportConfig, languageProgram } from "./language/export.ts";
+export {
+  type CompleteLanguageOptions,
+  LanguageModel,
+  type LanguageModelOptions,
+  languageModel,
+  type OwnDepth,
+  type PlannedBlocks,
+  type TextSizes,
+} from "./language/language.ts";
+export {
+  attention,
+  type CandidateChoice,
+  candidateName,
+  custom,
+  feedForward,
+  identity,
+  type MakeCandidate,
+  type SharedSizes,
+} from "./par/candidates.ts";
+export { type Carried, type MemoryReading, ParDecoder } from "./par/decoder.ts";
+export { type ParProgramShape, parProgram } from "./par/export.ts";
+export { type FoundNetwork, foundNetwork } from "./par/found.ts";
+export type { ParOptions } from "./par/options.ts";
+export { ParModel, type ParObjective, type ParRun, parModel, type Segment, type SegmentShape } from "./par/par.ts";
+export { countParameters, type ModelReport, reportOn } from "./report.ts";
+export type { SamplingOptions } from "./sampling.ts";
+export { Beam, type BeamOptions, type Choice as BeamChoice, type Specials, Translator } from "./seq2seq/beam.ts";
+export { EncoderDecoder, type EncoderDecoderMasks, type EncoderDecoderOptions } from "./seq2seq/encoder-decoder.ts";
+export {
+  type EncodeOptions,
+  EncoderProgram,
+  type ForwardMasks,
+  type ForwardOptions,
+  type Layout,
+  ParameterSharedTransformerEncoder,
+  type SharedEncoderOptions,
+} from "./seq2seq/shared-encoder.ts";
+export type { StackOptions, Trace } from "./seq2seq/stacks.ts";
+export { type DecodingStep, TranslationModel, type TranslationOptions } from "./seq2seq/translation.ts";
+export { type FloatRecord, loadStateDict, type NamedTensor, type NamedTensors, stateDict } from "./state-dict.ts";
+export { boundWeights, type Named, type Weights } from "./weights.ts";

@@ -1,0 +1,18 @@
+/** Pictures from data: SVG for pages, pixels for PNG and GIF, characters for the terminal. Pure functions. */
+export { type Choice, choicePixels, choiceSvg, type Milestone } from "./choice-picture.ts";
+export { type ComparedModel, comparisonSvg } from "./comparison-picture.ts";
+export { htmlView, type ShownToken, svgView, terminalView } from "./depth-view.ts";
+export { heatMap } from "./heat-map.ts";
+export { drawPlan, planSvg } from "./plan-picture.ts";
+export {
+  type AxisOptions,
+  COLOURS,
+  dotMark,
+  labelMarks,
+  lineMark,
+  type Plot,
+  type PlotOptions,
+  type Point,
+  plotSvg,
+} from "./plot.ts";
+export { type Curve, curvesSvg, paretoFront, type TradeOff, tradeOffSvg } from "./trade-off-picture.ts";

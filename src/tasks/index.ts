@@ -1,0 +1,26 @@
+/** What tasks are made of: jobs, how they are performed into run folders, runs by kind, the machine they ran on. */
+export { type Diagnosis, diagnose } from "./diagnosis.ts";
+export { dryRun } from "./dry-run.ts";
+export { defaultEngine, type EngineSettings } from "./engine.ts";
+export { type Environment, environment, instructionSets, packageVersion, processor } from "./environment.ts";
+export type { EvaluateOptions } from "./evaluate.ts";
+export type { ExportedFiles } from "./exports.ts";
+export type {
+  BeginEvent,
+  Fact,
+  Job,
+  NoteEvent,
+  Observer,
+  Rehearsal,
+  Rehearsed,
+  Say,
+  Start,
+  TaskEvent,
+} from "./job.ts";
+export { openJob } from "./jobs.ts";
+export { type NewRun, newRun } from "./new-run.ts";
+export type { OpenOptions, OpenRun, ResumeOptions, StoredRun } from "./open-run.ts";
+export { type Performing, perform } from "./perform.ts";
+export { type AnyRun, kindOf, Run, type RunKind, type RunKinds } from "./run.ts";
+export type { Given, GivenText } from "./text-data.ts";
+export type { TrainedModel, TrainingSettings } from "./trained-job.ts";

@@ -1,0 +1,66 @@
+/** Training below `train`: optimisers and their groups, schedules, the step, the loop, stages, evaluation, sessions. */
+export { Diverged, type Divergence } from "./diverged.ts";
+export { type Batches, figures, type TextSize, tokensIn } from "./evaluate.ts";
+export { type EvaluatedBatch, type EvaluationOptions, type EvaluationSource, Evaluator } from "./evaluator.ts";
+export type {
+  CheckpointEvent,
+  Choice,
+  EndEvent,
+  EndReason,
+  EvaluationEvent,
+  Figures,
+  Latency,
+  Measured,
+  Progress,
+  StateTensor,
+  StepEvent,
+  TrainEvent,
+  TrainState,
+} from "./events.ts";
+export {
+  type GroupedParameter,
+  type GroupOptions,
+  type OptimiserName,
+  type OptimiserSettings,
+  type OwnGroup,
+  optimiserGroups,
+} from "./groups.ts";
+export { LoneTensor } from "./lone.ts";
+export { type Length, type LoopOptions, trainLoop } from "./loop.ts";
+export type { Group, ParameterTensor } from "./memory.ts";
+export { type Muon, type MuonOptions, muon, orthogonalise } from "./muon.ts";
+export {
+  type AdamOptions,
+  adam,
+  adamw,
+  type LambOptions,
+  lamb,
+  type Optimiser,
+  type SgdOptions,
+  type Slot,
+  sgd,
+  type UpdateSettings,
+} from "./optimiser.ts";
+export { type AlternationOptions, alternation, type Phases } from "./phases.ts";
+export {
+  parSchedule,
+  polynomialSchedule,
+  type Schedule,
+  type ScheduleName,
+  type ScheduleOptions,
+  schedule,
+  scheduleNames,
+  transformerSchedule,
+} from "./schedule.ts";
+export { type Session, startSession, type Work } from "./session.ts";
+export { type Opened, type Stage, type StagedOptions, type Trained, trainStages } from "./stages.ts";
+export { type Batch, type StepOptions, type StepResult, type StepState, TrainingStep } from "./step.ts";
+export type {
+  Metric,
+  ObjectiveSize,
+  Recorder,
+  Trainable,
+  TrainableParameter,
+  TrainingObjective,
+  TrainResult,
+} from "./train.ts";

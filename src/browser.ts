@@ -42,7 +42,7 @@ export { int32Of, readSafetensors, type StoredTensor, writeSafetensors } from ".
 export { readTorch } from "./format/torch.ts";
 export * as graph from "./graph/index.ts";
 export { type Albert, type AlbertInputs, type AlbertOptions, albert, type Encoded } from "./model/albert/albert.ts";
-export { depthsOf, encodeByDepth, similarityTrace } from "./model/albert/depth.ts";
+export { depthTensor, encodeByDepth, similarityTrace } from "./model/albert/depth.ts";
 export { type AlbertDescription, describedAlbert, type HeadOptions } from "./model/albert/description.ts";
 export { albertProgram } from "./model/albert/export.ts";
 export {

@@ -11,6 +11,8 @@ const words = {
   evaluate: "be evaluated",
   generate: "continue text",
   exported: "be exported",
+  predict: "predict labels",
+  depths: "show how deep its tokens run",
 } as const;
 
 type Use = keyof typeof words;
@@ -18,9 +20,16 @@ type Use = keyof typeof words;
 export type Using<U extends Use> = Extract<AnyRun, Record<U, unknown>>;
 
 /** Opens a run that can do what a command is for. */
-export async function openUsing<U extends Use>(path: string, use: U, checkpoint?: CheckpointChoice): Promise<Using<U>> {
+export async function openUsing<U extends Use>(
+  path: string,
+  use: U,
+  checkpoint?: CheckpointChoice,
+  threads?: number,
+): Promise<Using<U>> {
   const { Run } = await import("../tasks/run.ts");
-  const run = await Run.open(path, { checkpoint, say });
+  const { defaultEngine } = await import("../tasks/engine.ts");
+  const engine = threads === undefined ? undefined : await defaultEngine({ threads });
+  const run = await Run.open(path, { checkpoint, engine, say });
   if (use in run) return run as Using<U>;
   return reject({ who: path, needed: `a run that can ${words[use]}`, got: `one of kind ${run.kind}` }, 2);
 }

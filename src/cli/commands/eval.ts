@@ -1,8 +1,8 @@
 /** `layerwise eval`: loss, perplexity and bits per byte of a run on a split. */
 import { type Command, Option } from "commander";
-import { table } from "../../base/table.ts";
+import { type Row, table } from "../../base/table.ts";
 import type { CheckpointChoice } from "../../runs/folder.ts";
-import type { Measuring } from "../../tasks/kind.ts";
+import { type Measuring, refuseCorpus } from "../../tasks/kind.ts";
 import { addCheckpointFlag, addSegmentFlags } from "../finished.ts";
 
 const examples = `
@@ -35,10 +35,12 @@ async function run(
   const { startProgress } = await import("../../base/progress.ts");
   const progress = startProgress("evaluating", { output: process.stderr, unit: "batches" });
   const old = await openOld(path, checkpoint);
-  const found = old
-    ? await old.evaluate({ split, ...choices })
-    : await (await openUsing(path, "evaluate", checkpoint)).evaluate({ split, onBatch: progress.at, ...choices });
+  const opened = old ?? (await openUsing(path, "evaluate", checkpoint));
+  if ("kind" in opened && opened.kind !== "pretrain" && opened.kind !== "imported") refuseCorpus(choices, path);
+  const found = await opened.evaluate({ split, onBatch: progress.at, ...choices });
   progress.end();
-  const result = { split, ...found };
+  // A fine-tuned run names its figures apart.
+  const { figures = {}, ...rest } = found as Row & { figures?: Row };
+  const result = { split, ...rest, ...figures };
   process.stdout.write(`${json ? JSON.stringify(result) : table([result])}\n`);
 }

@@ -3,7 +3,7 @@ import type { Corpus, Split } from "../../text/corpus.ts";
 import { drawnBatches, type MaskedBatches } from "../../text/masked/batches.ts";
 import { documentsOf } from "../../text/masked/documents.ts";
 import { PRETRAINING_DEFAULTS } from "../../text/masked/examples.ts";
-import { namedCorpus } from "../text-data.ts";
+import { corpusNamed } from "../text-data.ts";
 import { type AlbertRun, needTokenizer } from "./albert-run.ts";
 
 /** Which text a run is looked at with. */
@@ -42,7 +42,7 @@ export async function maskedTexts(
 
 function corpusOf(run: AlbertRun, asked: string | undefined, data: string | undefined): Promise<Corpus> {
   const place = data ?? trainedWith(run, "data");
-  return namedCorpus(asked ?? trainedWith(run, "corpus"), place === undefined ? {} : { data: place });
+  return corpusNamed(asked ?? trainedWith(run, "corpus"), place === undefined ? {} : { data: place });
 }
 
 /** A setting of the training, where it is a text. */

@@ -7,7 +7,7 @@ import type { OpenTokenizer } from "../../text/tokenizer.ts";
 import type { Session } from "../../train/session.ts";
 import type { TaskEvent } from "../job.ts";
 import { type Performing, performOpened } from "../perform.ts";
-import { GIVEN_TEXT } from "../text-data.ts";
+import { givenText } from "../text-data.ts";
 import { openPretrain, type PretrainResult, pretrainJob } from "./job.ts";
 import { type AlbertSource, initialFrom } from "./origin.ts";
 import { type PretrainingConfig, pretrainingPreset, pretrainingSchema, resolvePretraining } from "./settings.ts";
@@ -81,25 +81,18 @@ export interface PretrainOptions extends Omit<Settings, "corpus" | "tokenizer">,
 
 /** Pre-trains an ALBERT on masked words and the order of sentences. Iterate the session, or await its result. */
 export function pretrain(options: PretrainOptions): Session<TaskEvent, PretrainResult> {
-  const { into, signal, engine, init, corpus, tokenizer, ...rest } = options;
-  const named = {
-    ...(corpus === undefined ? {} : { corpus: typeof corpus === "string" ? corpus : GIVEN_TEXT }),
-    ...(typeof tokenizer === "string" ? { tokenizer } : {}),
-  };
+  const { into, signal, engine, init, corpus = "books", tokenizer, ...rest } = options;
+  const { settings: named, given } = givenText({ corpus, tokenizer });
   const settings = pretrainSettingsOf({ ...rest, ...named });
-  const given = { engine, ...opened("corpus", corpus), ...opened("tokenizer", tokenizer) };
   return performOpened(
     async (say) => {
-      const parts = await openPretrain(settings, { ...given, say });
+      const parts = await openPretrain(settings, { ...given, engine, say });
       if (init === undefined) return pretrainJob(parts);
       return pretrainJob(parts, await initialFrom(init, parts.described, settings.seed, { say }));
     },
     { into, signal },
   );
 }
-
-const opened = <K extends string, T extends object>(key: K, value: string | T | undefined) =>
-  (typeof value === "object" ? { [key]: value } : {}) as { [N in K]?: T };
 
 type Given = Settings & Pick<PretrainOptions, "preset" | "model" | "phases">;
 

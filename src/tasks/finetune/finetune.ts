@@ -20,15 +20,18 @@ export interface FinetuneOptions extends Partial<GlueSettings>, Performing {
   readonly engine?: Engine | undefined;
 }
 
-/** Fine-tunes a pre-trained ALBERT: a result of `pretrain`, an opened run, or a run folder. Iterate the session, or await its result. */
+/**
+ * Fine-tunes a pre-trained ALBERT: a result of `pretrain`, an opened run, or a run folder; null: new weights, in a model of the
+ * settings' sizes or `like` another run's. Iterate the session, or await its result.
+ */
 export function finetune(
-  pre: AlbertSource,
+  pre: AlbertSource | null,
   { task, train, dev, engine, into, signal, ...values }: FinetuneOptions,
 ): Session<TaskEvent, FinetuneResult> {
   const given = Object.entries(values).filter(([, value]) => value !== undefined);
   const settings = { ...glueSchema.defaults, ...glueSchema.checked(Object.fromEntries(given), "finetune") };
   return performOpened(
-    async (say) => finetuneJob(await openFinetune(task, settings, { from: pre, train, dev, engine, say })),
+    async (say) => finetuneJob(await openFinetune(task, settings, { from: pre ?? undefined, train, dev, engine, say })),
     { into, signal },
   );
 }

@@ -6,7 +6,6 @@ import { type Concluded, concludeTraining, shownOf } from "./resume.ts";
 import { watchSession } from "./session.ts";
 
 const say = (text: string) => void process.stderr.write(`${text}\n`);
-const print = (text: string) => void process.stdout.write(`${text}\n`);
 
 export interface CarryingOut {
   /** The run folder. */
@@ -17,10 +16,7 @@ export interface CarryingOut {
 
 /** Prints what the run would be, or trains and says how it ended. */
 export async function carryOut(job: Job<Concluded>, kind: RunKind, { into: path, dryRun, json }: CarryingOut) {
-  if (dryRun) {
-    const facts = await (await import("../tasks/dry-run.ts")).dryRun(job);
-    return print(json ? JSON.stringify(facts) : factTable(facts));
-  }
+  if (dryRun) return (await import("./dry-run.ts")).printDryRun(job, json);
   const { perform } = await import("../tasks/perform.ts");
   const { newRun } = await import("../tasks/new-run.ts");
   const into = await newRun(path);

@@ -1,11 +1,11 @@
 /** Goes on with runs, and says how sessions ended and what to do next. */
 import { table } from "../base/table.ts";
+import type { Engine } from "../engine/engine.ts";
 import type { EpochResult } from "../tasks/finetune/index.ts";
 import type { RunKind } from "../tasks/run.ts";
+import type { RetrainResult, SearchResult } from "../tasks/search/index.ts";
 import type { TextTask } from "../text/labelled/text-task.ts";
 import type { Measured } from "../train/events.ts";
-import type { Engine } from "../engine/engine.ts";
-import type { RetrainResult, SearchResult } from "../tasks/search/index.ts";
 import { commandName } from "./command-name.ts";
 import { choicePicture, concludeRetrain, concludeSearch } from "./searches.ts";
 import { watchSession } from "./session.ts";
@@ -16,8 +16,7 @@ const say = (text: string) => void process.stderr.write(`${text}\n`);
 /** Goes on with a run of any kind, on the engine it began with unless another is given. */
 export async function resume(path: string, how: { engine?: Engine | undefined; json?: boolean } = {}): Promise<void> {
   const { kindOf, Run } = await import("../tasks/run.ts");
-  const kind = await kindOf(path).catch(() => undefined);
-  if (kind === undefined) return (await import("../tasks/kinds.ts")).resumeRun(path);
+  const kind = await kindOf(path);
   let began = false;
   const start = (signal: AbortSignal) => Run.resume(path, { signal, say, engine: how.engine });
   const result = await watchSession(start, {

@@ -49,7 +49,14 @@ export {
   pretrainingFeeds,
   storedBatches,
 } from "./masked/batches.ts";
-export { type Document, documentsOf, type PieceTokenizer, type SpecialIds, specialIds } from "./masked/documents.ts";
+export {
+  type Document,
+  documentCorpus,
+  documentsOf,
+  type PieceTokenizer,
+  type SpecialIds,
+  specialIds,
+} from "./masked/documents.ts";
 export {
   PRETRAINING_DEFAULTS,
   type PretrainingBatch,

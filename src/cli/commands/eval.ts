@@ -2,7 +2,8 @@
 import { type Command, Option } from "commander";
 import { type Row, table } from "../../base/table.ts";
 import type { CheckpointChoice } from "../../runs/folder.ts";
-import { type Measuring, refuseCorpus } from "../../tasks/kind.ts";
+import type { SegmentChoices } from "../../tasks/search/index.ts";
+import type { Split } from "../../text/corpus.ts";
 import { addCheckpointFlag, addSegmentFlags } from "../finished.ts";
 
 const examples = `
@@ -13,6 +14,13 @@ Examples:
                                                {meanBatchPerplexity, evaluationMemory, mixture, pattern}
   layerwise eval runs/albert --corpus notes.txt   masked pieces, order of sentences and depth of an ALBERT
   layerwise eval runs/glue/SST-2-1             the task's metrics on its dev set, as layerwise glue eval`;
+
+interface Flags extends SegmentChoices {
+  split: Split;
+  corpus?: string;
+  json?: boolean;
+  checkpoint?: CheckpointChoice;
+}
 
 export function addEval(program: Command): void {
   const command = program
@@ -27,20 +35,16 @@ export function addEval(program: Command): void {
   addSegmentFlags(addCheckpointFlag(command)).addHelpText("after", examples).action(run);
 }
 
-async function run(
-  path: string,
-  { split, json, checkpoint, ...choices }: Measuring & { json?: boolean; checkpoint?: CheckpointChoice },
-): Promise<void> {
-  const { openOld, openUsing } = await import("../opened.ts");
+async function run(path: string, { split, json, checkpoint, ...choices }: Flags): Promise<void> {
+  const { openUsing, refuseFlags } = await import("../opened.ts");
   const { startProgress } = await import("../../base/progress.ts");
   const progress = startProgress("evaluating", { output: process.stderr, unit: "batches" });
-  const old = await openOld(path, checkpoint);
-  const opened = old ?? (await openUsing(path, "evaluate", checkpoint));
-  if ("kind" in opened && opened.kind !== "pretrain" && opened.kind !== "imported") refuseCorpus(choices, path);
+  const opened = await openUsing(path, "evaluate", checkpoint);
+  refuseFlags(opened, { ...choices });
   const found = await opened.evaluate({ split, onBatch: progress.at, ...choices });
   progress.end();
   // A fine-tuned run names its figures apart.
-  const { figures = {}, ...rest } = found as Row & { figures?: Row };
-  const result = { split, ...rest, ...figures };
+  const { figures = {}, ...rest } = found as typeof found & { figures?: Row };
+  const result: Row = { split, ...rest, ...figures };
   process.stdout.write(`${json ? JSON.stringify(result) : table([result])}\n`);
 }

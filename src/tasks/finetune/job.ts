@@ -2,11 +2,11 @@
 import { formatNumber } from "../../base/table.ts";
 import type { Engine } from "../../engine/engine.ts";
 import { countParameters } from "../../model/report.ts";
-import type { OpenTokenizer } from "../../text/tokenizer.ts";
 import { trainingBatches } from "../../text/labelled/glue-batches.ts";
 import { isGlue } from "../../text/labelled/glue-tasks.ts";
 import type { PlainText, TextTask } from "../../text/labelled/text-task.ts";
 import { specialIds } from "../../text/masked/documents.ts";
+import type { OpenTokenizer } from "../../text/tokenizer.ts";
 import type { Batches } from "../../train/evaluate.ts";
 import type { EvaluationEvent, Measured, TrainEvent } from "../../train/events.ts";
 import { optimiserGroups } from "../../train/groups.ts";

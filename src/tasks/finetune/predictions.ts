@@ -1,10 +1,10 @@
 /** What a fine-tuned model says about texts: labels with their probabilities or numbers, and how deep each token ran. */
 import type { Engine } from "../../engine/engine.ts";
 import type { DescribedAlbert } from "../../model/albert/description.ts";
-import type { OpenTokenizer } from "../../text/tokenizer.ts";
 import { type EncodedExample, encodeGlue } from "../../text/labelled/glue-batches.ts";
 import { type PlainText, type TextExample, type TextTask, textsIn } from "../../text/labelled/text-task.ts";
 import { specialIds } from "../../text/masked/documents.ts";
+import type { OpenTokenizer } from "../../text/tokenizer.ts";
 import type { Weights } from "../../train/stages.ts";
 import { Classifier, guessesOf, type Scored } from "./classifier.ts";
 

@@ -6,8 +6,8 @@ import { type AlbertDescription, type DescribedAlbert, describedAlbert } from ".
 import { albertObjective } from "../../model/albert/heads.ts";
 import { countParameters } from "../../model/report.ts";
 import { initialise } from "../../nn/index.ts";
-import type { OpenTokenizer } from "../../text/tokenizer.ts";
 import { type MaskedBatches, pretrainingFeeds } from "../../text/masked/batches.ts";
+import type { OpenTokenizer } from "../../text/tokenizer.ts";
 import type { Batches } from "../../train/evaluate.ts";
 import type { TrainEvent, TrainState } from "../../train/events.ts";
 import type { Length } from "../../train/loop.ts";

@@ -1,8 +1,9 @@
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
 import { referenceEngine } from "../../engine/reference.ts";
+import { documentCorpus } from "../../text/masked/documents.ts";
 import { Run } from "../run.ts";
 import { depthsOf } from "./depths.ts";
 import { pretrain, pretrainSettingsOf } from "./pretrain.ts";
@@ -51,6 +52,19 @@ describe("pre-training from a program", () => {
     const tokens = await depthsOf(found, "it was", { engine: referenceEngine() });
     expect(tokens.length).toBeGreaterThan(2);
     for (const { depth } of tokens) expect(depth >= 1 && depth <= 3).toBe(true);
+  });
+
+  it("learns from documents in memory, which are given again to go on", async () => {
+    const documents = readFileSync("fixtures/runs/data/text/train.txt", "utf8").split("\n\n");
+    const { phases: _, corpus: __, tokenizer: ___, ...short } = options;
+    const path = join(folder, "documents");
+    const into = await Run.create(path);
+    const settings = { ...short, documents, pieces: 150, steps: 2, length: 16, batch: 2, into };
+    expect((await pretrain(settings).result).tokenizer.tokenizer.size).toBe(150);
+    const run = await Run.open(path, "pretrain");
+    await expect(run.evaluate()).rejects.toThrow("expected the text that a program gave when the run began");
+    const { masked } = await run.evaluate({ corpus: documentCorpus(documents) });
+    expect(masked).toBeGreaterThan(0);
   });
 
   it("takes the model's options by their own names, and none that it does not know", () => {

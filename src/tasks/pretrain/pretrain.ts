@@ -3,6 +3,7 @@ import { reject } from "../../base/errors.ts";
 import { nearest } from "../../base/nearest.ts";
 import type { Engine } from "../../engine/engine.ts";
 import type { Corpus } from "../../text/corpus.ts";
+import { documentCorpus } from "../../text/masked/documents.ts";
 import type { OpenTokenizer } from "../../text/tokenizer.ts";
 import type { Session } from "../../train/session.ts";
 import type { TaskEvent } from "../job.ts";
@@ -69,7 +70,9 @@ export interface PretrainOptions extends Omit<Settings, "corpus" | "tokenizer">,
   readonly model?: PretrainModel | undefined;
   /** One phase, or short texts first and long ones then. */
   readonly phases?: readonly [PretrainPhase] | readonly [PretrainPhase, PretrainPhase] | undefined;
-  /** Text by name or path, or opened. Default: the embedded books. */
+  /** Texts in memory, a document per string, a sentence per line; the last of their lines are kept to evaluate on. */
+  readonly documents?: readonly string[] | undefined;
+  /** Text by name or path, or opened; `documentCorpus` makes one of documents. Default: the embedded books. */
   readonly corpus?: string | Corpus | undefined;
   /** With [CLS], [SEP] and [MASK]. Default: one trained on the text. */
   readonly tokenizer?: string | OpenTokenizer | undefined;
@@ -81,8 +84,11 @@ export interface PretrainOptions extends Omit<Settings, "corpus" | "tokenizer">,
 
 /** Pre-trains an ALBERT on masked words and the order of sentences. Iterate the session, or await its result. */
 export function pretrain(options: PretrainOptions): Session<TaskEvent, PretrainResult> {
-  const { into, signal, engine, init, corpus = "books", tokenizer, ...rest } = options;
-  const { settings: named, given } = givenText({ corpus, tokenizer });
+  const { into, signal, engine, init, documents, corpus = "books", tokenizer, ...rest } = options;
+  if (documents && options.corpus !== undefined) {
+    reject({ who: "pretrain", needed: "documents or a corpus", got: "both", remedy: "leave one out" }, 2);
+  }
+  const { settings: named, given } = givenText({ corpus: documents ? documentCorpus(documents) : corpus, tokenizer });
   const settings = pretrainSettingsOf({ ...rest, ...named });
   return performOpened(
     async (say) => {

@@ -54,7 +54,13 @@ export * as pictures from "./pictures/index.ts";
 export * as text from "./text/browser.ts";
 export {
   type Corpus,
+  classification,
+  documentCorpus,
+  glueTask,
+  type LabelledText,
   type OpenTokenizer,
+  regression,
+  type TextTask,
   type Tokenizer,
   textBatches,
   textCorpus,

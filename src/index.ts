@@ -16,9 +16,27 @@ export type { RunSummary } from "./runs/summary.ts";
 export { type CompareOptions, type Comparison, compare } from "./sweep/comparison.ts";
 export { type TrainOptions, train } from "./tasks/custom/job.ts";
 export { exportAlbertOnnx, exportOnnx, exportParOnnx, exportSafetensors } from "./tasks/exports.ts";
+export {
+  type FinetuneOptions,
+  type FinetuneResult,
+  type FinetuneRun,
+  finetune,
+  type Prediction,
+} from "./tasks/finetune/index.ts";
 export * as tasks from "./tasks/index.ts";
 export type { TaskEvent } from "./tasks/job.ts";
 export type { NewRun } from "./tasks/new-run.ts";
+export {
+  depthsOf,
+  type ImportedRun,
+  importAlbertRun,
+  type PretrainOptions,
+  type PretrainResult,
+  type PretrainRun,
+  pretrain,
+  type TokenDepth,
+  type TrainedAlbert,
+} from "./tasks/pretrain/index.ts";
 export { type AnyRun, Run, type RunKind, type RunKinds } from "./tasks/run.ts";
 export {
   type RetrainOptions,

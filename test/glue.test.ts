@@ -96,7 +96,7 @@ describe("layerwise glue", () => {
       at("sst"),
     ];
     const { status, stdout, stderr } = glue("SST-2", ...args);
-    expect([status, stderr.match(/^epoch \d/gm)?.length]).toEqual([0, 6]);
+    expect([status, stderr.match(/^step \d+ .* accuracy .* depth /gm)?.length]).toEqual([0, 6]);
     const { epochs, best, metric } = JSON.parse(stdout);
     expect([epochs.length, metric]).toEqual([6, "accuracy"]);
     expect(epochs[best - 1].figures.accuracy).toBeGreaterThan(0.9); // chance is 0.5
@@ -162,7 +162,7 @@ describe("a fine-tuning that was stopped", () => {
   async function stopped(name: string, signal: "SIGKILL" | "SIGINT", when: string) {
     const child = spawn(process.execPath, [...main, "glue", ...args(name)]);
     let said = "";
-    child.stderr.on("data", (text) => (said += text));
+    child.stdout.on("data", (text) => (said += text));
     while (!existsSync(at(name, when))) await setTimeout(5);
     child.kill(signal);
     await once(child, "exit");

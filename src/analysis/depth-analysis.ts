@@ -1,9 +1,9 @@
-/** Depth told apart: by kind of token in masked text, by tags of a treebank, by label and distance in probing files. */
+/** Depth of tokens: of sentences, by kind of token in masked text, by tags of a treebank, by label and distance in probing files. */
 import { type DepthRow, DepthTally } from "../depth/tally.ts";
 import type { PieceTokenizer, SpecialIds } from "../text/masked/documents.ts";
 import type { PretrainingBatch } from "../text/masked/examples.ts";
 import { eachToken, TOKEN_KINDS, type TokenKind } from "../text/masked/token-kinds.ts";
-import { type AlignedPieces, alignWords } from "../text/probing/alignment.ts";
+import { type AlignedPieces, alignWords, plainWords } from "../text/probing/alignment.ts";
 import type { TreebankSentence } from "../text/probing/conllu.ts";
 import type { ProbeSentence } from "../text/probing/probing.ts";
 import type { DepthReader, TextIds, TokenDepths } from "./depth-reader.ts";
@@ -35,19 +35,45 @@ export interface Analysis {
   readonly tokens: readonly TokenRow[];
 }
 
-/** Means over the executed iterations only; negative cosines count like any other. */
-export function traceOf(read: readonly TokenDepths[]): TraceRow[] {
+/** Means over the executed iterations only, out of each token's cosines; negative ones count like any other. */
+export function traceOf(tokens: Iterable<readonly number[]>): TraceRow[] {
   const sums: { tokens: number; total: number }[] = [];
-  for (const { cosines } of read) {
-    for (const own of cosines) {
-      for (const [i, cosine] of own.entries()) {
-        sums[i] ??= { tokens: 0, total: 0 };
-        sums[i].tokens++;
-        sums[i].total += cosine;
-      }
+  for (const own of tokens) {
+    for (const [i, cosine] of own.entries()) {
+      sums[i] ??= { tokens: 0, total: 0 };
+      sums[i].tokens++;
+      sums[i].total += cosine;
     }
   }
-  return sums.map(({ tokens, total }, i) => ({ iteration: i + 1, tokens, cosine: total / tokens }));
+  return sums.map(({ tokens: count, total }, i) => ({ iteration: i + 1, tokens: count, cosine: total / count }));
+}
+
+const traceIn = (read: readonly TokenDepths[]) => traceOf(read.flatMap(({ cosines }) => cosines));
+
+/** A token of a text, how many iterations it took, and the cosine between its states before and after each of them. */
+export interface TokenDepth {
+  readonly piece: string;
+  readonly depth: number;
+  readonly cosines: readonly number[];
+}
+
+/** The tokens of texts with their depths, [CLS] and [SEP] among them; texts are cut to the model's length. */
+export async function depthOfTexts(
+  reader: DepthReader,
+  texts: readonly string[],
+  { tokenizer, special, length }: Framing,
+  onText?: OnText,
+): Promise<TokenDepth[][]> {
+  const aligned = texts.map((text) => alignWords(plainWords(text), tokenizer));
+  const read = await reader.read(
+    aligned.map((each) => framed(each, special, length)),
+    onText,
+  );
+  return aligned.map(({ pieces }, text) => {
+    const { depths, cosines } = read[text]!;
+    const shown = ["[CLS]", ...pieces.slice(0, length - 2), "[SEP]"];
+    return shown.map((piece, i) => ({ piece, depth: depths[i]!, cosines: cosines[i]! }));
+  });
 }
 
 type OnText = (done: number) => void;
@@ -75,7 +101,7 @@ export async function depthByKind(
     });
     first += batch.rows;
   }
-  return { rows: tally.rows(TOKEN_KINDS), trace: traceOf(read), tokens };
+  return { rows: tally.rows(TOKEN_KINDS), trace: traceIn(read), tokens };
 }
 
 /** The texts of a batch without their padding. */
@@ -131,7 +157,7 @@ export async function depthByTag(
       tokens.push({ text, piece, word: word.form, upos: word.upos, deprel: word.deprel, depth });
     }
   }
-  return { upos: deepestFirst(upos), deprel: deepestFirst(deprel), trace: traceOf(read), tokens };
+  return { upos: deepestFirst(upos), deprel: deepestFirst(deprel), trace: traceIn(read), tokens };
 }
 
 const deepestFirst = (tally: DepthTally) => tally.rows().sort((a, b) => b.mean - a.mean);

@@ -2,7 +2,7 @@
 import { type Engine, feedsFor, type Program } from "../engine/engine.ts";
 import { input, simplify, type Tensor } from "../graph/index.ts";
 import type { Albert } from "../model/albert/albert.ts";
-import { depthsOf, encodeByDepth, similarityTrace } from "../model/albert/depth.ts";
+import { depthTensor, encodeByDepth, similarityTrace } from "../model/albert/depth.ts";
 import type { Weights } from "../model/weights.ts";
 
 /** A text as the model takes it. */
@@ -20,8 +20,8 @@ export interface TokenDepths {
   readonly cosines: readonly (readonly number[])[];
 }
 
-/** A model with its weights. */
-export interface TrainedAlbert {
+/** A model to look into. */
+export interface ReadableAlbert {
   readonly model: Albert;
   readonly weights: Weights;
 }
@@ -33,11 +33,11 @@ export class DepthReader {
   readonly cap: number;
   readonly #program: Program;
 
-  static async create(engine: Engine, { model, weights }: TrainedAlbert): Promise<DepthReader> {
+  static async create(engine: Engine, { model, weights }: ReadableAlbert): Promise<DepthReader> {
     const one = (name: string) => input(name, ["B", "T"], "int");
     const encoded = encodeByDepth(model, { ids: one("ids"), mask: one("mask"), types: one("types") });
     const outputs: Record<string, Tensor> = {
-      depths: depthsOf(encoded.probes, model, encoded.sequence.shape[0]!),
+      depths: depthTensor(encoded.probes, model, encoded.sequence.shape[0]!),
       // A fixed model keeps no states; its last one makes the inputs count.
       ...(encoded.states.length > 1 ? { cosines: similarityTrace(encoded.states) } : { sequence: encoded.sequence }),
     };

@@ -12,7 +12,7 @@ export {
   traceOf,
 } from "./depth-analysis.ts";
 export { type DepthBenchOptions, type DepthMeasurement, measureDepth, spreadDepths } from "./depth-bench.ts";
-export { DepthReader, type TextIds, type TokenDepths, type TrainedAlbert } from "./depth-reader.ts";
+export { DepthReader, type TextIds, type TokenDepths } from "./depth-reader.ts";
 export {
   baselineCost,
   type CandidateCost,

@@ -1,6 +1,11 @@
 /** Goes on with runs, and says how sessions ended and what to do next. */
+import { table } from "../base/table.ts";
 import type { Engine } from "../engine/engine.ts";
+import type { EpochResult } from "../tasks/finetune/index.ts";
+import type { RunKind } from "../tasks/run.ts";
 import type { RetrainResult, SearchResult } from "../tasks/search/index.ts";
+import type { TextTask } from "../text/labelled/text-task.ts";
+import type { Measured } from "../train/events.ts";
 import { commandName } from "./command-name.ts";
 import { choicePicture, concludeRetrain, concludeSearch } from "./searches.ts";
 import { watchSession } from "./session.ts";
@@ -11,11 +16,11 @@ const say = (text: string) => void process.stderr.write(`${text}\n`);
 /** Goes on with a run of any kind, on the engine it began with unless another is given. */
 export async function resume(path: string, how: { engine?: Engine | undefined; json?: boolean } = {}): Promise<void> {
   const { kindOf, Run } = await import("../tasks/run.ts");
-  const kind = await kindOf(path).catch(() => undefined);
-  if (kind === undefined) return (await import("../tasks/kinds.ts")).resumeRun(path);
+  const kind = await kindOf(path);
   let began = false;
   const start = (signal: AbortSignal) => Run.resume(path, { signal, say, engine: how.engine });
   const result = await watchSession(start, {
+    shown: shownOf(kind),
     picture: choicePicture,
     see: ({ type }) => {
       began ||= type === "begin";
@@ -25,38 +30,91 @@ export async function resume(path: string, how: { engine?: Engine | undefined; j
   if (kind === "retrain") return concludeRetrain(path, result as RetrainResult, how.json);
   const trained = result as Concluded;
   if (began) return concludeTraining(path, kind, trained, how.json);
-  print(`${path} is finished: ${trained.steps} steps; start a new run with ${commandName()} train --init ${path}`);
+  print(`${path} is finished: ${trained.steps} steps; ${endings[kind]?.after.replace("RUN", path)}`);
 }
 
 /** What of a result is said. */
-interface Concluded {
+export interface Concluded {
   readonly reason: string;
   readonly steps: number;
   readonly elapsedMs: number;
-  readonly evaluation?:
-    | { readonly loss: number; readonly perplexity?: number; readonly bitsPerByte?: number }
-    | undefined;
+  readonly evaluation?: Measured | undefined;
+  /** Of a fine-tuning. */
+  readonly task?: TextTask;
+  readonly epochs?: readonly EpochResult[];
 }
 
-const nextCommands: Readonly<Record<string, readonly string[]>> = {
-  language: ['generate RUN --prompt "it was"', "eval RUN --split test", "runs show RUN"],
-  translate: ["translate RUN < sentences.txt", "translate RUN --score test", "runs show RUN"],
+/** What a person is shown of a kind's evaluations, and told when it has ended. */
+interface Ending {
+  readonly shown?: readonly string[];
+  readonly next: readonly string[];
+  /** What to do with a run that had ended before. */
+  readonly after: string;
+}
+
+const endings: Readonly<Partial<Record<RunKind, Ending>>> = {
+  language: {
+    next: ['generate RUN --prompt "it was"', "eval RUN --split test", "runs show RUN"],
+    after: `start a new run with ${commandName()} train --init RUN`,
+  },
+  translate: {
+    next: ["translate RUN < sentences.txt", "translate RUN --score test", "runs show RUN"],
+    after: `start a new run with ${commandName()} train --init RUN`,
+  },
+  pretrain: {
+    shown: ["mlm_accuracy", "sop_accuracy", "ponder_cost", "depth/all", "depth/unmasked", "depth/[MASK/MASK]"],
+    next: ["depth RUN", "glue --help", "runs show RUN"],
+    after: `start a new run with ${commandName()} pretrain --init RUN`,
+  },
+  finetune: {
+    shown: ["accuracy", "f1", "matthews", "pearson", "spearman", "depth"],
+    next: ["glue predict RUN --out submission", "runs show RUN"],
+    after: `measure it with ${commandName()} glue eval RUN`,
+  },
 };
 
+/** Which figures of its evaluations are shown. */
+export const shownOf = (kind: RunKind): readonly string[] => endings[kind]?.shown ?? [];
+
 /** Says how training ended, shows a sample of what was learnt, and what to do next. */
-export async function concludeTraining(path: string, kind: string, result: Concluded, json = false): Promise<void> {
+export async function concludeTraining(path: string, kind: RunKind, result: Concluded, json = false): Promise<void> {
   const { reason, steps, elapsedMs, evaluation } = result;
-  if (json) return print(JSON.stringify({ run: path, reason, steps, elapsedMs, evaluation: evaluation ?? null }));
+  if (json) return print(JSON.stringify({ run: path, ...(await summaryOf(result)) }));
   if (reason === "stopped") return print(`stopped at step ${steps}; go on with: ${commandName()} resume ${path}`);
   print(`${reason} after ${steps} steps in ${(elapsedMs / 1000).toFixed(0)} s${figuresOf(evaluation)}`);
   if (kind === "language") print(`sample: ${await sampleOf(path)}`);
-  print(["next:", ...nextCommands[kind]!.map((line) => `  ${commandName()} ${line.replace("RUN", path)}`)].join("\n"));
+  if (result.epochs) print(table(await epochRows(result)));
+  const next = endings[kind]?.next ?? [];
+  print(["next:", ...next.map((line) => `  ${commandName()} ${line.replace("RUN", path)}`)].join("\n"));
+}
+
+/** A result as JSON: of a fine-tuning what its file holds, once it has ended. */
+async function summaryOf({ reason, steps, elapsedMs, evaluation, task, epochs }: Concluded): Promise<object> {
+  if (!task || !epochs || reason === "stopped") return { reason, steps, elapsedMs, evaluation: evaluation ?? null };
+  return (await import("../tasks/finetune/index.ts")).taskResult(task, epochs);
+}
+
+/** The dev set after each epoch; a star marks the best. */
+async function epochRows({ task, epochs = [] }: Concluded) {
+  const { best } = (await import("../tasks/finetune/index.ts")).taskResult(task!, epochs);
+  const shown = (name: string, value: number) => (name === "depth" ? value : 100 * value).toFixed(2);
+  return epochs.map(({ epoch, loss, figures }) => ({
+    epoch: `${epoch}${epoch === best ? " *" : ""}`,
+    "dev loss": loss.toFixed(4),
+    ...Object.fromEntries(Object.entries(figures).map(([name, value]) => [name, shown(name, value)])),
+  }));
 }
 
 function figuresOf(evaluation: Concluded["evaluation"]): string {
-  if (evaluation?.perplexity === undefined) return "";
-  const bits = evaluation.bitsPerByte === undefined ? "" : ` (${evaluation.bitsPerByte.toFixed(3)} bits per byte)`;
-  return `, valid perplexity ${evaluation.perplexity.toFixed(2)}${bits}`;
+  if (!evaluation) return "";
+  const { perplexity, bitsPerByte, scalars = {}, decisive } = evaluation;
+  if (decisive !== undefined) {
+    const percent = (what: string, value?: number) =>
+      value === undefined ? "" : `, ${what} ${(100 * value).toFixed(1)} %`;
+    return percent("masked words", scalars.mlm_accuracy) + percent("sentence order", scalars.sop_accuracy);
+  }
+  const bits = bitsPerByte === undefined ? "" : ` (${bitsPerByte.toFixed(3)} bits per byte)`;
+  return perplexity === undefined ? "" : `, valid perplexity ${perplexity.toFixed(2)}${bits}`;
 }
 
 const PROMPT = "it was";

@@ -8,7 +8,7 @@ import { reject } from "../base/errors.ts";
 import type { ProgressOutput } from "../base/progress.ts";
 import { writeAtomically } from "../files/atomic.ts";
 import { lockHolder, takeLock } from "../files/lock.ts";
-import { type GlueResult, RESULT_FILE } from "../tasks/finetune/result.ts";
+import { RESULT_FILE, type TaskResult } from "../tasks/finetune/result.ts";
 import { TrialTable, TrialWorker } from "./processes.ts";
 import {
   byMean,
@@ -81,7 +81,7 @@ export async function runSearch(plan: SearchPlan, folder: string, options: Searc
     await keepPlan(plan, folder);
     const waves = strategies[plan.strategy](plan);
     const trials: Trial[] = [];
-    const results = new Map<string, GlueResult>();
+    const results = new Map<string, TaskResult>();
     for (let wave = waves.next(); !wave.done; wave = waves.next(results)) {
       trials.push(...wave.value);
       await runWave(plan, wave.value, folder, shown, options);
@@ -108,9 +108,9 @@ async function keepPlan(plan: SearchPlan, folder: string): Promise<void> {
   await writeAtomically(join(folder, SETTINGS_FILE), stringify(plan.settings));
 }
 
-async function resultOf(folder: string, trial: Trial): Promise<GlueResult | undefined> {
+async function resultOf(folder: string, trial: Trial): Promise<TaskResult | undefined> {
   const path = join(folder, trialName(trial), RESULT_FILE);
-  return existsSync(path) ? (JSON.parse(await readFile(path, "utf8")) as GlueResult) : undefined;
+  return existsSync(path) ? (JSON.parse(await readFile(path, "utf8")) as TaskResult) : undefined;
 }
 
 async function runWave(

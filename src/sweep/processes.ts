@@ -1,9 +1,9 @@
 /** Trials of a search as processes of their own: what they report on the way, and what a person sees of them. */
 import { type ChildProcess, fork } from "node:child_process";
 import { messageOf, UserError } from "../base/errors.ts";
-import { clock, type ProgressOutput, startProgress } from "../base/progress.ts";
+import { clock, type ProgressOutput } from "../base/progress.ts";
 import { formatNumber, table } from "../base/table.ts";
-import type { GlueWatcher } from "../tasks/finetune/training.ts";
+import type { TaskEvent } from "../tasks/job.ts";
 
 /** How far a trial is. */
 export interface TrialReport {
@@ -28,22 +28,19 @@ type Message = { readonly report: TrialReport } | { readonly over: string | null
 
 const REPORT_MS = 250;
 
-function reporting(send: (report: TrialReport) => void): GlueWatcher {
-  let [due, figure]: [number, number | undefined] = [0, undefined];
-  return {
-    step: (step, total, loss) => {
-      if (performance.now() < due && step < total) return;
-      due = performance.now() + REPORT_MS;
-      send({ step, total, loss, figure });
-    },
-    epoch: ({ figures }) => {
-      figure = 100 * Object.values(figures)[0]!;
-    },
+function reporting(send: (report: TrialReport) => void): (event: TaskEvent) => void {
+  let [due, total, figure]: [number, number, number | undefined] = [0, 0, undefined];
+  return (event) => {
+    if (event.type === "begin") total = event.totalSteps ?? 0;
+    if (event.type === "evaluation") figure = 100 * Object.values(event.scalars ?? {})[0]!;
+    if (event.type !== "step" || (performance.now() < due && event.step < total)) return;
+    due = performance.now() + REPORT_MS;
+    send({ step: event.step, total, loss: event.loss, figure });
   };
 }
 
 /** Makes this process a worker: it carries out orders one after another, and ends with the search that started it, however that ends. */
-export function serveOrders(carryOut: (order: TrialOrder, watcher: GlueWatcher) => Promise<void>): void {
+export function serveOrders(carryOut: (order: TrialOrder, see: (event: TaskEvent) => void) => Promise<void>): void {
   const send = (message: Message) => void process.send?.(message);
   process.on("disconnect", () => process.exit(0));
   process.on("message", (order: TrialOrder) => {
@@ -55,23 +52,6 @@ export function serveOrders(carryOut: (order: TrialOrder, watcher: GlueWatcher) 
       (error: unknown) => send({ over: messageOf(error) }),
     );
   });
-}
-
-/** A line of progress on a terminal, and a line an epoch everywhere. */
-export function watchTuning(output: ProgressOutput, metric: string): GlueWatcher {
-  let progress: ReturnType<typeof startProgress> | undefined;
-  return {
-    step: (step, total) => {
-      progress ??= startProgress("fine-tuning", { output, total, unit: "updates" });
-      progress.at(step);
-    },
-    epoch: ({ epoch, loss, figures }, best) => {
-      progress?.end();
-      const depth = figures.depth === undefined ? "" : `  depth ${figures.depth.toFixed(2)}`;
-      const figure = `${metric} ${(100 * figures[metric]!).toFixed(2)}`;
-      output.write(`epoch ${epoch}  dev loss ${loss.toFixed(4)}  ${figure}${depth}${best ? "  best so far" : ""}\n`);
-    },
-  };
 }
 
 /** This program once more, as a worker for trials. */

@@ -1,7 +1,7 @@
 /** The trials of a search: which settings there are, which wave comes when, and how settings compare by what their trials came to. */
 import { reject } from "../base/errors.ts";
 import { RandomStream } from "../base/random.ts";
-import type { GlueResult } from "../tasks/finetune/result.ts";
+import type { TaskResult } from "../tasks/finetune/result.ts";
 import type { GlueSettings } from "../tasks/finetune/settings.ts";
 import type { GlueTask } from "../text/labelled/glue-tasks.ts";
 import { type Spread, spreadOf } from "./comparison.ts";
@@ -39,7 +39,7 @@ export interface SearchPlan {
   readonly settings: GlueSettings;
 }
 
-export type Results = ReadonlyMap<string, GlueResult>;
+export type Results = ReadonlyMap<string, TaskResult>;
 /** Gives trials wave by wave, and is told what came of all so far. */
 type Waves = Generator<readonly Trial[], void, Results>;
 

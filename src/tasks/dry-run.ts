@@ -21,11 +21,11 @@ export async function dryRun(job: Rehearsed): Promise<Fact[]> {
   return facts;
 }
 
-async function rehearse({ stage, accumulate, updates }: Rehearsal): Promise<Fact[]> {
+async function rehearse({ stage, accumulate, times = 1, updates }: Rehearsal): Promise<Fact[]> {
   try {
-    const stepMs = await measure(stage, accumulate);
+    const stepMs = times * (await measure(stage, accumulate));
     const count = updates(stepMs);
-    const tokens = accumulate * tokensIn(stage.batches);
+    const tokens = times * accumulate * tokensIn(stage.batches);
     return [
       { what: "memory for weights, moments, masks", value: `${formatNumber(stage.step.memoryBytes / 2 ** 20, 1)} MiB` },
       {

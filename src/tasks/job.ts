@@ -42,6 +42,8 @@ export interface Rehearsal {
   readonly name: string;
   readonly stage: Stage;
   readonly accumulate: number;
+  /** How many updates of the stage make one of the run, where a whole one would take too long to try. Default: 1. */
+  readonly times?: number | undefined;
   /** Updates of this part, where a step takes so long. */
   updates(stepMs: number): number;
 }

@@ -7,7 +7,7 @@ import type { TrainState } from "../train/events.ts";
 import { type Session, startSession } from "../train/session.ts";
 import { engineAsBegun } from "./engine.ts";
 import { changes, environment } from "./environment.ts";
-import type { Job, NoteEvent, TaskEvent } from "./job.ts";
+import type { Job, NoteEvent, Say, TaskEvent } from "./job.ts";
 import type { NewRun } from "./new-run.ts";
 import { keptTokenizer, type ResumeOptions } from "./open-run.ts";
 
@@ -21,6 +21,19 @@ export interface Performing {
 /** A session that carries a job out, into a run folder where one is given. */
 export function perform<R>(job: Job<R>, { into, signal }: Performing = {}): Session<TaskEvent, R> {
   return startSession((stop) => performed(job, into, stop), signal);
+}
+
+/** A session that opens a job and carries it out; what is said while it is opened comes as notes. */
+export function performOpened<R>(
+  open: (say: Say) => Promise<Job<R>>,
+  { into, signal }: Performing = {},
+): Session<TaskEvent, R> {
+  return startSession(async function* (stop) {
+    const said: string[] = [];
+    const job = await open((text) => said.push(text));
+    yield* said.map(note);
+    return yield* performed(job, into, stop);
+  }, signal);
 }
 
 /** The same as a generator, for tasks that are made of several runs. */

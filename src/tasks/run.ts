@@ -4,10 +4,12 @@ import { messageOf, reject, UserError } from "../base/errors.ts";
 import { RunFolder } from "../runs/folder.ts";
 import { type Session, startSession } from "../train/session.ts";
 import type { CustomRun } from "./custom/uses.ts";
+import type { FinetuneRun } from "./finetune/uses.ts";
 import type { TaskEvent } from "./job.ts";
 import type { LanguageRun } from "./language/uses.ts";
 import { type NewRun, newRun } from "./new-run.ts";
 import { type OpenOptions, type ResumeOptions, readStored, type StoredRun } from "./open-run.ts";
+import type { ImportedRun, PretrainRun } from "./pretrain/uses.ts";
 import type { RetrainRun } from "./search/retrain.ts";
 import { isSeedFolder } from "./search/seed-folder.ts";
 import type { SeedsRun } from "./search/seeds.ts";
@@ -18,6 +20,9 @@ import type { TranslateRun } from "./translate/uses.ts";
 export interface RunKinds {
   readonly language: LanguageRun;
   readonly translate: TranslateRun;
+  readonly pretrain: PretrainRun;
+  readonly finetune: FinetuneRun;
+  readonly imported: ImportedRun;
   readonly custom: CustomRun;
   readonly search: SearchRun;
   readonly seeds: SeedsRun;
@@ -34,7 +39,8 @@ interface Opener<K extends RunKind> {
   /** The run that stands for several in one folder. */
   within?(path: string): Promise<string>;
   open(stored: StoredRun): Promise<RunKinds[K]>;
-  resume(path: string, options: ResumeOptions): Session<TaskEvent, unknown>;
+  /** Absent where nothing was trained. */
+  resume?(path: string, options: ResumeOptions): Session<TaskEvent, unknown>;
 }
 
 /** Each kind's code is loaded when a run of it is opened; another kind costs one line here. */
@@ -47,6 +53,15 @@ const openers: { readonly [K in RunKind]: () => Promise<Opener<K>> } = {
     const { openTranslateRun, resumeTranslate } = await import("./translate/uses.ts");
     return { open: openTranslateRun, resume: resumeTranslate };
   },
+  pretrain: async () => {
+    const { openPretrainRun, resumePretrain } = await import("./pretrain/uses.ts");
+    return { open: openPretrainRun, resume: resumePretrain };
+  },
+  finetune: async () => {
+    const { openFinetuneRun, resumeFinetune } = await import("./finetune/uses.ts");
+    return { open: openFinetuneRun, resume: resumeFinetune };
+  },
+  imported: async () => ({ open: (await import("./pretrain/uses.ts")).openImportedRun }),
   custom: async () => {
     const { openCustomRun, resumeCustom } = await import("./custom/uses.ts");
     return { open: openCustomRun, resume: resumeCustom };
@@ -75,10 +90,15 @@ export async function kindOf(path: string): Promise<RunKind> {
   return reject({ who: path, needed, got: task, remedy: "use the version of layerwise that made the run" });
 }
 
+/** Kinds of ALBERTs by the command that trained them. */
+const albertKinds: Readonly<Record<string, RunKind>> = { pretrain: "pretrain", glue: "finetune" };
+
 function taskIn(yaml: string, source: string): string {
   try {
-    const { task = "language" } = (parse(yaml) ?? {}) as { task?: unknown };
-    return String(task);
+    const { task = "language", training } = (parse(yaml) ?? {}) as { task?: unknown; training?: { command?: unknown } };
+    if (task !== "albert") return String(task);
+    const { command = "imported" } = training ?? {};
+    return albertKinds[`${command}`] ?? String(command);
   } catch (error) {
     throw new UserError(`${source}: not YAML: ${messageOf(error)}`, 2);
   }
@@ -105,7 +125,9 @@ async function open(path: string, second?: RunKind | OpenOptions, third: OpenOpt
 /** Goes on with a run of any kind, whether or not it has a checkpoint yet. */
 function resume(path: string, options: ResumeOptions = {}): Session<TaskEvent, unknown> {
   return startSession(async function* (signal) {
-    const session = (await openers[await kindOf(path)]()).resume(path, { ...options, signal });
+    const { resume: goOn } = await openers[await kindOf(path)]();
+    if (!goOn) return reject({ who: path, needed: "a run that was trained", got: "one that was imported" }, 2);
+    const session = goOn(path, { ...options, signal });
     for await (const event of session) yield event;
     return session.result;
   }, options.signal);

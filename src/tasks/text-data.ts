@@ -58,8 +58,9 @@ export function givenText({ corpus, tokenizer }: GivenText): {
   };
 }
 
-function corpusNamed(name: string, options: CorpusOptions): Promise<Corpus> {
-  if (!name.startsWith(MEMORY)) return openCorpus(name, options);
+/** A corpus by the name that settings have for it; one that a program gave has to be given again. */
+export async function corpusNamed(name: string | undefined, options: CorpusOptions): Promise<Corpus> {
+  if (!name?.startsWith(MEMORY)) return openCorpus(name, options);
   return reject({
     who: `corpus ${name}`,
     needed: "the text that a program gave when the run began",

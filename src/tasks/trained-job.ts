@@ -2,7 +2,6 @@
 import { formatNumber } from "../base/table.ts";
 import type { Engine } from "../engine/engine.ts";
 import type { ModelReport } from "../model/report.ts";
-import { loadStateDict } from "../model/state-dict.ts";
 import type { Parameter } from "../nn/index.ts";
 import { TOKENIZER_FILE } from "../runs/folder.ts";
 import type { OpenTokenizer } from "../text/tokenizer.ts";
@@ -11,6 +10,7 @@ import type { Group } from "../train/memory.ts";
 import type { ScheduleName } from "../train/schedule.ts";
 import type { Weights } from "../train/stages.ts";
 import { openStage, type Trainable, type TrainOptions, type TrainResult, train } from "../train/train.ts";
+import { concludedFrom } from "./concluded.ts";
 import type { Fact, Job, Rehearsal } from "./job.ts";
 
 type Model = Trainable & { readonly parameters: readonly Parameter[] };
@@ -72,16 +72,7 @@ export function trainedJob<M extends Model>(parts: TrainedParts<M>): Job<Trained
       for await (const event of session) yield event;
       return { ...(await session.result), tokenizer };
     },
-    concluded: async ({ weights, progress }) => ({
-      model,
-      tokenizer,
-      weights: loadStateDict(model.parameters, weights),
-      best: undefined,
-      evaluation: undefined,
-      reason: progress.step === progress.totalSteps ? "finished" : "stopped early",
-      steps: progress.step,
-      elapsedMs: progress.elapsedMs,
-    }),
+    concluded: async (state, run) => ({ model, tokenizer, ...(await concludedFrom(run, model.parameters, state)) }),
     rehearse: async () => [await rehearsal(parts, options)],
   };
 }

@@ -49,7 +49,14 @@ export {
   pretrainingFeeds,
   storedBatches,
 } from "./masked/batches.ts";
-export { type Document, documentsOf, type PieceTokenizer, type SpecialIds, specialIds } from "./masked/documents.ts";
+export {
+  type Document,
+  documentCorpus,
+  documentsOf,
+  type PieceTokenizer,
+  type SpecialIds,
+  specialIds,
+} from "./masked/documents.ts";
 export {
   PRETRAINING_DEFAULTS,
   type PretrainingBatch,
@@ -65,6 +72,15 @@ export { eachToken, kindsOf, TOKEN_KINDS, type TokenKind } from "./masked/token-
 export { type GlueExample, type GlueReading, parseGlue } from "./labelled/glue-examples.ts";
 export { type Columns, type GlueTask, glueTask, glueTasks, type Submission } from "./labelled/glue-tasks.ts";
 export { type Metric, type MetricName, metrics } from "./labelled/metrics.ts";
+export {
+  classification,
+  type LabelledText,
+  type PlainText,
+  regression,
+  type TaskOptions,
+  type TextExample,
+  type TextTask,
+} from "./labelled/text-task.ts";
 
 // Sentence pairs for translation.
 

@@ -9,6 +9,8 @@ import type { TrainingStep } from "./step.ts";
 export interface Stage {
   readonly step: TrainingStep;
   readonly batches: Batches;
+  /** Batches for one update, where stages differ in it. */
+  readonly accumulate?: number | undefined;
   readonly evaluate?: (() => Promise<Measured>) | undefined;
   readonly scalars?: LoopOptions["scalars"] | undefined;
   /** Asked before each update: true ends the stage, and another one is opened. */
@@ -27,7 +29,7 @@ export interface Opened {
   readonly state?: TrainState | undefined;
 }
 
-export interface StagedOptions extends Omit<LoopOptions, keyof Stage | "resume"> {
+export interface StagedOptions extends Omit<LoopOptions, Exclude<keyof Stage, "accumulate"> | "resume"> {
   /** Opens the first stage, or the one that follows `before`; it may release that first, to save memory. */
   open(state: TrainState | undefined, before: Stage | undefined): Promise<Opened>;
   readonly resume?: TrainState | undefined;
@@ -73,10 +75,11 @@ export async function* trainStages({
   }
 }
 
-function stageOptions({ step, batches, evaluate, scalars, pause, enough, notes }: Stage) {
+function stageOptions({ step, batches, accumulate, evaluate, scalars, pause, enough, notes }: Stage) {
   return {
     step,
     batches,
+    ...(accumulate === undefined ? {} : { accumulate }),
     ...(evaluate ? { evaluate } : {}),
     ...(scalars ? { scalars } : {}),
     ...(pause ? { pause } : {}),

@@ -11,7 +11,7 @@ import { type LoopOptions, lengthOf } from "./loop.ts";
 import type { Group, ParameterTensor } from "./memory.ts";
 import { type ScheduleName, schedule } from "./schedule.ts";
 import { type Session, startSession } from "./session.ts";
-import { type Stage, trainStages, type Weights } from "./stages.ts";
+import { type Stage, type Trained, trainStages, type Weights } from "./stages.ts";
 import { type Batch, TrainingStep } from "./step.ts";
 
 /** What an objective is built for; `batch` and `length` are those of the data, where it says them. */
@@ -148,11 +148,15 @@ async function* training<M extends Trainable>(
       yield value;
       continue;
     }
-    const { end, weights, best, evaluation } = value;
-    const { reason, step: steps, elapsedMs } = end;
-    const kept = best && { step: best.evaluation.step, loss: best.evaluation.loss, weights: best.weights };
-    return { model, weights, best: kept, evaluation, reason, steps, elapsedMs };
+    return { model, ...outcomeOf(value) };
   }
+}
+
+/** What stages ended with, in the form of a result. */
+export function outcomeOf({ end, weights, best, evaluation }: Trained): Omit<TrainResult, "model"> {
+  const { reason, step: steps, elapsedMs } = end;
+  const kept = best && { step: best.evaluation.step, loss: best.evaluation.loss, weights: best.weights };
+  return { weights, best: kept, evaluation, reason, steps, elapsedMs };
 }
 
 /** How the loop runs, whatever it trains. */

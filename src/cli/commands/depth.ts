@@ -1,12 +1,14 @@
 /** `layerwise depth`: how many iterations the tokens of an ALBERT's run take, and which ones take more. */
 import { type Command, InvalidArgumentError, Option } from "commander";
-import type { ProbeAnalysis, TraceRow } from "../../analysis/depth-analysis.ts";
 import { reject } from "../../base/errors.ts";
 import { table } from "../../base/table.ts";
 import type { DepthRow } from "../../depth/tally.ts";
 import type { CheckpointChoice } from "../../runs/folder.ts";
+import type { ProbeAnalysis, TraceRow } from "../../tasks/pretrain/index.ts";
 import type { Split } from "../../text/corpus.ts";
+import type { ProbeSentence } from "../../text/probing/probing.ts";
 import { addCheckpointFlag } from "../finished.ts";
+import type { Using } from "../opened.ts";
 
 const examples = `
 Without --text, --conllu, --probe or --agreement, the text is the run's own (or --corpus), masked as in pre-training.
@@ -69,23 +71,7 @@ export function addDepth(program: Command): void {
   addCheckpointFlag(command).addHelpText("after", examples).action(run);
 }
 
-type Opened = Awaited<ReturnType<typeof openForDepth>>;
-
-async function openForDepth(path: string, flags: Flags) {
-  const { needTokenizer, openAlbertRun } = await import("../../tasks/pretrain/albert-run.ts");
-  const { defaultEngine } = await import("../../tasks/engine.ts");
-  const { specialIds } = await import("../../text/masked/documents.ts");
-  const { DepthReader } = await import("../../analysis/depth-reader.ts");
-  const { startProgress } = await import("../../base/progress.ts");
-  const run = await openAlbertRun(path, flags.checkpoint);
-  for (const warning of run.warnings) process.stderr.write(`${warning}\n`);
-  const { tokenizer } = needTokenizer(run);
-  const engine = await defaultEngine({ threads: flags.threads ?? null, device: "cpu" });
-  const reader = await DepthReader.create(engine, run);
-  const progress = startProgress("reading", { output: process.stderr, unit: "texts" });
-  const framing = { tokenizer, special: specialIds(tokenizer), length: run.model.options.length };
-  return { run, reader, framing, progress };
-}
+type Run = Using<"depths">;
 
 interface Report {
   readonly result: Readonly<Record<string, unknown>>;
@@ -97,18 +83,21 @@ async function run(path: string, flags: Flags): Promise<void> {
   if (asked.length > 1) {
     reject({ who: "depth", needed: "one of --text, --conllu, --probe and --agreement", got: `${asked.length}` }, 2);
   }
-  const opened = await openForDepth(path, flags);
-  try {
-    const { result, text } = await reportOf(opened, flags);
-    opened.progress.end();
-    const all = { run: path, step: opened.run.step, cap: opened.reader.cap, ...result };
-    process.stdout.write(`${flags.json ? JSON.stringify(all) : text}\n`);
-  } finally {
-    await opened.reader.release();
-  }
+  const { openUsing } = await import("../opened.ts");
+  const { startProgress } = await import("../../base/progress.ts");
+  const opened = await openUsing(path, "depths", flags.checkpoint, flags.threads);
+  const progress = startProgress("reading", { output: process.stderr, unit: "texts" });
+  const { result, text } = await reportOf(opened, { ...flags, onText: progress.at });
+  progress.end();
+  const all = { run: path, step: opened.step, cap: capOf(opened), ...result };
+  process.stdout.write(`${flags.json ? JSON.stringify(all) : text}\n`);
 }
 
-async function reportOf(opened: Opened, flags: Flags): Promise<Report> {
+const capOf = ({ model }: Run) => model.policy.depth;
+
+type Asked = Flags & { readonly onText: (done: number) => void };
+
+async function reportOf(opened: Run, flags: Asked): Promise<Report> {
   if (flags.text !== undefined) return sentenceReport(opened, flags.text, flags);
   if (flags.conllu !== undefined) return tagReport(opened, flags.conllu, flags);
   const { readAgreement, readProbe } = await import("../../text/files/probing.ts");
@@ -132,43 +121,28 @@ function traceTable(trace: readonly TraceRow[]): string {
   return `\n\nsimilarity of successive states\n${table(rows)}`;
 }
 
-const ROWS = 16;
-
-async function kindReport({ run, reader, framing, progress }: Opened, flags: Flags): Promise<Report> {
-  const { PRETRAINING_DEFAULTS } = await import("../../text/masked/examples.ts");
-  const { depthByKind } = await import("../../analysis/depth-analysis.ts");
-  const { maskedTexts } = await import("../../tasks/pretrain/masked-texts.ts");
-  const length = Math.min(framing.length, flags.length ?? Number(run.config.training?.length ?? 128));
-  const predictions = Math.ceil(PRETRAINING_DEFAULTS.probability * length);
-  const { corpus, batches: drawn } = await maskedTexts(run, { ...flags, rows: ROWS, length, predictions });
-  const count = Math.min(drawn.count, Math.max(1, Math.round(flags.texts / ROWS)));
-  const batches = Array.from({ length: count }, (_, i) => drawn.at(i));
-  const found = await depthByKind(reader, batches, framing.tokenizer, framing.special, progress.at);
-  const title = `${corpus.name}, ${count * ROWS} ${flags.split} texts of ${length} tokens, at most ${reader.cap} iterations`;
-  const { rows: kinds, trace, tokens } = found;
+async function kindReport(opened: Run, { corpus, data, split, texts, length, onText }: Asked): Promise<Report> {
+  const found = await opened.depthsByKind({ corpus, data, split, texts, length, onText });
+  const { kinds, trace, tokens } = found;
+  const title = `${found.corpus}, ${found.texts} ${split} texts of ${found.length} tokens, at most ${capOf(opened)} iterations`;
   return {
-    result: { corpus: corpus.name, split: flags.split, kinds, trace, tokens },
+    result: { corpus: found.corpus, split, kinds, trace, tokens },
     text: `${title}\n\n${depthTable(kinds, "kind")}${traceTable(trace)}`,
   };
 }
 
-async function sentenceReport({ reader, framing }: Opened, text: string, flags: Flags): Promise<Report> {
-  const { alignWords, plainWords } = await import("../../text/probing/alignment.ts");
-  const { traceOf } = await import("../../analysis/depth-analysis.ts");
+async function sentenceReport(opened: Run, text: string, { html, svg }: Asked): Promise<Report> {
+  const { traceOf } = await import("../../tasks/pretrain/index.ts");
   const { htmlView, svgView, terminalView } = await import("../../pictures/depth-view.ts");
-  const { tokenizer, special, length } = framing;
-  const { ids, pieces } = alignWords(plainWords(text), tokenizer);
-  const kept = ids.slice(0, length - 2);
-  const read = await reader.read([{ ids: Int32Array.from([special.cls, ...kept, special.sep]) }]);
-  const names = ["[CLS]", ...pieces.slice(0, length - 2), "[SEP]"];
-  const tokens = names.map((piece, i) => ({ piece, depth: read[0]!.depths[i]! }));
-  const trace = traceOf(read);
-  await written(flags.html, htmlView([tokens], reader.cap, text));
-  await written(flags.svg, svgView(tokens, reader.cap, text));
+  const found = await opened.depths(text);
+  const [tokens, cap] = [found.map(({ piece, depth }) => ({ piece, depth })), capOf(opened)];
+  const trace = traceOf(found.map(({ cosines }) => cosines));
+  await written(html, htmlView([tokens], cap, text));
+  await written(svg, svgView(tokens, cap, text));
   const colours = process.stdout.isTTY === true && process.env.NO_COLOR === undefined;
   return {
     result: { text, tokens, trace },
-    text: `${terminalView(tokens, reader.cap, colours)}${traceTable(trace)}`,
+    text: `${terminalView(tokens, cap, colours)}${traceTable(trace)}`,
   };
 }
 
@@ -178,22 +152,20 @@ async function written(file: string | undefined, content: string): Promise<void>
   await writeAtomically(file, new TextEncoder().encode(content));
 }
 
-async function tagReport({ reader, framing, progress }: Opened, file: string, { texts }: Flags): Promise<Report> {
+async function tagReport(opened: Run, file: string, { texts, onText }: Asked): Promise<Report> {
   const { readConllu } = await import("../../text/files/probing.ts");
-  const { depthByTag } = await import("../../analysis/depth-analysis.ts");
-  const found = await depthByTag(reader, readConllu(file).slice(0, texts), framing, progress.at);
+  const found = await opened.depthsByTag(readConllu(file).slice(0, texts), { onText });
   const { upos, deprel, trace } = found;
   const tables = [depthTable(upos, "part of speech"), depthTable(deprel, "relation")].join("\n\n");
   return { result: { ...found }, text: tables + traceTable(trace) };
 }
 
 async function probeReport(
-  { reader, framing, progress }: Opened,
-  sentences: readonly import("../../text/probing/probing.ts").ProbeSentence[],
-  { texts, svg }: Flags,
+  opened: Run,
+  sentences: readonly ProbeSentence[],
+  { texts, svg, onText }: Asked,
 ): Promise<Report> {
-  const { depthByProbe } = await import("../../analysis/depth-analysis.ts");
-  const found = await depthByProbe(reader, sentences.slice(0, texts), framing, progress.at);
+  const found = await opened.depthsByProbe(sentences.slice(0, texts), { onText });
   if (found.distances.length > 0) await written(svg, await distancePlot(found));
   const parts = [
     `all pieces, by label\n${depthTable(found.labels, "label")}`,

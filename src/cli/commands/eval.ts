@@ -1,8 +1,9 @@
 /** `layerwise eval`: loss, perplexity and bits per byte of a run on a split. */
 import { type Command, Option } from "commander";
-import { table } from "../../base/table.ts";
+import { type Row, table } from "../../base/table.ts";
 import type { CheckpointChoice } from "../../runs/folder.ts";
-import type { Measuring } from "../../tasks/kind.ts";
+import type { SegmentChoices } from "../../tasks/search/index.ts";
+import type { Split } from "../../text/corpus.ts";
 import { addCheckpointFlag, addSegmentFlags } from "../finished.ts";
 
 const examples = `
@@ -13,6 +14,13 @@ Examples:
                                                {meanBatchPerplexity, evaluationMemory, mixture, pattern}
   layerwise eval runs/albert --corpus notes.txt   masked pieces, order of sentences and depth of an ALBERT
   layerwise eval runs/glue/SST-2-1             the task's metrics on its dev set, as layerwise glue eval`;
+
+interface Flags extends SegmentChoices {
+  split: Split;
+  corpus?: string;
+  json?: boolean;
+  checkpoint?: CheckpointChoice;
+}
 
 export function addEval(program: Command): void {
   const command = program
@@ -27,18 +35,16 @@ export function addEval(program: Command): void {
   addSegmentFlags(addCheckpointFlag(command)).addHelpText("after", examples).action(run);
 }
 
-async function run(
-  path: string,
-  { split, json, checkpoint, ...choices }: Measuring & { json?: boolean; checkpoint?: CheckpointChoice },
-): Promise<void> {
-  const { openOld, openUsing } = await import("../opened.ts");
+async function run(path: string, { split, json, checkpoint, ...choices }: Flags): Promise<void> {
+  const { openUsing, refuseFlags } = await import("../opened.ts");
   const { startProgress } = await import("../../base/progress.ts");
   const progress = startProgress("evaluating", { output: process.stderr, unit: "batches" });
-  const old = await openOld(path, checkpoint);
-  const found = old
-    ? await old.evaluate({ split, ...choices })
-    : await (await openUsing(path, "evaluate", checkpoint)).evaluate({ split, onBatch: progress.at, ...choices });
+  const opened = await openUsing(path, "evaluate", checkpoint);
+  refuseFlags(opened, { ...choices });
+  const found = await opened.evaluate({ split, onBatch: progress.at, ...choices });
   progress.end();
-  const result = { split, ...found };
+  // A fine-tuned run names its figures apart.
+  const { figures = {}, ...rest } = found as typeof found & { figures?: Row };
+  const result: Row = { split, ...rest, ...figures };
   process.stdout.write(`${json ? JSON.stringify(result) : table([result])}\n`);
 }

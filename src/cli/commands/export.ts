@@ -29,10 +29,9 @@ async function run(
   path: string,
   flags: { out?: string; force?: boolean; checkpoint?: CheckpointChoice },
 ): Promise<void> {
-  const { openOld, openUsing } = await import("../opened.ts");
+  const { openUsing } = await import("../opened.ts");
   const { writeFolderAtomically } = await import("../../files/atomic.ts");
-  const old = await openOld(path, flags.checkpoint);
-  const files = await (old ?? (await openUsing(path, "exported", flags.checkpoint))).exported();
+  const files = await (await openUsing(path, "exported", flags.checkpoint)).exported();
   const out = flags.out ?? join(path, "export");
   const fill = async (folder: string) => {
     for (const [name, bytes] of Object.entries(files)) await writeFile(join(folder, name), bytes);

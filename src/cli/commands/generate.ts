@@ -1,7 +1,7 @@
 /** `layerwise generate`: text from a run. */
 import { type Command, InvalidArgumentError } from "commander";
 import type { CheckpointChoice } from "../../runs/folder.ts";
-import type { SegmentChoices } from "../../tasks/kind.ts";
+import type { SegmentChoices } from "../../tasks/search/index.ts";
 import { addCheckpointFlag, addSegmentFlags } from "../finished.ts";
 
 const examples = `
@@ -48,16 +48,14 @@ export function addGenerate(program: Command): void {
 }
 
 async function run(path: string, flags: GenerateFlags): Promise<void> {
-  const { openOld, openUsing } = await import("../opened.ts");
-  const old = await openOld(path, flags.checkpoint);
+  const { openUsing, refuseFlags } = await import("../opened.ts");
+  const opened = await openUsing(path, "generate", flags.checkpoint);
+  refuseFlags(opened, { ...flags });
   const write = (text: string) => void (flags.json || process.stdout.write(text));
   const { prompt, tokens: maxTokens, json, checkpoint: _, ...options } = flags;
   const start = performance.now();
   let [text, pieces] = ["", 0];
-  const parts = old
-    ? old.continueText({ prompt, maxTokens, ...options })
-    : (await openUsing(path, "generate", flags.checkpoint)).generate({ prompt, maxTokens, ...options });
-  for await (const part of parts) {
+  for await (const part of opened.generate({ prompt, maxTokens, ...options })) {
     if (pieces === 0) write(prompt);
     text += part;
     pieces++;

@@ -1,10 +1,11 @@
 /** `layerwise glue`: fine-tunes an ALBERT on a task of GLUE, searches for settings, and writes the benchmark's submission files. */
+import { join } from "node:path";
 import { type Command, InvalidArgumentError } from "commander";
 import { reject } from "../../base/errors.ts";
+import { startProgress } from "../../base/progress.ts";
 import { table } from "../../base/table.ts";
+import type { CheckpointChoice } from "../../runs/folder.ts";
 import type { SearchFlags } from "../../sweep/strategies.ts";
-import type { Texts } from "../../tasks/finetune/job.ts";
-import type { UseFlags } from "../../tasks/finetune/predict.ts";
 import { type GlueSettings, glueSchema } from "../../tasks/finetune/settings.ts";
 import { glueTask } from "../../text/labelled/glue-tasks.ts";
 import { addCheckpointFlag } from "../finished.ts";
@@ -53,6 +54,7 @@ interface TuneFlags extends Record<string, unknown> {
   out?: string;
   config?: string;
   json?: boolean;
+  dryRun?: boolean;
   worker?: boolean;
 }
 
@@ -61,7 +63,8 @@ export function addGlue(program: Command): void {
     .command("glue")
     .description("fine-tune an ALBERT on a task of GLUE")
     .argument("<task>", "CoLA, SST-2, MRPC, STS-B, QQP, MNLI, QNLI, RTE or WNLI")
-    .option("--out <dir>", "run folder (default: runs/glue/ and the task, with a number where that is taken)");
+    .option("--out <dir>", "run folder (default: runs/glue/ and the task, with a number where that is taken)")
+    .option("--dry-run", "print model, texts, memory and an estimate of time, and stop");
   addOriginFlags(command).option("--worker", "carry out trials of the search that started it");
   command.options.at(-1)!.hideHelp();
   glueSchema.addFlags(command).addHelpText("after", examples).action(tune);
@@ -151,29 +154,16 @@ const print = (text: string) => void process.stdout.write(`${text}\n`);
 async function tune(name: string, flags: TuneFlags): Promise<void> {
   const task = trainable(name);
   const settings = settingsFrom(flags);
-  const origin = { from: flags.from };
-  const { interruptibly, report, tuneInto } = await import("../../tasks/finetune/run.ts");
-  const { serveOrders, watchTuning } = await import("../../sweep/processes.ts");
-  const { defaultEngine } = await import("../../tasks/engine.ts");
-  const engine = await defaultEngine(settings);
   if (flags.worker) {
-    const { noteDivergence } = await import("../../tasks/finetune/result.ts");
-    let texts: Texts | undefined;
-    return serveOrders(async ({ out, ...own }, watcher) => {
-      const request = { task, settings: { ...settings, ...own }, origin, engine, say, watcher, texts, trial: true };
-      await tuneInto(out, request).then(
-        (done) => {
-          texts = done.texts;
-        },
-        (error: unknown) => noteDivergence(out, task, error),
-      );
-    });
+    const { serveTrials } = await import("../../sweep/glue-worker.ts");
+    return serveTrials(task, settings, flags.from, say);
   }
-  const path = flags.out ?? freeFolder(`glue/${task.name}-`);
-  const watcher = watchTuning(process.stderr, task.metrics[0]!);
-  const request = { task, settings, origin, engine, say, watcher };
-  const { result } = await interruptibly((signal) => tuneInto(path, { ...request, signal }));
-  report(path, result, flags.json);
+  const { finetuneJob, openFinetune } = await import("../../tasks/finetune/index.ts");
+  const progress = startProgress(`reading ${task.name}`, { output: process.stderr, unit: "texts" });
+  const parts = await openFinetune(task, settings, { from: flags.from, say, onText: progress.at });
+  progress.end();
+  const into = flags.out ?? freeFolder(`glue/${task.name}-`);
+  await (await import("../carry-out.ts")).carryOut(finetuneJob(parts), "finetune", { ...flags, into });
 }
 
 function trainable(name: string) {
@@ -196,14 +186,36 @@ async function search(name: string, flags: TuneFlags & SearchFlags): Promise<voi
   if (!flags.json) say(`best: ${found.best.run}, step ${found.best.step}`);
 }
 
-async function predict(path: string, flags: UseFlags & { out: string; json?: boolean }): Promise<void> {
-  const { predictGlue } = await import("../../tasks/finetune/predict.ts");
-  const written = await predictGlue(path, flags, say);
-  print(flags.json ? JSON.stringify(written) : table(written.map((each) => ({ ...each }))));
+interface UseFlags {
+  glue?: string;
+  split: string;
+  threads?: number;
+  checkpoint?: CheckpointChoice;
+  json?: boolean;
 }
 
-async function measure(path: string, flags: UseFlags & { json?: boolean }): Promise<void> {
-  const { measureGlue } = await import("../../tasks/finetune/predict.ts");
-  const { figures, ...measured } = await measureGlue(path, flags, say);
+const openTuned = async (path: string, { threads, checkpoint }: UseFlags) =>
+  (await import("../opened.ts")).openUsing(path, "predict", checkpoint, threads);
+
+const scoring = () => startProgress("scoring", { output: process.stderr, unit: "texts" });
+
+async function predict(path: string, flags: UseFlags & { out: string }): Promise<void> {
+  const { writeAtomically } = await import("../../files/atomic.ts");
+  const run = await openTuned(path, flags);
+  if (!run.glue) return reject({ who: path, needed: "a run of one of GLUE's tasks", got: run.task.name }, 2);
+  const progress = scoring();
+  const found = await run.glue.submissions({ split: flags.split, glue: flags.glue, say, onText: progress.at });
+  progress.end();
+  const written = found.map(({ file, texts }) => ({ file: join(flags.out, file), texts }));
+  for (const { file, content } of found) await writeAtomically(join(flags.out, file), content);
+  print(flags.json ? JSON.stringify(written) : table(written));
+}
+
+async function measure(path: string, flags: UseFlags): Promise<void> {
+  const run = await openTuned(path, flags);
+  const progress = scoring();
+  const { split, glue } = flags;
+  const { figures, ...measured } = await run.evaluate({ split, glue, onText: progress.at });
+  progress.end();
   print(flags.json ? JSON.stringify({ ...measured, figures }) : table([{ ...measured, ...figures }]));
 }

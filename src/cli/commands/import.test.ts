@@ -5,8 +5,9 @@ import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
 import { readSafetensors } from "../../format/safetensors.ts";
 import { ownName } from "../../model/albert/weights.ts";
+import { stateDict } from "../../model/state-dict.ts";
 import { summarise } from "../../runs/summary.ts";
-import { openAlbertRun } from "../../tasks/pretrain/albert-run.ts";
+import { Run } from "../../tasks/run.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "layerwise-import-"));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -17,7 +18,10 @@ function layerwise(...args: string[]) {
   return { status, stdout: String(stdout), stderr: String(stderr) };
 }
 
-const stored = async (out: string) => (await openAlbertRun(out)).state.weights;
+const stored = async (out: string) => {
+  const { parameters, weights } = await Run.open(out, "imported");
+  return stateDict(parameters, weights);
+};
 
 describe("layerwise import", () => {
   it("reads a PyTorch file and TensorFlow's variables as the same run", async () => {
@@ -27,7 +31,7 @@ describe("layerwise import", () => {
     expect(JSON.parse(first.stdout)).toMatchObject({ tensors: 27, adaptive: true, depth: 3, heads: [] });
     expect(layerwise("fixtures/albert/act-npy", "--out", npy).status).toBe(0);
     expect(await stored(npy)).toEqual(await stored(bin));
-    const { model, tokenizer, step } = await openAlbertRun(bin);
+    const { model, tokenizer, step } = await Run.open(bin, "imported");
     expect(model.options.halting).toMatchObject({ haltAtCap: false, ponderReduce: "sum", biasInitial: 0 });
     expect([tokenizer, step]).toEqual([undefined, 0]);
     expect(await summarise(bin)).toMatchObject({ status: "finished", step: 0, config: { task: "albert" } });

@@ -1,14 +1,6 @@
 /** `layerwise import`: weights of Hugging Face's ALBERT, ALBERT-ACT or TensorFlow's .npy files, checked and made a run. */
-import { existsSync, statSync } from "node:fs";
-import { readdir, readFile } from "node:fs/promises";
-import { basename, dirname, extname, join, relative } from "node:path";
 import type { Command } from "commander";
-import { messageOf, reject } from "../../base/errors.ts";
 import { table } from "../../base/table.ts";
-import type { TensorData } from "../../format/safetensors.ts";
-import type { ImportedAlbert } from "../../model/albert/import.ts";
-import type { NamedTensor } from "../../model/albert/weights.ts";
-import type { TokenizerFile } from "../../text/files/tokenizer.ts";
 
 const HELP = `
 Examples:
@@ -47,22 +39,22 @@ export function addImport(program: Command): void {
     .action(run);
 }
 
-async function run(file: string, flags: Flags): Promise<void> {
-  const { importAlbert } = await import("../../model/albert/import.ts");
+async function run(file: string, { out, force = false, json, ...options }: Flags): Promise<void> {
+  const { importAlbertRun } = await import("../../tasks/pretrain/index.ts");
+  const { newRun } = await import("../../tasks/new-run.ts");
   const { countParameters } = await import("../../model/report.ts");
-  const { tensors, source } = await readTensors(file);
-  const configSource = configBeside(source, flags.config);
-  const config = await readConfig(configSource);
-  const { halt, transposePooler, activation } = flags;
-  const imported = importAlbert(tensors, config, source, { halt, transposePooler, activation, configSource });
-  const tokenizer = await readTokenizer(source, flags.tokenizer, imported.model.options.vocabulary);
-  await writeRun(source, flags, imported, tokenizer);
-  const { model, parameters, heads, warnings } = imported;
+  const { writeFolderAtomically } = await import("../../files/atomic.ts");
+  let imported: Awaited<ReturnType<typeof importAlbertRun>> | undefined;
+  const fill = async (folder: string) => {
+    imported = await importAlbertRun(file, { ...options, into: await newRun(folder) });
+  };
+  await writeFolderAtomically(out, fill, { force });
+  const { model, parameters, heads, tokenizer, warnings } = imported!;
   for (const warning of warnings) process.stderr.write(`layerwise: warning: ${warning}\n`);
   const { width, depth, halting } = model.options;
   const names = Object.keys(heads);
   const report = {
-    out: flags.out,
+    out,
     tensors: parameters.length,
     parameters: countParameters(parameters),
     width,
@@ -71,133 +63,5 @@ async function run(file: string, flags: Flags): Promise<void> {
     heads: names.join(", ") || "none",
     tokenizer: tokenizer?.path ?? "none",
   };
-  process.stdout.write(`${flags.json ? JSON.stringify({ ...report, heads: names, warnings }) : table([report])}\n`);
-}
-
-async function writeRun(
-  source: string,
-  { out, force = false }: Flags,
-  { description, parameters, weights, warnings }: ImportedAlbert,
-  tokenizer: TokenizerFile | undefined,
-): Promise<void> {
-  const { createAlbertRun, firstState } = await import("../../tasks/pretrain/albert-run.ts");
-  const { writeFolderAtomically } = await import("../../files/atomic.ts");
-  const { packageVersion } = await import("../../tasks/environment.ts");
-  const environment = { layerwise: packageVersion(), node: process.version, imported: basename(source) };
-  const fill = async (folder: string) => {
-    const created = await createAlbertRun(folder, { description, tokenizer, environment });
-    try {
-      created.log([`imported from ${source}`, ...warnings.map((text) => `warning: ${text}`)].join("\n"));
-      await created.writeCheckpoint(firstState(parameters, weights));
-    } finally {
-      created.close();
-    }
-  };
-  await writeFolderAtomically(out, fill, { force });
-}
-
-const TOKENIZERS = ["spiece.model", "tokenizer.model", "30k-clean.model"];
-
-/** The SentencePiece model that was named, or one beside the weights; it may be absent, but not of another size. */
-async function readTokenizer(
-  source: string,
-  given: string | undefined,
-  vocabulary: number,
-): Promise<TokenizerFile | undefined> {
-  const beside = TOKENIZERS.map((name) => join(folderOf(source), name)).find((each) => existsSync(each));
-  const file = given ?? beside;
-  if (file === undefined) return undefined;
-  const { openTokenizer } = await import("../../text/files/tokenizer.ts");
-  const opened = await openTokenizer(file);
-  const { size } = opened.tokenizer;
-  if (size <= vocabulary) return opened;
-  return reject({ who: file, needed: `at most the model's ${vocabulary} pieces`, got: `${size}` });
-}
-
-const folderOf = (source: string) => (statSync(source).isDirectory() ? source : dirname(source));
-
-interface Read {
-  readonly tensors: Map<string, NamedTensor>;
-  /** The file, or the folder of .npy files. */
-  readonly source: string;
-}
-
-const known = ["model.safetensors", "pytorch_model.bin"];
-
-async function readTensors(path: string): Promise<Read> {
-  if (!existsSync(path))
-    reject({ who: "import", needed: "a file or folder of weights", got: `${path}, which is not there` }, 2);
-  if (!statSync(path).isDirectory()) return { tensors: await readFileTensors(path), source: path };
-  const inside = known.map((name) => join(path, name)).find((each) => existsSync(each));
-  if (inside) return { tensors: await readFileTensors(inside), source: inside };
-  return { tensors: await readNpyFolder(path), source: path };
-}
-
-async function readFileTensors(file: string): Promise<Map<string, NamedTensor>> {
-  const bytes = await readFile(file);
-  if (extname(file) === ".safetensors") {
-    const { readSafetensors } = await import("../../format/safetensors.ts");
-    return floatTensors(readSafetensors(bytes, file).tensors);
-  }
-  const { readTorch } = await import("../../format/torch.ts");
-  return floatTensors(readTorch(bytes, file));
-}
-
-/** Integers are no weights: a state dict's buffers of positions. */
-function floatTensors(
-  tensors: ReadonlyMap<string, { shape: readonly number[]; data: TensorData }>,
-): Map<string, NamedTensor> {
-  const found = new Map<string, NamedTensor>();
-  for (const [name, { shape, data }] of tensors) {
-    if (data instanceof Float32Array) found.set(name, { shape, data });
-    else if (data instanceof Float64Array) found.set(name, { shape, data: Float32Array.from(data) });
-  }
-  return found;
-}
-
-/** The file's path below the folder is the variable's name; `__`, `%2F` and, in TensorFlow's names, dots stand for slashes. */
-async function readNpyFolder(folder: string): Promise<Map<string, NamedTensor>> {
-  const { readNpy } = await import("../../format/npy.ts");
-  const entries = await readdir(folder, { recursive: true });
-  const files = entries.filter((name) => name.endsWith(".npy")).sort();
-  if (files.length === 0) {
-    reject(
-      { who: folder, needed: `.npy files, ${known.join(" or ")}`, got: entries.slice(0, 5).join(", ") || "nothing" },
-      2,
-    );
-  }
-  const arrays = await Promise.all(
-    files.map(async (name) => {
-      const file = join(folder, name);
-      return [variableName(relative(folder, file)), readNpy(await readFile(file), file)] as const;
-    }),
-  );
-  return floatTensors(new Map(arrays));
-}
-
-function variableName(path: string): string {
-  const name = path
-    .replaceAll("\\", "/")
-    .replace(/\.npy$/, "")
-    .replaceAll("__", "/")
-    .replaceAll("%2F", "/");
-  return /^(bert|cls)\./.test(name) ? name.replaceAll(".", "/") : name;
-}
-
-function configBeside(source: string, given: string | undefined): string {
-  const beside = ["config.json", "albert_config.json"].map((name) => join(folderOf(source), name));
-  const file = given ?? beside.find((each) => existsSync(each));
-  if (file !== undefined) return file;
-  const needed = "a config.json beside it";
-  return reject({ who: basename(source), needed, got: "none", remedy: "name one with --config" }, 2);
-}
-
-async function readConfig(file: string): Promise<Record<string, unknown>> {
-  try {
-    const config: unknown = JSON.parse(await readFile(file, "utf8"));
-    if (typeof config === "object" && config !== null) return config as Record<string, unknown>;
-  } catch (error) {
-    reject({ who: file, needed: "a JSON config", got: messageOf(error) }, 2);
-  }
-  return reject({ who: file, needed: "a JSON object", got: "something else" }, 2);
+  process.stdout.write(`${json ? JSON.stringify({ ...report, heads: names, warnings }) : table([report])}\n`);
 }

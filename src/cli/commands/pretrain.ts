@@ -29,6 +29,7 @@ interface Flags extends Record<string, unknown> {
   config?: string;
   init?: string;
   dryRun?: boolean;
+  json?: boolean;
 }
 
 export function addPretrain(program: Command): void {
@@ -59,23 +60,11 @@ function configFrom({ halt, ...flags }: Flags) {
 const say = (text: string) => void process.stderr.write(`${text}\n`);
 
 async function runPretrain(flags: Flags): Promise<void> {
-  const config = configFrom(flags);
-  const { defaultEngine } = await import("../../tasks/engine.ts");
-  const { describeJob, dryPretraining, jobTable, openPretraining, pretrainIn } = await import(
-    "../../tasks/pretrain/training.ts"
-  );
-  const job = await openPretraining(config, await defaultEngine(config), say);
-  if (flags.dryRun) return void process.stdout.write(`${await dryPretraining(job)}\n`);
-  const { createPretraining, concludePretraining, openInitial } = await import("../../tasks/pretrain/run.ts");
-  const initial = flags.init === undefined ? undefined : await openInitial(flags.init, job);
-  const path = flags.out ?? freeFolder();
-  const run = await createPretraining(path, job, initial);
-  try {
-    const text = jobTable(describeJob(job));
-    run.log(text);
-    say(text);
-    concludePretraining(path, await pretrainIn(run, job, { initial: initial?.weights }, process.stderr));
-  } finally {
-    run.close();
-  }
+  const settings = configFrom(flags);
+  const { initialFrom, openPretrain, pretrainJob } = await import("../../tasks/pretrain/index.ts");
+  const parts = await openPretrain(settings, { say });
+  const { init } = flags;
+  const initial = init === undefined ? undefined : await initialFrom(init, parts.described, settings.seed, { say });
+  const into = flags.out ?? freeFolder();
+  await (await import("../carry-out.ts")).carryOut(await pretrainJob(parts, initial), "pretrain", { ...flags, into });
 }

@@ -9,7 +9,6 @@ import {
   readConfig,
   resolveConfig,
 } from "../../tasks/language/settings.ts";
-import { factTable } from "../facts.ts";
 import { freeFolder } from "../free-folder.ts";
 
 const trainExamples = `
@@ -70,13 +69,6 @@ async function runTrain(flags: TrainFlags): Promise<void> {
   const { openJob } = await import("../../tasks/jobs.ts");
   // Mistakes in data or in the run to start from leave no folder.
   const job = await openJob(settings, { say });
-  if (flags.dryRun) return (await import("../dry-run.ts")).printDryRun(job, flags.json);
-  const { perform } = await import("../../tasks/perform.ts");
-  const { newRun } = await import("../../tasks/new-run.ts");
-  const { watchSession } = await import("../session.ts");
-  const { concludeTraining } = await import("../resume.ts");
-  const into = await newRun(flags.out ?? freeFolder());
-  say(factTable(job.describe()));
-  const result = await watchSession((signal) => perform(job, { into, signal }));
-  await concludeTraining(into.path, settings.task, result, flags.json);
+  const { carryOut } = await import("../carry-out.ts");
+  await carryOut(job, settings.task, { ...flags, into: flags.out ?? freeFolder() });
 }

@@ -10,7 +10,7 @@ export interface EncodedByDepth extends Encoded {
 }
 
 /** Depths that each token ran, [B·T]: all of them where the depth is fixed. */
-export function depthsOf({ updates }: Encoded["probes"], model: Albert, rows: Dim): Tensor {
+export function depthTensor({ updates }: Encoded["probes"], model: Albert, rows: Dim): Tensor {
   return updates ?? full(model.policy.depth, [rows]);
 }
 

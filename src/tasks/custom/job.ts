@@ -2,7 +2,6 @@
 import { stringify } from "yaml";
 import { formatNumber } from "../../base/table.ts";
 import { countParameters } from "../../model/report.ts";
-import { loadStateDict } from "../../model/state-dict.ts";
 import { lengthOf } from "../../train/loop.ts";
 import { type Session, startSession } from "../../train/session.ts";
 import {
@@ -12,6 +11,7 @@ import {
   type TrainOptions as TrainWithEngine,
   train as trainWithEngine,
 } from "../../train/train.ts";
+import { concludedFrom } from "../concluded.ts";
 import { defaultEngine } from "../engine.ts";
 import type { Job, TaskEvent } from "../job.ts";
 import type { NewRun } from "../new-run.ts";
@@ -68,15 +68,7 @@ export async function customJob<M extends Trainable>(model: M, options: TrainOpt
       for await (const event of session) yield event;
       return session.result;
     },
-    concluded: async ({ weights, progress }) => ({
-      model,
-      weights: loadStateDict(model.parameters, weights),
-      best: undefined,
-      evaluation: undefined,
-      reason: progress.step === progress.totalSteps ? "finished" : "stopped early",
-      steps: progress.step,
-      elapsedMs: progress.elapsedMs,
-    }),
+    concluded: async (state, run) => ({ model, ...(await concludedFrom(run, model.parameters, state)) }),
     rehearse: async () => [
       {
         name: "training",

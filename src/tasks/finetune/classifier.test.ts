@@ -7,8 +7,8 @@ import { framed, layOut } from "../../text/labelled/glue-batches.ts";
 import { glueTask } from "../../text/labelled/glue-tasks.ts";
 import { sgd } from "../../train/optimiser.ts";
 import { TrainingStep } from "../../train/step.ts";
-import { Classifier, glueFigures, glueObjective, guessesOf, LENGTH, lossOf } from "./classifier.ts";
-import { submission } from "./predict.ts";
+import { Classifier, finetuneObjective, guessesOf, LENGTH, lossOf, taskFigures } from "./classifier.ts";
+import { submission } from "./uses.ts";
 
 const special = { pad: 0, cls: 2, sep: 3, mask: 4 };
 const sizes = { vocabulary: 30, embedding: 6, width: 8, heads: 2, depth: 3, length: 40, dropout: 0.2 };
@@ -29,7 +29,7 @@ const [short, long] = [
 async function stepFor(length: number | undefined, engine: Awaited<ReturnType<typeof ortEngine>>) {
   const objective =
     length === undefined
-      ? glueObjective(described, 2)
+      ? finetuneObjective(described, 2)
       : albertObjective(described.model, [described.heads.classification!], { batch: 2, length, training: true });
   const parameters = described.parameters.map(({ tensor }) => tensor);
   const groups = [{ parameters, optimiser: sgd() }];
@@ -76,7 +76,7 @@ describe("scores", () => {
     expect([...guessesOf(scored, rte)]).toEqual([0, 1]);
     expect(lossOf(scored, [0, 0], rte)).toBeCloseTo((Math.log(1 + Math.exp(-1)) + Math.log(1 + Math.exp(3))) / 2, 12);
     const examples = [example(2, 0), example(2, 0)];
-    expect(glueFigures(rte, scored, examples).figures).toEqual({ accuracy: 0.5, depth: 1.5 });
+    expect(taskFigures(rte, scored, examples).figures).toEqual({ accuracy: 0.5, depth: 1.5 });
   });
 
   it("become lines of a submission: names of classes, numbers within 0 and 5", () => {

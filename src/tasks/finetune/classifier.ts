@@ -5,9 +5,9 @@ import type { DescribedAlbert } from "../../model/albert/description.ts";
 import { albertObjective, textInputs } from "../../model/albert/heads.ts";
 import { inference } from "../../nn/index.ts";
 import { type EncodedExample, evaluationBatches, layOut } from "../../text/labelled/glue-batches.ts";
-import type { GlueTask } from "../../text/labelled/glue-tasks.ts";
 import { figuresOf } from "../../text/labelled/metrics.ts";
-import type { ParameterTensor } from "../../train/memory.ts";
+import type { TextTask } from "../../text/labelled/text-task.ts";
+import type { Weights } from "../../train/stages.ts";
 
 /** Name of the length that differs from batch to batch: one program serves all of them. */
 export const LENGTH = "T";
@@ -20,13 +20,15 @@ export interface Scored {
   readonly classes: number;
   /** Mean depth of real tokens, where tokens halt by themselves. */
   readonly depth: number | undefined;
+  /** The same of each token of each example. */
+  readonly depths: readonly Float32Array[] | undefined;
 }
 
-export type Weights = ReadonlyMap<ParameterTensor, Float32Array>;
-
 /** The training objective for batches of any length. */
-export const glueObjective = ({ model, heads }: DescribedAlbert, batch: number) =>
-  albertObjective(model, Object.values(heads), { batch, length: LENGTH, training: true });
+export const finetuneObjective = ({ model, heads }: DescribedAlbert, batch: number) => ({
+  ...albertObjective(model, Object.values(heads), { batch, length: LENGTH, training: true }),
+  sizes: { [LENGTH]: model.options.length },
+});
 
 export class Classifier {
   readonly #program: Program;
@@ -60,6 +62,7 @@ export class Classifier {
     const named = Object.fromEntries([...weights].map(([{ attributes }, data]) => [attributes.name, data]));
     const fixed = feedsFor(this.#program, named);
     let [scores, classes, depth, tokens] = [new Float32Array(), 1, 0, 0];
+    const depths: Float32Array[] = [];
     for (const [done, places] of evaluationBatches(examples, ROWS).entries()) {
       onBatch?.(done * ROWS);
       const taken = places.map((place) => examples[place]!);
@@ -70,13 +73,16 @@ export class Classifier {
       if (scores.length === 0) scores = new Float32Array(examples.length * classes);
       for (const [row, place] of places.entries()) {
         scores.set(found.classes!.data.subarray(row * classes, (row + 1) * classes), place * classes);
+        const own = found.updates?.data.slice(row * length, row * length + taken[row]!.ids.length);
+        if (own) depths[place] = own as Float32Array;
       }
       // Rows that only fill the batch repeat the last text and do not count.
       const used = found.updates?.data.subarray(0, places.length * length) ?? [];
       depth += Array.from(used).reduce((a, b) => a + b, 0);
       tokens += taken.reduce((total, each) => total + each.ids.length, 0);
     }
-    return { scores, classes, depth: depth > 0 ? depth / tokens : undefined };
+    const halts = depth > 0;
+    return { scores, classes, depth: halts ? depth / tokens : undefined, depths: halts ? depths : undefined };
   }
 
   async release(): Promise<void> {
@@ -85,7 +91,7 @@ export class Classifier {
 }
 
 /** The likeliest class of each text, or the number itself. */
-export function guessesOf({ scores, classes }: Pick<Scored, "scores" | "classes">, { labels }: GlueTask): Float64Array {
+export function guessesOf({ scores, classes }: Pick<Scored, "scores" | "classes">, { labels }: TextTask): Float64Array {
   if (!labels) return Float64Array.from(scores);
   return Float64Array.from({ length: scores.length / classes }, (_, i) => {
     const row = scores.subarray(i * classes, (i + 1) * classes);
@@ -94,7 +100,11 @@ export function guessesOf({ scores, classes }: Pick<Scored, "scores" | "classes"
 }
 
 /** Mean cross-entropy of the labels, or mean squared error. */
-export function lossOf({ scores, classes }: Scored, labels: ArrayLike<number>, { labels: names }: GlueTask): number {
+export function lossOf(
+  { scores, classes }: Pick<Scored, "scores" | "classes">,
+  labels: ArrayLike<number>,
+  { labels: names }: TextTask,
+): number {
   const each = Array.from(labels, (label, i) => {
     if (!names) return (scores[i]! - label) ** 2;
     const row = [...scores.subarray(i * classes, (i + 1) * classes)];
@@ -105,7 +115,11 @@ export function lossOf({ scores, classes }: Scored, labels: ArrayLike<number>, {
 }
 
 /** What scores say about a task: the loss, its metrics and the mean depth. */
-export function glueFigures(task: GlueTask, scored: Scored, examples: readonly { readonly label: number }[]) {
+export function taskFigures(
+  task: TextTask,
+  scored: Omit<Scored, "depths">,
+  examples: readonly { readonly label: number }[],
+) {
   const labels = examples.map(({ label }) => label);
   const figures = figuresOf(task.metrics, labels, guessesOf(scored, task));
   return {

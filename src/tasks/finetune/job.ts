@@ -1,117 +1,245 @@
-/** What a fine-tuning works on: the model with its tokenizer, out of a run or new, and the encoded texts of a task. */
-import { existsSync, statSync } from "node:fs";
-import { join } from "node:path";
-import { reject } from "../../base/errors.ts";
-import { startProgress } from "../../base/progress.ts";
-import { type AlbertDescription, type DescribedAlbert, describedAlbert } from "../../model/albert/description.ts";
-import { initialise } from "../../nn/index.ts";
-import { dataFolder } from "../../text/files/corpus.ts";
-import { readGlue } from "../../text/files/glue.ts";
-import { openTokenizer } from "../../text/files/tokenizer.ts";
-import { type EncodedExample, encodeGlue } from "../../text/labelled/glue-batches.ts";
-import type { GlueTask } from "../../text/labelled/glue-tasks.ts";
+/** The job of fine-tuning: one training step over batches of any length, evaluated on the dev set after each epoch. */
+import { formatNumber } from "../../base/table.ts";
+import type { Engine } from "../../engine/engine.ts";
+import { countParameters } from "../../model/report.ts";
+import { trainingBatches } from "../../text/labelled/glue-batches.ts";
+import { isGlue } from "../../text/labelled/glue-tasks.ts";
+import type { PlainText, TextTask } from "../../text/labelled/text-task.ts";
 import { specialIds } from "../../text/masked/documents.ts";
 import type { OpenTokenizer } from "../../text/tokenizer.ts";
-import type { Say } from "../job.ts";
-import { type AlbertRun, needTokenizer, openAlbertRun, transferred } from "../pretrain/albert-run.ts";
-import type { Weights } from "./classifier.ts";
-import { withEmbeddingsOf } from "./rescaling.ts";
-import { describeGlue, type GlueSettings } from "./settings.ts";
+import type { Batches } from "../../train/evaluate.ts";
+import type { EvaluationEvent, Measured, TrainEvent } from "../../train/events.ts";
+import { optimiserGroups } from "../../train/groups.ts";
+import type { Weights } from "../../train/stages.ts";
+import { openStage, type TrainOptions, train } from "../../train/train.ts";
+import { concludedFrom, type Outcome } from "../concluded.ts";
+import { defaultEngine } from "../engine.ts";
+import type { Fact, Job, Start } from "../job.ts";
+import { albertContent, type TrainedAlbert } from "../pretrain/albert-run.ts";
+import { type AlbertSource, albertFrom } from "../pretrain/origin.ts";
+import { Classifier, finetuneObjective, taskFigures } from "./classifier.ts";
+import { type Examples, type GivenExamples, lengthFor, openExamples } from "./examples.ts";
+import { type FinetuneModel, openModel } from "./model.ts";
+import { type Prediction, predictTexts, type ScoringOptions } from "./predictions.ts";
+import { type EpochResult, epochResult, RESULT_FILE, resultText, taskResult } from "./result.ts";
+import { type GlueSettings, rateOf } from "./settings.ts";
 
-/** Where first weights come from: a run and the step of its checkpoint, or nowhere. */
-export interface Origin {
-  readonly from?: string | undefined;
-  /** Open: the best checkpoint, or the last. */
-  readonly fromStep?: number | undefined;
-}
-
-export interface GlueModel {
-  readonly tokenizer: OpenTokenizer;
-  readonly description: AlbertDescription;
-  readonly described: DescribedAlbert;
-  readonly weights: Weights;
-  readonly origin: Origin;
-}
-
-export interface Texts {
-  readonly training: readonly EncodedExample[];
-  readonly dev: readonly EncodedExample[];
-}
-
-export interface GlueJob extends GlueModel, Texts {
-  readonly task: GlueTask;
+/** A fine-tuning, opened with its model and texts. */
+export interface FinetuneParts {
+  readonly task: TextTask;
   readonly settings: GlueSettings;
-  /** Id of padding. */
-  readonly pad: number;
+  readonly model: FinetuneModel;
+  readonly examples: Examples;
+  readonly engine: Engine;
+  /** A trial of a search keeps the weights of every epoch, but nothing to go on from: it is short, and begins again. */
+  readonly trial: boolean;
 }
 
-/** Where GLUE's tasks lie. */
-export const glueFolder = ({ glue, data }: Pick<GlueSettings, "glue" | "data">) =>
-  glue ?? join(dataFolder(data ?? undefined), "glue");
+/** What a program hands over, and who is told what is done. */
+export interface FinetuneGiven extends GivenExamples {
+  /** The ALBERT to begin with. Default: new weights. */
+  readonly from?: AlbertSource | undefined;
+  /** Of a run, the step of its checkpoint. */
+  readonly fromStep?: number | undefined;
+  readonly tokenizer?: OpenTokenizer | undefined;
+  /** Texts that were encoded before. */
+  readonly examples?: Examples | undefined;
+  readonly engine?: Engine | undefined;
+  readonly trial?: boolean | undefined;
+}
 
-/** A task's texts for a model; those that are known are not read again. */
-export function openGlueJob(
-  task: GlueTask,
+/** What fine-tuning ends with: a model that predicts, and how it did after each epoch. */
+export interface FinetuneResult extends TrainedAlbert, Outcome {
+  readonly tokenizer: OpenTokenizer;
+  readonly task: TextTask;
+  /** Of all sessions. */
+  readonly epochs: readonly EpochResult[];
+  /** Labels, scores and depths of texts, by the best epoch's weights. */
+  predict(texts: readonly (string | PlainText)[], options?: ScoringOptions): Promise<Prediction[]>;
+}
+
+/** What `training.command` says in config.yaml. */
+export const FINETUNE_COMMAND = "glue";
+
+/** Opens model, texts and engine. */
+export async function openFinetune(
+  task: TextTask,
   settings: GlueSettings,
-  model: GlueModel,
-  say: Say,
-  known?: Texts,
-): GlueJob {
-  const { tokenizer } = model.tokenizer;
-  const length = Math.min(settings.length, model.described.model.options.length);
-  const encoded = (split: string, limit?: number) => {
-    const examples = readGlue(task, split, glueFolder(settings), { warn: say, ...(limit ? { limit } : {}) });
-    const options = { output: process.stderr, total: examples.length, unit: "texts" };
-    const progress = startProgress(`reading ${task.name} ${split}`, options);
-    const found = encodeGlue(examples, tokenizer, length, (done) => progress.at(done));
-    progress.end();
-    return found;
+  given: FinetuneGiven = {},
+): Promise<FinetuneParts> {
+  const { from, fromStep: step, say, trial = false } = given;
+  const known = from === undefined ? undefined : await albertFrom(from, { step, say });
+  const model = await openModel(task, settings, known, given.tokenizer);
+  const examples = given.examples ?? openExamples(task, settings, model, given);
+  return { task, settings, model, examples, trial, engine: given.engine ?? (await defaultEngine(settings)) };
+}
+
+/** The epochs of earlier sessions, and the best of them, where a run goes on. */
+export interface Before {
+  readonly evaluations: readonly EvaluationEvent[];
+  best(): Promise<Outcome["best"]>;
+}
+
+/** The job that trains it. */
+export function finetuneJob(parts: FinetuneParts, before?: Before): Job<FinetuneResult> {
+  const { task, settings, model, engine, trial } = parts;
+  const { description, described, tokenizer, origin } = model;
+  const options = trainOptions(parts);
+  const own = isGlue(task) ? {} : { textTask: { labels: task.labels, metrics: task.metrics } };
+  const training = { command: FINETUNE_COMMAND, glueTask: task.name, ...own, trial, ...origin, ...settings };
+  const { count } = options.data.train;
+  return {
+    ...albertContent({ description, training, tokenizer }),
+    engine,
+    keep: trial ? settings.epochs : settings.keep,
+    length: { totalSteps: options.steps, minutes: null },
+    describe: () => describe(parts),
+    events: (start) => events(parts, options, start, before),
+    concluded: async (state, run) => {
+      const evaluations = (await run.events()).filter((event) => event.type === "evaluation");
+      return resultOf(parts, await concludedFrom(run, described.parameters, state), epochsOf(evaluations, count));
+    },
+    kept: ({ reason, epochs }): Record<string, string> =>
+      reason === "stopped" ? {} : { [RESULT_FILE]: resultText(taskResult(task, epochs)) },
+    rehearse: async () => [
+      {
+        name: "training",
+        stage: await openStage(trainableOf(parts), options),
+        accumulate: 1,
+        updates: () => options.steps,
+      },
+    ],
   };
-  const training = known?.training ?? encoded("train", settings.examples ?? undefined);
-  const dev = known?.dev ?? encoded("dev");
-  return { task, settings, ...model, training, dev, pad: specialIds(tokenizer).pad };
 }
 
-/** A model of the task: with a run's weights below a new head, or all new. */
-export function openGlueModel(task: GlueTask, settings: GlueSettings, origin: Origin): Promise<GlueModel> {
-  return origin.from === undefined
-    ? newModel(task, settings)
-    : knownModel(task, settings, origin.from, origin.fromStep);
+const epochsOf = (evaluations: readonly EvaluationEvent[], perEpoch: number) =>
+  evaluations.map((event) => epochResult(event, perEpoch));
+
+function resultOf(parts: FinetuneParts, outcome: Outcome, epochs: readonly EpochResult[]): FinetuneResult {
+  const { task, settings, model, engine } = parts;
+  const { described, description, tokenizer } = model;
+  const weights = outcome.best?.weights ?? outcome.weights;
+  const tuned = { engine, described, weights, tokenizer, length: lengthFor(settings, model) };
+  return {
+    ...described,
+    description,
+    tokenizer,
+    task,
+    epochs,
+    ...outcome,
+    predict: (texts, how) => predictTexts(tuned, task, texts, how),
+  };
 }
 
-async function newModel(task: GlueTask, settings: GlueSettings): Promise<GlueModel> {
-  const run = settings.like === null ? undefined : await openAlbertRun(settings.like);
-  const tokenizer = await tokenizerFor(settings, run);
-  const description = describeGlue(task, settings, run?.config.model ?? { vocabulary: tokenizer.tokenizer.size });
-  const described = describedAlbert(description);
-  return { tokenizer, description, described, weights: initialise(described.parameters, settings.seed), origin: {} };
-}
-
-async function knownModel(task: GlueTask, settings: GlueSettings, from: string, step?: number): Promise<GlueModel> {
-  if (existsSync(from) && !statSync(from).isDirectory()) {
-    const remedy = `take it over first: layerwise import ${from} --out models/mine`;
-    reject({ who: "--from", needed: "a run folder", got: `the file ${from}`, remedy }, 2);
+async function* events(
+  parts: FinetuneParts,
+  options: Options,
+  { resume, signal }: Start,
+  before: Before | undefined,
+): AsyncGenerator<TrainEvent, FinetuneResult, void> {
+  const judge = new DevSet(parts);
+  const evaluations = [...(before?.evaluations ?? [])];
+  try {
+    const evaluate = (weights: Weights) => judge.measure(weights);
+    const session = train(trainableOf(parts), { ...options, evaluate, resume, signal });
+    for await (const event of session) {
+      if (event.type === "evaluation") evaluations.push(event);
+      yield parts.trial ? withoutMoments(event) : event;
+    }
+    const { model: _, ...outcome } = await session.result;
+    const best = outcome.best ?? (await before?.best());
+    return resultOf(parts, { ...outcome, best }, epochsOf(evaluations, options.data.train.count));
+  } finally {
+    await judge.release();
   }
-  const run = await openAlbertRun(from, step);
-  const tokenizer = await tokenizerFor(settings, run);
-  const description = describeGlue(task, settings, run.config.model);
-  const described = describedAlbert(description);
-  const { weights: found } = transferred(withoutClassifier(run), described, settings.seed);
-  const deviation = settings.embeddingDeviation;
-  const weights = deviation === null ? found : withEmbeddingsOf(deviation, described, found);
-  return { tokenizer, description, described, weights, origin: { from, fromStep: run.step } };
 }
 
-/** Another task's classes mean nothing here. */
-function withoutClassifier({ path, state }: AlbertRun): Pick<AlbertRun, "path" | "state"> {
-  const weights = new Map([...state.weights].filter(([name]) => !name.startsWith("classifier.")));
-  return { path, state: { ...state, weights } };
+const withoutMoments = (event: TrainEvent): TrainEvent =>
+  event.type === "checkpoint" ? { ...event, state: { ...event.state, moments: new Map() } } : event;
+
+/** Loss, metrics and depth of the dev set; compiled when first asked. The task's first metric decides. */
+class DevSet {
+  readonly #parts: FinetuneParts;
+  #classifier: Classifier | undefined;
+
+  constructor(parts: FinetuneParts) {
+    this.#parts = parts;
+  }
+
+  async measure(weights: Weights): Promise<Measured> {
+    const { task, engine, model, examples } = this.#parts;
+    this.#classifier ??= await Classifier.create(engine, model.described);
+    const { dev } = examples;
+    const scored = await this.#classifier.score(weights, dev, { pad: padOf(model) });
+    const { loss, figures } = taskFigures(task, scored, dev);
+    return { loss, perplexity: Math.exp(loss), tokens: dev.length, scalars: figures, decisive: task.metrics[0]! };
+  }
+
+  async release(): Promise<void> {
+    await this.#classifier?.release();
+  }
 }
 
-/** The one asked for, or the run's own. */
-async function tokenizerFor({ tokenizer, data }: GlueSettings, run?: AlbertRun): Promise<OpenTokenizer> {
-  if (tokenizer !== null) return openTokenizer(tokenizer, data === null ? {} : { data });
-  if (run) return needTokenizer(run);
-  const remedy = "name one with --tokenizer";
-  return reject({ who: "--scratch", needed: "a tokenizer with [CLS] and [SEP]", got: "none", remedy }, 2);
+const padOf = ({ tokenizer }: FinetuneModel) => specialIds(tokenizer.tokenizer).pad;
+
+const trainableOf = ({ model: { described }, settings }: FinetuneParts) => ({
+  parameters: described.parameters,
+  objective: () => finetuneObjective(described, settings.batch),
+});
+
+type Options = TrainOptions & { readonly steps: number };
+
+/** The rate rises over a fraction of the updates, then falls along a line to 0. */
+function trainOptions(parts: FinetuneParts): Options {
+  const { settings, model, engine, trial } = parts;
+  const { optimiser, weightDecay } = settings;
+  const batches = batchesOf(parts);
+  const steps = settings.epochs * batches.count;
+  return {
+    engine,
+    data: { train: batches },
+    steps,
+    groups: optimiserGroups(model.described.parameters, {
+      optimiser,
+      weightDecay,
+      settings: { adamw: { epsilon: 1e-6 } },
+    }),
+    initial: model.weights,
+    seed: settings.seed,
+    rate: rateOf(settings, model.origin.from === null),
+    schedule: "linear",
+    warmup: Math.round(settings.warmup * steps),
+    clipNorm: settings.clipNorm,
+    shuffle: false,
+    evaluateEvery: batches.count,
+    checkpointEvery: trial ? batches.count : settings.checkpointEvery,
+  };
+}
+
+const batchesOf = ({ examples, settings, task, model }: FinetuneParts): Batches =>
+  trainingBatches(examples.train, {
+    rows: settings.batch,
+    seed: settings.seed,
+    pad: padOf(model),
+    length: model.described.model.options.length,
+    regression: !task.labels,
+  });
+
+function describe({ task, settings, model, examples, engine }: FinetuneParts): Fact[] {
+  const { options } = model.described.model;
+  const { batch, epochs, optimiser } = settings;
+  const { from } = model.origin;
+  return [
+    { what: "task", value: task.name },
+    {
+      what: "texts",
+      value: `${formatNumber(examples.train.length)} to learn from, ${formatNumber(examples.dev.length)} to judge by`,
+    },
+    { what: "weights", value: from ?? "new" },
+    { what: "distinct parameters", value: `${formatNumber(countParameters(model.described.parameters) / 1e6, 2)} M` },
+    { what: "depth", value: options.halting ? `at most ${options.depth}` : `${options.depth}, fixed` },
+    { what: "updates of", value: `${batch} texts, ${epochs} epochs` },
+    { what: "optimiser", value: `${optimiser}, rate ${rateOf(settings, from === null)}` },
+    { what: "threads", value: `${engine.threads} on ${engine.device}` },
+  ];
 }

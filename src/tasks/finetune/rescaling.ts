@@ -1,6 +1,6 @@
 /** The scale of embedding tables, which a model's function does not depend on but its learning does. */
 import type { DescribedAlbert } from "../../model/albert/description.ts";
-import type { Weights } from "./classifier.ts";
+import type { Weights } from "../../train/stages.ts";
 
 const TABLE = /^embeddings\.\w+_embeddings\.weight$/;
 const WORDS = "embeddings.word_embeddings.weight";

@@ -2,7 +2,7 @@
 import type { HaltingOptions } from "../../depth/halting.ts";
 import type { AlbertDescription } from "../../model/albert/description.ts";
 import { choice, flag, open, real, Schema, type SettingsOf, text, whole } from "../../runs/settings.ts";
-import type { GlueTask } from "../../text/labelled/glue-tasks.ts";
+import type { TextTask } from "../../text/labelled/text-task.ts";
 
 const fields = {
   // Data
@@ -64,7 +64,7 @@ export const rateOf = ({ rate, optimiser }: GlueSettings, scratch: boolean) =>
 
 /** The model of a task: a known one with a new head, or a new one of the given vocabulary. */
 export function describeGlue(
-  task: GlueTask,
+  task: TextTask,
   settings: GlueSettings,
   from: AlbertDescription["model"] | { vocabulary: number },
 ): AlbertDescription {

@@ -4,9 +4,10 @@ import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
 import { describedAlbert } from "../../model/albert/description.ts";
 import { initialise } from "../../nn/index.ts";
+import { RunFolder } from "../../runs/folder.ts";
 import {
+  albertContent,
   albertRunYaml,
-  createAlbertRun,
   firstState,
   needTokenizer,
   openAlbertRun,
@@ -25,7 +26,8 @@ const description = {
 
 async function written(name: string) {
   const path = join(folder, name);
-  const run = await createAlbertRun(path, { description, training: { rate: 0.1 }, environment: {} });
+  const content = albertContent({ description, training: { rate: 0.1 } });
+  const run = await RunFolder.create(path, { ...content, environment: {} });
   const { parameters } = describedAlbert(description);
   const weights = initialise(parameters, 7);
   await run.writeCheckpoint(firstState(parameters, weights));

@@ -1,21 +1,13 @@
 /**
- * The run folder of an ALBERT: what `import`, `pretrain` and fine-tuning write, and how all others open it.
+ * The run folder of an ALBERT: what imports, pre-training and fine-tuning write, and how all others open it.
  *
  * config.yaml: `task: albert`, `model` (AlbertOptions, among them `halting`: absent for fixed depth), `heads` (HeadOptions: name →
  * options) and `training` (whatever the command that trains wants to find again; nobody else reads it). Beside it tokenizer.model,
  * where there is one, and checkpoints whose weights have our parameter names.
- *
- *   createAlbertRun(path, {description, training, tokenizer, environment}) → RunFolder, open for writing
- *   openAlbertRun(path, choice) → {config, model, heads, parameters, weights, tokenizer, state, step}
- *   transferred(run, describedAlbert({model: run.config.model, heads: {classification: {labels: 2}}}), seed) → {weights, fresh}
- *   firstState(parameters, weights) → a TrainState of step 0, for RunFolder.writeCheckpoint
- *   needTokenizer(run) → its tokenizer, or an error that says how to get one
  */
-import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { parse, stringify } from "yaml";
 import { messageOf, reject, UserError } from "../../base/errors.ts";
-import { writeAtomically } from "../../files/atomic.ts";
 import {
   type AlbertDescription,
   type DescribedAlbert,
@@ -24,8 +16,9 @@ import {
   type HeadOptions,
 } from "../../model/albert/description.ts";
 import { loadAlbert } from "../../model/albert/weights.ts";
+import { stateDict } from "../../model/state-dict.ts";
 import { initialise, type Parameter } from "../../nn/index.ts";
-import { type CheckpointChoice, RunFolder } from "../../runs/folder.ts";
+import { TOKENIZER_FILE } from "../../runs/folder.ts";
 import {
   type Field,
   flag,
@@ -37,14 +30,14 @@ import {
   text,
   whole,
 } from "../../runs/settings.ts";
-import { openTokenizer } from "../../text/files/tokenizer.ts";
 import type { OpenTokenizer } from "../../text/tokenizer.ts";
 import type { TrainState } from "../../train/events.ts";
 import { firstProgress } from "../../train/loop.ts";
 import type { ParameterTensor } from "../../train/memory.ts";
+import type { Weights } from "../../train/stages.ts";
+import { keptTokenizer, type OpenOptions, readStored, type StoredRun } from "../open-run.ts";
 
 export const ALBERT_TASK = "albert";
-const TOKENIZER = "tokenizer.model";
 
 export interface AlbertRunConfig extends AlbertDescription {
   readonly task: typeof ALBERT_TASK;
@@ -175,70 +168,70 @@ function keysOf(yaml: string, source: string): Record<string, unknown> {
   return values as Record<string, unknown>;
 }
 
-export interface AlbertRunContent {
+/** What a run folder of an ALBERT begins with. */
+export function albertContent({
+  description: { model, heads },
+  training,
+  tokenizer,
+}: {
   readonly description: AlbertDescription;
   readonly training?: Readonly<Record<string, unknown>> | undefined;
   readonly tokenizer?: Pick<OpenTokenizer, "bytes"> | undefined;
-  readonly environment: Readonly<Record<string, unknown>>;
+}): { config: string; files: Readonly<Record<string, Uint8Array>> } {
+  return {
+    config: albertRunYaml({ task: ALBERT_TASK, model, heads, training }),
+    files: tokenizer ? { [TOKENIZER_FILE]: tokenizer.bytes } : {},
+  };
 }
 
-/** Makes the folder, with config and tokenizer, open for writing. */
-export async function createAlbertRun(path: string, content: AlbertRunContent, keep = 3): Promise<RunFolder> {
-  const { description, training, tokenizer, environment } = content;
-  const { model, heads } = description;
-  const config = albertRunYaml({ task: ALBERT_TASK, model, heads, training });
-  const run = await RunFolder.create(path, { config, environment }, { keep });
-  if (tokenizer) await writeAtomically(join(path, TOKENIZER), tokenizer.bytes);
-  return run;
-}
-
-export interface AlbertRun extends DescribedAlbert {
-  readonly path: string;
-  readonly config: AlbertRunConfig;
-  readonly weights: ReadonlyMap<ParameterTensor, Float32Array>;
+/** An ALBERT with weights: what pre-training, fine-tuning and imports give, and what a run holds. */
+export interface TrainedAlbert extends DescribedAlbert {
+  readonly description: AlbertDescription;
+  readonly weights: Weights;
+  /** An imported one may lack it. */
   readonly tokenizer: OpenTokenizer | undefined;
-  readonly state: TrainState;
+  /** The run folder and checkpoint it was opened from, if it was. */
+  readonly path?: string | undefined;
+  readonly step?: number | undefined;
+}
+
+/** One that was opened from a run folder. */
+export interface AlbertRun extends TrainedAlbert {
+  readonly config: AlbertRunConfig;
+  readonly path: string;
   readonly step: number;
-  /** Damaged checkpoints that were passed over. */
-  readonly warnings: readonly string[];
 }
 
 /** Opens a run to use it: by default at its best checkpoint, or the last where none is best. */
-export async function openAlbertRun(path: string, choice?: CheckpointChoice): Promise<AlbertRun> {
-  const run = await RunFolder.read(path);
-  const config = parseAlbertRun(run.config, join(path, "config.yaml"));
-  const hasBest = (await run.checkpoints()).some(({ best }) => best);
-  return loadedRun(path, config, await run.readCheckpoint(choice ?? (hasBest ? "best" : "last")));
+export async function openAlbertRun(path: string, options: OpenOptions = {}): Promise<AlbertRun> {
+  return albertIn(await readStored(path, options));
 }
 
-/** The same, once its config and a checkpoint are read. */
-export async function loadedRun(
-  path: string,
-  config: AlbertRunConfig,
-  { state, step, warnings }: { state: TrainState; step: number; warnings: readonly string[] },
-): Promise<AlbertRun> {
+/** The model of a run that was read. */
+export async function albertIn({ path, config: yaml, state, step }: StoredRun): Promise<AlbertRun> {
+  const config = parseAlbertRun(yaml, join(path, "config.yaml"));
+  const { model, heads } = config;
   const described = describedAlbert(config);
   const { weights } = loadAlbert(described.parameters, state.weights, `${path}, step ${step}`);
-  const file = join(path, TOKENIZER);
-  const tokenizer = existsSync(file) ? await openTokenizer(file) : undefined;
-  return { ...described, path, config, weights, tokenizer, state, step, warnings };
+  const tokenizer = await keptTokenizer(path);
+  return { ...described, description: { model, heads }, config, weights, tokenizer, path, step };
 }
 
-/** The tokenizer of a run, which an imported one may lack. */
-export function needTokenizer({ tokenizer, path }: Pick<AlbertRun, "tokenizer" | "path">): OpenTokenizer {
+/** The tokenizer of a model, which an imported one may lack. */
+export function needTokenizer({ tokenizer, path = "ALBERT" }: Pick<TrainedAlbert, "tokenizer" | "path">) {
   if (tokenizer) return tokenizer;
   const remedy = "import again with --tokenizer FILE (spiece.model)";
   return reject({ who: path, needed: "a SentencePiece model beside the weights", got: "none", remedy }, 2);
 }
 
-/** A run's weights for other heads on its encoder: what it lacks (`fresh`) is drawn from the seed, what it has beyond them is left. */
+/** Weights for other heads on the same encoder: what is lacking (`fresh`) is drawn from the seed, what is beyond them is left. */
 export function transferred(
-  { state, path }: Pick<AlbertRun, "state" | "path">,
+  { parameters, weights: known, path = "ALBERT" }: Pick<TrainedAlbert, "parameters" | "weights" | "path">,
   to: DescribedAlbert,
   seed: number,
 ): { weights: Map<ParameterTensor, Float32Array>; fresh: readonly Parameter[] } {
   const encoder = new Set(to.model.parameters.map(({ name }) => name));
-  const { weights, missing } = loadAlbert(to.parameters, state.weights, path, {
+  const { weights, missing } = loadAlbert(to.parameters, stateDict(parameters, known), path, {
     optional: (name) => !encoder.has(name),
     ignored: (name) => !encoder.has(name),
   });
@@ -247,15 +240,9 @@ export function transferred(
 }
 
 /** The state of a run before its first update. */
-export function firstState(
-  parameters: readonly Parameter[],
-  weights: ReadonlyMap<ParameterTensor, Float32Array>,
-): TrainState {
-  const named = parameters.map(({ name, tensor }) => {
-    return [name, { shape: tensor.attributes.shape, data: weights.get(tensor)! }] as const;
-  });
+export function firstState(parameters: readonly Parameter[], weights: Weights): TrainState {
   return {
-    weights: new Map(named),
+    weights: stateDict(parameters, weights),
     moments: new Map(),
     progress: { ...firstProgress, totalSteps: 0, finished: true },
   };

@@ -11,20 +11,9 @@ import type { SpecialIds } from "../../text/masked/documents.ts";
 import type { PretrainingBatch } from "../../text/masked/examples.ts";
 import { eachToken, TOKEN_KINDS } from "../../text/masked/token-kinds.ts";
 import type { Measured } from "../../train/events.ts";
-import type { ParameterTensor } from "../../train/memory.ts";
+import type { Weights } from "../../train/stages.ts";
+import type { EvaluateOptions } from "../evaluate.ts";
 import type { Phase } from "./phases.ts";
-
-type Weights = ReadonlyMap<ParameterTensor, Float32Array>;
-
-/** Names of the figures in events and TensorBoard, and which of them a person sees at each evaluation. */
-export const SHOWN = [
-  "mlm_accuracy",
-  "sop_accuracy",
-  "ponder_cost",
-  "depth/all",
-  "depth/unmasked",
-  "depth/[MASK/MASK]",
-];
 
 type Described = Pick<DescribedAlbert, "model" | "heads">;
 type Shape = Pick<Phase, "batch" | "length" | "predictions">;
@@ -91,14 +80,15 @@ export class PretrainingEvaluator {
     return this.#batches.reduce((total, { rows }) => total + rows, 0);
   }
 
-  async measure(weights: Weights, onBatch?: (done: number) => void): Promise<Measured> {
+  async measure(weights: Weights, { onBatch, signal }: Omit<EvaluateOptions, "split"> = {}): Promise<Measured> {
     const taken = new Set(this.#program.inputs.map(({ name }) => name));
     const only = <T>(values: readonly (readonly [string, T])[]) =>
       Object.fromEntries(values.filter(([name]) => taken.has(name)));
     const fixed = only([...weights].map(([{ attributes }, data]) => [attributes.name, data] as const));
     const sums = new Sums(this.#cap);
     for (const [i, batch] of this.#batches.entries()) {
-      onBatch?.(i);
+      signal?.throwIfAborted();
+      onBatch?.(i, this.#batches.length);
       const found = await this.#program.run({ ...fixed, ...only(Object.entries(pretrainingFeeds(batch))) });
       sums.add(batch, found, this.#special);
     }

@@ -1,38 +1,48 @@
-/** Masked texts to look at an ALBERT's run with: of a corpus by name, or of the one it was trained on; always the same ones. */
+/** Masked texts to look at an ALBERT with: of a corpus, or of the one it was trained on; always the same ones. */
 import type { Corpus, Split } from "../../text/corpus.ts";
-import { openCorpus } from "../../text/files/corpus.ts";
 import { drawnBatches, type MaskedBatches } from "../../text/masked/batches.ts";
 import { documentsOf } from "../../text/masked/documents.ts";
 import { PRETRAINING_DEFAULTS } from "../../text/masked/examples.ts";
+import { corpusNamed } from "../text-data.ts";
 import { type AlbertRun, needTokenizer } from "./albert-run.ts";
+
+/** Which text a run is looked at with. */
+export interface TextChoice {
+  /** A corpus, by name or opened. Default: the run's own, or the embedded books. */
+  readonly corpus?: string | Corpus | undefined;
+  /** Folder of datasets. Default: as in training. */
+  readonly data?: string | undefined;
+  /** Default: valid. */
+  readonly split?: Split | undefined;
+}
+
+/** Sizes of a batch, and masked places per text. */
+export interface MaskedSizes {
+  readonly rows: number;
+  readonly length: number;
+  readonly predictions: number;
+}
 
 export interface MaskedTexts {
   readonly corpus: Corpus;
   readonly batches: MaskedBatches;
 }
 
-export interface TextChoice {
-  /** By name or path; open: the run's own, or the embedded books. */
-  readonly corpus?: string | undefined;
-  /** Folder of datasets; open: as in training. */
-  readonly data?: string | undefined;
-  readonly split: Split;
-  /** Sizes of a batch, and masked places a text. */
-  readonly rows: number;
-  readonly length: number;
-  readonly predictions: number;
-}
-
+/** Draws the texts. */
 export async function maskedTexts(
   run: AlbertRun,
-  { corpus: asked, split, ...choice }: TextChoice,
+  { corpus: asked, data, split = "valid" }: TextChoice,
+  { rows, length, predictions: maxPredictions }: MaskedSizes,
 ): Promise<MaskedTexts> {
   const opened = needTokenizer(run);
-  const data = choice.data ?? trainedWith(run, "data");
-  const corpus = await openCorpus(asked ?? trainedWith(run, "corpus"), data === undefined ? {} : { data });
-  const { rows, length, predictions: maxPredictions } = choice;
+  const corpus = typeof asked === "object" ? asked : await corpusOf(run, asked, data);
   const options = { ...PRETRAINING_DEFAULTS, rows, length, maxPredictions };
   return { corpus, batches: drawnBatches(documentsOf(corpus, split, opened), opened.tokenizer, options) };
+}
+
+function corpusOf(run: AlbertRun, asked: string | undefined, data: string | undefined): Promise<Corpus> {
+  const place = data ?? trainedWith(run, "data");
+  return corpusNamed(asked ?? trainedWith(run, "corpus"), place === undefined ? {} : { data: place });
 }
 
 /** A setting of the training, where it is a text. */

@@ -4,16 +4,14 @@ import type { Engine } from "../../engine/engine.ts";
 import type { AlbertDescription } from "../../model/albert/description.ts";
 import type { Parameter } from "../../nn/index.ts";
 import { type Corpus, partOf, type Split } from "../../text/corpus.ts";
-import { openCorpus } from "../../text/files/corpus.ts";
 import { holdsExamples, readPretrainingFiles } from "../../text/files/masked.ts";
-import { chooseTokenizer } from "../../text/files/trained-tokenizer.ts";
 import { drawnBatches, type MaskedBatches, storedBatches } from "../../text/masked/batches.ts";
 import { type Document, documentsOf, type SpecialIds, specialIds } from "../../text/masked/documents.ts";
 import type { PretrainingOptions } from "../../text/masked/examples.ts";
 import type { OpenTokenizer } from "../../text/tokenizer.ts";
 import { optimiserGroups } from "../../train/groups.ts";
 import type { Group } from "../../train/memory.ts";
-import type { Say } from "../job.ts";
+import { type Given, openData } from "../text-data.ts";
 import { type Phase, phasesOf } from "./phases.ts";
 import type { PretrainingConfig } from "./settings.ts";
 
@@ -27,33 +25,32 @@ export interface MaskedData {
 /** Seed of the texts to evaluate on: the same for all runs. */
 const EVALUATION_SEED = 12345;
 
-/** The corpus and the tokenizer; `kept` is the tokenizer file of an existing run. */
-export async function openMaskedData(config: PretrainingConfig, say: Say, kept?: string): Promise<MaskedData> {
-  const where = config.data === null ? {} : { data: config.data };
-  const corpus = await openCorpus(config.corpus, { ...where, say });
-  const tokenizer = await chooseTokenizer(kept ?? config.tokenizer ?? undefined, corpus, {
-    ...where,
-    ...(config.pieces === null ? {} : { pieces: config.pieces }),
-    masked: true,
-    say,
-  });
+/** The corpus and the tokenizer that settings name, or that were given. */
+export async function openMaskedData(config: PretrainingConfig, given: Given = {}): Promise<MaskedData> {
+  const { corpus, tokenizer } = await openData(config, given, true);
   const special = specialIds(tokenizer.tokenizer);
-  const documents = new Map<Split, Document[]>();
-  const textOf = (split: Split) => {
-    const known = documents.get(split) ?? documentsOf(corpus, split, tokenizer);
-    documents.set(split, known);
-    return known;
-  };
   const stored = await holdsExamples(corpus);
-  const batches = async (split: Split, phase: Phase) =>
-    stored
-      ? storedFrom(corpus, split, tokenizer, phase)
-      : drawnBatches(textOf(split), tokenizer.tokenizer, {
-          ...maskingOf(config, phase, split),
-          rows: phase.batch,
-          distinctPasses: config.distinctPasses ?? undefined,
-        });
+  const documents = remembered((split: Split): Document[] => documentsOf(corpus, split, tokenizer));
+  const drawn = (split: Split, phase: Phase) =>
+    drawnBatches(documents(split), tokenizer.tokenizer, {
+      ...maskingOf(config, phase, split),
+      rows: phase.batch,
+      distinctPasses: config.distinctPasses ?? undefined,
+    });
+  const batches = remembered(async (split: Split, phase: Phase) =>
+    stored ? storedFrom(corpus, split, tokenizer, phase) : drawn(split, phase),
+  );
   return { corpus, tokenizer, special, batches };
+}
+
+/** The same function; what it gave once it gives again. */
+function remembered<A extends readonly unknown[], T>(of: (...args: A) => T): (...args: A) => T {
+  const known = new Map<string, T>();
+  return (...args) => {
+    const key = JSON.stringify(args);
+    if (!known.has(key)) known.set(key, of(...args));
+    return known.get(key)!;
+  };
 }
 
 function maskingOf(config: PretrainingConfig, { length, predictions }: Phase, split: Split): PretrainingOptions {
@@ -116,7 +113,14 @@ export function describePretraining(config: PretrainingConfig, vocabulary: numbe
   };
   return {
     model: {
-      ...{ vocabulary, width, heads, embedding, depth, activation, dropout, attentionDropout: dropout },
+      vocabulary,
+      width,
+      heads,
+      embedding,
+      depth,
+      activation,
+      dropout,
+      attentionDropout: dropout,
       hidden: hidden ?? 4 * width,
       length: positions ?? longest,
       ...(config.depthPolicy === "adaptive" ? { halting } : {}),

@@ -9,11 +9,14 @@ import { readSafetensors } from "../../format/safetensors.ts";
 import { describedAlbert } from "../../model/albert/description.ts";
 import { textInputs } from "../../model/albert/heads.ts";
 import { importAlbert } from "../../model/albert/import.ts";
+import type { NamedTensor } from "../../model/state-dict.ts";
+import { stateDict } from "../../model/state-dict.ts";
 import { initialise } from "../../nn/index.ts";
+import { RunFolder } from "../../runs/folder.ts";
 import { openCorpus } from "../../text/files/corpus.ts";
 import { chooseTokenizer } from "../../text/files/trained-tokenizer.ts";
-import { openRun } from "../kinds.ts";
-import { createAlbertRun, firstState, openAlbertRun } from "./albert-run.ts";
+import { Run } from "../run.ts";
+import { albertContent, firstState } from "./albert-run.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "layerwise-albert-"));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -28,21 +31,24 @@ async function written(name: string, heads: object) {
   const path = join(folder, name);
   const description = { model: { ...sizes, halting }, heads };
   const tokenizer = await chooseTokenizer(undefined, await openCorpus(text), {
-    ...{ pieces: 250, cache: folder, masked: true },
+    pieces: 250,
+    cache: folder,
+    masked: true,
   });
-  const run = await createAlbertRun(path, { description, tokenizer, environment: {} });
+  const run = await RunFolder.create(path, { ...albertContent({ description, tokenizer }), environment: {} });
   const { parameters } = describedAlbert(description);
   await run.writeCheckpoint(firstState(parameters, initialise(parameters, 7)));
   run.close();
   return path;
 }
 
-const exported = async (path: string) => (await openRun(path)).exported();
+const open = (path: string) => Run.open(path, "imported");
+const exported = async (path: string) => (await open(path)).exported();
 
 describe("an ALBERT's run in use", () => {
   it("is measured on masked text, always alike; an untrained one guesses", async () => {
     const path = await written("measured", { maskedLanguage: {}, sentenceOrder: {} });
-    const [first, again] = [0, 1].map(async () => (await openRun(path)).evaluate({ split: "train", corpus: text }));
+    const [first, again] = [0, 1].map(async () => (await open(path)).evaluate({ split: "train", corpus: text }));
     const found = await first!;
     expect(await again!).toEqual(found);
     expect(found.loss).toBeCloseTo(Math.log(250), 1);
@@ -52,10 +58,22 @@ describe("an ALBERT's run in use", () => {
     expect(found.meanDepth).toBeLessThanOrEqual(3);
   });
 
-  it("cannot be measured without a head for it, nor continue text", async () => {
-    const run = await openRun(await written("bare", {}));
+  it("cannot be measured without a head for it, nor resumed where it was imported", async () => {
+    const path = await written("bare", {});
+    const run = await open(path);
     await expect(run.evaluate({ split: "train", corpus: text })).rejects.toThrow("expected a head for masked pieces");
-    expect(() => run.continueText({ prompt: "it", maxTokens: 1 })).toThrow("an ALBERT, which fills gaps");
+    expect("resume" in run).toBe(false);
+    await expect(Run.resume(path).result).rejects.toThrow("expected a run that was trained, got one that was imported");
+  });
+
+  it("shows how deep the tokens of a text run, and of each kind in masked text", async () => {
+    const run = await open(await written("deep", {}));
+    const tokens = await run.depths("it was a day");
+    expect([tokens[0]!.piece, tokens.at(-1)!.piece]).toEqual(["[CLS]", "[SEP]"]);
+    for (const { depth, cosines } of tokens) expect([depth >= 1 && depth <= 3, cosines.length]).toEqual([true, depth]);
+    expect(await run.depths(["it was a day"])).toEqual([tokens]);
+    const { kinds, texts } = await run.depthsByKind({ corpus: text, split: "train", texts: 16, length: 16 });
+    expect([kinds[0]!.name, texts]).toEqual(["all", 16]);
   });
 
   it("comes back from its export, bit by bit, with how its tokens halt", async () => {
@@ -64,18 +82,19 @@ describe("an ALBERT's run in use", () => {
     expect(Object.keys(files)).toEqual(["model.onnx", "model.safetensors", "config.json", "spiece.model"]);
     const { tensors } = readSafetensors(files["model.safetensors"]!, "exported");
     const config = JSON.parse(new TextDecoder().decode(files["config.json"]));
-    const again = importAlbert(tensors, config, "exported");
-    const run = await openAlbertRun(path);
+    const again = importAlbert(tensors as ReadonlyMap<string, NamedTensor>, config, "exported");
+    const run = await open(path);
     expect(again.model.options).toEqual(run.model.options);
     expect(Object.keys(again.heads)).toEqual(Object.keys(run.heads));
+    const stored = stateDict(run.parameters, run.weights);
     for (const { name, tensor } of again.parameters) {
-      expect(again.weights.get(tensor)).toEqual(run.state.weights.get(name)!.data);
+      expect(again.weights.get(tensor)).toEqual(stored.get(name)!.data);
     }
   });
 
   it("computes the same in ONNX, at any batch and length", async () => {
     const path = await written("onnx", {});
-    const { model, weights } = await openAlbertRun(path);
+    const { model, weights } = await open(path);
     const [batch, length] = [2, 5];
     const feeds = {
       ids: Int32Array.from({ length: 10 }, (_, i) => 5 + 7 * i),

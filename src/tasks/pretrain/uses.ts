@@ -1,76 +1,163 @@
-/** Runs of ALBERT models: measured on masked text, exported for Hugging Face. */
+/** Runs of ALBERTs, pre-trained or imported: evaluated on masked text, looked into, exported, resumed. */
+import type { ProbeAnalysis, TagAnalysis } from "../../analysis/depth-analysis.ts";
 import { reject } from "../../base/errors.ts";
-import { startProgress } from "../../base/progress.ts";
-import type { FinishedRun, Measuring, RunKind, StoredRun } from "../kind.ts";
-import { refuseSegmentChoices } from "../kind.ts";
-import { type AlbertRun, loadedRun, needTokenizer, parseAlbertRun } from "./albert-run.ts";
+import type { Engine } from "../../engine/engine.ts";
+import { specialIds } from "../../text/masked/documents.ts";
+import type { TreebankSentence } from "../../text/probing/conllu.ts";
+import type { ProbeSentence } from "../../text/probing/probing.ts";
+import type { Session } from "../../train/session.ts";
+import type { EvaluateOptions } from "../evaluate.ts";
+import type { TaskEvent } from "../job.ts";
+import { engineOf, type OpenRun, openRunBase, type ResumeOptions, type StoredRun } from "../open-run.ts";
+import { resumeRun } from "../perform.ts";
+import { type AlbertRun, albertIn, needTokenizer, parseAlbertRun } from "./albert-run.ts";
+import {
+  type DepthOptions,
+  type DepthsOf,
+  depthsByKind,
+  depthsByProbe,
+  depthsByTag,
+  depthsOf,
+  type KindAnalysis,
+  type KindOptions,
+} from "./depths.ts";
+import { openPretrain, PRETRAIN_COMMAND, type PretrainResult, pretrainJob } from "./job.ts";
+import { maskedTexts, type TextChoice } from "./masked-texts.ts";
+import { initialFrom } from "./origin.ts";
+import { type PretrainingConfig, pretrainingSchema, resolvePretraining } from "./settings.ts";
 
-const [BATCH, LENGTH, PREDICTIONS] = [8, 128, 20];
-
-async function evaluate(run: AlbertRun, { split, corpus: asked, ...choices }: Measuring) {
-  refuseSegmentChoices(choices, run.path);
-  const { specialIds } = await import("../../text/masked/documents.ts");
-  const { maskedTexts } = await import("./masked-texts.ts");
-  const { PretrainingEvaluator } = await import("./evaluation.ts");
-  const { defaultEngine } = await import("../engine.ts");
-  const sizes = { length: Math.min(LENGTH, run.model.options.length), predictions: PREDICTIONS };
-  const { corpus, batches } = await maskedTexts(run, { corpus: asked, split, rows: BATCH, ...sizes });
-  const special = specialIds(needTokenizer(run).tokenizer);
-  const engine = await defaultEngine({ threads: null, device: "cpu" });
-  const all = { batches, special, texts: Number.POSITIVE_INFINITY };
-  const evaluator = await PretrainingEvaluator.create(engine, run, { batch: BATCH, ...sizes }, all);
-  const progress = startProgress("evaluating", { output: process.stderr, total: batches.count, unit: "batches" });
-  const { scalars = {}, tokens } = await evaluator.measure(run.weights, progress.at);
-  progress.end();
-  await evaluator.release();
-  const loss = scalars.mlm_loss ?? scalars.sop_loss!;
-  return {
-    ...{ corpus: corpus.name, loss, perplexity: Math.exp(loss), tokens },
-    ...(scalars.mlm_accuracy === undefined ? {} : { maskedAccuracy: scalars.mlm_accuracy }),
-    ...(scalars.sop_loss === undefined ? {} : { orderLoss: scalars.sop_loss, orderAccuracy: scalars.sop_accuracy }),
-    ...{ meanDepth: scalars["depth/all"] ?? run.model.policy.depth, masked: tokens, texts: evaluator.texts },
-  };
+/** What every ALBERT's run can do. */
+export interface AlbertUses extends AlbertRun {
+  /** The tokens of a text with the iterations that each took; of several texts, a list each. */
+  depths<T extends string | readonly string[]>(text: T, options?: DepthOptions): Promise<DepthsOf<T>>;
+  /** Depths by kind of token in masked text: the run's own, or another. */
+  depthsByKind(options?: KindOptions): Promise<KindAnalysis>;
+  /** Depths by part of speech and relation in sentences of a treebank. */
+  depthsByTag(sentences: readonly TreebankSentence[], options?: DepthOptions): Promise<TagAnalysis>;
+  /** Depths by label and distance in probing sentences. */
+  depthsByProbe(sentences: readonly ProbeSentence[], options?: DepthOptions): Promise<ProbeAnalysis>;
+  /** Files that make the model usable elsewhere, by name: ONNX, safetensors, Hugging Face's config, tokenizer. */
+  exported(): Promise<Readonly<Record<string, Uint8Array>>>;
 }
 
-/** A fine-tuned run is measured on the texts of its task. */
-async function evaluateTask({ path, step }: AlbertRun, { split, corpus, ...choices }: Measuring) {
-  refuseSegmentChoices(choices, path);
-  if (corpus !== undefined) {
-    const remedy = "leave it out, or name the task's folder with: layerwise glue eval --glue";
-    reject(
-      { who: path, needed: "a run that is measured on masked text for --corpus", got: "a fine-tuned one", remedy },
-      2,
-    );
-  }
-  const { measureGlue } = await import("../finetune/predict.ts");
-  const say = (text: string) => void process.stderr.write(`${text}\n`);
-  const { figures, ...found } = await measureGlue(
-    path,
-    { split: split === "valid" ? "dev" : split, checkpoint: step },
-    say,
-  );
-  return { ...found, ...figures };
+/** How an ALBERT is evaluated on masked text. */
+export interface MaskedOptions extends TextChoice, Omit<EvaluateOptions, "split"> {}
+
+/** Figures of masked text; those of a head that the model lacks are absent. */
+export interface MaskedFigures {
+  readonly corpus: string;
+  /** Of the masked words, or of the order of sentences where only that is guessed. */
+  readonly loss: number;
+  readonly perplexity: number;
+  readonly tokens: number;
+  readonly maskedAccuracy?: number;
+  readonly orderLoss?: number;
+  readonly orderAccuracy?: number;
+  readonly meanDepth: number;
+  readonly masked: number;
+  readonly texts: number;
 }
 
-async function open({ path, config, ...checkpoint }: StoredRun): Promise<FinishedRun> {
-  const run = await loadedRun(path, parseAlbertRun(config, `${path}/config.yaml`), checkpoint);
+/** A pre-training, opened at a checkpoint. */
+export interface PretrainRun extends OpenRun<"pretrain", PretrainResult>, AlbertUses {
+  readonly settings: PretrainingConfig;
+  evaluate(how?: MaskedOptions): Promise<MaskedFigures>;
+}
+
+/** An ALBERT that was imported: there is nothing to resume. */
+export interface ImportedRun extends Omit<OpenRun<"imported", never>, "resume">, AlbertUses {
+  evaluate(how?: MaskedOptions): Promise<MaskedFigures>;
+}
+
+/** The model of a stored run, with what can be done with it. */
+export async function albertUses(stored: StoredRun, engine = engineOf(stored)): Promise<AlbertUses> {
+  const albert = await albertIn(stored);
+  const { corpus } = stored.options;
+  const own = async <O extends DepthOptions>(options?: O) => ({
+    ...options,
+    engine: options?.engine ?? (await engine()),
+  });
   return {
-    evaluate: (how) => (run.heads.classification ? evaluateTask(run, how) : evaluate(run, how)),
-    continueText: () =>
-      reject({ who: path, needed: "a model that continues text", got: "an ALBERT, which fills gaps" }, 2),
+    ...albert,
+    depths: async (text, options) => depthsOf(albert, text, await own(options)),
+    depthsByKind: async (options) => depthsByKind(albert, { corpus, ...(await own(options)) }),
+    depthsByTag: async (sentences, options) => depthsByTag(albert, sentences, await own(options)),
+    depthsByProbe: async (sentences, options) => depthsByProbe(albert, sentences, await own(options)),
     exported: async () => {
       const { exportedAlbert } = await import("../exports.ts");
-      return exportedAlbert(run, run.weights, run.tokenizer?.bytes);
+      return exportedAlbert(albert, albert.weights, albert.tokenizer?.bytes);
     },
   };
 }
 
-async function resume(path: string): Promise<void> {
-  const { RunFolder } = await import("../../runs/folder.ts");
-  const { isTuning, resumeTuning } = await import("../finetune/run.ts");
-  const { config } = await RunFolder.read(path);
-  if (isTuning(parseAlbertRun(config, `${path}/config.yaml`))) return resumeTuning(path);
-  return (await import("./run.ts")).resumePretraining(path);
+/** Opens a pre-training to use it; its text is opened when it is first evaluated. */
+export async function openPretrainRun(stored: StoredRun): Promise<PretrainRun> {
+  const engine = engineOf(stored);
+  const albert = await albertUses(stored, engine);
+  return {
+    ...openRunBase("pretrain", stored, resumePretrain),
+    ...albert,
+    settings: storedPretraining(stored.config, stored.path).settings,
+    evaluate: async (how) => evaluateMasked(albert, await engine(), { corpus: stored.options.corpus, ...how }),
+  };
 }
 
-export const albertRuns: RunKind = { open, resume };
+/** Opens an imported ALBERT. */
+export async function openImportedRun(stored: StoredRun): Promise<ImportedRun> {
+  const engine = engineOf(stored);
+  const albert = await albertUses(stored, engine);
+  const { resume: _, ...base } = openRunBase("imported", stored, resumePretrain);
+  return {
+    ...base,
+    ...albert,
+    evaluate: async (how) => evaluateMasked(albert, await engine(), { corpus: stored.options.corpus, ...how }),
+  };
+}
+
+const [BATCH, LENGTH, PREDICTIONS] = [8, 128, 20];
+
+async function evaluateMasked(run: AlbertRun, engine: Engine, how: MaskedOptions): Promise<MaskedFigures> {
+  const { PretrainingEvaluator } = await import("./evaluation.ts");
+  const sizes = { length: Math.min(LENGTH, run.model.options.length), predictions: PREDICTIONS };
+  const { corpus, batches } = await maskedTexts(run, how, { rows: BATCH, ...sizes });
+  const special = specialIds(needTokenizer(run).tokenizer);
+  const all = { batches, special, texts: Number.POSITIVE_INFINITY };
+  const evaluator = await PretrainingEvaluator.create(engine, run, { batch: BATCH, ...sizes }, all);
+  const { scalars = {}, tokens = 0 } = await evaluator.measure(run.weights, how);
+  await evaluator.release();
+  const { mlm_loss, mlm_accuracy: maskedAccuracy, sop_loss: orderLoss, sop_accuracy: orderAccuracy } = scalars;
+  const loss = mlm_loss ?? orderLoss!;
+  return {
+    corpus: corpus.name,
+    loss,
+    perplexity: Math.exp(loss),
+    tokens,
+    ...(maskedAccuracy === undefined ? {} : { maskedAccuracy }),
+    ...(orderLoss === undefined ? {} : { orderLoss, orderAccuracy: orderAccuracy! }),
+    meanDepth: scalars["depth/all"] ?? run.model.policy.depth,
+    masked: tokens,
+    texts: evaluator.texts,
+  };
+}
+
+/** The settings that a run was made with, and where its first weights came from. */
+function storedPretraining(yaml: string, path: string) {
+  const source = `${path}/config.yaml`;
+  const { command, init, initStep, ...values } = parseAlbertRun(yaml, source).training ?? {};
+  if (command !== PRETRAIN_COMMAND) {
+    reject({ who: source, needed: `training of command ${PRETRAIN_COMMAND}`, got: `${command ?? "none"}` }, 2);
+  }
+  const settings = resolvePretraining([{ source, values: pretrainingSchema.checked(values, source) }]);
+  return { settings, init: init as string | undefined, initStep: (initStep ?? undefined) as number | undefined };
+}
+
+/** Goes on with a pre-training. */
+export function resumePretrain(path: string, options: ResumeOptions = {}): Session<TaskEvent, PretrainResult> {
+  return resumeRun(path, options, async (run, resume, given) => {
+    const { settings, init, initStep: step } = storedPretraining(run.config, path);
+    const parts = await openPretrain(settings, given);
+    if (resume || init === undefined) return pretrainJob(parts);
+    const { say } = given;
+    return pretrainJob(parts, await initialFrom(init, parts.described, settings.seed, { step, say }));
+  });
+}

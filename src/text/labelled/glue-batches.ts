@@ -8,7 +8,7 @@ import {
   sentenceEncoder,
   specialIds,
 } from "../masked/documents.ts";
-import type { GlueExample } from "./glue-examples.ts";
+import type { TextExample } from "./text-task.ts";
 
 /** An example as ids, framed by special pieces. */
 export interface EncodedExample {
@@ -29,7 +29,7 @@ export interface GlueBatch {
 
 /** Encodes examples; long texts are cut at their ends, pairs from the longer one. */
 export function encodeGlue(
-  examples: readonly GlueExample[],
+  examples: readonly TextExample[],
   tokenizer: PieceTokenizer,
   length: number,
   onStep?: (done: number) => void,

@@ -1,12 +1,10 @@
 /** Lines of GLUE's files, tab-separated without quoting, to texts and labels; what is wrong is named by file and line. */
 import { reject } from "../../base/errors.ts";
 import { type Columns, type GlueTask, RANGE } from "./glue-tasks.ts";
+import type { TextExample } from "./text-task.ts";
 
-/** One or two texts with what is to be said about them. */
-export interface GlueExample {
-  readonly texts: readonly [string] | readonly [string, string];
-  /** Index of the class, or the number itself; 0 in test files. */
-  readonly label: number;
+/** One or two texts with what is to be said about them; the label is 0 in test files. */
+export interface GlueExample extends TextExample {
   /** What the benchmark calls it, in test files. */
   readonly index: string;
 }

@@ -1,7 +1,7 @@
 /** The tasks of the GLUE benchmark: where their texts and labels stand, what is scored, and what a submission is called. */
 import { reject } from "../../base/errors.ts";
 import { nearest } from "../../base/nearest.ts";
-import type { MetricName } from "./metrics.ts";
+import type { TextTask } from "./text-task.ts";
 
 /** Columns of a file, from 0; `label` −1 is the last. */
 export interface Columns {
@@ -19,15 +19,10 @@ export interface Submission {
   readonly file: string;
 }
 
-/** A task of the benchmark. */
-export interface GlueTask {
-  readonly name: string;
+/** A task with files of its own and submissions. */
+export interface GlueTask extends TextTask {
   /** Folders it may lie in. */
   readonly folders: readonly string[];
-  /** Absent: a number is learnt. */
-  readonly labels?: readonly string[];
-  /** The first one decides between models. */
-  readonly metrics: readonly MetricName[];
   readonly train: Columns;
   readonly test: Columns;
   /** Files by split, where they are not called train.tsv, dev.tsv and test.tsv. */
@@ -48,6 +43,7 @@ const inference3 = ["contradiction", "entailment", "neutral"];
 type Given = Pick<GlueTask, "name" | "metrics" | "train" | "test"> & Partial<GlueTask>;
 
 const define = (given: Given): GlueTask => ({
+  labels: null,
   folders: [given.name],
   files: usual,
   submissions: [{ task: given.name, split: "test", file: `${given.name}.tsv` }],
@@ -155,5 +151,5 @@ export function glueTask(name: string): GlueTask {
   return reject({ ...complaint, ...(guess ? { remedy: `did you mean ${guess}?` } : {}) }, 2);
 }
 
-/** Whether it has two texts. */
-export const isPair = ({ train }: GlueTask) => train.texts.length === 2;
+/** Whether a task is one of the benchmark's. */
+export const isGlue = (task: TextTask): task is GlueTask => "submissions" in task;

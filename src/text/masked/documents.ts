@@ -1,6 +1,6 @@
 /** Documents for masked-LM data: text normalised as ALBERT does, one sentence per line, a blank line between documents. */
 import { reject } from "../../base/errors.ts";
-import { type Corpus, type Split, textsOf } from "../corpus.ts";
+import { type Corpus, type Split, textCorpus, textsOf } from "../corpus.ts";
 import type { Tokenizer } from "../tokenizer.ts";
 
 /** What this data asks of a tokenizer. */
@@ -82,6 +82,12 @@ export function readDocuments(
     if (ids.length > 0) documents.at(-1)!.push(ids);
   }
   return documents.filter((document) => document.length > 0);
+}
+
+/** Documents in memory as a corpus, a string each with a sentence per line. Without `valid`, the last lines validate. */
+export function documentCorpus(documents: readonly string[], valid?: readonly string[]): Corpus {
+  const lined = (texts: readonly string[]) => texts.map((text) => text.trim().replace(/\s*\n\s*/g, "\n")).join("\n\n");
+  return textCorpus({ train: lined(documents), ...(valid ? { valid: lined(valid) } : {}) }, "documents");
 }
 
 /** The documents of a split; WikiText's articles are told by their headings. */

@@ -1,0 +1,215 @@
+/** Runs of fine-tuning: texts predicted, splits evaluated, GLUE's submissions written, resumed. */
+import { reject } from "../../base/errors.ts";
+import { describedAlbert } from "../../model/albert/description.ts";
+import { initialise } from "../../nn/index.ts";
+import { eventsUpTo } from "../../runs/event-log.ts";
+import { hasGlueFile } from "../../text/files/glue.ts";
+import type { GlueExample } from "../../text/labelled/glue-examples.ts";
+import { type GlueTask, glueTask, isGlue, RANGE, type Submission } from "../../text/labelled/glue-tasks.ts";
+import type { LabelledText, PlainText, TextTask } from "../../text/labelled/text-task.ts";
+import type { TrainState } from "../../train/events.ts";
+import type { Session } from "../../train/session.ts";
+import { bestIn } from "../concluded.ts";
+import type { Say, TaskEvent } from "../job.ts";
+import { engineOf, type OpenRun, openRunBase, type ResumeOptions, type StoredRun } from "../open-run.ts";
+import { type Reopened, resumeRun } from "../perform.ts";
+import { needTokenizer, parseAlbertRun } from "../pretrain/albert-run.ts";
+import { type AlbertUses, albertUses } from "../pretrain/uses.ts";
+import { guessesOf, type Scored, taskFigures } from "./classifier.ts";
+import { gluedTexts, glueFolder, lengthFor, openExamples, ownTexts } from "./examples.ts";
+import { type FinetuneParts, type FinetuneResult, finetuneJob, openFinetune } from "./job.ts";
+import { type Prediction, predictTexts, type ScoringOptions, scoresOf, type Tuned } from "./predictions.ts";
+import { type GlueSettings, glueSchema } from "./settings.ts";
+
+/** Which texts a run is evaluated on. */
+export interface FinetuneEvaluation extends ScoringOptions {
+  /** Of a task of GLUE: train, dev (or valid); dev-mismatched of MNLI. Default: dev. */
+  readonly split?: string | undefined;
+  /** A program's own texts instead. */
+  readonly examples?: readonly LabelledText[] | undefined;
+  /** Folder of GLUE's tasks. Default: as in training. */
+  readonly glue?: string | undefined;
+}
+
+/** Figures of texts with labels. */
+export interface FinetuneFigures {
+  readonly task: string;
+  readonly split: string;
+  readonly texts: number;
+  readonly loss: number;
+  /** The task's metrics, and the mean depth where tokens halt. */
+  readonly figures: Readonly<Record<string, number>>;
+}
+
+/** A file for the benchmark: its name, its text, and how many texts it answers. */
+export interface GlueSubmission {
+  readonly file: string;
+  readonly content: string;
+  readonly texts: number;
+}
+
+/** What a run of one of GLUE's tasks can do besides. */
+export interface GlueUses {
+  /** Files under the names that the benchmark wants; those whose texts are not there are left out, but for the first. */
+  submissions(
+    how?: Pick<FinetuneEvaluation, "split" | "glue" | "onText"> & { readonly say?: Say | undefined },
+  ): Promise<GlueSubmission[]>;
+}
+
+/** How a fine-tuning is resumed: with the texts it had, where a program gave them. */
+export interface FinetuneResumeOptions extends ResumeOptions {
+  readonly train?: readonly LabelledText[] | undefined;
+  readonly dev?: readonly LabelledText[] | undefined;
+}
+
+/** A fine-tuning, opened at a checkpoint. */
+export interface FinetuneRun extends OpenRun<"finetune", FinetuneResult>, AlbertUses {
+  readonly settings: GlueSettings;
+  readonly task: TextTask;
+  /** Where the task is one of GLUE's. */
+  readonly glue: GlueUses | undefined;
+  /** Labels, scores and depths of texts. */
+  predict(texts: readonly (string | PlainText)[], options?: ScoringOptions): Promise<Prediction[]>;
+  evaluate(how?: FinetuneEvaluation): Promise<FinetuneFigures>;
+  resume(options?: FinetuneResumeOptions): Session<TaskEvent, FinetuneResult>;
+}
+
+/** Opens a fine-tuning to use it. */
+export async function openFinetuneRun(stored: StoredRun): Promise<FinetuneRun> {
+  const engine = engineOf(stored);
+  const albert = await albertUses(stored, engine);
+  const { settings, task } = storedFinetuning(stored.config, stored.path);
+  const length = lengthFor(settings, { described: albert });
+  const tuned = async (): Promise<Tuned> => ({
+    engine: await engine(),
+    described: albert,
+    weights: albert.weights,
+    tokenizer: needTokenizer(albert),
+    length,
+  });
+  return {
+    ...openRunBase("finetune", stored, resumeFinetune),
+    ...albert,
+    settings,
+    task,
+    glue: isGlue(task) ? { submissions: async (how) => submissions(await tuned(), task, settings, how) } : undefined,
+    predict: async (texts, options) => predictTexts(await tuned(), task, texts, options),
+    evaluate: async (how) => evaluate(await tuned(), task, settings, how, stored.options.say),
+  };
+}
+
+async function evaluate(
+  tuned: Tuned,
+  task: TextTask,
+  settings: GlueSettings,
+  { split: asked = "dev", examples: own, glue, onText }: FinetuneEvaluation = {},
+  say?: Say,
+): Promise<FinetuneFigures> {
+  const split = asked === "valid" ? "dev" : asked;
+  if (!own && split.startsWith("test")) {
+    reject({ who: task.name, needed: "a split with labels", got: split, remedy: "predict it instead" }, 2);
+  }
+  const examples = own ? ownTexts(task, "examples", own) : gluedTexts(task, split, placed(settings, glue), { say });
+  const scored = await scoresOf(tuned, examples, { onText });
+  const texts = examples.length;
+  return { task: task.name, split: own ? "examples" : split, texts, ...taskFigures(task, scored, examples) };
+}
+
+const placed = ({ glue, data }: GlueSettings, asked: string | undefined) => ({ glue: asked ?? glue, data });
+
+async function submissions(
+  tuned: Tuned,
+  task: GlueTask,
+  settings: GlueSettings,
+  { split = "test", glue, say, onText }: Parameters<GlueUses["submissions"]>[0] = {},
+): Promise<GlueSubmission[]> {
+  const place = placed(settings, glue);
+  const found: GlueSubmission[] = [];
+  for (const each of submissionsOf(task, split)) {
+    const source = glueTask(each.task);
+    if (found.length > 0 && !hasGlueFile(source, each.split, glueFolder(place))) {
+      say?.(`${each.file} is left out: its texts are not under ${glueFolder(place)}`);
+      continue;
+    }
+    const examples = numbered(gluedTexts(source, each.split, place, { say }), each.split);
+    const scored = await scoresOf(tuned, examples, { onText });
+    found.push({ file: each.file, texts: examples.length, content: submission(source, examples, scored) });
+  }
+  return found;
+}
+
+/** Which files to write: the benchmark's, or one of another split to look at. */
+function submissionsOf(task: GlueTask, split: string): readonly Submission[] {
+  return split === "test" ? task.submissions : [{ task: task.name, split, file: `${task.name}-${split}.tsv` }];
+}
+
+/** Test files name their texts; others are counted. */
+function numbered(examples: readonly GlueExample[], split: string): readonly GlueExample[] {
+  return split.startsWith("test") ? examples : examples.map((example, i) => ({ ...example, index: `${i}` }));
+}
+
+/** Lines of a submission: classes by name, numbers within their range. */
+export function submission(
+  task: GlueTask,
+  examples: readonly Pick<GlueExample, "index">[],
+  scored: Pick<Scored, "scores" | "classes">,
+): string {
+  const [least, most] = RANGE;
+  const said = (guess: number) =>
+    task.labels ? task.labels[guess]! : Math.min(most, Math.max(least, guess)).toFixed(3);
+  const lines = Array.from(guessesOf(scored, task), (guess, i) => `${examples[i]!.index}\t${said(guess)}`);
+  return `${["index\tprediction", ...lines].join("\n")}\n`;
+}
+
+/** What a run was made with, out of its config. */
+function storedFinetuning(yaml: string, path: string) {
+  const source = `${path}/config.yaml`;
+  const { model, heads, training = {} } = parseAlbertRun(yaml, source);
+  const { command: _, glueTask: name, textTask, trial, from, fromStep, ...values } = training;
+  const settings = { ...glueSchema.defaults, ...glueSchema.checked(values, source) };
+  const task = textTask ? ({ name, ...textTask } as TextTask) : glueTask(`${name}`);
+  const origin = { from: (from ?? null) as string | null, fromStep: (fromStep ?? null) as number | null };
+  return { settings, task, trial: trial === true, origin, description: { model, heads } };
+}
+
+type Stored = ReturnType<typeof storedFinetuning>;
+
+/** Goes on with a fine-tuning. */
+export function resumeFinetune(path: string, options: FinetuneResumeOptions = {}): Session<TaskEvent, FinetuneResult> {
+  return resumeRun(path, options, async (run, resume, given) => {
+    const stored = storedFinetuning(run.config, path);
+    if (stored.trial) {
+      const remedy = "give the search's command again: it goes on where it was stopped";
+      reject({ who: path, needed: "a fine-tuning of its own", got: "a trial of a search", remedy }, 2);
+    }
+    const parts = await reopened(stored, resume, { ...given, train: options.train, dev: options.dev });
+    const earlier = eventsUpTo(await run.events(), resume?.progress.step ?? 0);
+    const evaluations = earlier.filter((event) => event.type === "evaluation");
+    return finetuneJob(parts, { evaluations, best: () => bestIn(run, parts.model.described.parameters) });
+  });
+}
+
+/** The parts of a run whose weights a checkpoint gives; without one it is opened as at first. */
+async function reopened(
+  { task, settings, origin, description }: Stored,
+  resume: TrainState | undefined,
+  given: Reopened & FinetuneResumeOptions,
+): Promise<FinetuneParts> {
+  const { from, fromStep } = origin;
+  if (!resume) {
+    const start = { from: from ?? undefined, fromStep: fromStep ?? undefined };
+    return openFinetune(task, settings, { ...given, ...start });
+  }
+  const described = describedAlbert(description);
+  const tokenizer = needTokenizer({ tokenizer: given.tokenizer });
+  const weights = initialise(described.parameters, settings.seed);
+  const model = { description, described, weights, origin, tokenizer };
+  return {
+    task,
+    settings,
+    model,
+    examples: openExamples(task, settings, model, given),
+    engine: given.engine,
+    trial: false,
+  };
+}

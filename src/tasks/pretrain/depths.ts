@@ -1,0 +1,118 @@
+/** How deep the tokens of an ALBERT run: of sentences, by kind of token, by tags, in probing sentences. */
+import {
+  depthByKind,
+  depthByProbe,
+  depthByTag,
+  depthOfTexts,
+  type ProbeAnalysis,
+  type TagAnalysis,
+  type TokenDepth,
+  type TokenRow,
+  type TraceRow,
+} from "../../analysis/depth-analysis.ts";
+import { DepthReader } from "../../analysis/depth-reader.ts";
+import type { DepthRow } from "../../depth/tally.ts";
+import type { Engine } from "../../engine/engine.ts";
+import type { Split } from "../../text/corpus.ts";
+import { specialIds } from "../../text/masked/documents.ts";
+import { PRETRAINING_DEFAULTS } from "../../text/masked/examples.ts";
+import type { TreebankSentence } from "../../text/probing/conllu.ts";
+import type { ProbeSentence } from "../../text/probing/probing.ts";
+import { defaultEngine } from "../engine.ts";
+import { type AlbertRun, needTokenizer, type TrainedAlbert } from "./albert-run.ts";
+import { maskedTexts, type TextChoice } from "./masked-texts.ts";
+
+type Readable = Pick<TrainedAlbert, "model" | "weights" | "tokenizer" | "path">;
+
+export interface DepthOptions {
+  /** Default: the best there is here. */
+  readonly engine?: Engine | undefined;
+  /** Told how many texts are read. */
+  readonly onText?: ((done: number) => void) | undefined;
+}
+
+/** Of one text its tokens, of several a list of tokens each. */
+export type DepthsOf<T> = T extends string ? TokenDepth[] : TokenDepth[][];
+
+/** The tokens of a text with the number of iterations that each took, [CLS] and [SEP] among them; of several texts, a list each. */
+export async function depthsOf<T extends string | readonly string[]>(
+  albert: Readable,
+  text: T,
+  options: DepthOptions = {},
+): Promise<DepthsOf<T>> {
+  const texts: readonly string[] = typeof text === "string" ? [text] : (text as readonly string[]);
+  const found = await reading(albert, options, (reader, framing) =>
+    depthOfTexts(reader, texts, framing, options.onText),
+  );
+  return (typeof text === "string" ? found[0] : found) as DepthsOf<T>;
+}
+
+type Framing = Parameters<typeof depthOfTexts>[2];
+
+async function reading<T>(
+  albert: Readable,
+  { engine }: DepthOptions,
+  use: (reader: DepthReader, framing: Framing) => Promise<T>,
+): Promise<T> {
+  const { tokenizer } = needTokenizer(albert);
+  const framing = { tokenizer, special: specialIds(tokenizer), length: albert.model.options.length };
+  const reader = await DepthReader.create(engine ?? (await defaultEngine()), albert);
+  try {
+    return await use(reader, framing);
+  } finally {
+    await reader.release();
+  }
+}
+
+export interface KindOptions extends TextChoice, DepthOptions {
+  /** Most texts to read. Default: 512. */
+  readonly texts?: number | undefined;
+  /** Tokens of a text. Default: as in training, at most 128. */
+  readonly length?: number | undefined;
+}
+
+/** Depths by kind of token in masked texts, and the similarity of successive states. */
+export interface KindAnalysis {
+  readonly corpus: string;
+  readonly split: Split;
+  readonly texts: number;
+  readonly length: number;
+  readonly kinds: readonly DepthRow[];
+  readonly trace: readonly TraceRow[];
+  readonly tokens: readonly TokenRow[];
+}
+
+const ROWS = 16;
+
+/** Depths by kind of token, on the run's own text or another. */
+export function depthsByKind(run: AlbertRun, options: KindOptions = {}): Promise<KindAnalysis> {
+  const { texts = 512, split = "valid", onText } = options;
+  const trained = Number(run.config.training?.length ?? 128);
+  const length = Math.min(run.model.options.length, options.length ?? trained);
+  const predictions = Math.ceil(PRETRAINING_DEFAULTS.probability * length);
+  return reading(run, options, async (reader, { tokenizer, special }) => {
+    const { corpus, batches: drawn } = await maskedTexts(run, options, { rows: ROWS, length, predictions });
+    const count = Math.min(drawn.count, Math.max(1, Math.round(texts / ROWS)));
+    const batches = Array.from({ length: count }, (_, i) => drawn.at(i));
+    const { rows: kinds, trace, tokens } = await depthByKind(reader, batches, tokenizer, special, onText);
+    return { corpus: corpus.name, split, texts: count * ROWS, length, kinds, trace, tokens };
+  });
+}
+
+/** Depths by part of speech and by dependency relation, in sentences of a treebank. */
+export function depthsByTag(
+  albert: Readable,
+  sentences: readonly TreebankSentence[],
+  options: DepthOptions = {},
+): Promise<TagAnalysis> {
+  return reading(albert, options, (reader, framing) => depthByTag(reader, sentences, framing, options.onText));
+}
+
+/** Depths by label and, of a masked word, by the distance to its subject. */
+export function depthsByProbe(
+  albert: Readable,
+  sentences: readonly ProbeSentence[],
+  options: DepthOptions = {},
+): Promise<ProbeAnalysis> {
+  return reading(albert, options, (reader, framing) => depthByProbe(reader, sentences, framing, options.onText));
+}

@@ -1,0 +1,239 @@
+/** The job of pre-training: masked words and the order of sentences, a training step per phase, one loop over all of them. */
+import { formatNumber } from "../../base/table.ts";
+import { ponderScale } from "../../depth/halting.ts";
+import type { Engine } from "../../engine/engine.ts";
+import { type AlbertDescription, type DescribedAlbert, describedAlbert } from "../../model/albert/description.ts";
+import { albertObjective } from "../../model/albert/heads.ts";
+import { countParameters } from "../../model/report.ts";
+import { initialise } from "../../nn/index.ts";
+import { type MaskedBatches, pretrainingFeeds } from "../../text/masked/batches.ts";
+import type { OpenTokenizer } from "../../text/tokenizer.ts";
+import type { Batches } from "../../train/evaluate.ts";
+import type { TrainEvent, TrainState } from "../../train/events.ts";
+import type { Length } from "../../train/loop.ts";
+import { type Stage, trainStages, type Weights } from "../../train/stages.ts";
+import { openStage, outcomeOf } from "../../train/train.ts";
+import { concludedFrom, type Outcome } from "../concluded.ts";
+import { defaultEngine } from "../engine.ts";
+import type { Fact, Job, Rehearsal, Start } from "../job.ts";
+import type { Given } from "../text-data.ts";
+import { albertContent, type TrainedAlbert } from "./albert-run.ts";
+import { PretrainingEvaluator } from "./evaluation.ts";
+import { firstWeights } from "./first-weights.ts";
+import { type Initial, originOf } from "./origin.ts";
+import { describePretraining, type MaskedData, openMaskedData, pretrainingGroups } from "./parts.ts";
+import { lastPhaseFrom, type Phase, phasedSchedule, phasesOf } from "./phases.ts";
+import type { PretrainingConfig } from "./settings.ts";
+
+/** A pre-training, opened with its texts. */
+export interface PretrainParts {
+  readonly settings: PretrainingConfig;
+  readonly data: MaskedData;
+  readonly description: AlbertDescription;
+  readonly described: DescribedAlbert;
+  readonly engine: Engine;
+}
+
+/** What pre-training ends with: a model and its weights, to be fine-tuned, looked into or stored. */
+export interface PretrainResult extends TrainedAlbert, Outcome {
+  readonly tokenizer: OpenTokenizer;
+}
+
+/** What `training.command` says in config.yaml. */
+export const PRETRAIN_COMMAND = "pretrain";
+
+/** Opens texts, tokenizer, model and engine. */
+export async function openPretrain(
+  settings: PretrainingConfig,
+  given: Given & { readonly engine?: Engine | undefined } = {},
+): Promise<PretrainParts> {
+  const second = phasesOf(settings)[1];
+  const data = await openMaskedData(settings, given);
+  const description = describePretraining(settings, data.tokenizer.tokenizer.size);
+  if (second && settings.distinctPasses !== null) {
+    given.say?.(`the second phase draws texts of its own, of ${second.length} tokens`);
+  }
+  const engine = given.engine ?? (await defaultEngine(settings));
+  return { settings, data, description, described: describedAlbert(description), engine };
+}
+
+/** The job that trains it, with drawn weights or with given ones. */
+export async function pretrainJob(parts: PretrainParts, initial?: Initial): Promise<Job<PretrainResult>> {
+  const { settings, data, description, described, engine } = parts;
+  const [first] = phasesOf(settings);
+  await data.batches("valid", first); // mistakes in the texts show before a folder is made
+  const length = lengthOf(settings, await data.batches("train", first));
+  const { tokenizer } = data;
+  const training = { command: PRETRAIN_COMMAND, ...(initial ? originOf(initial) : {}), ...settings };
+  const albert = { ...described, description, tokenizer };
+  return {
+    ...albertContent({ description, training, tokenizer }),
+    engine,
+    keep: settings.keep,
+    length: { totalSteps: "steps" in length ? length.steps : null, minutes: settings.minutes },
+    describe: () => describe(parts),
+    events: async function* (start) {
+      return { ...albert, ...(yield* events(parts, length, initial?.weights, start)) };
+    },
+    concluded: async (state, run) => ({ ...albert, ...(await concludedFrom(run, described.parameters, state)) }),
+    rehearse: () => rehearsals(parts, length),
+  };
+}
+
+function lengthOf({ steps, epochs, minutes, accumulate }: PretrainingConfig, batches: MaskedBatches): Length {
+  if (steps !== null) return { steps };
+  if (epochs !== null) return { steps: Math.max(1, Math.floor((epochs * batches.count) / accumulate)) };
+  return { minutes: minutes ?? 1 };
+}
+
+async function* events(
+  parts: PretrainParts,
+  length: Length,
+  initial: Weights | undefined,
+  { resume, signal }: Start,
+): AsyncGenerator<TrainEvent, Outcome, void> {
+  const { settings } = parts;
+  const phases = phasesOf(settings);
+  let total = resume?.progress.totalSteps ?? Number.MAX_SAFE_INTEGER;
+  const trained = yield* trainStages({
+    open: async (state, before) => {
+      await before?.release(); // one phase's programs at a time
+      const index = phaseAt(settings, state);
+      return { stage: await openPhase(parts, { index, length, initial, state, total: () => total }) };
+    },
+    seed: settings.seed,
+    length,
+    schedule: (updates) => {
+      total = updates;
+      return phasedSchedule(settings, phases, updates);
+    },
+    shuffle: false,
+    accumulate: phases[0].accumulate,
+    evaluateEvery: settings.evaluateEvery,
+    checkpointEvery: settings.checkpointEvery,
+    signal,
+    resume,
+  });
+  return outcomeOf(trained);
+}
+
+/** The phase in which a state stands. */
+function phaseAt(settings: PretrainingConfig, state: TrainState | undefined): number {
+  const total = state?.progress.totalSteps ?? null;
+  if (!state || total === null || settings.longLength === null) return 0;
+  return state.progress.step >= lastPhaseFrom(settings, total) ? 1 : 0;
+}
+
+interface PhaseStart {
+  readonly index: number;
+  readonly length: Length;
+  readonly initial: Weights | undefined;
+  readonly state: TrainState | undefined;
+  /** Updates in all, as soon as they are known. */
+  readonly total: () => number;
+}
+
+/** The step of a phase over its own texts, and their evaluation, which is compiled when it is first asked. */
+async function openPhase(parts: PretrainParts, start: PhaseStart): Promise<Stage> {
+  const { settings, data, described, engine } = parts;
+  const phases = phasesOf(settings);
+  const phase = phases[start.index]!;
+  const boundary = () => lastPhaseFrom(settings, start.total());
+  const [training, valid] = [await data.batches("train", phase), await data.batches("valid", phase)];
+  const texts = { batches: valid, special: data.special, texts: settings.evaluateTexts };
+  let evaluator: PretrainingEvaluator | undefined;
+  const stage = await phaseStage(parts, phase, {
+    length: start.length,
+    batches: fed(training, () => (start.index === 0 ? 0 : boundary() * phases[0].accumulate)),
+    initial: start.initial ?? (start.state ? undefined : firstWeights(settings, described, training)),
+    unitLearns: (step) => step > settings.ponderFrom * start.total(),
+    evaluate: async (weights) => {
+      evaluator ??= await PretrainingEvaluator.create(engine, described, phase, texts);
+      return evaluator.measure(weights);
+    },
+  });
+  return {
+    ...stage,
+    accumulate: phase.accumulate,
+    pause: (step) => start.index < phases.length - 1 && step >= boundary(),
+    release: async () => void (await Promise.all([stage.release(), evaluator?.release()])),
+  };
+}
+
+interface StageParts extends Pick<Parameters<typeof openStage>[1], "evaluate"> {
+  readonly length: Length;
+  readonly batches: Batches;
+  readonly initial?: Weights | undefined;
+  /** Whether the halting unit learns at a step. */
+  readonly unitLearns: (step: number) => boolean;
+}
+
+async function phaseStage(parts: PretrainParts, phase: Phase, of: StageParts): Promise<Stage> {
+  const { settings, described, engine } = parts;
+  const { model, heads, parameters } = described;
+  const { batch, length, predictions, accumulate } = phase;
+  const objective = () => albertObjective(model, Object.values(heads), { batch, length, predictions, training: true });
+  return openStage(
+    { parameters, objective },
+    {
+      ...of.length,
+      engine,
+      data: { train: of.batches },
+      groups: await pretrainingGroups(settings, parameters, engine, of.unitLearns),
+      initial: of.initial ?? initialise(parameters, settings.seed),
+      seed: settings.seed,
+      accumulate,
+      clipNorm: settings.clipNorm,
+      evaluate: of.evaluate,
+      ...(model.policy.scalars?.ponderScale ? { scalars: (updates) => scaled(settings, updates) } : {}),
+    },
+  );
+}
+
+/** Batches in the form the loop takes; `from` is the place of a phase's first batch among those of all phases. */
+function fed({ count, tokens, at }: MaskedBatches, from: () => number): Batches {
+  return { count, tokens, fresh: true, at: (place) => pretrainingFeeds(at(place - from())) };
+}
+
+/** How much of the penalty counts at an update. */
+function scaled({ ponderFrom, ponderWarmup }: PretrainingConfig, total: number) {
+  const scale = ponderScale(ponderWarmup * total, ponderFrom * total);
+  return (step: number) => ({ ponderScale: scale(step) });
+}
+
+/** A step of each phase; an update may take hundreds of batches, so that one batch of it is tried. */
+function rehearsals(parts: PretrainParts, length: Length): Promise<Rehearsal[]> {
+  const { settings, data } = parts;
+  const made = phasesOf(settings).map(async (phase, i): Promise<Rehearsal> => {
+    const batches = fed(await data.batches("train", phase), () => 0);
+    return {
+      name: `phase ${i + 1}`,
+      stage: await phaseStage(parts, { ...phase, accumulate: 1 }, { length, batches, unitLearns: () => true }),
+      accumulate: 1,
+      times: phase.accumulate,
+      updates: (stepMs) => {
+        const total = "steps" in length ? length.steps : Math.floor(((settings.minutes ?? 1) * 60_000) / stepMs);
+        const first = lastPhaseFrom(settings, total);
+        return i === 0 ? first : total - first;
+      },
+    };
+  });
+  return Promise.all(made);
+}
+
+function describe({ settings, data, described, engine }: PretrainParts): Fact[] {
+  const { model, parameters } = described;
+  const phases = phasesOf(settings).map(({ batch, accumulate, length }) => {
+    return `${batch}${accumulate > 1 ? ` × ${accumulate}` : ""} texts of ${length}`;
+  });
+  const { name, tokenizer } = data.tokenizer;
+  const { depth, ponder, optimiser, rate } = settings;
+  return [
+    { what: "corpus", value: `${data.corpus.name}, ${name} (${formatNumber(tokenizer.size)} pieces)` },
+    { what: "updates of", value: phases.join(", then ") },
+    { what: "distinct parameters", value: `${formatNumber(countParameters(parameters) / 1e6, 2)} M` },
+    { what: "depth", value: model.options.halting ? `at most ${depth}, τ ${ponder}` : `${depth}, fixed` },
+    { what: "optimiser", value: `${optimiser}, rate ${rate}` },
+    { what: "threads", value: `${engine.threads} on ${engine.device}` },
+  ];
+}

@@ -1,0 +1,56 @@
+/** Where first weights come from: another ALBERT, in memory or in a run folder. */
+import { existsSync, statSync } from "node:fs";
+import { reject } from "../../base/errors.ts";
+import type { DescribedAlbert } from "../../model/albert/description.ts";
+import type { Weights } from "../../train/stages.ts";
+import type { Say } from "../job.ts";
+import { openAlbertRun, type TrainedAlbert, transferred } from "./albert-run.ts";
+
+/** An ALBERT, or the run folder it lies in. */
+export type AlbertSource = string | TrainedAlbert;
+
+/** What a config.yaml says instead of a folder. */
+const GIVEN = "given by a program";
+
+/** The model itself: of a run folder the best checkpoint, or the last, or that of a step. */
+export async function albertFrom(
+  source: AlbertSource,
+  { step, say }: { readonly step?: number | undefined; readonly say?: Say | undefined } = {},
+): Promise<TrainedAlbert> {
+  if (typeof source !== "string") return source;
+  if (source === GIVEN) {
+    const remedy = "begin again with the program that gave them";
+    reject({ who: "first weights", needed: "a run folder", got: `weights ${GIVEN}`, remedy }, 2);
+  }
+  if (existsSync(source) && !statSync(source).isDirectory()) {
+    const remedy = `take it over first: layerwise import ${source} --out models/mine`;
+    reject({ who: source, needed: "a run folder", got: "a file", remedy }, 2);
+  }
+  return openAlbertRun(source, { checkpoint: step, say });
+}
+
+/** The folder and the step by which it is found again. */
+export const placeOf = ({ path = GIVEN, step }: TrainedAlbert) => ({ path, step: step ?? null });
+
+/** First weights out of another ALBERT: encoder and, where it has them, heads. */
+export interface Initial {
+  readonly from: TrainedAlbert;
+  readonly weights: Weights;
+}
+
+/** Takes over what fits from another ALBERT; the rest is drawn from the seed. */
+export async function initialFrom(
+  source: AlbertSource,
+  described: DescribedAlbert,
+  seed: number,
+  how: { readonly step?: number | undefined; readonly say?: Say | undefined } = {},
+): Promise<Initial> {
+  const from = await albertFrom(source, how);
+  return { from, weights: transferred(from, described, seed).weights };
+}
+
+/** What config.yaml keeps of it. */
+export function originOf({ from }: Initial): { init: string; initStep: number | null } {
+  const { path, step } = placeOf(from);
+  return { init: path, initStep: step };
+}

@@ -1,0 +1,84 @@
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, describe, expect, it } from "vitest";
+import { referenceEngine } from "../../engine/reference.ts";
+import { documentCorpus } from "../../text/masked/documents.ts";
+import { Run } from "../run.ts";
+import { depthsOf } from "./depths.ts";
+import { pretrain, pretrainSettingsOf } from "./pretrain.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "layerwise-pretrain-"));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+const model = { width: 16, heads: 2, embedding: 8, depth: 3, halting: { ponder: 0.01 } };
+const options = {
+  model,
+  phases: [
+    { steps: 4, length: 16, batch: 4 },
+    { steps: 2, length: 32, batch: 2 },
+  ],
+  corpus: "fixtures/runs/data/text",
+  tokenizer: "fixtures/runs/data/tokenizer.model",
+  evaluateTexts: 8,
+  evaluateEvery: 2,
+  checkpointEvery: 2,
+} as const;
+
+const bitsOf = ({ weights }: { weights: ReadonlyMap<unknown, Float32Array> }) => [...weights.values()].map(String);
+
+describe("pre-training from a program", () => {
+  it("goes through both phases, stops on the way, and goes on to the same bits", { timeout: 60_000 }, async () => {
+    const whole = await pretrain(options).result;
+    expect([whole.reason, whole.steps, Object.keys(whole.heads)]).toEqual([
+      "finished",
+      6,
+      ["maskedLanguage", "sentenceOrder"],
+    ]);
+    const path = join(folder, "stopped");
+    const session = pretrain({ ...options, into: await Run.create(path) });
+    for await (const event of session) if (event.type === "step" && event.step === 3) break;
+    expect((await session.result).reason).toBe("stopped");
+    const run = await Run.open(path, "pretrain", { checkpoint: "last" });
+    expect([run.step, run.settings.longLength]).toEqual([3, 32]);
+    expect(bitsOf(await run.resume().result)).toEqual(bitsOf(whole));
+    const { maskedAccuracy, meanDepth } = await run.evaluate();
+    expect([maskedAccuracy! <= 1, meanDepth >= 1 && meanDepth <= 3]).toEqual([true, true]);
+  });
+
+  it("gives a model that shows how deep its tokens run, on any engine", async () => {
+    const { phases: _, ...short } = options;
+    const found = await pretrain({ ...short, steps: 1, length: 16, batch: 2 }).result;
+    const tokens = await depthsOf(found, "it was", { engine: referenceEngine() });
+    expect(tokens.length).toBeGreaterThan(2);
+    for (const { depth } of tokens) expect(depth >= 1 && depth <= 3).toBe(true);
+  });
+
+  it("learns from documents in memory, which are given again to go on", async () => {
+    const documents = readFileSync("fixtures/runs/data/text/train.txt", "utf8").split("\n\n");
+    const { phases: _, corpus: __, tokenizer: ___, ...short } = options;
+    const path = join(folder, "documents");
+    const into = await Run.create(path);
+    const settings = { ...short, documents, pieces: 150, steps: 2, length: 16, batch: 2, into };
+    expect((await pretrain(settings).result).tokenizer.tokenizer.size).toBe(150);
+    const run = await Run.open(path, "pretrain");
+    await expect(run.evaluate()).rejects.toThrow("expected the text that a program gave when the run began");
+    const { masked } = await run.evaluate({ corpus: documentCorpus(documents) });
+    expect(masked).toBeGreaterThan(0);
+  });
+
+  it("takes the model's options by their own names, and none that it does not know", () => {
+    const { haltBias, positions, depthPolicy } = pretrainSettingsOf({
+      model: { length: 64, halting: { biasInitial: -3 } },
+    });
+    expect([haltBias, positions, depthPolicy]).toEqual([-3, 64, "adaptive"]);
+    expect(pretrainSettingsOf({ model: { depth: 2 } }).depthPolicy).toBe("fixed");
+    expect(() => pretrainSettingsOf({ model: { d_model: 8 } as never })).toThrow("pretrain / model: expected a known");
+    expect(() => pretrainSettingsOf({ learningRate: 1 } as never)).toThrow("pretrain: expected a known key");
+  });
+
+  it("turns phases into updates in all and the share of the second", () => {
+    const { steps, longShare, longLength } = pretrainSettingsOf({ phases: options.phases });
+    expect([steps, longShare, longLength]).toEqual([6, 1 / 3, 32]);
+  });
+});

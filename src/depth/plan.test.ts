@@ -25,7 +25,7 @@ const spread = (plan: Plan) => Math.max(...counts(plan)) - Math.min(...counts(pl
 
 it("a plan knows unique and depth, and no other option", () => {
   expect(() => cycle({ unique: 2, depth: 4, layers: 3 } as Sharing)).toThrow(
-    "plan: expected options among unique, depth",
+    "plan: expected unique and depth, got layers; leave it out",
   );
 });
 

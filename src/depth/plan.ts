@@ -1,6 +1,5 @@
 /** Sharing schedules: which of M blocks runs at each of N depths. A plan is an array; this file makes, reads and checks them. */
 import { reject } from "../base/errors.ts";
-import { checkOptions } from "../base/options.ts";
 
 /** Block number at each depth. */
 export type Plan = readonly number[];
@@ -14,7 +13,9 @@ export interface Sharing {
 }
 
 function check(sharing: Sharing): void {
-  checkOptions("plan", sharing, ["unique", "depth"]);
+  // Not by checkOptions: who takes a plan alone into a page should load little more.
+  const extra = Object.keys(sharing).find((key) => key !== "unique" && key !== "depth");
+  if (extra !== undefined) reject({ who: "plan", needed: "unique and depth", got: extra, remedy: "leave it out" }, 2);
   const { unique, depth } = sharing;
   if (Number.isInteger(unique) && Number.isInteger(depth) && unique >= 1 && depth >= unique) return;
   reject(

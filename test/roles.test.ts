@@ -11,7 +11,7 @@ import { optimiserGroups } from "../src/train/groups.ts";
 
 const sizes = { vocabulary: 40, width: 8, heads: 2, length: 8 };
 const batch = { batch: 2, length: 4, training: true };
-const par = { ...sizes, blocks: 2, memory: 3, cutoffs: [10, 20] };
+const par = { vocabulary: 40, width: 8, heads: 2, blocks: 2, memory: 3, cutoffs: [10, 20] };
 const plans = { hidden: 16, encoderPlan: [0, 1], decoderPlan: [0, 0] };
 const encoder = { ...sizes, embedding: 4, depth: 2 };
 const objectiveOf = {

@@ -74,8 +74,11 @@ async function bundle(name: string, program: string): Promise<{ code: string; wa
     customLogger: logger,
     build: {
       outDir: name,
-      minify: true,
-      lib: { entry: join(folder, `${name}.js`), formats: ["es"], fileName: "bundle" },
+      rollupOptions: {
+        input: join(folder, `${name}.js`),
+        preserveEntrySignatures: "strict",
+        output: { entryFileNames: "bundle.js" },
+      },
     },
   });
   const files = readdirSync(join(folder, name));

@@ -35,15 +35,15 @@ beforeAll(async () => {
     }
   };
   trainFrom(1, 4);
-  run.show("train", 2, [{ tag: "attention", picture }]);
-  run.show("train", 3, [{ tag: "attention", picture }]);
+  run.show("train", 2, [{ tag: "attention", picture, png: encodePng(picture) }]);
+  run.show("train", 3, [{ tag: "attention", picture, png: encodePng(picture) }]);
   run.close();
   run = await RunFolder.open(path);
   await run.cutBack(2);
   trainFrom(3, 4);
   run.show("train", 4, [
     { tag: "weights", histogram: Float32Array.from({ length: 100 }, (_, i) => i / 10) },
-    { tag: "attention", picture },
+    { tag: "attention", picture, png: encodePng(picture) },
   ]);
   run.close();
 });

@@ -67,10 +67,10 @@ export function whole(from = 0, to?: number): Rule {
 }
 
 /** From 0 to 1. */
-export const fraction: Rule = number({ from: 0, to: 1 });
+export const fraction: Rule = /* @__PURE__ */ number({ from: 0, to: 1 });
 
 /** A dropout rate: from 0 to below 1. */
-export const dropoutRate: Rule = number({ from: 0, below: 1 });
+export const dropoutRate: Rule = /* @__PURE__ */ number({ from: 0, below: 1 });
 
 /** true or false. */
 export const truth: Rule = { needed: "true or false", fits: (value) => typeof value === "boolean" };

@@ -4,7 +4,7 @@ import { hostname } from "node:os";
 import { basename, dirname, join } from "node:path";
 import { UserError } from "../base/errors.ts";
 import { writeAtomically } from "../files/atomic.ts";
-import { encodePng, type Picture } from "../format/png.ts";
+import type { Picture } from "../format/png.ts";
 import { ProtoReader, ProtoWriter } from "../format/protobuf.ts";
 import { readRecords, writeRecords } from "../format/tfrecord.ts";
 import type { LoggedEvent, StoredEvent } from "./event-log.ts";
@@ -23,7 +23,8 @@ const FILE_VERSION = "brain.Event:2";
 /** A named drawing of a step. */
 export type Drawing =
   | { readonly tag: string; readonly histogram: Float32Array }
-  | { readonly tag: string; readonly picture: Picture };
+  // Whoever draws brings the PNG, so that a run without pictures loads no encoder.
+  | { readonly tag: string; readonly picture: Omit<Picture, "data">; readonly png: Uint8Array };
 
 /** Anything TensorBoard can show of a step. */
 export type Shown = Drawing | { readonly tag: string; readonly scalar: number };
@@ -49,7 +50,7 @@ function writeValue(value: ProtoWriter, shown: Shown): void {
   value.string(VALUE.tag, shown.tag);
   if ("scalar" in shown) value.float(VALUE.simpleValue, shown.scalar);
   else if ("histogram" in shown) value.message(VALUE.histogram, (inner) => writeHistogram(inner, shown.histogram));
-  else value.message(VALUE.image, (inner) => writePicture(inner, shown.picture));
+  else value.message(VALUE.image, (inner) => writePicture(inner, shown.picture, shown.png));
 }
 
 const BUCKETS = 30;
@@ -75,9 +76,9 @@ function writeHistogram(writer: ProtoWriter, values: Float32Array): void {
   for (const count of buckets) writer.double(HISTOGRAM.bucket, count);
 }
 
-function writePicture(writer: ProtoWriter, picture: Picture): void {
+function writePicture(writer: ProtoWriter, picture: Omit<Picture, "data">, png: Uint8Array): void {
   writer.integer(IMAGE.height, picture.height).integer(IMAGE.width, picture.width);
-  writer.integer(IMAGE.colourSpace, picture.palette ? 3 : picture.channels).bytes(IMAGE.encoded, encodePng(picture));
+  writer.integer(IMAGE.colourSpace, picture.palette ? 3 : picture.channels).bytes(IMAGE.encoded, png);
 }
 
 /** The first message of every file. */

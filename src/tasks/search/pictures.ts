@@ -59,7 +59,8 @@ export class ChoicePictures implements Observer {
     if (event.type === "end") this.#ended = event.reason !== "stopped";
     for (const milestone of event.type === "evaluation" ? milestonesOf(event) : []) {
       this.#seen.push(milestone);
-      this.#run.show("valid", milestone.step, [{ tag: "pi", picture: choicePixels(milestone, this.#rows) }]);
+      const picture = choicePixels(milestone, this.#rows);
+      this.#run.show("valid", milestone.step, [{ tag: "pi", picture, png: encodePng(picture) }]);
       await this.#draw(milestone);
     }
   }

@@ -9,7 +9,6 @@ import { type Corpus, type CorpusPart, type CorpusText, cutPoints, SPLITS, type 
 import { glueTexts } from "../labelled/glue-examples.ts";
 import { glueTask, glueTasks } from "../labelled/glue-tasks.ts";
 import { defaultCacheFolder } from "./cache.ts";
-import { fetchDataset } from "./datasets.ts";
 import { glueFile, hasGlueFile } from "./glue.ts";
 import { inNameOrder } from "./records.ts";
 
@@ -89,6 +88,7 @@ async function openWikiText(data: string, { say, from }: CorpusOptions): Promise
   const folder = join(data, "wikitext-2");
   if (!existsSync(join(folder, "train.txt"))) {
     say?.(`fetching wikitext-2 into ${folder}`);
+    const { fetchDataset } = await import("./datasets.ts"); // seldom needed, and it loads downloading and unpacking
     await fetchDataset("wikitext-2", { data, ...(from === undefined ? {} : { from }) }).catch((error) =>
       rejectFetch(folder, error),
     );

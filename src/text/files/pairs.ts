@@ -11,7 +11,6 @@ import type { OpenTokenizer } from "../tokenizer.ts";
 import { trainingOptions, trainModelOn } from "../tokenizer-training.ts";
 import { defaultCacheFolder, keyOf } from "./cache.ts";
 import { dataFolder } from "./corpus.ts";
-import { fetchDataset } from "./datasets.ts";
 import { openTokenizer } from "./tokenizer.ts";
 
 /** A folder of sentence pairs in two languages. */
@@ -45,6 +44,7 @@ export async function openPairs(nameOrPath = "multi30k", options: PairsOptions =
   let folder = [nameOrPath, join(data, nameOrPath)].find((path) => existsSync(path));
   if (folder === undefined && nameOrPath === "multi30k") {
     options.say?.(`fetching multi30k to ${data}`);
+    const { fetchDataset } = await import("./datasets.ts");
     await fetchDataset("multi30k", { data });
     folder = join(data, nameOrPath);
   }

@@ -1,9 +1,9 @@
 /** `layerwise retrain`: trains what a search found as an ordinary network, beside the (sf)-baseline. */
-import { Command, Option } from "commander";
+import type { Command } from "commander";
 import { patternHelp } from "../../depth/pattern.ts";
-import type { SearchConfig } from "../../tasks/search/index.ts";
+import { searchSettings } from "../../tasks/search/settings.ts";
+import { addSettings, type Flags, settingsIn } from "../flags.ts";
 import { freeFolder } from "../free-folder.ts";
-import { addSearch } from "./search.ts";
 
 const examples = `
 The settings are those of the search unless flags change them. The baseline has as many blocks, attention and feed-forward by turns, and is
@@ -21,32 +21,17 @@ JSON: {run, networks: [{name, run, pattern, parameters, executedDepth, flopsPerT
 ratios: {parameters, flopsPerToken, latencyMs, perplexity}, latency: {batch, length, memory, threads}}`;
 
 /** The settings of search that an ordinary network has too. */
-const taken = new Set<string>([
+const taken = [
   ...["corpus", "tokenizer", "pieces", "data", "width", "heads", "hidden", "memory", "evaluationMemory", "dropout"],
   ...["batch", "length", "evaluationBatch", "evaluationLength", "cutoffs", "factor", "projectionSizes", "optimiser"],
   ...["rate", "hiddenRate", "schedule", "floor", "warmup", "weightDecay", "beta2", "clipNorm", "steps", "epochs"],
-  ...["evaluateEvery", "checkpointEvery", "seed", "originalBatches", "latency", "threads"],
-]);
+  ...["evaluateEvery", "checkpointEvery", "keep", "seed", "originalBatches", "latency", "threads", "device"],
+];
 
-/** The same flags as `search` has them, without its defaults. */
-function searchOptions(): Option[] {
-  const scratch = new Command();
-  addSearch(scratch);
-  const shared = scratch.commands[0]!.options.filter((option) => taken.has(option.attributeName()));
-  return shared.map((option) => {
-    const copy = new Option(option.flags, option.description.replace(/ \(default: .*\)$/, ""));
-    if (option.argChoices) copy.choices(option.argChoices);
-    else if (option.parseArg) copy.argParser(option.parseArg);
-    return copy;
-  });
-}
-
-interface Flags extends Omit<Partial<SearchConfig>, "latency"> {
-  latency?: string;
+interface RetrainFlags extends Flags {
   out?: string;
   fromSupernet?: boolean;
   baseline: string | boolean;
-  threads?: number;
   json?: boolean;
 }
 
@@ -60,28 +45,22 @@ export function addRetrain(program: Command): void {
     .option("--baseline <run>", "compare with this run instead of training a baseline")
     .option("--no-baseline", "compare with nothing")
     .option("--json", "print only the result, as JSON");
-  for (const option of searchOptions()) command.addOption(option);
+  addSettings(command, [searchSettings], { only: taken, defaults: false });
   command.addHelpText("after", examples).action(run);
 }
 
-async function run(search: string, flags: Flags): Promise<void> {
+async function run(search: string, flags: RetrainFlags): Promise<void> {
   const { beginRetraining, originOf } = await import("../../tasks/search/retrain.ts");
   const { concludeRetraining } = await import("../../tasks/search/retrain-uses.ts");
   const { defaultEngine } = await import("../../tasks/engine.ts");
-  const {
-    out = freeFolder("retrain-"),
-    fromSupernet = false,
-    baseline,
-    threads,
-    json = false,
-    latency,
-    ...settings
-  } = flags;
-  const { parseShape } = await import("../../tasks/search/index.ts");
-  const changes = { ...settings, ...(latency === undefined ? {} : { latency: parseShape(latency) }) };
+  const { out = freeFolder("retrain-"), fromSupernet = false, baseline, json = false } = flags;
+  const { threads = null, device = "cpu", budget: _, ...changes } = settingsIn(searchSettings, flags);
   const origin = { name: search, ...(await originOf(search)) };
-  const engine = await defaultEngine({ device: "cpu", threads: threads ?? null });
+  const engine = await defaultEngine({ device, threads });
   const against = baseline === false ? null : typeof baseline === "string" ? baseline : undefined;
-  await beginRetraining({ origin, changes, out, fromSupernet, baseline: against }, engine);
+  await beginRetraining(
+    { origin, changes: { ...changes, threads, device }, out, fromSupernet, baseline: against },
+    engine,
+  );
   await concludeRetraining(out, engine, json);
 }

@@ -69,7 +69,7 @@ function storedTuning(yaml: string, source: string) {
     const remedy = "give the search's command again: it goes on where it was stopped";
     reject({ who: source, needed: "a fine-tuning of its own", got: "a trial of a search", remedy }, 2);
   }
-  const settings = { ...glueSchema.defaults, ...glueSchema.checked(values, source) };
+  const settings = { ...glueSchema.defaults, ...glueSchema.check(values, source) };
   const { keep, threads, device } = settings;
   const origin = { ...(from ? { from: `${from}` } : {}), ...(fromStep ? { fromStep: Number(fromStep) } : {}) };
   return { keep, threads, device, settings, task: glueTask(`${name}`), origin, description: { model, heads } };

@@ -46,7 +46,7 @@ function storedSettings({ training }: AlbertRunConfig, source: string) {
     const got = typeof command === "string" ? `one of layerwise ${command}` : "one that was imported";
     reject({ who: source, needed: "a run of layerwise pretrain", got }, 2);
   }
-  const config = resolvePretraining([{ source, values: pretrainingSchema.checked(values, source) }]);
+  const config = resolvePretraining([{ source, values: pretrainingSchema.check(values, source) }]);
   return { ...config, origin: init === undefined ? undefined : { init: `${init}`, initStep: Number(initStep) } };
 }
 

@@ -15,7 +15,6 @@ export {
   parseCandidates,
   parseShape,
   type SearchConfig,
-  searchConfig,
   searchDefaults,
   searchYaml,
 } from "./settings.ts";

@@ -102,7 +102,7 @@ export async function beginRetraining(request: RetrainRequest, engine: Engine): 
 
 async function createRun(path: string, config: SearchConfig, notes: RetrainNotes, engine: Engine): Promise<void> {
   const content = { config: yamlOf(config, notes), environment: await environment(engine) };
-  (await RunFolder.create(path, content)).close();
+  (await RunFolder.create(path, content, { keep: config.keep })).close();
 }
 
 /** The baseline of a network: attention and feed-forward by turns, as many blocks as it has. */

@@ -47,7 +47,7 @@ export async function beginSearch(
   const costs = known ?? (typeof config.blocks === "number" ? "measure" : undefined);
   const session = await prepareSearch(await openSearch(config, engine, { costs })); // mistakes leave no folder
   const content = { config: searchYaml(config), environment: { ...(await environment(engine)) } };
-  const run = await RunFolder.create(path, content);
+  const run = await RunFolder.create(path, content, { keep: config.keep });
   try {
     return await searchIn(run, session, tell, undefined, options);
   } finally {

@@ -1,11 +1,12 @@
 /** Runs of PAR Transformer-XLs, searched or retrained: opened from what a checkpoint holds, and trained to their end. */
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { parse } from "yaml";
 import { reject } from "../../base/errors.ts";
 import type { Engine } from "../../engine/engine.ts";
 import type { ParModel } from "../../model/par/par.ts";
 import { RunFolder, TOKENIZER_FILE } from "../../runs/folder.ts";
+import { migrateRun } from "../../runs/migration.ts";
+import { parseYaml, storedSettings } from "../../runs/settings-file.ts";
 import type { StateTensor, TrainState } from "../../train/events.ts";
 import type { ParameterTensor } from "../../train/memory.ts";
 import { defaultEngine } from "../engine.ts";
@@ -21,10 +22,10 @@ import {
   type RunningOptions,
   type SearchConfig,
   type SearchSession,
-  searchDefaults,
   searchIn,
   type Tell,
 } from "./index.ts";
+import { searchSettings } from "./settings.ts";
 
 /** What a retrain run keeps besides the settings of its network. */
 export interface RetrainNotes {
@@ -42,10 +43,11 @@ export type ParConfig = SearchConfig & { task: "search" | "retrain"; retrain?: R
 
 /** The settings of a run of search or retrain. */
 export function parConfig(yaml: string, source: string): ParConfig {
-  const config = parse(yaml) as ParConfig;
-  if (config?.task === "search" || config?.task === "retrain") return { ...searchDefaults, ...config };
+  const { task, notes } = migrateRun(parseYaml(yaml, source));
+  if (task === "search" || task === "retrain")
+    return { task, ...notes, ...storedSettings(searchSettings, yaml, source) };
   const remedy = "name a run of layerwise search or retrain";
-  return reject({ who: source, needed: "task search or retrain", got: `${config?.task ?? "language"}`, remedy }, 2);
+  return reject({ who: source, needed: "task search or retrain", got: task, remedy }, 2);
 }
 
 /** As many threads as when the run began, so that its numbers stay its own. */
@@ -100,6 +102,7 @@ export async function finishPar(
     for (const change of changes(run.environment, await environment(engine)))
       tell(`not as when the run began: ${change}; results may differ in the last bit`);
     const config = withTokenizer(parConfig(run.config, `${path}/config.yaml`), path);
+    run.keep = config.keep;
     const searches = config.task === "search" && typeof config.blocks === "number";
     const unmeasured = searches && !stored ? "measure" : undefined; // killed before it could write them down
     const session = await openSearch(config, engine, { costs: (await keptCosts(path)) ?? unmeasured });

@@ -7,12 +7,13 @@ import { table } from "../../base/table.ts";
 import type { Engine } from "../../engine/engine.ts";
 import { writeAtomically } from "../../files/atomic.ts";
 import { RunFolder } from "../../runs/folder.ts";
+import { storedSettings } from "../../runs/settings-file.ts";
 import { commandName } from "../command-name.ts";
 import { ARCHITECTURE_FILE, beginSearch, keptCosts, type RunningOptions } from "./run.ts";
 import { engineOf, finishPar } from "./runs.ts";
 import type { Found, Tell } from "./search.ts";
 import { isSeedFolder, SEEDS_FILE, seedRun } from "./seed-folder.ts";
-import { type SearchConfig, searchConfig, searchYaml } from "./settings.ts";
+import { type SearchConfig, searchSettings, searchYaml } from "./settings.ts";
 
 /** What is searched from which seeds. */
 export interface SeedRequest {
@@ -110,7 +111,7 @@ async function keepRequest(path: string, request: SeedRequest): Promise<SeedRequ
 export async function keptRequest(path: string): Promise<SeedRequest> {
   const file = join(path, SEEDS_FILE);
   const { config, ...rest } = JSON.parse(await readFile(file, "utf8"));
-  return { ...rest, config: searchConfig(config, file) };
+  return { ...rest, config: storedSettings(searchSettings, config, file) };
 }
 
 /** The engine of a search that has begun, from one seed or several, as it was then. */

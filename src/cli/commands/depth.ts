@@ -1,5 +1,5 @@
 /** `layerwise depth`: how many iterations the tokens of an ALBERT's run take, and which ones take more. */
-import { type Command, InvalidArgumentError, Option } from "commander";
+import { type Command, Option } from "commander";
 import type { ProbeAnalysis, TraceRow } from "../../analysis/depth-analysis.ts";
 import { reject } from "../../base/errors.ts";
 import { table } from "../../base/table.ts";
@@ -7,6 +7,7 @@ import type { DepthRow } from "../../depth/tally.ts";
 import type { CheckpointChoice } from "../../runs/folder.ts";
 import type { Split } from "../../text/files/corpus.ts";
 import { addCheckpointFlag } from "../finished.ts";
+import { whole } from "../flags.ts";
 
 const examples = `
 Without --text, --conllu, --probe or --agreement, the text is the run's own (or --corpus), masked as in pre-training.
@@ -38,12 +39,6 @@ interface Flags {
   svg?: string;
   threads?: number;
   json?: boolean;
-}
-
-function whole(text: string): number {
-  const value = Number(text);
-  if (!Number.isSafeInteger(value) || value < 1) throw new InvalidArgumentError("It must be a whole number from 1.");
-  return value;
 }
 
 export function addDepth(program: Command): void {

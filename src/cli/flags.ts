@@ -14,6 +14,15 @@ export const wholeFrom = (least: number) => (text: string) => {
 /** Reads a whole number from 1 on. */
 export const whole = wholeFrom(1);
 
+/** Reads a number within limits, both included. */
+export const numberFrom =
+  (least: number, most = Number.POSITIVE_INFINITY) =>
+  (text: string) => {
+    const value = text.trim() === "" ? Number.NaN : Number(text);
+    if (value >= least && value <= most && Number.isFinite(value)) return value;
+    throw new InvalidArgumentError(`It must be a number from ${least}${most === Infinity ? "" : ` to ${most}`}.`);
+  };
+
 /** What a command was given. */
 export type Flags = Readonly<Record<string, unknown>>;
 /** The flags that every command with settings has. */

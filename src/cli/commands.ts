@@ -24,5 +24,6 @@ export const commands: Readonly<Record<string, () => Promise<AddCommand>>> = {
   cutoffs: async () => (await import("./commands/cutoffs.ts")).addCutoffs,
   data: async () => (await import("./commands/data.ts")).addData,
   tokenizer: async () => (await import("./commands/tokenizer.ts")).addTokenizer,
+  schema: async () => (await import("./commands/schema.ts")).addSchema,
   doctor: async () => (await import("./commands/doctor.ts")).addDoctor,
 };

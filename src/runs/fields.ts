@@ -76,9 +76,14 @@ export function text(value: string, description: string): Field<string> {
   return field(z.string("a text").check(z.minLength(1, "a text")), value, { description });
 }
 
-/** A text of a certain form; `needed` says which. */
-export function textLike(value: string, description: string, needed: string, fits: (text: string) => boolean) {
-  return field(z.string(needed).check(z.refine(fits, needed)), value, { description });
+/** A text of a certain form, which `needed` says in words; `fits` says what a pattern cannot. */
+export function textLike(
+  value: string,
+  description: string,
+  form: { pattern: RegExp; needed: string; fits?: (text: string) => boolean },
+): Field<string> {
+  const { pattern, needed, fits = () => true } = form;
+  return field(z.string(needed).check(z.regex(pattern, needed), z.refine(fits, needed)), value, { description });
 }
 
 /** A number or a text, whichever of the two fields accepts it. */

@@ -96,7 +96,7 @@ export function defineSettings<F extends Fields, D extends object = object>(
       return { ...settings, ...(derive?.(settings) as D) };
     },
     describe: () => keys.map((key) => infoOf(key, fields[key]!)),
-    jsonSchema: () => jsonSchema(parts),
+    jsonSchema: () => jsonSchema(parts, presets),
     yaml: (settings) => yamlText({ task, ...pick(settings, keys) }),
   };
 }
@@ -149,7 +149,7 @@ function laidOver<S extends object>({ keys }: Parts, { source, values }: Layer<S
   return given.length === 0 ? values : { ...Object.fromEntries(known.map((key) => [key, null])), ...values };
 }
 
-function jsonSchema({ task, fields }: Parts): JsonSchema {
+function jsonSchema({ task, fields }: Parts, presets: Readonly<Record<string, object>>): JsonSchema {
   const { $schema, properties, ...rest } = jsonSchemaOf(fields);
   const own = { const: task, description: "the task that the settings are for" };
   return {
@@ -157,6 +157,7 @@ function jsonSchema({ task, fields }: Parts): JsonSchema {
     title: `layerwise: settings of ${task}`,
     ...rest,
     properties: { task: own, ...properties },
+    "x-presets": presets,
   };
 }
 

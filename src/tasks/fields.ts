@@ -13,14 +13,17 @@ export const dataFields = group("Data", {
   data: optional(text("", "folder of datasets and tokenizers; default: LAYERWISE_DATA, or one in the cache")),
 });
 
-function isPlan(plan: string): boolean {
-  const numbers = /^\d+([\s,]+\d+)*$/.test(plan) ? plan.split(/[\s,]+/).map(Number) : [];
-  return numbers.length > 0 && new Set(numbers).size === Math.max(...numbers) + 1;
-}
+const planForm = {
+  pattern: /^\d+([\s,]+\d+)*$/,
+  needed: "block numbers from 0 without gaps, such as 0,1,2,2,1,0",
+  fits: (plan: string) => {
+    const numbers = plan.split(/[\s,]+/).map(Number);
+    return new Set(numbers).size === Math.max(...numbers) + 1;
+  },
+};
 
 /** The order of blocks by hand. */
-export const plan = (description: string) =>
-  textLike("0,1,1", description, "block numbers from 0 without gaps, such as 0,1,2,2,1,0", isPlan);
+export const plan = (description: string) => textLike("0,1,1", description, planForm);
 
 /** Which block runs at each depth. */
 export const planFields = group("Depth", {

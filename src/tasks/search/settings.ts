@@ -24,9 +24,16 @@ import type { Length } from "../../train/loop.ts";
 import { scheduleNames } from "../../train/schedule.ts";
 import { dataFields, hardwareFields, lengthFields } from "../fields.ts";
 
-const candidatesNeeded = "letters s, f and i with sizes where they have one, such as s,f,f:1024,i";
+const candidateForm = {
+  pattern: /^\s*([sf](:[1-9]\d*)?|i)\s*(,\s*([sf](:[1-9]\d*)?|i)\s*)*$/,
+  needed: "letters s, f and i with sizes where they have one, such as s,f,f:1024,i",
+};
+const budgetForm = {
+  pattern: /^\s*(\d+(\.\d*)?|\.\d+)\s*(ms)?\s*$/,
+  needed: "milliseconds above 0, such as 3.2ms, or a fraction of the (sf)-baseline's latency, such as 0.65",
+  fits: (given: string) => Number.parseFloat(given) > 0,
+};
 const shapeNeeded = "batch x segment + memory, such as 1x64+640";
-const budgetNeeded = "milliseconds above 0, such as 3.2ms, or a fraction of the (sf)-baseline's latency, such as 0.65";
 
 const fields = {
   ...group("Data", {
@@ -42,12 +49,7 @@ const fields = {
       "a whole number from 1, or a pattern such as (sff)x2",
     ),
     candidates: optional(
-      textLike(
-        "s,f,f:1024,i",
-        "what a block may be, with heads or feed-forward width; default: s,f,i",
-        candidatesNeeded,
-        (given) => candidatesIn(given) !== undefined,
-      ),
+      textLike("s,f,f:1024,i", "what a block may be, with heads or feed-forward width; default: s,f,i", candidateForm),
     ),
     width: whole(128, "width of the hidden state"),
     heads: whole(4, "attention heads"),
@@ -120,9 +122,9 @@ const fields = {
     budget: optional(
       either(
         real(0.65, "", { above: 0 }),
-        textLike("0.65", "", budgetNeeded, (given) => Number(budgetParts(given)?.[1]) > 0),
+        textLike("0.65", "", budgetForm),
         "penalise latency above this: 3.2ms, or 0.65 of the (sf)-baseline's",
-        budgetNeeded,
+        budgetForm.needed,
       ),
     ),
     budgetWeight: real(1, "weight of that penalty", { above: 0 }),
@@ -148,29 +150,28 @@ const fields = {
   ...hardwareFields,
 };
 
-/** A number, and `ms` where it is one of milliseconds. */
-const budgetParts = (given: string) => /^\s*(\d+(?:\.\d*)?|\.\d+)\s*(ms)?\s*$/.exec(given);
-
 export const searchSettings = defineSettings("search", fields, {
   presets: {
-    /** Under a minute on the embedded books; every block is decided at the end. */
+    /** Twelve seconds on the embedded books; every block is decided at the end, and seeds agree. */
     quick: {
       pieces: 1000,
       blocks: 4,
+      candidates: "s,f",
       width: 64,
       heads: 2,
       hidden: 256,
       cutoffs: [],
-      batch: 16,
       dropout: 0,
+      batch: 16,
+      rate: 0.004,
       warmup: 30,
-      steps: 300,
-      temperatureStart: 5,
-      temperatureEnd: 0.2,
       architectureRate: 0.03,
       freeze: 0.05,
-      settle: [0.1, 0.5],
+      temperatureStart: 5,
+      temperatureEnd: 0.2,
+      settle: [0.2, 0.6],
       cutEvery: 30,
+      steps: 400,
       evaluateEvery: 100,
       checkpointEvery: 100,
     },
@@ -205,21 +206,14 @@ export function lengthOf({ steps, epochs }: SearchConfig): Exclude<Length, { min
   return steps === null ? { epochs: epochs ?? 1 } : { steps };
 }
 
-/** `s,f,f:1024,i` → letters and sizes; undefined where it is something else. */
-function candidatesIn(given: string): { letter: keyof typeof kinds; size: number | undefined }[] | undefined {
-  const found = given.split(",").map((part) => /^\s*(?:([sf])(?::([1-9]\d*))?|(i))\s*$/.exec(part));
-  if (found.some((match) => !match)) return undefined;
-  return found.map((match) => {
-    const [, sized, size, identity] = match!;
-    return { letter: (sized ?? identity) as keyof typeof kinds, size: size === undefined ? undefined : Number(size) };
-  });
-}
-
 /** `s,f,f:1024,i` → what a block may be. */
 export function parseCandidates(given: string): CandidateChoice[] {
-  const found = candidatesIn(given);
-  if (!found) return reject({ who: "candidates", needed: candidatesNeeded, got: JSON.stringify(given) }, 2);
-  return found.map(({ letter, size }) => choiceOf({ kind: kinds[letter], size }));
+  const { pattern, needed } = candidateForm;
+  if (!pattern.test(given)) reject({ who: "candidates", needed, got: JSON.stringify(given) }, 2);
+  return given.split(",").map((part) => {
+    const [letter, size] = part.trim().split(":");
+    return choiceOf({ kind: kinds[letter as keyof typeof kinds], size: size === undefined ? undefined : Number(size) });
+  });
 }
 
 /** `1x64+640` → batch, segment, memory; undefined where it is something else. */

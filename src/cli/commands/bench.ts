@@ -39,7 +39,7 @@ export interface DepthMeasurement {
 }
 
 export function addBench(program: Command): void {
-  const bench = program.command("bench").description("measure what the toolkit claims");
+  const bench = program.command("bench");
   bench
     .command("depth")
     .description("time of halting models against their mean depth, beside fixed depth")

@@ -35,7 +35,6 @@ interface CompareFlags extends SettingsFlags {
 export function addCompare(program: Command): void {
   const command = program
     .command("compare")
-    .description("train shared and unshared models side by side: parameters, depth, FLOPs, speed, quality")
     .addOption(
       new Option("--task <name>", "the next token of a text, or translation (default: language)").choices(
         schemas.map(({ task }) => task),

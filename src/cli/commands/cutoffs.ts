@@ -36,7 +36,6 @@ interface CutoffOptions {
 export function addCutoffs(program: Command): void {
   program
     .command("cutoffs")
-    .description("find the cheapest cutoffs of an adaptive softmax from word counts")
     .option("--counts <file>", "counts or probabilities, one a line, in any order")
     .requiredOption("--clusters <k>", "number of clusters, the head included", whole)
     .option("--corpus <name|path>", "count the training text of a corpus instead")

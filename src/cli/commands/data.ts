@@ -46,7 +46,7 @@ const DEFAULT_MASKED_LENGTH = 128;
 
 /** Adds `data build`, `data inspect` and `data download`. */
 export function addData(program: Command): void {
-  const data = program.command("data").description("Build batches from text, look into them, download datasets.");
+  const data = program.command("data");
   addBuild(data);
   addInspect(data);
   addDownload(data);

@@ -44,7 +44,6 @@ interface Flags {
 export function addDepth(program: Command): void {
   const command = program
     .command("depth")
-    .description("show how many iterations the tokens of an ALBERT take, by kind, tag or distance")
     .argument("<run>", "run folder of pretrain, import or glue")
     .option("--corpus <name>", "text to mask (default: the run's own, or the embedded books)")
     .option("--data <dir>", "folder of datasets")

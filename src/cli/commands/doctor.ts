@@ -45,7 +45,6 @@ export interface Diagnosis {
 export function addDoctor(program: Command): void {
   program
     .command("doctor")
-    .description("Print versions, processor, threads, devices and matrix speed.")
     .option("--json", "print only JSON")
     .addHelpText("after", HELP)
     .action(async ({ json }: { json?: boolean }) => {

@@ -27,7 +27,6 @@ interface GenerateFlags extends SegmentChoices {
 export function addGenerate(program: Command): void {
   const command = program
     .command("generate")
-    .description("continue a text with a trained model")
     .argument("<run>", "run folder")
     .option("--prompt <text>", "text to continue", "The")
     .option("--tokens <n>", "tokens to generate at most", whole, 120)

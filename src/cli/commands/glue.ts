@@ -57,10 +57,7 @@ interface TuneFlags extends SettingsFlags {
 }
 
 export function addGlue(program: Command): void {
-  const command = program
-    .command("glue")
-    .description("fine-tune an ALBERT on a task of GLUE")
-    .argument("<task>", "CoLA, SST-2, MRPC, STS-B, QQP, MNLI, QNLI, RTE or WNLI");
+  const command = program.command("glue").argument("<task>", "CoLA, SST-2, MRPC, STS-B, QQP, MNLI, QNLI, RTE or WNLI");
   addOriginFlags(command, "run folder (default: runs/glue/ and the task, with a number where that is taken)");
   command.addOption(new Option("--worker", "carry out trials of the search that started it").hideHelp());
   addSettings(command, [finetuneSettings]).addHelpText("after", examples).action(tune);

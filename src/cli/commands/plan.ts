@@ -39,7 +39,6 @@ interface PlanFlags {
 export function addPlan(program: Command): void {
   program
     .command("plan")
-    .description("show which layer runs at each depth, its parameters and its FLOPs")
     .option("--unique <n>", "layers that own weights", whole, 3)
     .option("--depth <n>", "layers that run", whole, 6)
     .addOption(

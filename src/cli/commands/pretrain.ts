@@ -28,7 +28,6 @@ interface Flags extends SettingsFlags {
 export function addPretrain(program: Command): void {
   const command = program
     .command("pretrain")
-    .description("pre-train an ALBERT with adaptive depth on masked words and sentence order")
     .option("--init <run>", "start from the weights of another run")
     .option("--no-halt", "the same as --depth-policy fixed");
   addRunFlags(command, [pretrainSettings], {

@@ -38,7 +38,6 @@ interface RetrainFlags extends Flags {
 export function addRetrain(program: Command): void {
   const command = program
     .command("retrain")
-    .description("train the network that a search found, and compare it with the (sf)-baseline of as many blocks")
     .argument("<search>", "run folder of a search, an architecture.json, or a pattern")
     .option("--out <dir>", "run folder (default: runs/retrain- and the next free number)")
     .option("--from-supernet", "start from the search's weights of the chosen candidates, embedding and softmax")

@@ -13,7 +13,6 @@ Examples:
 export function addSchema(program: Command): void {
   program
     .command("schema")
-    .description("print the settings of a task as JSON Schema")
     .argument("[task]", "language, translate, search, pretrain or finetune")
     .option("--json", "without a task: print the schemas of all, by name")
     .addHelpText("after", examples)

@@ -40,7 +40,6 @@ interface SearchFlags extends SettingsFlags {
 export function addSearch(program: Command): void {
   const command = program
     .command("search")
-    .description("search which blocks a Transformer-XL wants: attention, feed-forward or none, depth by depth")
     .option("--pattern <text>", "train these blocks, such as (sff)x2, instead of searching")
     .option(
       "--seeds <n|list>",

@@ -48,9 +48,7 @@ interface TrainOptions {
 
 /** Adds `tokenizer train`, `encode`, `decode` and `inspect`. */
 export function addTokenizer(program: Command): void {
-  const tokenizer = program
-    .command("tokenizer")
-    .description("Train SentencePiece vocabularies, encode and decode text, look into models.");
+  const tokenizer = program.command("tokenizer");
   addTrain(tokenizer);
   addEncode(tokenizer);
   addDecode(tokenizer);

@@ -29,7 +29,6 @@ Examples:
 export function addTrain(program: Command): void {
   const command = program
     .command("train")
-    .description("train a model into a run folder")
     .addOption(
       new Option("--task <name>", "the next token of a text, or translation (default: language)").choices(
         schemas.map(({ task }) => task),
@@ -46,7 +45,6 @@ export function addTrain(program: Command): void {
 export function addResume(program: Command): void {
   program
     .command("resume")
-    .description("go on with a run from its last checkpoint")
     .argument("<run>", "run folder")
     .addHelpText("after", resumeExamples)
     .action(async (path: string) => (await import("../resume.ts")).resume(path));

@@ -29,7 +29,6 @@ interface TranslateFlags {
 export function addTranslate(program: Command): void {
   const command = program
     .command("translate")
-    .description("translate lines of text with a trained run, or score it with BLEU")
     .argument("<run>", "run folder")
     .argument("[file...]", "text files, a sentence a line (default: standard input)")
     .option("--beam <n>", "hypotheses kept at each step", whole, 4)

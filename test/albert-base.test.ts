@@ -46,7 +46,7 @@ function stored(
 
 async function imported(file: string): Promise<string> {
   const program = new Command().exitOverride();
-  (await commands.import!())(program);
+  (await commands.import!.load())(program);
   const [config, out] = [file.replace("safetensors", "json"), file.replace(".safetensors", "")];
   await program.parseAsync(["import", file, "--config", config, "--out", out], { from: "user" });
   return out;

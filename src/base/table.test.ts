@@ -1,3 +1,4 @@
+import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { formatNumber, table } from "./table.ts";
 
@@ -20,5 +21,15 @@ describe("tables", () => {
 
   it("round to the digits asked for", () => {
     expect(formatNumber(1.23456, 2)).toBe("1.23");
+    const tie = fc
+      .tuple(fc.integer({ min: -1e6, max: 1e6 }), fc.nat(6))
+      .map(([n, places]) => (2 * n + 1) / 2 / 10 ** places);
+    const number = fc.oneof(fc.double(), fc.double({ min: -1e7, max: 1e7 }), fc.integer(), tie);
+    fc.assert(
+      fc.property(number, fc.nat(4), (value, digits) => {
+        expect(formatNumber(value, digits)).toBe(value.toLocaleString("en-US", { maximumFractionDigits: digits }));
+      }),
+      { numRuns: 2000 },
+    );
   });
 });

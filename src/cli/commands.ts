@@ -3,26 +3,99 @@ import type { Command } from "commander";
 
 export type AddCommand = (program: Command) => void;
 
-export const commands: Readonly<Record<string, () => Promise<AddCommand>>> = {
-  train: async () => (await import("./commands/train.ts")).addTrain,
-  resume: async () => (await import("./commands/train.ts")).addResume,
-  pretrain: async () => (await import("./commands/pretrain.ts")).addPretrain,
-  depth: async () => (await import("./commands/depth.ts")).addDepth,
-  eval: async () => (await import("./commands/eval.ts")).addEval,
-  generate: async () => (await import("./commands/generate.ts")).addGenerate,
-  export: async () => (await import("./commands/export.ts")).addExport,
-  import: async () => (await import("./commands/import.ts")).addImport,
-  glue: async () => (await import("./commands/glue.ts")).addGlue,
-  runs: async () => (await import("./commands/runs.ts")).addRuns,
-  translate: async () => (await import("./commands/translate.ts")).addTranslate,
-  plan: async () => (await import("./commands/plan.ts")).addPlan,
-  compare: async () => (await import("./commands/compare.ts")).addCompare,
-  bench: async () => (await import("./commands/bench.ts")).addBench,
-  certify: async () => (await import("./commands/certify.ts")).addCertify,
-  search: async () => (await import("./commands/search.ts")).addSearch,
-  retrain: async () => (await import("./commands/retrain.ts")).addRetrain,
-  cutoffs: async () => (await import("./commands/cutoffs.ts")).addCutoffs,
-  data: async () => (await import("./commands/data.ts")).addData,
-  tokenizer: async () => (await import("./commands/tokenizer.ts")).addTokenizer,
-  doctor: async () => (await import("./commands/doctor.ts")).addDoctor,
+/** A command: what it does, in a line, and the function that adds it. */
+export interface CommandEntry {
+  readonly about: string;
+  readonly load: () => Promise<AddCommand>;
+}
+
+export const commands: Readonly<Record<string, CommandEntry>> = {
+  train: {
+    about: "train a model into a run folder",
+    load: async () => (await import("./commands/train.ts")).addTrain,
+  },
+  resume: {
+    about: "go on with a run from its last checkpoint",
+    load: async () => (await import("./commands/train.ts")).addResume,
+  },
+  pretrain: {
+    about: "pre-train an ALBERT with adaptive depth on masked words and sentence order",
+    load: async () => (await import("./commands/pretrain.ts")).addPretrain,
+  },
+  depth: {
+    about: "show how many iterations the tokens of an ALBERT take, by kind, tag or distance",
+    load: async () => (await import("./commands/depth.ts")).addDepth,
+  },
+  eval: {
+    about: "measure a run: loss, perplexity per piece and per word, bits per byte",
+    load: async () => (await import("./commands/eval.ts")).addEval,
+  },
+  generate: {
+    about: "continue a text with a trained model",
+    load: async () => (await import("./commands/generate.ts")).addGenerate,
+  },
+  export: {
+    about: "write an inference ONNX (shared weights once) and safetensors with their config",
+    load: async () => (await import("./commands/export.ts")).addExport,
+  },
+  import: {
+    about: "make a run of ALBERT or ALBERT-ACT weights: .safetensors, PyTorch .bin, or a folder of .npy files",
+    load: async () => (await import("./commands/import.ts")).addImport,
+  },
+  glue: {
+    about: "fine-tune an ALBERT on a task of GLUE",
+    load: async () => (await import("./commands/glue.ts")).addGlue,
+  },
+  runs: {
+    about: "list runs, show one, compare several",
+    load: async () => (await import("./commands/runs.ts")).addRuns,
+  },
+  translate: {
+    about: "translate lines of text with a trained run, or score it with BLEU",
+    load: async () => (await import("./commands/translate.ts")).addTranslate,
+  },
+  plan: {
+    about: "show which layer runs at each depth, its parameters and its FLOPs",
+    load: async () => (await import("./commands/plan.ts")).addPlan,
+  },
+  compare: {
+    about: "train shared and unshared models side by side: parameters, depth, FLOPs, speed, quality",
+    load: async () => (await import("./commands/compare.ts")).addCompare,
+  },
+  bench: {
+    about: "measure what the toolkit claims",
+    load: async () => (await import("./commands/bench.ts")).addBench,
+  },
+  certify: {
+    about: "rebuild golden cases and compare outputs, losses and gradients number for number",
+    load: async () => (await import("./commands/certify.ts")).addCertify,
+  },
+  search: {
+    about: "search which blocks a Transformer-XL wants: attention, feed-forward or none, depth by depth",
+    load: async () => (await import("./commands/search.ts")).addSearch,
+  },
+  retrain: {
+    about: "train the network that a search found, and compare it with the (sf)-baseline of as many blocks",
+    load: async () => (await import("./commands/retrain.ts")).addRetrain,
+  },
+  cutoffs: {
+    about: "find the cheapest cutoffs of an adaptive softmax from word counts",
+    load: async () => (await import("./commands/cutoffs.ts")).addCutoffs,
+  },
+  data: {
+    about: "build batches from text, look into them, download datasets",
+    load: async () => (await import("./commands/data.ts")).addData,
+  },
+  tokenizer: {
+    about: "train SentencePiece vocabularies, encode and decode text, look into models",
+    load: async () => (await import("./commands/tokenizer.ts")).addTokenizer,
+  },
+  schema: {
+    about: "print the settings of a task as JSON Schema",
+    load: async () => (await import("./commands/schema.ts")).addSchema,
+  },
+  doctor: {
+    about: "print versions, processor, threads, devices and matrix speed",
+    load: async () => (await import("./commands/doctor.ts")).addDoctor,
+  },
 };

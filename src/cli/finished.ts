@@ -1,6 +1,7 @@
 /** Which checkpoint of a run a command uses. */
 import { type Command, InvalidArgumentError, Option } from "commander";
 import type { CheckpointChoice } from "../runs/folder.ts";
+import { wholeFrom } from "./flags.ts";
 
 /** `--checkpoint last|best|STEP`, for every command that uses a run. */
 export function addCheckpointFlag(command: Command): Command {
@@ -24,7 +25,7 @@ export function addSegmentFlags(command: Command): Command {
     .option(
       "--evaluation-memory <n>",
       "steps of memory, where the model has one (default: as the run evaluates)",
-      steps,
+      wholeFrom(0),
     )
     .addOption(
       new Option(
@@ -32,11 +33,4 @@ export function addSegmentFlags(command: Command): Command {
         "how blocks that a search has not decided are mixed: by π, or the likeliest alone",
       ).choices(["mean", "arg-max"]),
     );
-}
-
-function steps(text: string): number {
-  const value = Number(text);
-  if (text.trim() === "" || !Number.isSafeInteger(value) || value < 0)
-    throw new InvalidArgumentError("It must be a whole number from 0.");
-  return value;
 }

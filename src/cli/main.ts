@@ -3,7 +3,7 @@
 import { Command, CommanderError } from "commander";
 import { messageOf, UserError } from "../base/errors.ts";
 import { packageVersion } from "../tasks/environment.ts";
-import { type AddCommand, commands } from "./commands.ts";
+import { commands } from "./commands.ts";
 
 /** Output that nobody reads any more (`… | head`) ends the program quietly. */
 function quietOnClosedPipe(): void {
@@ -15,10 +15,15 @@ function quietOnClosedPipe(): void {
   }
 }
 
-/** One command's file loads in a tenth of the time of all; help and misspelt names need all. */
-async function chosen(name = ""): Promise<AddCommand[]> {
-  const one = Object.hasOwn(commands, name) ? [commands[name]!] : Object.values(commands);
-  return Promise.all(one.map((load) => load()));
+/** Adds the command that is asked for; help and misspelt names need no more than what the commands are for. */
+async function addCommands(program: Command, [first = "", second = ""]: readonly string[]): Promise<void> {
+  const name = first === "help" ? second : first;
+  const known = Object.hasOwn(commands, name) ? commands[name] : undefined;
+  if (known) (await known.load())(program);
+  const listed = known ? [[name, known] as const] : Object.entries(commands);
+  for (const [each, { about }] of listed) {
+    (program.commands.find((command) => command.name() === each) ?? program.command(each)).description(about);
+  }
 }
 
 async function build(): Promise<Command> {
@@ -30,7 +35,7 @@ async function build(): Promise<Command> {
     // A flag of `glue` may mean another thing after `glue predict`.
     .enablePositionalOptions()
     .exitOverride();
-  for (const add of await chosen(process.argv[2])) add(program);
+  await addCommands(program, process.argv.slice(2));
   for (const command of program.commands) command.exitOverride();
   return program;
 }

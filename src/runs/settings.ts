@@ -1,51 +1,19 @@
-/** Settings of a command: fields with a default, a word and a test each; how presets, YAML files and flags lie one over the other. */
-import { readFileSync } from "node:fs";
-import { type Command, InvalidArgumentError, Option } from "commander";
-import { parse } from "yaml";
-import { messageOf, reject, UserError } from "../base/errors.ts";
+/** Settings of a task: fields, presets, and how presets, files and flags lie one over the other. */
+import { reject } from "../base/errors.ts";
 import { nearest } from "../base/nearest.ts";
+import {
+  checkValue,
+  defaultsOf,
+  type Field,
+  type FieldInfo,
+  type Fields,
+  infoOf,
+  type JsonSchema,
+  jsonSchemaOf,
+  type ValuesOf,
+} from "./fields.ts";
 
-/** A setting: its default, a word on it, and the test a value must pass (a sentence says what is wrong). */
-export interface Field<T> {
-  readonly value: T;
-  readonly help: string;
-  readonly check: (value: unknown) => string | undefined;
-  readonly choices?: readonly string[];
-}
-
-const isWhole = (least: number) => (value: unknown) =>
-  Number.isSafeInteger(value) && (value as number) >= least ? undefined : `a whole number from ${least}`;
-const isReal = (least: number, below: number) => (value: unknown) =>
-  typeof value === "number" && value >= least && value < below ? undefined : `a number from ${least} to below ${below}`;
-const isText = (value: unknown) => (typeof value === "string" && value !== "" ? undefined : "a text");
-const isFlag = (value: unknown) => (typeof value === "boolean" ? undefined : "true or false");
-
-export const whole = (value: number, help: string, least = 1): Field<number> => ({
-  value,
-  help,
-  check: isWhole(least),
-});
-export const real = (value: number, help: string, least = 0, below = Infinity): Field<number> => ({
-  value,
-  help,
-  check: isReal(least, below),
-});
-export const text = (value: string, help: string): Field<string> => ({ value, help, check: isText });
-/** Off unless given; one that is on by default is turned off with --no-…. */
-export const flag = (help: string, value = false): Field<boolean> => ({ value, help, check: isFlag });
-
-/** A setting that may be left open (null), and is unless a value is given. */
-export function open<T>(field: Field<T>, value: T | null = null): Field<T | null> {
-  return { ...field, value, check: (each) => (each === null ? undefined : field.check(each)) };
-}
-
-export function choice<T extends string>(choices: readonly T[], value: T, help: string): Field<T> {
-  const check = (each: unknown) => (choices.includes(each as T) ? undefined : `one of ${choices.join(", ")}`);
-  return { value, help, check, choices };
-}
-
-type Fields = Readonly<Record<string, Field<unknown>>>;
-export type SettingsOf<F extends Fields> = { -readonly [K in keyof F]: F[K] extends Field<infer T> ? T : never };
+export type Values = Readonly<Record<string, unknown>>;
 
 /** Settings from one place: a preset, a file, flags. */
 export interface Layer<S> {
@@ -53,122 +21,166 @@ export interface Layer<S> {
   readonly values: Partial<S>;
 }
 
-const kebab = (key: string) => key.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
-/** How a flag says that a setting is left open; commander has no place for null. */
-const NONE = "none";
-/** How long to train: a length given later replaces another given earlier. */
-const lengths = ["steps", "epochs", "minutes"];
+/** The settings of one task: `S` as they are given, `R` as they are when a run begins. */
+export interface SettingsSchema<S extends object = object, R extends object = S> {
+  /** `language`, `translate`, `search`, `pretrain` or `finetune`. */
+  readonly task: string;
+  readonly fields: Fields;
+  readonly keys: readonly string[];
+  readonly defaults: S;
+  readonly presets: Readonly<Record<string, Partial<S>>>;
+  /**
+   * Checks names and values, and copies them; `source` says where they come from, `who` what a key is called there. A key `task`, if
+   * given, must name this task.
+   */
+  check(values: Values, source: string, who?: (key: string) => string): Partial<S>;
+  /** A preset by name, as a layer. */
+  preset(name: string): Layer<S>;
+  /** defaults < layers. Two lengths (steps, epochs, minutes) in one layer are an error; a later length replaces an earlier one. */
+  resolve(layers: readonly Layer<S>[]): R;
+  /** What help, flags and forms need to know about each field. */
+  describe(): FieldInfo[];
+  /** JSON Schema (draft 2020-12) for editors and forms. */
+  jsonSchema(): JsonSchema;
+  /** Text for config.yaml. */
+  yaml(settings: Partial<S>): string;
+}
 
-/** The settings of one command, which its errors name. */
-export class Schema<F extends Fields> {
-  readonly fields: F;
-  readonly defaults: SettingsOf<F>;
-  readonly #keys: readonly string[];
-  readonly #command: string;
+/** The settings of a schema as they are when a run begins. */
+export type Resolved<T extends { resolve(layers: never): object }> = ReturnType<T["resolve"]>;
 
-  constructor(fields: F, command: string) {
-    this.fields = fields;
-    this.#keys = Object.keys(fields);
-    this.#command = command;
-    this.defaults = Object.fromEntries(this.#keys.map((key) => [key, fields[key]!.value])) as SettingsOf<F>;
-  }
+export interface SettingsOptions<S, D extends object> {
+  /** The command that its errors name; default: the task's name. */
+  readonly command?: string;
+  readonly presets?: Readonly<Record<string, Partial<S>>>;
+  /** Values that depend on others, such as the learning rate on the optimiser. */
+  readonly derive?: (settings: S) => D;
+  /** Settings that another task has and this one has not: key → for whom they are. */
+  readonly elsewhere?: Readonly<Record<string, string>>;
+}
 
-  /** Checks names and values; `source` says where they come from. */
-  checked(values: Readonly<Record<string, unknown>>, source: string): Partial<SettingsOf<F>> {
-    for (const [key, value] of Object.entries(values)) {
-      const field = this.fields[key] ?? this.#unknown(key, source);
-      const needed = field.check(value);
-      if (needed) reject({ who: `${source} / ${key}`, needed, got: JSON.stringify(value) }, 2);
-    }
-    return values as Partial<SettingsOf<F>>;
-  }
+interface Parts {
+  readonly task: string;
+  readonly command: string;
+  readonly fields: Fields;
+  readonly keys: readonly string[];
+  readonly elsewhere: Readonly<Record<string, string>>;
+}
 
-  #unknown(key: string, source: string): never {
-    const guess = nearest(key, this.#keys);
-    const remedy = guess ? `did you mean ${guess}?` : `see layerwise ${this.#command} --help`;
-    return reject({ who: source, needed: "a known key", got: key, remedy }, 2);
-  }
-
-  /** The keys of a YAML text. */
-  parse(yaml: string, source: string): Partial<SettingsOf<F>> {
-    let values: unknown;
-    try {
-      values = parse(yaml);
-    } catch (error) {
-      throw new UserError(`${source}: not YAML: ${messageOf(error)}`, 2);
-    }
-    if (values === null || values === undefined) return {};
-    if (typeof values !== "object" || Array.isArray(values))
-      reject({ who: source, needed: "keys with values", got: typeof values }, 2);
-    return this.checked(values as Record<string, unknown>, source);
-  }
-
-  read(path: string): Partial<SettingsOf<F>> {
-    let yaml: string;
-    try {
-      yaml = readFileSync(path, "utf8");
-    } catch (error) {
-      throw new UserError(`config: cannot read ${path}: ${messageOf(error)}`, 2);
-    }
-    return this.parse(yaml, path);
-  }
-
-  /** Later layers win; two lengths (steps, epochs, minutes) in one place are an error. */
-  resolve(base: SettingsOf<F>, layers: readonly Layer<SettingsOf<F>>[]): SettingsOf<F> {
-    let settings = base;
-    for (const { source, values } of layers) {
-      this.checked(values, source);
-      const given = lengths.filter((key) => values[key] !== undefined && values[key] !== null);
-      if (given.length > 1) {
-        const got = given.join(" and ");
-        reject({ who: source, needed: "one of steps, epochs and minutes", got, remedy: "leave one out" }, 2);
+/** The schema of a task's settings. */
+export function defineSettings<F extends Fields, D extends object = object>(
+  task: string,
+  fields: F,
+  options: SettingsOptions<ValuesOf<F>, D> = {},
+): SettingsSchema<ValuesOf<F>, Omit<ValuesOf<F>, keyof D> & D> {
+  type S = ValuesOf<F>;
+  const { command = task, presets = {}, derive, elsewhere = {} } = options;
+  const keys = Object.keys(fields);
+  const parts = { task, command, fields, keys, elsewhere };
+  const defaults = defaultsOf(fields);
+  const check = (values: Values, source: string, who = (key: string) => `${source} / ${key}`) =>
+    checkValues(parts, values, source, who) as Partial<S>;
+  return {
+    task,
+    fields,
+    keys,
+    defaults,
+    presets,
+    check,
+    preset: (name) => ({ source: `preset ${name}`, values: presetNamed(presets, name) }),
+    resolve: (layers) => {
+      const settings = defaultsOf(fields);
+      for (const { source, values } of layers) {
+        Object.assign(settings, laidOver(parts, { source, values: check(values, source) }));
       }
-      const replaced = given.length === 1 ? Object.fromEntries(lengths.map((key) => [key, null])) : {};
-      settings = { ...settings, ...replaced, ...values };
-    }
-    return settings;
-  }
-
-  /** A flag for every setting. */
-  addFlags(command: Command): Command {
-    for (const [key, field] of Object.entries(this.fields)) command.addOption(optionOf(key, field));
-    return command;
-  }
-
-  /** The settings among a command's options. */
-  flagsOf(options: Readonly<Record<string, unknown>>): Partial<SettingsOf<F>> {
-    const given = this.#keys.filter((key) => options[key] !== undefined);
-    const values = given.map((key) => [key, options[key] === NONE ? null : options[key]]);
-    return Object.fromEntries(values) as Partial<SettingsOf<F>>;
-  }
+      return { ...settings, ...(derive?.(settings) as D) };
+    },
+    describe: () => keys.map((key) => infoOf(key, fields[key]!)),
+    jsonSchema: () => jsonSchema(parts, presets),
+    yaml: (settings) => yamlText({ task, ...pick(settings, keys) }),
+  };
 }
 
-function optionOf(key: string, field: Field<unknown>): Option {
-  if (field.check === isFlag) {
-    const name = field.value ? `--no-${kebab(key)}` : `--${kebab(key)}`;
-    // Commander would take a negated flag for true unless told that nothing was given.
-    return new Option(name, field.value ? `not: ${field.help}` : field.help).default(undefined);
-  }
-  const shown = field.value === null ? "" : ` (default: ${field.value})`;
-  const option = new Option(`--${kebab(key)} <value>`, `${field.help}${shown}`);
-  return field.choices ? option.choices(field.choices) : option.argParser((given) => flagValue(field, given));
+function checkValues(parts: Parts, { task, ...values }: Values, source: string, who: (key: string) => string): Values {
+  if (task !== undefined && task !== parts.task) reject({ who: who("task"), needed: parts.task, got: shown(task) }, 2);
+  const given = Object.entries(values).filter(([, value]) => value !== undefined);
+  for (const [key] of given) if (!Object.hasOwn(parts.fields, key)) refuseKey(parts, key, source);
+  return Object.fromEntries(given.map(([key, value]) => [key, checkOne(parts.fields[key]!, value, who(key))]));
 }
 
-/** The value of a flag: a number where the text is one and the setting takes it. */
-function flagValue(field: Field<unknown>, given: string): unknown {
-  if (given === NONE && field.check(null) === undefined) return NONE;
-  if (field.check(given) === undefined) return given;
-  const value = given.trim() === "" ? given : Number(given);
-  const needed = field.check(value);
-  if (needed) throw new InvalidArgumentError(`It must be ${needed}.`);
-  return value;
+function checkOne(field: Field, value: unknown, who: string): unknown {
+  const found = checkValue(field, value);
+  if ("value" in found) return found.value;
+  const { path, needed, got } = found.fault;
+  return reject({ who: [who, ...path.map(String)].join(" / "), needed, got: shown(got) }, 2);
 }
+
+function refuseKey({ task, command, keys, elsewhere }: Parts, key: string, source: string): never {
+  if (Object.hasOwn(elsewhere, key)) {
+    reject({ who: source, needed: `settings of task ${task}`, got: key, remedy: `it is for ${elsewhere[key]}` }, 2);
+  }
+  const guess = nearest(key, keys);
+  const remedy = guess ? `did you mean ${guess}?` : `see layerwise ${command} --help`;
+  return reject({ who: source, needed: "a known key", got: key, remedy }, 2);
+}
+
+/** NaN and the infinities have no JSON. */
+const shown = (value: unknown) => (typeof value === "number" ? `${value}` : (JSON.stringify(value) ?? "nothing"));
 
 /** A preset by name. */
-export function presetFrom<T>(presets: Readonly<Record<string, T>>, name: string): T {
-  const preset = presets[name];
-  if (preset) return preset;
+export function presetNamed<T>(presets: Readonly<Record<string, T>>, name: string): T {
+  if (Object.hasOwn(presets, name)) return presets[name]!;
   const guess = nearest(name, Object.keys(presets));
   const remedy = guess ? `did you mean ${guess}?` : "leave it out";
   return reject({ who: "preset", needed: `one of ${Object.keys(presets).join(", ")}`, got: name, remedy }, 2);
+}
+
+/** How long to train. */
+const lengths = ["steps", "epochs", "minutes"];
+
+/** What a layer changes in those below it: a length ends the other lengths. */
+function laidOver<S extends object>({ keys }: Parts, { source, values }: Layer<S>): Partial<S> {
+  const known = lengths.filter((key) => keys.includes(key));
+  const given = known.filter((key) => (values as Values)[key] !== undefined && (values as Values)[key] !== null);
+  if (given.length > 1) {
+    const needed = `one of ${known.slice(0, -1).join(", ")} and ${known.at(-1)}`;
+    reject({ who: source, needed, got: given.join(" and "), remedy: "leave one out" }, 2);
+  }
+  return given.length === 0 ? values : { ...Object.fromEntries(known.map((key) => [key, null])), ...values };
+}
+
+function jsonSchema({ task, fields }: Parts, presets: Readonly<Record<string, object>>): JsonSchema {
+  const { $schema, properties, ...rest } = jsonSchemaOf(fields);
+  const own = { const: task, description: "the task that the settings are for" };
+  return {
+    ...($schema ? { $schema } : {}),
+    title: `layerwise: settings of ${task}`,
+    ...rest,
+    properties: { task: own, ...properties },
+    "x-presets": presets,
+  };
+}
+
+function pick<S extends object>(settings: S, keys: readonly string[]): Values {
+  return Object.fromEntries(Object.entries(settings).filter(([key]) => keys.includes(key)));
+}
+
+/** YAML of plain values, a line per key; writing it needs no library, and JSON is YAML. */
+export function yamlText(values: Values): string {
+  return Object.entries(values)
+    .map(([key, value]) => `${key}: ${yamlValue(value)}\n`)
+    .join("");
+}
+
+/** Words that are texts in every YAML need no quotes. */
+const isPlain = (word: string) =>
+  /^[A-Za-z/][\w./-]*$/.test(word) && !/^(null|true|false|yes|no|on|off|y|n)$/i.test(word);
+
+function yamlValue(value: unknown): string {
+  if (typeof value === "string") return isPlain(value) ? value : JSON.stringify(value);
+  if (Array.isArray(value)) return `[${value.map(yamlValue).join(", ")}]`;
+  if (typeof value !== "object" || value === null) return JSON.stringify(value);
+  return `{ ${Object.entries(value)
+    .map(([key, each]) => `${key}: ${yamlValue(each)}`)
+    .join(", ")} }`;
 }

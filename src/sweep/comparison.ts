@@ -11,9 +11,10 @@ import { defaultEngine } from "../tasks/engine.ts";
 import type { TaskEvent } from "../tasks/job.ts";
 import { openJob } from "../tasks/jobs.ts";
 import { openLanguage } from "../tasks/language/job.ts";
-import { type Config, configYaml, parseConfig, resolveConfig } from "../tasks/language/settings.ts";
+import { type Config, configYaml } from "../tasks/language/settings.ts";
 import { perform } from "../tasks/perform.ts";
 import { Run } from "../tasks/run.ts";
+import { storedConfig } from "../tasks/stored-config.ts";
 import { type Session, startSession } from "../train/session.ts";
 
 /** A row of the table. */
@@ -131,8 +132,7 @@ async function* finishRun(
 
 async function refuseOther(path: string, config: Config): Promise<void> {
   const { config: yaml } = await RunFolder.read(path);
-  const begun = resolveConfig([{ source: path, values: parseConfig(yaml, path) }]);
-  if (configYaml(begun) === configYaml(config)) return;
+  if (configYaml(storedConfig(yaml, path)) === configYaml(config)) return;
   reject(
     {
       who: "compare",

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import type { Engine } from "../engine/engine.ts";
 import type { LoadedCheckpoint } from "../runs/checkpoints.ts";
 import { type CheckpointChoice, RunFolder, TOKENIZER_FILE } from "../runs/folder.ts";
-import { type RunSummary, summarise } from "../runs/summary.ts";
+import type { RunSummary } from "../runs/summary.ts";
 import type { Corpus } from "../text/corpus.ts";
 import { openTokenizer } from "../text/files/tokenizer.ts";
 import type { OpenTokenizer } from "../text/tokenizer.ts";
@@ -66,7 +66,13 @@ export function openRunBase<K extends string, R>(
   { path, step }: StoredRun,
   resume: (path: string, options: ResumeOptions) => Session<TaskEvent, R>,
 ): OpenRun<K, R> {
-  return { kind, path, step, summary: () => summarise(path), resume: (options = {}) => resume(path, options) };
+  return {
+    kind,
+    path,
+    step,
+    summary: async () => (await import("../runs/summary.ts")).summarise(path),
+    resume: (options = {}) => resume(path, options),
+  };
 }
 
 /** The engine of a run, opened when it is first needed. */

@@ -4,6 +4,7 @@ import type { Command } from "commander";
 import type { DepthMeasurement } from "../../analysis/depth-bench.ts";
 import { reject } from "../../base/errors.ts";
 import { table } from "../../base/table.ts";
+import { whole } from "../flags.ts";
 
 const HELP = `
 Examples:
@@ -15,42 +16,38 @@ Weights are random; every token is told at which depth to halt, spread over 1 â€
 Both contenders run in turn, each after a pause, twice to warm up and once timed; the medians are shown.`;
 
 export function addBench(program: Command): void {
-  const bench = program.command("bench").description("measure what the toolkit claims");
+  const bench = program.command("bench");
   bench
     .command("depth")
     .description("time of halting models against their mean depth, beside fixed depth")
-    .option("--batch <n...>", "texts at once", ["1", "16"])
-    .option("--length <n>", "tokens a text", "128")
+    .option("--batch <n...>", "texts at once (default: 1 16)", collected)
+    .option("--length <n>", "tokens per text", whole, 128)
     .option("--mean <n...>", "mean depths", ["2", "3", "3.8", "5", "6"])
-    .option("--cap <n>", "deepest depth", "6")
-    .option("--width <n>", "width of the hidden state", "768")
-    .option("--heads <n>", "attention heads", "12")
-    .option("--hidden <n>", "width of the feed-forward layer (default: four times the width)")
-    .option("--rounds <n>", "runs of each contender", "7")
-    .option("--threads <n>", "threads for ONNX Runtime")
+    .option("--cap <n>", "deepest depth", whole, 6)
+    .option("--width <n>", "width of the hidden state", whole, 768)
+    .option("--heads <n>", "attention heads", whole, 12)
+    .option("--hidden <n>", "width of the feed-forward layer (default: four times the width)", whole)
+    .option("--rounds <n>", "runs of each contender", whole, 7)
+    .option("--threads <n>", "threads of ONNX Runtime", whole)
     .option("--json", "print only JSON")
     .addHelpText("after", HELP)
     .action(run);
 }
 
 interface Flags {
-  batch: string[];
-  length: string;
+  batch?: number[];
+  length: number;
   mean: string[];
-  cap: string;
-  width: string;
-  heads: string;
-  hidden?: string;
-  rounds: string;
-  threads?: string;
+  cap: number;
+  width: number;
+  heads: number;
+  hidden?: number;
+  rounds: number;
+  threads?: number;
   json?: boolean;
 }
 
-function whole(name: string, text: string): number {
-  const value = Number(text);
-  if (Number.isInteger(value) && value >= 1) return value;
-  return reject({ who: `--${name}`, needed: "a whole number from 1", got: text }, 2);
-}
+const collected = (text: string, before: number[] = []) => [...before, whole(text)];
 
 function depthIn(text: string, cap: number): number {
   const value = Number(text);
@@ -58,24 +55,17 @@ function depthIn(text: string, cap: number): number {
   return reject({ who: "--mean", needed: `a depth from 1 to ${cap}`, got: text }, 2);
 }
 
-async function run(flags: Flags): Promise<void> {
-  const cap = whole("cap", flags.cap);
-  const width = whole("width", flags.width);
+async function run({ json, batch = [1, 16], mean, threads, ...sizes }: Flags): Promise<void> {
   const options = {
-    batches: flags.batch.map((text) => whole("batch", text)),
-    length: whole("length", flags.length),
-    means: flags.mean.map((text) => depthIn(text, cap)),
-    cap,
-    width,
-    heads: whole("heads", flags.heads),
-    hidden: flags.hidden === undefined ? 4 * width : whole("hidden", flags.hidden),
-    rounds: whole("rounds", flags.rounds),
+    ...sizes,
+    batches: batch,
+    means: mean.map((text) => depthIn(text, sizes.cap)),
+    hidden: sizes.hidden ?? 4 * sizes.width,
   };
-  const threads = flags.threads === undefined ? {} : { threads: whole("threads", flags.threads) };
   const { ortEngine } = await import("../../engine/ort.ts");
   const { measureDepth } = await import("../../analysis/depth-bench.ts");
-  const rows = await measureDepth(await ortEngine(threads), options);
-  process.stdout.write(`${flags.json ? JSON.stringify(rows) : `${asTable(rows)}\n\n${plot(rows)}`}\n`);
+  const rows = await measureDepth(await ortEngine(threads === undefined ? {} : { threads }), options);
+  process.stdout.write(`${json ? JSON.stringify(rows) : `${asTable(rows)}\n\n${plot(rows)}`}\n`);
 }
 
 const rounded = (value: number, digits: number) => value.toFixed(digits);

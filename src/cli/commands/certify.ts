@@ -20,7 +20,6 @@ Exit code: 0 when no case failed, 1 when one did, 2 when a folder cannot be read
 export function addCertify(program: Command): void {
   program
     .command("certify")
-    .description("rebuild golden cases and compare outputs, losses and gradients number for number")
     .argument(
       "[folder...]",
       "folders of golden values, searched recursively (default: the fixtures shipped with layerwise)",

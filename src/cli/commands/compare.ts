@@ -1,17 +1,15 @@
 /** `layerwise compare`: the paper's table of sharing schedules at laptop scale. */
-import { type Command, InvalidArgumentError } from "commander";
+import { type Command, Option } from "commander";
 import { reject } from "../../base/errors.ts";
 import { formatNumber, table } from "../../base/table.ts";
+import type { SettingsSchema } from "../../runs/settings.ts";
 import type { Contestant, Result, Spread } from "../../sweep/comparison.ts";
-import {
-  addConfigFlags,
-  type Config,
-  flagsOf,
-  presetNamed,
-  presets,
-  readConfig,
-  resolveConfig,
-} from "../../tasks/language/settings.ts";
+import { type Config, languageSettings, resolveConfig } from "../../tasks/language/settings.ts";
+import { translateSettings } from "../../tasks/translate/settings.ts";
+import { addRunFlags, addSettings, layersFrom, type SettingsFlags, schemaFrom, settingsIn, whole } from "../flags.ts";
+
+/** The tasks of this command. */
+const schemas: readonly SettingsSchema[] = [languageSettings, translateSettings];
 
 const examples = `
 Models: vanilla 6/6 and 3/3, universal 1/6, sequence, cycle and cycle_rev at 3/6 and 3/9 (layers that own weights / layers that run).
@@ -26,52 +24,43 @@ Examples:
 JSON: {task, seeds, rows: [{name, unique, depth, share, parameters, executedDepth, flopsPerToken, trainingFlopsPerToken,
 tokensPerSecond, perplexity: {mean, deviation, values}, seconds}]}`;
 
-interface CompareFlags extends Record<string, unknown> {
+interface CompareFlags extends SettingsFlags {
   out: string;
   seeds: number;
   only?: string;
-  preset?: string;
-  config?: string;
   svg?: string;
   json?: boolean;
-}
-
-function whole(text: string): number {
-  const value = Number(text);
-  if (!Number.isSafeInteger(value) || value < 1) throw new InvalidArgumentError("It must be a whole number from 1.");
-  return value;
 }
 
 export function addCompare(program: Command): void {
   const command = program
     .command("compare")
-    .description("train shared and unshared models side by side: parameters, depth, FLOPs, speed, quality")
-    .option("--out <dir>", "folder of the runs", "runs/compare")
+    .addOption(
+      new Option("--task <name>", "the next token of a text, or translation (default: language)").choices(
+        schemas.map(({ task }) => task),
+      ),
+    )
     .option("--seeds <n>", "runs of each model, seeds 1 to n", whole, 3)
     .option("--only <names>", "some of the models, with commas between")
-    .option("--preset <name>", `a named set of settings: ${Object.keys(presets).join(", ")}`)
-    .option("--config <file>", "settings from a YAML file")
-    .option("--svg <file>", "where the picture goes (default: comparison.svg in the folder)")
-    .option("--json", "print only JSON");
-  addConfigFlags(command).addHelpText("after", examples).action(run);
+    .option("--svg <file>", "where the picture goes (default: comparison.svg in the folder)");
+  addRunFlags(command, schemas, { out: "folder of the runs (default: runs/compare)", json: "print only JSON" });
+  command.setOptionValueWithSource("out", "runs/compare", "default");
+  addSettings(command, schemas).addHelpText("after", examples).action(run);
 }
 
 /** What the comparison itself decides. */
 const OWN = ["unique", "depth", "share", "plan", "decoderPlan", "seed"] as const;
 
-function configFrom(flags: CompareFlags): Config {
-  const values = flagsOf(flags);
+async function configFrom(flags: CompareFlags): Promise<Config> {
+  const schema = await schemaFrom(schemas, flags);
+  const values: Partial<Config> = settingsIn(schema, flags);
   const taken = OWN.find((key) => values[key] !== undefined);
   if (taken) {
     const remedy = "choose models with --only and the number of seeds with --seeds";
     reject({ who: "compare", needed: "settings that hold for all models", got: `--${taken}`, remedy }, 2);
   }
-  return resolveConfig([
-    { source: "compare", values: { keep: 1 } },
-    ...(flags.preset === undefined ? [] : [{ source: `preset ${flags.preset}`, values: presetNamed(flags.preset) }]),
-    ...(flags.config === undefined ? [] : [{ source: flags.config, values: readConfig(flags.config) }]),
-    { source: "flags", values },
-  ]);
+  const task = schema === translateSettings ? "translate" : "language";
+  return resolveConfig([{ source: "compare", values: { task, keep: 1 } }, ...(await layersFrom(schema, flags))]);
 }
 
 function chosen(all: readonly Contestant[], only: string | undefined): readonly Contestant[] {
@@ -87,7 +76,7 @@ function chosen(all: readonly Contestant[], only: string | undefined): readonly 
 const say = (text: string) => void process.stderr.write(`${text}\n`);
 
 async function run(flags: CompareFlags): Promise<void> {
-  const settings = configFrom(flags);
+  const settings = await configFrom(flags);
   const { compare, contestants } = await import("../../sweep/comparison.ts");
   const { watchSession } = await import("../session.ts");
   const rows = chosen(contestants, flags.only);

@@ -1,10 +1,11 @@
 /** `layerwise cutoffs`: where to cut a vocabulary into clusters for an adaptive softmax. */
 import { readFile } from "node:fs/promises";
-import { type Command, InvalidArgumentError } from "commander";
+import type { Command } from "commander";
 import { messageOf, reject } from "../../base/errors.ts";
 import { startProgress } from "../../base/progress.ts";
 import { formatNumber, table } from "../../base/table.ts";
 import type { Cutoffs } from "../../text/cutoffs.ts";
+import { whole } from "../flags.ts";
 
 const examples = `
 The cost of a cluster is its size times the mass of its words; the cutoffs printed have the least total, exactly. With --measured
@@ -35,9 +36,8 @@ interface CutoffOptions {
 export function addCutoffs(program: Command): void {
   program
     .command("cutoffs")
-    .description("find the cheapest cutoffs of an adaptive softmax from word counts")
     .option("--counts <file>", "counts or probabilities, one a line, in any order")
-    .requiredOption("--clusters <k>", "number of clusters, the head included", wholeNumber)
+    .requiredOption("--clusters <k>", "number of clusters, the head included", whole)
     .option("--corpus <name|path>", "count the training text of a corpus instead")
     .option("--tokenizer <name|file>", "whose pieces to count, with --corpus")
     .option("--data <dir>", "folder of datasets and tokenizers (default: LAYERWISE_DATA, or one in the cache)")
@@ -45,19 +45,13 @@ export function addCutoffs(program: Command): void {
       "--measured",
       "costs measured on this machine, in milliseconds of a training step, instead of size times mass",
     )
-    .option("--width <n>", "width of the hidden state, with --measured", wholeNumber, 128)
-    .option("--rows <n>", "rows of a step: batch times length, with --measured", wholeNumber, 1024)
-    .option("--factor <n>", "each tail's projection is narrower by this, with --measured", wholeNumber, 4)
-    .option("--threads <n>", "threads of ONNX Runtime, with --measured (default: physical cores)", wholeNumber)
+    .option("--width <n>", "width of the hidden state, with --measured", whole, 128)
+    .option("--rows <n>", "rows of a step: batch times length, with --measured", whole, 1024)
+    .option("--factor <n>", "each tail's projection is narrower by this, with --measured", whole, 4)
+    .option("--threads <n>", "threads of ONNX Runtime, with --measured (default: physical cores)", whole)
     .option("--json", "print only JSON")
     .addHelpText("after", examples)
     .action(run);
-}
-
-function wholeNumber(text: string): number {
-  const value = Number(text);
-  if (!Number.isSafeInteger(value) || value < 1) throw new InvalidArgumentError("It must be a whole number from 1.");
-  return value;
 }
 
 async function run(options: CutoffOptions): Promise<void> {

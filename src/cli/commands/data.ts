@@ -1,10 +1,11 @@
 /** `layerwise data`: builds token files or batches from text, says what is in them, and downloads datasets. */
-import { type Command, InvalidArgumentError, Option } from "commander";
+import { type Command, Option } from "commander";
 import { startProgress } from "../../base/progress.ts";
 import { formatNumber, table } from "../../base/table.ts";
 import type { Corpus } from "../../text/corpus.ts";
 import type { SplitBatching } from "../../text/files/tokens.ts";
 import type { OpenTokenizer } from "../../text/tokenizer.ts";
+import { whole } from "../flags.ts";
 
 interface SourceOptions {
   corpus: string;
@@ -45,7 +46,7 @@ const DEFAULT_MASKED_LENGTH = 128;
 
 /** Adds `data build`, `data inspect` and `data download`. */
 export function addData(program: Command): void {
-  const data = program.command("data").description("Build batches from text, look into them, download datasets.");
+  const data = program.command("data");
   addBuild(data);
   addInspect(data);
   addDownload(data);
@@ -57,8 +58,8 @@ function addBuild(data: Command): void {
     .option("--out <dir>", "folder to write (default: data-NAME)")
     .option("--tfrecord", "write the original's batches: NAME_train/file1.tfrecords …")
     .option("--masked", "write masked-LM + sentence-order examples (tf.Example) instead of batches")
-    .option("--passes <n>", "passes over the text for --masked", wholeNumber, 40)
-    .option("--seed <n>", "seed for --masked", wholeNumber, 12345)
+    .option("--passes <n>", "passes over the text for --masked", whole, 40)
+    .option("--seed <n>", "seed for --masked", whole, 12345)
     .option("--force", "replace the folder if it exists")
     .addHelpText("after", examples(BUILD_EXAMPLES))
     .action(build);
@@ -107,30 +108,19 @@ function withBatching(command: Command): Command {
   return command
     .option("--corpus <name|path>", "books, wikitext-2, a text file, or a folder", "books")
     .option("--tokenizer <name|file>", "a SentencePiece model (default: the data's own, or one trained on the text)")
-    .option(
-      "--pieces <n>",
-      "vocabulary size of a trained tokenizer (default: 12000, or what the text supports)",
-      wholeNumber,
-    )
+    .option("--pieces <n>", "vocabulary size of a trained tokenizer (default: 12000, or what the text supports)", whole)
     .option("--cased", "keep upper case in a trained tokenizer")
-    .option("--batch <n>", "rows of a batch", wholeNumber, 32)
+    .option("--batch <n>", "rows of a batch", whole, 32)
     .option(
       "--length <n>",
       `sequence length (default: ${DEFAULT_LENGTH}; ${DEFAULT_MASKED_LENGTH} with --masked)`,
-      wholeNumber,
+      whole,
     )
-    .option("--shards <n>", "files a split is cut into", wholeNumber, 1)
+    .option("--shards <n>", "files a split is cut into", whole, 1)
     .addOption(new Option("--compat <mode>", "batch exactly like the original, repeats included").choices(["original"]))
     .option("--data <dir>", "folder of datasets and tokenizers (default: LAYERWISE_DATA, or one in the cache)")
     .option("--cache <dir>", "folder of token caches (default: LAYERWISE_CACHE or .cache/layerwise)")
     .option("--json", "print JSON");
-}
-
-/** A whole number from 1. */
-export function wholeNumber(text: string): number {
-  const value = Number(text);
-  if (!Number.isSafeInteger(value) || value < 1) throw new InvalidArgumentError("It must be a whole number from 1.");
-  return value;
 }
 
 const warn = (message: string) => void process.stderr.write(`layerwise: ${message}\n`);

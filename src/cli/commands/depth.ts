@@ -1,5 +1,5 @@
 /** `layerwise depth`: how many iterations the tokens of an ALBERT's run take, and which ones take more. */
-import { type Command, InvalidArgumentError, Option } from "commander";
+import { type Command, Option } from "commander";
 import { reject } from "../../base/errors.ts";
 import { table } from "../../base/table.ts";
 import type { DepthRow } from "../../depth/tally.ts";
@@ -8,6 +8,7 @@ import type { ProbeAnalysis, TraceRow } from "../../tasks/pretrain/index.ts";
 import type { Split } from "../../text/corpus.ts";
 import type { ProbeSentence } from "../../text/probing/probing.ts";
 import { addCheckpointFlag } from "../finished.ts";
+import { whole } from "../flags.ts";
 import type { Using } from "../opened.ts";
 
 const examples = `
@@ -42,16 +43,9 @@ interface Flags {
   json?: boolean;
 }
 
-function whole(text: string): number {
-  const value = Number(text);
-  if (!Number.isSafeInteger(value) || value < 1) throw new InvalidArgumentError("It must be a whole number from 1.");
-  return value;
-}
-
 export function addDepth(program: Command): void {
   const command = program
     .command("depth")
-    .description("show how many iterations the tokens of an ALBERT take, by kind, tag or distance")
     .argument("<run>", "run folder of pretrain, import or glue")
     .option("--corpus <name>", "text to mask (default: the run's own, or the embedded books)")
     .option("--data <dir>", "folder of datasets")

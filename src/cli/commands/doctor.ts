@@ -17,7 +17,6 @@ Matrix speed is the median of a few products by ONNX Runtime; other work on the 
 export function addDoctor(program: Command): void {
   program
     .command("doctor")
-    .description("Print versions, processor, threads, devices and matrix speed.")
     .option("--json", "print only JSON")
     .addHelpText("after", HELP)
     .action(async ({ json }: { json?: boolean }) => {

@@ -25,7 +25,6 @@ interface Flags extends SegmentChoices {
 export function addEval(program: Command): void {
   const command = program
     .command("eval")
-    .description("measure a run: loss, perplexity per piece and per word, bits per byte")
     .argument("<run>", "run folder")
     .addOption(
       new Option("--split <split>", "which part of the corpus").choices(["train", "valid", "test"]).default("valid"),

@@ -18,7 +18,6 @@ missing (at first the steps of memory that config.json names). A search is expor
 export function addExport(program: Command): void {
   const command = program
     .command("export")
-    .description("write an inference ONNX (shared weights once) and safetensors with their config")
     .argument("<run>", "run folder")
     .option("--out <dir>", "folder to write (default: export, in the run folder)")
     .option("--force", "replace the folder if it exists");

@@ -1,8 +1,9 @@
 /** `layerwise generate`: text from a run. */
-import { type Command, InvalidArgumentError } from "commander";
+import type { Command } from "commander";
 import type { CheckpointChoice } from "../../runs/folder.ts";
 import type { SegmentChoices } from "../../tasks/search/index.ts";
 import { addCheckpointFlag, addSegmentFlags } from "../finished.ts";
+import { numberFrom, whole, wholeFrom } from "../flags.ts";
 
 const examples = `
 Examples:
@@ -10,14 +11,6 @@ Examples:
   layerwise generate runs/1 --temperature 0 --tokens 40        the likeliest piece each time
   layerwise generate runs/1 --top-p 0.9 --seed 7 --stop "."
   layerwise generate runs/search-1 --evaluation-memory 64      out of a longer memory than in training`;
-
-function numberFrom(least: number, most = Number.POSITIVE_INFINITY): (text: string) => number {
-  return (text) => {
-    const value = Number(text);
-    if (text.trim() !== "" && value >= least && value <= most) return value;
-    throw new InvalidArgumentError(`It must be a number from ${least}${most === Infinity ? "" : ` to ${most}`}.`);
-  };
-}
 
 interface GenerateFlags extends SegmentChoices {
   prompt: string;
@@ -34,14 +27,13 @@ interface GenerateFlags extends SegmentChoices {
 export function addGenerate(program: Command): void {
   const command = program
     .command("generate")
-    .description("continue a text with a trained model")
     .argument("<run>", "run folder")
     .option("--prompt <text>", "text to continue", "The")
-    .option("--tokens <n>", "pieces to generate at most", numberFrom(1), 120)
+    .option("--tokens <n>", "tokens to generate at most", whole, 120)
     .option("--temperature <t>", "0 takes the likeliest piece, 1 follows the model", numberFrom(0), 0.8)
-    .option("--top-k <k>", "only the k likeliest pieces", numberFrom(1))
+    .option("--top-k <k>", "only the k likeliest pieces", whole)
     .option("--top-p <p>", "only the likeliest pieces that have this probability together", numberFrom(0, 1))
-    .option("--seed <n>", "seed of the choices", numberFrom(0), 1)
+    .option("--seed <n>", "seed of the choices", wholeFrom(0), 1)
     .option("--stop <text>", "end before this text")
     .option("--json", "print {prompt, text, tokensPerSecond}");
   addSegmentFlags(addCheckpointFlag(command)).addHelpText("after", examples).action(run);

@@ -1,14 +1,15 @@
 /** `layerwise glue`: fine-tunes an ALBERT on a task of GLUE, searches for settings, and writes the benchmark's submission files. */
 import { join } from "node:path";
-import { type Command, InvalidArgumentError } from "commander";
+import { type Command, InvalidArgumentError, Option } from "commander";
 import { reject } from "../../base/errors.ts";
 import { startProgress } from "../../base/progress.ts";
 import { table } from "../../base/table.ts";
 import type { CheckpointChoice } from "../../runs/folder.ts";
 import type { SearchFlags } from "../../sweep/strategies.ts";
-import { type GlueSettings, glueSchema } from "../../tasks/finetune/settings.ts";
+import { finetuneSettings, type GlueSettings } from "../../tasks/finetune/settings.ts";
 import { glueTask } from "../../text/labelled/glue-tasks.ts";
 import { addCheckpointFlag } from "../finished.ts";
+import { addRunFlags, addSettings, type SettingsFlags, settingsFrom, settingsIn, whole } from "../flags.ts";
 import { freeFolder } from "../free-folder.ts";
 
 const examples = `
@@ -48,37 +49,32 @@ Examples:
   layerwise glue eval runs/glue/SST-2
   layerwise glue eval runs/glue/MNLI --split dev-mismatched --json    {task, split, texts, loss, figures}`;
 
-interface TuneFlags extends Record<string, unknown> {
+interface TuneFlags extends SettingsFlags {
   from?: string;
   scratch?: boolean;
   out?: string;
-  config?: string;
   json?: boolean;
   dryRun?: boolean;
   worker?: boolean;
 }
 
 export function addGlue(program: Command): void {
-  const command = program
-    .command("glue")
-    .description("fine-tune an ALBERT on a task of GLUE")
-    .argument("<task>", "CoLA, SST-2, MRPC, STS-B, QQP, MNLI, QNLI, RTE or WNLI")
-    .option("--out <dir>", "run folder (default: runs/glue/ and the task, with a number where that is taken)")
-    .option("--dry-run", "print model, texts, memory and an estimate of time, and stop");
-  addOriginFlags(command).option("--worker", "carry out trials of the search that started it");
-  command.options.at(-1)!.hideHelp();
-  glueSchema.addFlags(command).addHelpText("after", examples).action(tune);
+  const command = program.command("glue").argument("<task>", "CoLA, SST-2, MRPC, STS-B, QQP, MNLI, QNLI, RTE or WNLI");
+  const out = "run folder (default: runs/glue/ and the task, with a number where that is taken)";
+  addOriginFlags(command, out, "print model, texts, memory and an estimate of time, and stop");
+  command.addOption(new Option("--worker", "carry out trials of the search that started it").hideHelp());
+  addSettings(command, [finetuneSettings]).addHelpText("after", examples).action(tune);
   addSearch(command);
   addEval(command);
   addPredict(command);
 }
 
-function addOriginFlags(command: Command): Command {
-  return command
+function addOriginFlags(command: Command, out: string, dryRun?: string): void {
+  command
     .option("--from <run>", "an ALBERT's run: pre-trained, imported or fine-tuned")
-    .option("--scratch", "begin with random weights")
-    .option("--config <file>", "settings from a YAML file")
-    .option("--json", "print only JSON");
+    .option("--scratch", "begin with random weights");
+  const about = { out, json: "print only JSON", ...(dryRun === undefined ? {} : { dryRun }) };
+  addRunFlags(command, [finetuneSettings], about);
 }
 
 const numbers = (check: (value: number) => boolean, what: string) => (text: string) => {
@@ -88,7 +84,6 @@ const numbers = (check: (value: number) => boolean, what: string) => (text: stri
   return values;
 };
 const isCount = (value: number) => Number.isSafeInteger(value) && value > 0;
-const count = (text: string) => numbers(isCount, "a whole number from 1")(text)[0]!;
 
 function addSearch(glue: Command): void {
   const command = glue
@@ -97,15 +92,14 @@ function addSearch(glue: Command): void {
       "fine-tune with many settings and seeds, in parallel processes, and pick the best by the mean over seeds",
     )
     .argument("<task>", "a task of GLUE")
-    .option("--out <dir>", "folder of the trials (default: runs/glue/ and the task, -search)")
     .option("--strategy <name>", "grid, random or halving", "grid")
     .option("--rates <numbers>", "learning rates; for random and halving the lowest and highest count", positive)
     .option("--batches <numbers>", "batch sizes", numbers(isCount, "whole numbers from 1 with commas between"))
-    .option("--trials <n>", "random and halving: how many settings are drawn", count)
-    .option("--seeds <n>", "runs of each setting, seeds 1 to n", count)
-    .option("--parallel <n>", "trials at a time; they share the threads", count, 1);
-  addOriginFlags(command);
-  glueSchema.addFlags(command).addHelpText("after", searchExamples).action(search);
+    .option("--trials <n>", "random and halving: how many settings are drawn", whole)
+    .option("--seeds <n>", "runs of each setting, seeds 1 to n", whole)
+    .option("--parallel <n>", "trials at a time; they share the threads", whole, 1);
+  addOriginFlags(command, "folder of the trials (default: runs/glue/ and the task, -search)");
+  addSettings(command, [finetuneSettings]).addHelpText("after", searchExamples).action(search);
 }
 
 const positive = numbers((value) => value > 0, "numbers above 0 with commas between");
@@ -131,21 +125,17 @@ function addUseFlags(command: Command, split: string): Command {
   command
     .option("--glue <dir>", "folder of GLUE's tasks (default: as in training)")
     .option("--split <name>", "train, dev, test; dev-mismatched and test-mismatched of MNLI", split)
-    .option("--threads <n>", "threads of ONNX Runtime", count)
+    .option("--threads <n>", "threads of ONNX Runtime", whole)
     .option("--json", "print only JSON");
   return addCheckpointFlag(command);
 }
 
-function settingsFrom(flags: TuneFlags): GlueSettings {
+async function settingsOf(flags: TuneFlags): Promise<GlueSettings> {
   if ((flags.from === undefined) === (flags.scratch !== true)) {
     const got = flags.scratch ? "both" : "neither";
     reject({ who: "glue", needed: "--from RUN or --scratch", got, remedy: "see layerwise glue --help" }, 2);
   }
-  return {
-    ...glueSchema.defaults,
-    ...(flags.config === undefined ? {} : glueSchema.read(flags.config)),
-    ...glueSchema.flagsOf(flags),
-  };
+  return settingsFrom(finetuneSettings, flags);
 }
 
 const say = (text: string) => void process.stderr.write(`${text}\n`);
@@ -153,7 +143,7 @@ const print = (text: string) => void process.stdout.write(`${text}\n`);
 
 async function tune(name: string, flags: TuneFlags): Promise<void> {
   const task = trainable(name);
-  const settings = settingsFrom(flags);
+  const settings = await settingsOf(flags);
   if (flags.worker) {
     const { serveTrials } = await import("../../sweep/glue-worker.ts");
     return serveTrials(task, settings, flags.from, say);
@@ -175,10 +165,10 @@ function trainable(name: string) {
 
 async function search(name: string, flags: TuneFlags & SearchFlags): Promise<void> {
   const task = trainable(name);
-  const settings = settingsFrom(flags);
+  const settings = await settingsOf(flags);
   const { planSearch } = await import("../../sweep/strategies.ts");
   const { runSearch, searchRows } = await import("../../sweep/glue-search.ts");
-  const plan = planSearch(task, settings, flags, glueSchema.flagsOf(flags));
+  const plan = planSearch(task, settings, flags, settingsIn(finetuneSettings, flags));
   const out = flags.out ?? `runs/glue/${task.name}-search`;
   const found = await runSearch(plan, out, { parallel: flags.parallel, output: process.stderr });
   print(flags.json ? JSON.stringify(found) : table(searchRows(found)));

@@ -25,7 +25,6 @@ interface Flags {
 export function addImport(program: Command): void {
   program
     .command("import")
-    .description("make a run of ALBERT or ALBERT-ACT weights: .safetensors, PyTorch .bin, or a folder of .npy files")
     .argument("<file>", "a weight file, a folder that holds one, or a folder of .npy files")
     .requiredOption("--out <run>", "run folder to write")
     .option("--config <file>", "the model's config.json (default: beside the weights)")

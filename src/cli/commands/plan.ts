@@ -1,5 +1,5 @@
 /** `layerwise plan`: which layer runs at each depth, what that stores and costs, and a picture. Loads no runtime. */
-import { type Command, InvalidArgumentError, Option } from "commander";
+import { type Command, Option } from "commander";
 import { formatNumber, table } from "../../base/table.ts";
 import {
   type PartSharing,
@@ -10,6 +10,7 @@ import {
   sharedParts,
   shareModes,
 } from "../../depth/plan.ts";
+import { whole } from "../flags.ts";
 
 const examples = `
 Examples:
@@ -35,16 +36,9 @@ interface PlanFlags {
   svg?: string;
 }
 
-function whole(text: string): number {
-  const value = Number(text);
-  if (!Number.isSafeInteger(value) || value < 1) throw new InvalidArgumentError("It must be a whole number from 1.");
-  return value;
-}
-
 export function addPlan(program: Command): void {
   program
     .command("plan")
-    .description("show which layer runs at each depth, its parameters and its FLOPs")
     .option("--unique <n>", "layers that own weights", whole, 3)
     .option("--depth <n>", "layers that run", whole, 6)
     .addOption(

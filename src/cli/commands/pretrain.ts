@@ -1,11 +1,7 @@
 /** `layerwise pretrain`: an ALBERT whose tokens choose their depth, on masked words and the order of sentences. */
 import type { Command } from "commander";
-import {
-  pretrainingPreset,
-  pretrainingPresets,
-  pretrainingSchema,
-  resolvePretraining,
-} from "../../tasks/pretrain/settings.ts";
+import { pretrainSettings } from "../../tasks/pretrain/settings.ts";
+import { addRunFlags, addSettings, type SettingsFlags, settingsFrom } from "../flags.ts";
 import { freeFolder } from "../free-folder.ts";
 
 const examples = `
@@ -23,10 +19,8 @@ Examples:
   layerwise resume runs/albert                                   exactly as if it had never stopped
   layerwise depth runs/albert                                    how deep its tokens run`;
 
-interface Flags extends Record<string, unknown> {
+interface Flags extends SettingsFlags {
   out?: string;
-  preset?: string;
-  config?: string;
   init?: string;
   dryRun?: boolean;
   json?: boolean;
@@ -35,32 +29,24 @@ interface Flags extends Record<string, unknown> {
 export function addPretrain(program: Command): void {
   const command = program
     .command("pretrain")
-    .description("pre-train an ALBERT with adaptive depth on masked words and sentence order")
-    .option("--out <dir>", "run folder (default: runs/ and the next free number)")
-    .option("--preset <name>", `a named set of settings: ${Object.keys(pretrainingPresets).join(", ")}`)
-    .option("--config <file>", "settings from a YAML file")
     .option("--init <run>", "start from the weights of another run")
-    .option("--no-halt", "the same as --depth-policy fixed")
-    .option("--dry-run", "print model, parameters, memory and an estimate of time, and stop");
-  pretrainingSchema.addFlags(command).addHelpText("after", examples).action(runPretrain);
+    .option("--no-halt", "the same as --depth-policy fixed");
+  addRunFlags(command, [pretrainSettings], {
+    out: "run folder (default: runs/ and the next free number)",
+    dryRun: "print model, parameters, memory and an estimate of time, and stop",
+    json: "print only JSON",
+  });
+  addSettings(command, [pretrainSettings]).addHelpText("after", examples).action(runPretrain);
 }
 
 function configFrom({ halt, ...flags }: Flags) {
-  const given = pretrainingSchema.flagsOf(flags);
-  const fixed = halt === false ? { depthPolicy: "fixed" as const } : {};
-  return resolvePretraining([
-    ...(flags.preset === undefined
-      ? []
-      : [{ source: `preset ${flags.preset}`, values: pretrainingPreset(flags.preset) }]),
-    ...(flags.config === undefined ? [] : [{ source: flags.config, values: pretrainingSchema.read(flags.config) }]),
-    { source: "flags", values: { ...fixed, ...given } },
-  ]);
+  return settingsFrom(pretrainSettings, { ...(halt === false ? { depthPolicy: "fixed" } : {}), ...flags });
 }
 
 const say = (text: string) => void process.stderr.write(`${text}\n`);
 
 async function runPretrain(flags: Flags): Promise<void> {
-  const settings = configFrom(flags);
+  const settings = await configFrom(flags);
   const { initialFrom, openPretrain, pretrainJob } = await import("../../tasks/pretrain/index.ts");
   const parts = await openPretrain(settings, { say });
   const { init } = flags;

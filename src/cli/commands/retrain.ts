@@ -1,10 +1,10 @@
 /** `layerwise retrain`: trains what a search found as an ordinary network, beside the (sf)-baseline. */
-import { Command, Option } from "commander";
+import type { Command } from "commander";
 import { patternHelp } from "../../depth/pattern.ts";
-import type { SearchConfig } from "../../tasks/search/index.ts";
 import { networkSettings } from "../../tasks/search/network-settings.ts";
+import { searchSettings } from "../../tasks/search/settings.ts";
+import { addSettings, type Flags, settingsIn } from "../flags.ts";
 import { freeFolder } from "../free-folder.ts";
-import { addSearch } from "./search.ts";
 
 const examples = `
 The settings are those of the search unless flags change them. The baseline has as many blocks, attention and feed-forward by turns, and is
@@ -21,35 +21,20 @@ Examples:
 JSON: {run, networks: [{name, run, pattern, parameters, executedDepth, flopsPerToken, latencyMs, perplexity, meanBatchPerplexity}],
 ratios: {parameters, flopsPerToken, latencyMs, perplexity}, latency: {batch, length, memory, threads}}`;
 
-const taken = new Set<string>([...networkSettings, "threads"]);
+/** The settings of search that an ordinary network has too. */
+const taken: readonly string[] = [...networkSettings, "keep", "threads", "device"];
 
-/** The same flags as `search` has them, without its defaults. */
-function searchOptions(): Option[] {
-  const scratch = new Command();
-  addSearch(scratch);
-  const shared = scratch.commands[0]!.options.filter((option) => taken.has(option.attributeName()));
-  return shared.map((option) => {
-    const copy = new Option(option.flags, option.description.replace(/ \(default: .*\)$/, ""));
-    if (option.argChoices) copy.choices(option.argChoices);
-    else if (option.parseArg) copy.argParser(option.parseArg);
-    return copy;
-  });
-}
-
-interface Flags extends Omit<Partial<SearchConfig>, "latency"> {
-  latency?: string;
+interface RetrainFlags extends Flags {
   out?: string;
   fromSupernet?: boolean;
   baseline: string | boolean;
-  threads?: number;
-  dryRun?: boolean;
   json?: boolean;
+  dryRun?: boolean;
 }
 
 export function addRetrain(program: Command): void {
   const command = program
     .command("retrain")
-    .description("train the network that a search found, and compare it with the (sf)-baseline of as many blocks")
     .argument("<search>", "run folder of a search, an architecture.json, or a pattern")
     .option("--out <dir>", "run folder (default: runs/retrain- and the next free number)")
     .option("--from-supernet", "start from the search's weights of the chosen candidates, embedding and softmax")
@@ -57,18 +42,18 @@ export function addRetrain(program: Command): void {
     .option("--no-baseline", "compare with nothing")
     .option("--dry-run", "print both networks' parameters, FLOPs, memory and an estimate of time, and stop")
     .option("--json", "print only the result, as JSON");
-  for (const option of searchOptions()) command.addOption(option);
+  addSettings(command, [searchSettings], { only: taken, defaults: false });
   command.addHelpText("after", examples).action(run);
 }
 
 const say = (text: string) => void process.stderr.write(`${text}\n`);
 
-async function run(source: string, flags: Flags): Promise<void> {
-  const { out, threads, dryRun, json = false, latency, ...settings } = flags;
-  const { openRetrainJob, parseShape, retrain } = await import("../../tasks/search/index.ts");
+async function run(source: string, flags: RetrainFlags): Promise<void> {
+  const { out, dryRun, json = false, fromSupernet, baseline } = flags;
+  const { threads = null, device = "cpu", budget: _, ...changes } = settingsIn(searchSettings, flags);
+  const { openRetrainJob, retrain } = await import("../../tasks/search/index.ts");
   const { defaultEngine } = await import("../../tasks/engine.ts");
-  const shape = latency === undefined ? {} : { latency: parseShape(latency) };
-  const options = { ...settings, ...shape, say, engine: await defaultEngine({ threads: threads ?? null }) };
+  const options = { ...changes, fromSupernet, baseline, say, engine: await defaultEngine({ device, threads }) };
   if (dryRun) return (await import("../dry-run.ts")).printDryRun(await openRetrainJob(source, options), json);
   const { newRun } = await import("../../tasks/new-run.ts");
   const { watchSession } = await import("../session.ts");

@@ -30,7 +30,6 @@ Examples:
 export function addRuns(program: Command): void {
   const runs = program
     .command("runs")
-    .description("list runs, show one, compare several")
     .argument("[dir]", "folder to search for runs", "runs")
     .option("--json", "print JSON")
     .addHelpText("after", LIST_EXAMPLES)

@@ -8,6 +8,7 @@ import type { TrainingOptions } from "../../text/sentencepiece/training/options.
 import type { TrainingStep } from "../../text/sentencepiece/training/trainer.ts";
 import type { Release } from "../../text/sentencepiece/unigram.ts";
 import type { Tokenizer } from "../../text/tokenizer.ts";
+import { whole } from "../flags.ts";
 
 interface ModelOptions {
   model: string;
@@ -47,9 +48,7 @@ interface TrainOptions {
 
 /** Adds `tokenizer train`, `encode`, `decode` and `inspect`. */
 export function addTokenizer(program: Command): void {
-  const tokenizer = program
-    .command("tokenizer")
-    .description("Train SentencePiece vocabularies, encode and decode text, look into models.");
+  const tokenizer = program.command("tokenizer");
   addTrain(tokenizer);
   addEncode(tokenizer);
   addDecode(tokenizer);
@@ -64,7 +63,7 @@ function addTrain(tokenizer: Command): void {
     .description("Train a unigram vocabulary on text and write NAME.model and NAME.vocab.")
     .option("--input <file...>", "text files, UTF-8 (default: standard input)")
     .requiredOption("--out <name>", "where to write: NAME.model and NAME.vocab")
-    .option("--vocabulary <n>", "pieces in all", wholeNumber, 12000)
+    .option("--vocabulary <n>", "pieces in all", whole, 12000)
     .addOption(
       new Option("--normalisation <name>", "how text is rewritten; _cf folds case")
         .choices(NORMALISATION_NAMES)
@@ -74,7 +73,7 @@ function addTrain(tokenizer: Command): void {
     .option("--symbols <symbol...>", "symbols kept whole wherever they occur", [])
     .option("--control <symbol...>", "symbols that have an id but never occur in text", [])
     .option("--byte-fallback", "add 256 byte pieces, so that no input is lost")
-    .option("--longest <n>", "longest piece in characters", wholeNumber, 16)
+    .option("--longest <n>", "longest piece in characters", whole, 16)
     .option("--no-split-by-script", "let pieces mix scripts")
     .option("--no-split-by-number", "let pieces mix letters and digits")
     .option("--no-split-by-whitespace", "let pieces reach over spaces")
@@ -151,12 +150,6 @@ const INSPECT_EXAMPLES = ["layerwise tokenizer inspect --model books.model --jso
 
 function examples(lines: readonly string[]): string {
   return `\nExamples:\n${lines.map((line) => `  ${line}`).join("\n")}`;
-}
-
-function wholeNumber(text: string): number {
-  const value = Number(text);
-  if (!Number.isSafeInteger(value) || value < 1) throw new InvalidArgumentError("It must be a whole number from 1.");
-  return value;
 }
 
 function integer(text: string): number {

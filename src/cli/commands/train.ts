@@ -1,18 +1,17 @@
 /** `layerwise train` and `layerwise resume`. */
-import type { Command } from "commander";
-import {
-  addConfigFlags,
-  type Config,
-  flagsOf,
-  presetNamed,
-  presets,
-  readConfig,
-  resolveConfig,
-} from "../../tasks/language/settings.ts";
+import { type Command, Option } from "commander";
+import type { SettingsSchema } from "../../runs/settings.ts";
+import { type Config, languageSettings, resolveConfig } from "../../tasks/language/settings.ts";
+import { translateSettings } from "../../tasks/translate/settings.ts";
+import { addRunFlags, addSettings, layersFrom, type SettingsFlags, schemaFrom } from "../flags.ts";
 import { freeFolder } from "../free-folder.ts";
 
+/** The tasks of this command. */
+const schemas: readonly SettingsSchema[] = [languageSettings, translateSettings];
+const presets = Object.keys(languageSettings.presets).join(", ");
+
 const trainExamples = `
-Presets: ${Object.keys(presets).join(", ")}. Order: defaults < task < preset < --config file < flags.
+Presets: ${presets}, and translate. Order: defaults < preset < --config file < flags. \`layerwise schema\` prints all settings.
 
 Examples:
   layerwise train --preset tiny --out runs/first       a minute on a laptop, embedded books
@@ -29,43 +28,43 @@ Examples:
 export function addTrain(program: Command): void {
   const command = program
     .command("train")
-    .description("train a model into a run folder")
-    .option("--out <dir>", "run folder (default: runs/ and the next free number)")
-    .option("--preset <name>", `a named set of settings: ${Object.keys(presets).join(", ")}`)
-    .option("--config <file>", "settings from a YAML file")
-    .option("--dry-run", "print model, plan, parameters, FLOPs, memory and an estimate of time, and stop");
-  addConfigFlags(command).addHelpText("after", trainExamples).action(runTrain);
+    .addOption(
+      new Option("--task <name>", "the next token of a text, or translation (default: language)").choices(
+        schemas.map(({ task }) => task),
+      ),
+    );
+  addRunFlags(command, schemas, {
+    out: "run folder (default: runs/ and the next free number)",
+    dryRun: "print model, plan, parameters, FLOPs, memory and an estimate of time, and stop",
+    json: "print only JSON",
+  });
+  addSettings(command, schemas).addHelpText("after", trainExamples).action(runTrain);
 }
 
 export function addResume(program: Command): void {
   program
     .command("resume")
-    .description("go on with a run from its last checkpoint")
     .argument("<run>", "run folder")
     .addHelpText("after", resumeExamples)
     .action(async (path: string) => (await import("../resume.ts")).resume(path));
 }
 
-interface TrainFlags extends Record<string, unknown> {
+interface TrainFlags extends SettingsFlags {
   out?: string;
-  preset?: string;
-  config?: string;
   dryRun?: boolean;
   json?: boolean;
 }
 
-function settingsFrom(flags: TrainFlags): Config {
-  return resolveConfig([
-    ...(flags.preset === undefined ? [] : [{ source: `preset ${flags.preset}`, values: presetNamed(flags.preset) }]),
-    ...(flags.config === undefined ? [] : [{ source: flags.config, values: readConfig(flags.config) }]),
-    { source: "flags", values: flagsOf(flags) },
-  ]);
+async function settingsFrom(flags: TrainFlags): Promise<Config> {
+  const schema = await schemaFrom(schemas, flags);
+  const task = schema === translateSettings ? "translate" : "language";
+  return resolveConfig([{ source: "task", values: { task } }, ...(await layersFrom(schema, flags))]);
 }
 
 const say = (text: string) => void process.stderr.write(`${text}\n`);
 
 async function runTrain(flags: TrainFlags): Promise<void> {
-  const settings = settingsFrom(flags);
+  const settings = await settingsFrom(flags);
   const { openJob } = await import("../../tasks/jobs.ts");
   // Mistakes in data or in the run to start from leave no folder.
   const job = await openJob(settings, { say });

@@ -1,11 +1,12 @@
 /** `layerwise translate`: lines of text through a translation run, or its BLEU on a part of its corpus. */
 import { readFile } from "node:fs/promises";
-import { type Command, InvalidArgumentError, Option } from "commander";
+import { type Command, Option } from "commander";
 import { messageOf, UserError } from "../../base/errors.ts";
 import { table } from "../../base/table.ts";
 import type { CheckpointChoice } from "../../runs/folder.ts";
 import type { Split } from "../../text/corpus.ts";
 import { addCheckpointFlag } from "../finished.ts";
+import { numberFrom, whole } from "../flags.ts";
 
 const examples = `
 Examples:
@@ -25,27 +26,14 @@ interface TranslateFlags {
   checkpoint?: CheckpointChoice;
 }
 
-function wholeFrom1(text: string): number {
-  const value = Number(text);
-  if (!Number.isSafeInteger(value) || value < 1) throw new InvalidArgumentError("It must be a whole number from 1.");
-  return value;
-}
-
-function real(text: string): number {
-  const value = Number(text);
-  if (text.trim() === "" || !Number.isFinite(value)) throw new InvalidArgumentError("It must be a number.");
-  return value;
-}
-
 export function addTranslate(program: Command): void {
   const command = program
     .command("translate")
-    .description("translate lines of text with a trained run, or score it with BLEU")
     .argument("<run>", "run folder")
     .argument("[file...]", "text files, a sentence a line (default: standard input)")
-    .option("--beam <n>", "hypotheses kept at each step", wholeFrom1, 4)
-    .option("--length-penalty <a>", "hypotheses of n pieces are worth log p / n^a", real, 0.6)
-    .option("--average <n>", "use the mean of the last n checkpoints", wholeFrom1)
+    .option("--beam <n>", "hypotheses kept at each step", whole, 4)
+    .option("--length-penalty <a>", "hypotheses of n pieces are worth log p / n^a", numberFrom(0), 0.6)
+    .option("--average <n>", "use the mean of the last n checkpoints", whole)
     .addOption(new Option("--score <split>", "BLEU on a part of the corpus").choices(["train", "valid", "test"]))
     .option("--json", "print JSON: with --score its figures, else {translations}");
   addCheckpointFlag(command).addHelpText("after", examples).action(run);

@@ -29,7 +29,7 @@ export function finetune(
   { task, train, dev, engine, into, signal, ...values }: FinetuneOptions,
 ): Session<TaskEvent, FinetuneResult> {
   const given = Object.entries(values).filter(([, value]) => value !== undefined);
-  const settings = { ...glueSchema.defaults, ...glueSchema.checked(Object.fromEntries(given), "finetune") };
+  const settings = { ...glueSchema.defaults, ...glueSchema.check(Object.fromEntries(given), "finetune") };
   return performOpened(
     async (say) => finetuneJob(await openFinetune(task, settings, { from: pre ?? undefined, train, dev, engine, say })),
     { into, signal },

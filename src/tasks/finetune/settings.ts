@@ -1,60 +1,93 @@
-/** Settings of fine-tuning on GLUE: one literal of defaults with a word on each. */
+/** Settings of fine-tuning: an ALBERT with a new head, on labelled texts. */
 import type { HaltingOptions } from "../../depth/halting.ts";
 import type { AlbertDescription } from "../../model/albert/description.ts";
-import { choice, flag, open, real, Schema, type SettingsOf, text, whole } from "../../runs/settings.ts";
+import { choice, flag, group, optional, real, text, whole } from "../../runs/fields.ts";
+import { defineSettings, type Resolved } from "../../runs/settings.ts";
 import type { TextTask } from "../../text/labelled/text-task.ts";
+import { dataFields, hardwareFields } from "../fields.ts";
 
 const fields = {
-  // Data
-  glue: open(text("", "folder of GLUE's tasks; open: glue in the folder of datasets")),
-  data: open(text("", "folder of datasets and tokenizers; open: LAYERWISE_DATA, or one in the cache")),
-  length: whole(128, "longest text in pieces; longer ones are cut", 5),
-  examples: open(whole(1000, "learn from so many examples only; open: all")),
-
-  // Model
-  pooling: choice(["first", "mean"], "first", "what is classified: the pooled first token, or the mean of real tokens"),
-  classifierDropout: real(0.1, "part of the classified vector that is dropped in training", 0, 1),
-  dropout: open(real(0, "part of activations that is dropped in training; open: as the model has it", 0, 1)),
-  embeddingDeviation: open(
-    real(
-      0.02,
-      "with --from: bring embedding tables to this deviation; small ones learn faster; open: as they are",
-      1e-6,
+  ...group("Data", {
+    glue: optional(text("", "folder of GLUE's tasks; default: glue in the folder of datasets")),
+    data: dataFields.data,
+    length: whole(128, "longest text in tokens; longer ones are cut", 5),
+    examples: optional(whole(1000, "learn from this many examples only; default: all")),
+  }),
+  ...group("Model", {
+    pooling: choice(
+      ["first", "mean"],
+      "first",
+      "what is classified: the pooled first token, or the mean of real tokens",
     ),
-  ),
-  ponder: open(real(0.001, "penalty on the depth of halting models; open: as the model has it")),
+    classifierDropout: real(0.1, "fraction of the classified vector that is dropped in training", {
+      from: 0,
+      below: 1,
+    }),
+    dropout: optional(
+      real(0, "fraction of activations that is dropped in training; default: as the model has it", {
+        from: 0,
+        below: 1,
+      }),
+    ),
+    embeddingDeviation: optional(
+      real(
+        0.02,
+        "with pre-trained weights: bring embedding tables to this deviation; small ones learn faster; default: as they are",
+        { from: 1e-6 },
+      ),
+    ),
+    ponder: optional(real(0.001, "penalty on the depth of halting models; default: as the model has it")),
+  }),
+  ...group("Model from scratch", {
+    tokenizer: optional(
+      text("", "a SentencePiece model with [CLS] and [SEP], by name or file; default: the run's own"),
+    ),
+    like: optional(text("", "model and tokenizer as this run has them; the sizes below do not count then")),
+    width: whole(128, "width of the hidden state"),
+    heads: whole(4, "attention heads"),
+    embedding: whole(64, "width of the embedding tables"),
+    hidden: optional(whole(512, "width of the feed-forward layer; default: four times the width")),
+    depth: whole(4, "depths, or the most of them with halting"),
+    halt: flag("every token halts by itself"),
+    haltBias: real(0, "first bias of the halting unit", {}),
+  }),
+  ...group("Optimisation", {
+    batch: whole(32, "texts per batch"),
+    optimiser: choice(["adamw", "lamb"], "adamw", "adamw or lamb"),
+    rate: optional(
+      real(0.0001, "highest learning rate; default: 0.0001 for adamw, 0.0005 for lamb, ten times that from scratch"),
+    ),
+    warmup: real(0.1, "fraction of the updates over which the learning rate rises; then it falls to 0", {
+      from: 0,
+      below: 1,
+    }),
+    weightDecay: real(0.01, "decay of matrices; biases and norms have none"),
+    clipNorm: real(1, "largest gradient norm; larger gradients are scaled down"),
+    seed: whole(1, "seed of new weights, data order and dropout", 0),
+  }),
+  ...group("Length", {
+    epochs: whole(3, "passes over the examples; each is evaluated"),
+  }),
+  ...group("Evaluation and checkpoints", {
+    checkpointEvery: whole(200, "updates between checkpoints"),
+    keep: whole(2, "checkpoints kept besides the best"),
+  }),
+  ...hardwareFields,
+};
 
-  // Model from scratch
-  tokenizer: open(text("", "a SentencePiece model with [CLS] and [SEP], by name or file; open: the run's own")),
-  like: open(text("", "from scratch: model and tokenizer as this run has them; the sizes below do not count then")),
-  width: whole(128, "from scratch: width of the hidden state"),
-  heads: whole(4, "from scratch: attention heads"),
-  embedding: whole(64, "from scratch: width of the embedding tables"),
-  hidden: open(whole(512, "from scratch: width of the feed-forward layer; open: four times the width")),
-  depth: whole(4, "from scratch: depths, or the most of them with --halt"),
-  halt: flag("from scratch: every token halts by itself"),
-  haltBias: real(0, "from scratch: first bias of the halting unit", -Infinity),
+export const finetuneSettings = defineSettings("finetune", fields, {
+  command: "glue",
+  presets: {
+    /** A minute or so for a small model: some examples, once. */
+    quick: { examples: 1000, epochs: 1, length: 64, checkpointEvery: 50 },
+    /** The middle of the original's grid, for large pre-trained models. */
+    original: { rate: 3e-5, batch: 32, epochs: 3 },
+  },
+});
 
-  // Optimisation
-  batch: whole(32, "texts of a batch"),
-  epochs: whole(3, "passes over the examples; each is evaluated"),
-  optimiser: choice(["adamw", "lamb"], "adamw", "adamw or lamb"),
-  rate: open(
-    real(0.0001, "highest learning rate; open: 0.0001 for adamw, 0.0005 for lamb, ten times that from scratch"),
-  ),
-  warmup: real(0.1, "part of the updates over which the learning rate rises; then it falls to 0", 0, 1),
-  weightDecay: real(0.01, "decay of matrices; biases and norms have none"),
-  clipNorm: real(1, "longest gradient; longer ones are scaled down"),
-  seed: whole(1, "seed of new weights, data order and dropout", 0),
-  checkpointEvery: whole(200, "store the state every so many updates"),
-  keep: whole(2, "checkpoints kept besides the best"),
-  threads: open(whole(2, "threads of ONNX Runtime; open: physical cores")),
-  device: choice(["cpu", "cuda", "webgpu", "dml"], "cpu", "where programs run"),
-} as const;
-
-export const glueSchema = new Schema(fields, "glue");
-
-export type GlueSettings = SettingsOf<typeof fields>;
+export type GlueSettings = Resolved<typeof finetuneSettings>;
+/** The name that callers used before. */
+export const glueSchema = finetuneSettings;
 
 const rates = { adamw: 1e-4, lamb: 5e-4 } as const;
 

@@ -166,7 +166,7 @@ function storedFinetuning(yaml: string, path: string) {
   const source = `${path}/config.yaml`;
   const { model, heads, training = {} } = parseAlbertRun(yaml, source);
   const { command: _, glueTask: name, textTask, trial, from, fromStep, ...values } = training;
-  const settings = { ...glueSchema.defaults, ...glueSchema.checked(values, source) };
+  const settings = { ...glueSchema.defaults, ...glueSchema.check(values, source) };
   const task = textTask ? ({ name, ...textTask } as TextTask) : glueTask(`${name}`);
   const origin = { from: (from ?? null) as string | null, fromStep: (fromStep ?? null) as number | null };
   return { settings, task, trial: trial === true, origin, description: { model, heads } };

@@ -10,10 +10,11 @@ import { type EvaluateOptions, evaluateText } from "../evaluate.ts";
 import type { TaskEvent } from "../job.ts";
 import { engineOf, keptTokenizer, type OpenRun, openRunBase, type ResumeOptions, type StoredRun } from "../open-run.ts";
 import { resumeRun } from "../perform.ts";
+import { storedConfig } from "../stored-config.ts";
 import { batchesOf, openData, textSizeOf } from "../text-data.ts";
 import type { TrainedModel } from "../trained-job.ts";
 import { languageJob, modelOf, openLanguage } from "./job.ts";
-import { type Config, parseConfig, resolveConfig } from "./settings.ts";
+import type { Config } from "./settings.ts";
 
 /** A language model's run, opened at a checkpoint. */
 export interface LanguageRun extends OpenRun<"language", TrainedModel<LanguageModel>> {
@@ -29,10 +30,7 @@ export interface LanguageRun extends OpenRun<"language", TrainedModel<LanguageMo
   exported(): Promise<Readonly<Record<string, Uint8Array>>>;
 }
 
-const settingsIn = (config: string, path: string): Config => {
-  const source = `${path}/config.yaml`;
-  return resolveConfig([{ source, values: parseConfig(config, source) }]);
-};
+const settingsIn = (config: string, path: string): Config => storedConfig(config, `${path}/config.yaml`);
 
 /** Opens a run to use it; its text is opened when it is first evaluated. */
 export async function openLanguageRun(stored: StoredRun): Promise<LanguageRun> {

@@ -6,8 +6,8 @@
  * where there is one, and checkpoints whose weights have our parameter names.
  */
 import { join } from "node:path";
-import { parse, stringify } from "yaml";
-import { messageOf, reject, UserError } from "../../base/errors.ts";
+import { stringify } from "yaml";
+import { reject } from "../../base/errors.ts";
 import {
   type AlbertDescription,
   type DescribedAlbert,
@@ -18,23 +18,16 @@ import {
 import { loadAlbert } from "../../model/albert/weights.ts";
 import { stateDict } from "../../model/state-dict.ts";
 import { initialise, type Parameter } from "../../nn/index.ts";
+import { flag, choice as one, optional, options, real, text, whole } from "../../runs/fields.ts";
 import { TOKENIZER_FILE } from "../../runs/folder.ts";
-import {
-  type Field,
-  flag,
-  choice as one,
-  open,
-  real,
-  Schema,
-  type SettingsOf,
-  text,
-  whole,
-} from "../../runs/settings.ts";
+import { defineSettings, type SettingsSchema, type Values } from "../../runs/settings.ts";
+import { parseYaml } from "../../runs/settings-file.ts";
 import type { OpenTokenizer } from "../../text/tokenizer.ts";
 import type { TrainState } from "../../train/events.ts";
 import { firstProgress } from "../../train/loop.ts";
 import type { ParameterTensor } from "../../train/memory.ts";
 import type { Weights } from "../../train/stages.ts";
+import { activationNames } from "../fields.ts";
 import { keptTokenizer, type OpenOptions, readStored, type StoredRun } from "../open-run.ts";
 
 export const ALBERT_TASK = "albert";
@@ -45,17 +38,9 @@ export interface AlbertRunConfig extends AlbertDescription {
   readonly training?: Readonly<Record<string, unknown>> | undefined;
 }
 
-const options: Field<object> = {
-  value: {},
-  help: "options",
-  check: (value) =>
-    typeof value === "object" && value !== null && !Array.isArray(value) ? undefined : "keys with values",
-};
-
-const activations = ["gelu", "gelu_new", "relu", "silu", "tanh"] as const;
-
-/** The keys of `model`; the first five have to be there. */
-export const modelSchema = new Schema(
+/** The keys of `model`; vocabulary, width, heads and depth have to be there. */
+export const modelSchema = defineSettings(
+  "model",
   {
     vocabulary: whole(30000, "number of pieces"),
     width: whole(768, "width of the hidden state"),
@@ -64,86 +49,95 @@ export const modelSchema = new Schema(
     embedding: whole(128, "width of the embedding tables"),
     hidden: whole(3072, "width of the feed-forward layer"),
     groups: whole(1, "groups of layers that share no weights"),
-    inner: whole(1, "layers of a group"),
-    activation: one(activations, "gelu_new", "activation of the feed-forward layer"),
+    inner: whole(1, "layers per group"),
+    activation: one(activationNames, "gelu_new", "activation of the feed-forward layer"),
     length: whole(512, "longest text"),
     types: whole(2, "kinds of segments"),
     epsilon: real(1e-12, "epsilon of the layer norms"),
-    dropout: real(0, "part of activations that is dropped in training", 0, 1),
-    attentionDropout: real(0, "part of attention that is dropped in training", 0, 1),
+    dropout: real(0, "fraction of activations that is dropped in training", { from: 0, below: 1 }),
+    attentionDropout: real(0, "fraction of attention that is dropped in training", { from: 0, below: 1 }),
     pooler: flag("whether there is a pooler", true),
-    halting: open(options),
+    halting: optional(options("options of halting; none: fixed depth")),
   },
-  "import",
+  { command: "import" },
 );
 
 /** The keys of `model: halting`. */
-export const haltingSchema = new Schema(
+export const haltingSchema = defineSettings(
+  "halting",
   {
-    epsilon: real(0.01, "a token halts when its probabilities exceed 1 − epsilon", 0, 1),
+    epsilon: real(0.01, "a token halts when its probabilities exceed 1 − epsilon", { from: 0, below: 1 }),
     accumulate: one(["blend", "weightedSum"], "blend", "how block outputs become the state"),
     halted: one(["frozen", "running"], "frozen", "what becomes of halted tokens with weightedSum"),
     haltAtCap: flag("halt at the last depth with what is left", true),
-    biasInitial: real(0, "first bias of the halting unit", -Infinity),
+    biasInitial: real(0, "first bias of the halting unit", {}),
     stepEmbedding: flag("a learned vector before each depth"),
     ponder: real(0, "factor of the penalty on depth"),
-    ponderFrom: real(0, "updates before that factor counts, or below 1 a part of them"),
-    ponderWarmup: real(0, "updates until that factor is whole, or below 1 a part of them"),
-    ponderReduce: one(["mean", "sum"], "mean", "penalty by token or by text"),
+    ponderFrom: real(0, "updates before that factor counts, or below 1 a fraction of them"),
+    ponderWarmup: real(0, "updates until that factor is whole, or below 1 a fraction of them"),
+    ponderReduce: one(["mean", "sum"], "mean", "penalty per token or per text"),
     pads: one(["skip", "run"], "skip", "whether padding runs"),
     name: text("encoder.halting", "prefix of the unit's names"),
   },
-  "import",
+  { command: "import" },
 );
 
-const dropout = real(0.1, "part of what is classified that is dropped in training", 0, 1);
+const dropout = real(0.1, "fraction of what is classified that is dropped in training", { from: 0, below: 1 });
 const labels = whole(2, "number of classes");
-const headSchemas: Readonly<Record<HeadName, Schema<Readonly<Record<string, Field<unknown>>>>>> = {
-  maskedLanguage: new Schema({ predictions: open(whole(20, "masked places a text")) }, "pretrain"),
-  sentenceOrder: new Schema({ epsilon: real(0, "added to the count of texts") }, "pretrain"),
-  classification: new Schema(
+const headSchemas: Readonly<Record<HeadName, SettingsSchema>> = {
+  maskedLanguage: defineSettings(
+    "maskedLanguage",
+    { predictions: optional(whole(20, "masked places per text")) },
+    { command: "pretrain" },
+  ),
+  sentenceOrder: defineSettings(
+    "sentenceOrder",
+    { epsilon: real(0, "added to the count of texts") },
+    { command: "pretrain" },
+  ),
+  classification: defineSettings(
+    "classification",
     {
       labels,
-      kind: one(["single", "multiple", "regression"], "single", "one class a text, any number, or numbers"),
+      kind: one(["single", "multiple", "regression"], "single", "one class per text, any number, or numbers"),
       dropout,
       pooling: one(["first", "mean"], "first", "what of a text is classified"),
     },
-    "glue",
+    { command: "glue" },
   ),
-  tokenClassification: new Schema({ labels, dropout }, "glue"),
-  questionAnswering: new Schema({}, "glue"),
-  multipleChoice: new Schema({ choices: whole(2, "texts to choose from"), dropout }, "glue"),
+  tokenClassification: defineSettings("tokenClassification", { labels, dropout }, { command: "glue" }),
+  questionAnswering: defineSettings("questionAnswering", {}, { command: "glue" }),
+  multipleChoice: defineSettings(
+    "multipleChoice",
+    { choices: whole(2, "texts to choose from"), dropout },
+    { command: "glue" },
+  ),
 };
-const heads = Object.fromEntries(Object.keys(headSchemas).map((name) => [name, options])) as Record<
-  HeadName,
-  Field<object>
->;
-const runSchema = new Schema(
+const heads = Object.fromEntries(Object.keys(headSchemas).map((name) => [name, options("options of a head")]));
+const runSchema = defineSettings(
+  ALBERT_TASK,
   {
-    task: one([ALBERT_TASK], ALBERT_TASK, "the kind of run"),
-    model: options,
-    heads: options,
-    training: open(options),
+    model: options("options of the model"),
+    heads: options("heads by name"),
+    training: optional(options("settings of the command that trained")),
   },
-  "import",
+  { command: "import" },
 );
-const headsSchema = new Schema(heads, "import");
+const headsSchema = defineSettings("heads", heads, { command: "import" });
 
 export const albertRunYaml = (config: AlbertRunConfig): string => stringify(config);
 
 /** The config in a YAML text, every key and value checked; `source` names the file. */
 export function parseAlbertRun(yaml: string, source: string): AlbertRunConfig {
-  const { model, heads = {}, training } = runSchema.checked(keysOf(yaml, source), source);
-  const given = modelSchema.checked({ ...model }, `${source} / model`) as Partial<
-    SettingsOf<typeof modelSchema.fields>
-  >;
+  const { model, heads = {}, training } = runSchema.check(keysOf(yaml, source), source);
+  const given = modelSchema.check({ ...model }, `${source} / model`);
   for (const key of ["vocabulary", "width", "heads", "depth"] as const) {
     if (given[key] === undefined) reject({ who: `${source} / model`, needed: `a value of ${key}`, got: "none" }, 2);
   }
-  if (given.halting) haltingSchema.checked({ ...given.halting }, `${source} / model / halting`);
-  const wanted = headsSchema.checked({ ...heads }, `${source} / heads`) as HeadOptions;
+  if (given.halting) haltingSchema.check({ ...given.halting }, `${source} / model / halting`);
+  const wanted = headsSchema.check({ ...heads }, `${source} / heads`) as HeadOptions;
   for (const [name, each] of Object.entries(wanted)) {
-    headSchemas[name as HeadName].checked({ ...each }, `${source} / heads / ${name}`);
+    headSchemas[name as HeadName].check({ ...each }, `${source} / heads / ${name}`);
   }
   return {
     task: ALBERT_TASK,
@@ -153,19 +147,14 @@ export function parseAlbertRun(yaml: string, source: string): AlbertRunConfig {
   };
 }
 
-function keysOf(yaml: string, source: string): Record<string, unknown> {
-  let values: unknown;
-  try {
-    values = parse(yaml);
-  } catch (error) {
-    throw new UserError(`${source}: not YAML: ${messageOf(error)}`, 2);
-  }
-  const task = (values as { task?: unknown } | null)?.task ?? "language";
+function keysOf(yaml: string, source: string): Values {
+  const values = parseYaml(yaml, source);
+  const task = values.task ?? "language";
   if (task !== ALBERT_TASK) {
     const remedy = "make one with `layerwise import` or `layerwise pretrain`";
     reject({ who: source, needed: `an ALBERT's run (task ${ALBERT_TASK})`, got: `task ${task}`, remedy }, 2);
   }
-  return values as Record<string, unknown>;
+  return values;
 }
 
 /** What a run folder of an ALBERT begins with. */

@@ -114,7 +114,7 @@ export function pretrainSettingsOf({ preset, model, phases, ...values }: Given):
 
 function layer(source: string, values: object | "" | undefined) {
   const given = Object.entries(values || {}).filter(([, value]) => value !== undefined);
-  return { source, values: pretrainingSchema.checked(Object.fromEntries(given), source) };
+  return { source, values: pretrainingSchema.check(Object.fromEntries(given), source) };
 }
 
 function modelSettings({ halting, ...sizes }: PretrainModel): Settings {

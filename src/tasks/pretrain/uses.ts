@@ -147,7 +147,7 @@ function storedPretraining(yaml: string, path: string) {
   if (command !== PRETRAIN_COMMAND) {
     reject({ who: source, needed: `training of command ${PRETRAIN_COMMAND}`, got: `${command ?? "none"}` }, 2);
   }
-  const settings = resolvePretraining([{ source, values: pretrainingSchema.checked(values, source) }]);
+  const settings = resolvePretraining([{ source, values: pretrainingSchema.check(values, source) }]);
   return { settings, init: init as string | undefined, initStep: (initStep ?? undefined) as number | undefined };
 }
 

@@ -15,7 +15,7 @@ export function parseBudget(text: string): { ms: number } | { part: number } {
   const found = /^\s*(\d+(?:\.\d*)?|\.\d+)\s*(ms)?\s*$/.exec(text);
   const value = Number(found?.[1]);
   if (!(value > 0)) {
-    const needed = "milliseconds above 0, such as 3.2ms, or a part of the (sf)-baseline's latency, such as 0.65";
+    const needed = "milliseconds above 0, such as 3.2ms, or a fraction of the (sf)-baseline's latency, such as 0.65";
     reject({ who: "budget", needed, got: JSON.stringify(text) }, 2);
   }
   return found![2] ? { ms: value } : { part: value };

@@ -7,6 +7,7 @@ import { reject } from "../../base/errors.ts";
 import { table } from "../../base/table.ts";
 import type { Engine } from "../../engine/engine.ts";
 import { writeAtomically } from "../../files/atomic.ts";
+import { storedSettings } from "../../runs/settings-file.ts";
 import { type Session, startSession } from "../../train/session.ts";
 import { engineAsBegun } from "../engine.ts";
 import type { Job, TaskEvent } from "../job.ts";
@@ -17,7 +18,7 @@ import { searchJob } from "./job.ts";
 import { openSearch, type SearchGiven } from "./parts.ts";
 import { ARCHITECTURE_FILE, type Found, foundOf, jsonText, keptResult, type SearchResult } from "./result.ts";
 import { SEEDS_FILE, seedRun } from "./seed-folder.ts";
-import { type SearchConfig, searchConfig, searchYaml } from "./settings.ts";
+import { type SearchConfig, searchSettings, searchYaml } from "./settings.ts";
 import { reopenSearch } from "./stored.ts";
 import { openSearchRun, type ParUses } from "./uses.ts";
 
@@ -114,7 +115,7 @@ async function keepRequest(path: string, { config, ...request }: SeedRequest): P
 async function keptRequest(path: string): Promise<SeedRequest> {
   const file = join(path, SEEDS_FILE);
   const { config, ...rest } = JSON.parse(await readFile(file, "utf8"));
-  return { ...rest, config: searchConfig(config, file) };
+  return { ...rest, config: storedSettings(searchSettings, config, file) };
 }
 
 /** Goes on with a search from several seeds. */

@@ -1,121 +1,203 @@
-/** What a search is told: one literal of defaults with a word on each, and how it is kept in a run folder. */
-import { parse, stringify } from "yaml";
+/** Settings of a search: a Transformer-XL whose blocks are chosen, how it is trained, and when a choice is made. */
 import type { LatencyShape } from "../../analysis/latency.ts";
 import { reject } from "../../base/errors.ts";
 import { kinds } from "../../depth/pattern.ts";
 import { choiceOf } from "../../model/par/candidates.ts";
 import type { CandidateChoice } from "../../model/par/par.ts";
+import {
+  choice,
+  either,
+  flag,
+  fraction,
+  group,
+  list,
+  optional,
+  pair,
+  real,
+  shape,
+  text,
+  textLike,
+  whole,
+} from "../../runs/fields.ts";
+import { defineSettings, type Resolved } from "../../runs/settings.ts";
 import type { Length } from "../../train/loop.ts";
-import type { ScheduleName } from "../../train/schedule.ts";
+import { scheduleNames } from "../../train/schedule.ts";
+import { dataFields, hardwareFields, lengthFields } from "../fields.ts";
+
+const candidateForm = {
+  pattern: /^\s*([sf](:[1-9]\d*)?|i)\s*(,\s*([sf](:[1-9]\d*)?|i)\s*)*$/,
+  needed: "letters s, f and i with sizes where they have one, such as s,f,f:1024,i",
+};
+const budgetForm = {
+  pattern: /^\s*(\d+(\.\d*)?|\.\d+)\s*(ms)?\s*$/,
+  needed: "milliseconds above 0, such as 3.2ms, or a fraction of the (sf)-baseline's latency, such as 0.65",
+  fits: (given: string) => Number.parseFloat(given) > 0,
+};
+const shapeNeeded = "batch x segment + memory, such as 1x64+640";
+
+const fields = {
+  ...group("Data", {
+    corpus: text("books", "books (embedded), wikitext-2, a text file, or a folder with train, valid and test"),
+    ...dataFields,
+    originalBatches: flag("evaluate on the original's batches, whose last ones repeat tokens"),
+  }),
+  ...group("Model", {
+    blocks: either(
+      whole(6, ""),
+      text("sf", ""),
+      "blocks to search; or a pattern that is already found, such as (sff)x2, to train it instead",
+      "a whole number from 1, or a pattern such as (sff)x2",
+    ),
+    candidates: optional(
+      textLike("s,f,f:1024,i", "what a block may be, with heads or feed-forward width; default: s,f,i", candidateForm),
+    ),
+    width: whole(128, "width of the hidden state"),
+    heads: whole(4, "attention heads"),
+    hidden: whole(512, "width of the feed-forward blocks"),
+    memory: whole(16, "steps of memory", 0),
+    evaluationMemory: optional(whole(64, "steps of memory in evaluation; default: as in training", 0)),
+    dropout: real(0.1, "fraction of activations dropped in training", { from: 0, below: 1 }),
+    cutoffs: list(
+      whole(0, "", 0),
+      [250, 2500],
+      "ends of the softmax clusters; none: plain softmax",
+      "a list of whole numbers, such as 250,2500",
+    ),
+    factor: real(4, "each tail's projection is narrower by this factor"),
+    projectionSizes: optional(
+      list(whole(1, ""), [64, 16], "projection sizes, one per tail, instead of the factor", "a list of whole numbers"),
+    ),
+    adaptiveInput: flag("shorter vectors for rare words in the input, too"),
+    clampLength: optional(whole(64, "positions further back count as this far")),
+    sameLength: flag("every position sees as many steps back"),
+    compat: optional(choice(["original"], "original", "build the model as the TensorFlow original has it")),
+  }),
+  ...group("Optimisation", {
+    batch: whole(32, "rows per batch"),
+    length: whole(32, "tokens per segment"),
+    evaluationBatch: optional(whole(32, "rows per batch in evaluation; default: as in training")),
+    evaluationLength: optional(whole(32, "tokens per segment in evaluation; default: as in training")),
+    optimiser: choice(["adamw", "muon"], "adamw", "muon for products inside blocks with adamw for the rest, or adamw"),
+    // Other rates are multiples of the first: without one they would be 0/0.
+    rate: real(0.003, "highest learning rate", { above: 0 }),
+    hiddenRate: optional(real(0.006, "highest learning rate of what muon updates; default: that of the rest")),
+    schedule: choice(scheduleNames, "cosine", "learning rate schedule after the warm-up"),
+    floor: fraction(0, "fraction of the highest rate that is left at the end (cosine, linear)"),
+    warmup: whole(400, "updates over which the learning rate rises", 0),
+    weightDecay: real(0.01, "decay of matrices"),
+    beta2: real(0.98, "decay rate of Adam's second moment", { from: 0, below: 1 }),
+    clipNorm: real(0.5, "largest gradient norm", { above: 0 }),
+    seed: whole(1, "seed of weights, noise and dropout", 0),
+  }),
+  ...group("Search", {
+    procedure: choice(
+      ["joint", "alternate"],
+      "joint",
+      "train weights and architecture together, as the original, or by turns after a freeze, as the paper",
+    ),
+    architectureRate: optional(real(0.02, "highest rate of the architecture; default: that of the weights")),
+    freeze: optional(fraction(0.2, "fraction of the updates before π moves; default: 0, or 0.2 with alternate")),
+    straightThrough: flag("forward the one candidate that was drawn"),
+    trainedTemperature: flag("each block learns a temperature of its own, starting at temperatureStart"),
+    temperatureStart: real(1, "first temperature", { above: 0 }),
+    temperatureEnd: real(0.1, "last temperature", { above: 0 }),
+    cut: optional(
+      real(0.95, "cut candidates whose π is below 1 − this, and compile again; none: keep all to the end", {
+        above: 0.5,
+        below: 1,
+      }),
+      0.95,
+    ),
+    settle: optional(
+      pair(
+        fraction(0, ""),
+        [0.25, 0.75],
+        "between these fractions of the updates blocks settle, the surest first, for one candidate beside identity",
+        "two fractions of the updates, such as 0.25,0.75",
+      ),
+    ),
+    cutEvery: whole(100, "updates between looks at π"),
+  }),
+  ...group("Latency", {
+    budget: optional(
+      either(
+        real(0.65, "", { above: 0 }),
+        textLike("0.65", "", budgetForm),
+        "penalise latency above this: 3.2ms, or 0.65 of the (sf)-baseline's",
+        budgetForm.needed,
+      ),
+    ),
+    budgetWeight: real(1, "weight of that penalty", { above: 0 }),
+    latency: shape(
+      { batch: whole(1, ""), length: whole(64, ""), memory: whole(640, "", 0) },
+      "batch x segment + memory at which latency is measured; the default is the paper's",
+      shapeNeeded,
+      {
+        read: (given) => shapeIn(given) ?? given,
+        show: ({ batch, length, memory }) => `${batch}x${length}+${memory}`,
+      },
+    ),
+  }),
+  ...group("Length", {
+    steps: lengthFields.steps,
+    epochs: optional(real(1, "train for this many passes over the data; default: 1, unless steps are given")),
+  }),
+  ...group("Evaluation and checkpoints", {
+    evaluateEvery: whole(500, "updates between evaluations"),
+    checkpointEvery: whole(500, "updates between checkpoints"),
+    keep: whole(3, "checkpoints kept besides the best"),
+  }),
+  ...hardwareFields,
+};
+
+export const searchSettings = defineSettings("search", fields, {
+  presets: {
+    /** Twelve seconds on the embedded books; every block is decided at the end, and seeds agree. */
+    quick: {
+      pieces: 1000,
+      blocks: 4,
+      candidates: "s,f",
+      width: 64,
+      heads: 2,
+      hidden: 256,
+      cutoffs: [],
+      dropout: 0,
+      batch: 16,
+      rate: 0.004,
+      warmup: 30,
+      architectureRate: 0.03,
+      freeze: 0.05,
+      temperatureStart: 5,
+      temperatureEnd: 0.2,
+      settle: [0.2, 0.6],
+      cutEvery: 30,
+      steps: 400,
+      evaluateEvery: 100,
+      checkpointEvery: 100,
+    },
+    /** WikiText-2: blocks settle within the first quarter. docs/log.md has the run. */
+    wikitext: {
+      corpus: "wikitext-2",
+      tokenizer: "wiki2_12k",
+      steps: 6500,
+      rate: 0.004,
+      dropout: 0,
+      temperatureStart: 5,
+      temperatureEnd: 0.2,
+      architectureRate: 0.02,
+      freeze: 0.05,
+      settle: [0.1, 0.25],
+      originalBatches: true,
+    },
+  },
+  derive: ({ budget }) => ({ budget: budget === null ? null : `${budget}` }),
+});
 
 /** Everything a search is told; plain data, kept in its folder. */
-export interface SearchConfig {
-  corpus: string;
-  /** None: the data's own, or one trained on the text. */
-  tokenizer: string | null;
-  /** Vocabulary size of a trained tokenizer. */
-  pieces: number | null;
-  data: string | null;
-  /** How many to search, or a pattern that is already found. */
-  blocks: number | string;
-  /** What a block may be, such as `s,f,f:1024,i`: letters of a pattern, with heads or feed-forward width. None: s,f,i. */
-  candidates: string | null;
-  width: number;
-  heads: number;
-  hidden: number;
-  memory: number;
-  /** Memory in evaluation. None: as in training. */
-  evaluationMemory: number | null;
-  dropout: number;
-  batch: number;
-  length: number;
-  /** Rows and pieces of a batch in evaluation. None: as in training. */
-  evaluationBatch: number | null;
-  evaluationLength: number | null;
-  cutoffs: number[];
-  factor: number;
-  /** Projection sizes, one a tail, instead of the factor's. */
-  projectionSizes: number[] | null;
-  /** Rare words have shorter vectors on the way in, too. */
-  adaptiveInput: boolean;
-  /** Positions further back count as this far. None: all distances differ. */
-  clampLength: number | null;
-  /** Every position sees as many steps back. */
-  sameLength: boolean;
-  straightThrough: boolean;
-  /** Each block learns a temperature of its own, from `temperatureStart`. */
-  trainedTemperature: boolean;
-  temperatureStart: number;
-  temperatureEnd: number;
-  /** `muon` for products inside blocks with adamw for the rest, or adamw for all. */
-  optimiser: "adamw" | "muon";
-  rate: number;
-  /** Highest rate of the matrices that Muon updates; none: that of the rest. */
-  hiddenRate: number | null;
-  schedule: ScheduleName;
-  /** Part of the highest rate that is left at the end (cosine, linear). */
-  floor: number;
-  warmup: number;
-  weightDecay: number;
-  beta2: number;
-  clipNorm: number;
-  steps: number | null;
-  epochs: number | null;
-  evaluateEvery: number;
-  checkpointEvery: number;
-  seed: number;
-  compat: boolean;
-  /** `joint`: all together, as the original; `alternate`: by turns after a freeze, as the paper. */
-  procedure: "joint" | "alternate";
-  /** Highest learning rate of the architecture; none: that of the weights. */
-  architectureRate: number | null;
-  /** Part of the updates before the architecture moves. None: 0, or a fifth where they alternate. */
-  freeze: number | null;
-  /** A candidate whose π is below 1 − cut is cut, so a block is decided once its largest π is above. None: never. */
-  cut: number | null;
-  /** Parts of the updates between which blocks settle, at an even pace and the surest first, for one candidate beside identity. None: as π says. */
-  settle: [number, number] | null;
-  /** Updates between looks at π. */
-  cutEvery: number;
-  /** Latency asked for: `3.2ms`, or `0.65` of the (sf)-baseline's with as many blocks. */
-  budget: string | null;
-  budgetWeight: number;
-  /** Shape at which latency is measured; the default is the paper's. */
-  latency: LatencyShape;
-  /** Evaluate on the original's batches, whose last ones repeat tokens. */
-  originalBatches: boolean;
-}
+export type SearchConfig = Resolved<typeof searchSettings>;
 
 /** The base size on the embedded books. */
-export const searchDefaults: SearchConfig = {
-  ...{ corpus: "books", tokenizer: null, pieces: null, data: null },
-  ...{
-    blocks: 6,
-    candidates: null,
-    width: 128,
-    heads: 4,
-    hidden: 512,
-    memory: 16,
-    evaluationMemory: null,
-    dropout: 0.1,
-  },
-  ...{
-    batch: 32,
-    length: 32,
-    evaluationBatch: null,
-    evaluationLength: null,
-    cutoffs: [250, 2500],
-    factor: 4,
-    projectionSizes: null,
-  },
-  ...{ adaptiveInput: false, clampLength: null, sameLength: false },
-  ...{ straightThrough: false, trainedTemperature: false, temperatureStart: 1, temperatureEnd: 0.1 },
-  ...{ optimiser: "adamw", rate: 0.003, hiddenRate: null, schedule: "cosine", floor: 0, warmup: 400 },
-  ...{ weightDecay: 0.01, beta2: 0.98, clipNorm: 0.5, steps: null, epochs: null },
-  ...{ evaluateEvery: 500, checkpointEvery: 500, seed: 1, compat: false },
-  ...{ procedure: "joint", architectureRate: null, freeze: null, cut: 0.95, settle: null, cutEvery: 100 },
-  ...{ budget: null, budgetWeight: 1, latency: { batch: 1, length: 64, memory: 640 }, originalBatches: false },
-};
+export const searchDefaults: SearchConfig = searchSettings.resolve([]);
 
 export function lengthOf({ steps, epochs }: SearchConfig): Exclude<Length, { minutes: number }> {
   if (steps !== null && epochs !== null) {
@@ -125,40 +207,25 @@ export function lengthOf({ steps, epochs }: SearchConfig): Exclude<Length, { min
 }
 
 /** `s,f,f:1024,i` → what a block may be. */
-export function parseCandidates(text: string): CandidateChoice[] {
-  const found = text.split(",").map((part) => /^\s*([sfi])(?::(\d+))?\s*$/.exec(part));
-  const wrong = found.some((match) => !match || (match[1] === "i" && match[2] !== undefined) || Number(match[2]) === 0);
-  if (wrong) {
-    const needed = "letters s, f and i with sizes where they have one, such as s,f,f:1024,i";
-    reject({ who: "candidates", needed, got: JSON.stringify(text) }, 2);
-  }
-  return found.map((match) => {
-    const [, letter, size] = match!;
+export function parseCandidates(given: string): CandidateChoice[] {
+  const { pattern, needed } = candidateForm;
+  if (!pattern.test(given)) reject({ who: "candidates", needed, got: JSON.stringify(given) }, 2);
+  return given.split(",").map((part) => {
+    const [letter, size] = part.trim().split(":");
     return choiceOf({ kind: kinds[letter as keyof typeof kinds], size: size === undefined ? undefined : Number(size) });
   });
 }
 
-/** `1x64+640` → batch, segment, memory. */
-export function parseShape(text: string): LatencyShape {
-  const found = /^(\d+)x(\d+)\+(\d+)$/.exec(text.trim());
+/** `1x64+640` → batch, segment, memory; undefined where it is something else. */
+function shapeIn(given: string): LatencyShape | undefined {
+  const found = /^(\d+)x(\d+)\+(\d+)$/.exec(given.trim());
   const [batch, length, memory] = (found ?? []).slice(1).map(Number);
-  if (!batch || !length || memory === undefined) {
-    return reject(
-      { who: "latency", needed: "batch x segment + memory, such as 1x64+640", got: JSON.stringify(text) },
-      2,
-    );
-  }
-  return { batch, length, memory };
+  return batch && length && memory !== undefined ? { batch, length, memory } : undefined;
 }
 
-export const searchYaml = (config: SearchConfig): string => stringify({ task: "search", ...config });
-
-/** The config that a search keeps in its folder. */
-export function searchConfig(yaml: string, source: string): SearchConfig {
-  const { task, ...config } = parse(yaml) as { task?: string } & SearchConfig;
-  if (task !== "search") {
-    const remedy = "go on with `layerwise resume`";
-    reject({ who: source, needed: "a run of layerwise search", got: `task ${task ?? "language"}`, remedy }, 2);
-  }
-  return { ...searchDefaults, ...config };
+/** `1x64+640` → batch, segment, memory. */
+export function parseShape(given: string): LatencyShape {
+  return shapeIn(given) ?? reject({ who: "latency", needed: shapeNeeded, got: JSON.stringify(given) }, 2);
 }
+
+export const searchYaml = (config: SearchConfig): string => searchSettings.yaml(config);

@@ -1,9 +1,10 @@
 /** Runs of search and retrain as they lie in their folders: settings, the model as a checkpoint has it, and how they go on. */
-import { parse } from "yaml";
 import { reject } from "../../base/errors.ts";
 import type { ParModel } from "../../model/par/par.ts";
 import { loadStateDict } from "../../model/state-dict.ts";
 import type { RunFolder } from "../../runs/folder.ts";
+import { migrateRun } from "../../runs/migration.ts";
+import { parseYaml, storedSettings as settingsIn } from "../../runs/settings-file.ts";
 import type { OpenTokenizer } from "../../text/tokenizer.ts";
 import type { TrainState } from "../../train/events.ts";
 import type { Weights } from "../../train/stages.ts";
@@ -14,7 +15,7 @@ import { openData } from "../text-data.ts";
 import { searchJob } from "./job.ts";
 import { modelAt, modelOf, openSearch, type SearchGiven } from "./parts.ts";
 import { keptCosts, type SearchResult } from "./result.ts";
-import { type SearchConfig, searchDefaults } from "./settings.ts";
+import { type SearchConfig, searchSettings } from "./settings.ts";
 
 /** What a retrain run keeps besides the settings of its network. */
 export interface RetrainNotes {
@@ -37,15 +38,14 @@ export interface StoredSettings {
 
 /** Reads the config.yaml of a run of search or retrain; settings that it lacks have their defaults. */
 export function storedSettings(yaml: string, path: string): StoredSettings {
-  const { task, retrain, ...settings } = (parse(yaml) ?? {}) as SearchConfig & {
-    task?: string;
-    retrain?: RetrainNotes;
-  };
+  const source = `${path}/config.yaml`;
+  const { task, notes } = migrateRun(parseYaml(yaml, source));
   if (task === "search" || task === "retrain") {
-    return { task, settings: { ...searchDefaults, ...settings }, notes: retrain };
+    const settings = settingsIn(searchSettings, yaml, source);
+    return { task, settings, notes: notes.retrain as RetrainNotes | undefined };
   }
   const remedy = "name a run of search or retrain";
-  return reject({ who: path, needed: "task search or retrain", got: task ?? "language", remedy }, 2);
+  return reject({ who: path, needed: "task search or retrain", got: task, remedy }, 2);
 }
 
 /** A model as a checkpoint has it: blocks that the search has cut down are built as they are left. */

@@ -14,9 +14,10 @@ import type { Session } from "../../train/session.ts";
 import type { Weights } from "../../train/stages.ts";
 import { type EvaluateOptions, evaluateText } from "../evaluate.ts";
 import type { TaskEvent } from "../job.ts";
-import { type Config, parseConfig, resolveConfig } from "../language/settings.ts";
+import type { Config } from "../language/settings.ts";
 import { engineOf, keptTokenizer, type OpenRun, openRunBase, type ResumeOptions, type StoredRun } from "../open-run.ts";
 import { resumeRun } from "../perform.ts";
+import { storedConfig } from "../stored-config.ts";
 import type { TrainedModel } from "../trained-job.ts";
 import { batchesOf, openTranslate, pairsCorpusOf, textSizeOf, translateJob, translationModelOf } from "./job.ts";
 
@@ -50,10 +51,7 @@ export interface TranslateRun extends OpenRun<"translate", TrainedModel<Translat
   score(split: Split, how?: TranslateOptions): Promise<TranslationScore>;
 }
 
-const settingsIn = (config: string, path: string): Config => {
-  const source = `${path}/config.yaml`;
-  return resolveConfig([{ source, values: parseConfig(config, source) }]);
-};
+const settingsIn = (config: string, path: string): Config => storedConfig(config, `${path}/config.yaml`);
 
 /** Opens a run to use it. */
 export async function openTranslateRun(stored: StoredRun): Promise<TranslateRun> {

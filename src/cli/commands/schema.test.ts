@@ -1,0 +1,36 @@
+import { spawnSync } from "node:child_process";
+import { describe, expect, it } from "vitest";
+import { fromJSONSchema } from "zod";
+
+function schema(...args: string[]) {
+  const command = ["--import", "tsx", "src/cli/main.ts", "schema", ...args];
+  const { status, stdout, stderr } = spawnSync(process.execPath, command, { encoding: "utf8" });
+  return { status, stdout, stderr };
+}
+
+describe("layerwise schema", () => {
+  it("prints a JSON Schema that checks a file of settings", () => {
+    const json = JSON.parse(schema("search").stdout);
+    expect(json.$schema).toBe("https://json-schema.org/draft/2020-12/schema");
+    const read = fromJSONSchema(json);
+    expect(read.safeParse({ task: "search", steps: 100, latency: { batch: 1, length: 8, memory: 8 } }).success).toBe(
+      true,
+    );
+    expect(read.safeParse({ steps: 100, settel: [0.1, 0.2] }).success).toBe(false);
+  });
+
+  it("lists the tasks, or prints all their schemas", () => {
+    expect(schema().stdout).toMatch(/^search +\d+ +quick, wikitext$/m);
+    expect(Object.keys(JSON.parse(schema("--json").stdout))).toEqual([
+      "language",
+      "translate",
+      "search",
+      "pretrain",
+      "finetune",
+    ]);
+  });
+
+  it("guesses at misspelt tasks", () => {
+    expect(schema("pretain")).toMatchObject({ status: 2, stderr: expect.stringContaining("did you mean pretrain?") });
+  });
+});

@@ -1,0 +1,179 @@
+/** Flags: an option per setting of a task, the layers that preset, file and flags make, and numbers as flags. */
+import { readFileSync } from "node:fs";
+import { type Command, InvalidArgumentError, Option } from "commander";
+import { messageOf, UserError } from "../base/errors.ts";
+import type { FieldInfo } from "../runs/fields.ts";
+import type { Layer, SettingsSchema, Values } from "../runs/settings.ts";
+
+/** Reads a whole number from `least` on. */
+export const wholeFrom = (least: number) => (text: string) => {
+  const value = text.trim() === "" ? Number.NaN : Number(text);
+  if (Number.isSafeInteger(value) && value >= least) return value;
+  throw new InvalidArgumentError(`It must be a whole number from ${least}.`);
+};
+/** Reads a whole number from 1 on. */
+export const whole = wholeFrom(1);
+
+/** Reads a number within limits, both included. */
+export const numberFrom =
+  (least: number, most = Number.POSITIVE_INFINITY) =>
+  (text: string) => {
+    const value = text.trim() === "" ? Number.NaN : Number(text);
+    if (value >= least && value <= most && Number.isFinite(value)) return value;
+    throw new InvalidArgumentError(`It must be a number from ${least}${most === Infinity ? "" : ` to ${most}`}.`);
+  };
+
+/** What a command was given. */
+export type Flags = Readonly<Record<string, unknown>>;
+/** The flags that every command with settings has. */
+export interface SettingsFlags extends Flags {
+  readonly preset?: string;
+  readonly config?: string;
+}
+
+/** The flags besides settings that a training command has; each text says what it does there. */
+export interface RunFlags {
+  readonly out: string;
+  readonly dryRun?: string;
+  readonly json?: string;
+}
+
+/** Adds --out, --preset, --config and, where they are described, --dry-run and --json. */
+export function addRunFlags(command: Command, schemas: readonly SettingsSchema[], about: RunFlags): Command {
+  const presets = new Set(schemas.flatMap(({ presets }) => Object.keys(presets)));
+  command
+    .option("--out <dir>", about.out)
+    .option("--preset <name>", `a named set of settings: ${[...presets].join(", ")}`)
+    .option("--config <file>", "settings from a YAML file, or the config.yaml of another run");
+  if (about.dryRun !== undefined) command.option("--dry-run", about.dryRun);
+  if (about.json !== undefined) command.option("--json", about.json);
+  return command;
+}
+
+export interface SettingOptions {
+  /** Only these settings. */
+  readonly only?: readonly string[];
+  /** Whether help shows defaults; not where what is not given comes from elsewhere. */
+  readonly defaults?: boolean;
+}
+
+/** Adds a flag for every setting of the schemas, under the headings of their groups. */
+export function addSettings(command: Command, schemas: readonly SettingsSchema[], how: SettingOptions = {}): Command {
+  const known = new Map<string, { task: string; info: FieldInfo }[]>();
+  for (const schema of schemas) {
+    for (const info of schema.describe()) {
+      if (how.only && !how.only.includes(info.key)) continue;
+      known.set(info.key, [...(known.get(info.key) ?? []), { task: schema.task, info }]);
+    }
+  }
+  for (const uses of known.values()) {
+    const remarks = how.defaults === false ? [] : remarksOn(uses, schemas.length);
+    for (const option of optionsOf(uses[0]!.info, remarks)) command.addOption(option);
+  }
+  return command;
+}
+
+/** Which task a setting is for, where not all of a command's have it, and its defaults. */
+function remarksOn(uses: readonly { task: string; info: FieldInfo }[], tasks: number): string[] {
+  const shown = uses.map(({ task, info: { kind, value, show } }) => {
+    return { task, value: value === null || kind === "switch" ? "" : show(value) };
+  });
+  const [first, ...rest] = shown;
+  const others = rest.filter(({ value }) => value !== "" && value !== first!.value);
+  return [
+    ...(uses.length < tasks ? [`${first!.task} only`] : []),
+    ...(first!.value === "" ? [] : [`default: ${first!.value}`]),
+    ...others.map(({ task, value }) => `${task}: ${value}`),
+  ];
+}
+
+const kebab = (key: string) => key.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+const flagOf = (key: string) => `--${kebab(key)}`;
+
+/** The option of a setting and, hidden, its opposite: a file may say otherwise. */
+function optionsOf({ key, kind, group, description, ...info }: FieldInfo, remarks: readonly string[]): Option[] {
+  const about = remarks.length === 0 ? description : `${description} (${remarks.join("; ")})`;
+  const made = (flags: string, text: string) => new Option(flags, text).helpGroup(`${group ?? "Options"}:`);
+  const off = made(`--no-${kebab(key)}`, `not: ${about}`);
+  if (kind === "switch") {
+    const on = made(flagOf(key), about);
+    // The positive one first: commander would take the other alone for a default of true.
+    return info.value === true ? [on.hideHelp(), off] : [on, off.hideHelp()];
+  }
+  const option = made(`${flagOf(key)} <value>`, about);
+  if (kind === "choice") option.choices(info.choices);
+  return info.optional && info.value !== null ? [option, off.hideHelp()] : [option];
+}
+
+/** The settings among a command's flags, read but not checked. Commander keeps their text: it has no place for null. */
+function givenIn(schema: SettingsSchema, flags: Flags): Values {
+  const infos = schema.describe().filter(({ key }) => flags[key] !== undefined);
+  return Object.fromEntries(infos.map((info) => [info.key, flagValue(info, flags[info.key])]));
+}
+
+function flagValue({ kind, read }: FieldInfo, given: unknown): unknown {
+  if (kind === "text" && typeof given === "string") return read(given);
+  return kind !== "switch" && given === false ? null : given; // --no-x, where x is no switch
+}
+
+/** The settings among a command's flags. */
+export function settingsIn<S extends object>(schema: SettingsSchema<S, object>, flags: Flags): Partial<S> {
+  return schema.check(givenIn(schema, flags), "flags", flagOf);
+}
+
+/** Preset, file and flags as layers, the last one on top. */
+export async function layersFrom<S extends object>(
+  schema: SettingsSchema<S, object>,
+  flags: SettingsFlags,
+): Promise<Layer<S>[]> {
+  const { preset, config } = flags;
+  return [
+    ...(preset === undefined ? [] : [schema.preset(preset)]),
+    ...(config === undefined ? [] : [{ source: config, values: await settingsInFile(schema, config) }]),
+    { source: "flags", values: settingsIn(schema, flags) },
+  ];
+}
+
+/** Settings as they are when a run begins: defaults < `below` < preset < file < flags. */
+export async function settingsFrom<S extends object, R extends object>(
+  schema: SettingsSchema<S, R>,
+  flags: SettingsFlags,
+  below: readonly Layer<S>[] = [],
+): Promise<R> {
+  return schema.resolve([...below, ...(await layersFrom(schema, flags))]);
+}
+
+async function settingsInFile<S extends object>(schema: SettingsSchema<S, object>, path: string): Promise<Partial<S>> {
+  const { parseSettings } = await import("../runs/settings-file.ts");
+  return parseSettings(schema, readText(path), path);
+}
+
+function readText(path: string): string {
+  try {
+    return readFileSync(path, "utf8");
+  } catch (error) {
+    throw new UserError(`config: cannot read ${path}: ${messageOf(error)}`, 2);
+  }
+}
+
+/** The one of a command's tasks that --task, the file or the preset names; the first where none does. Flags of another task are refused. */
+export async function schemaFrom<T extends SettingsSchema>(schemas: readonly T[], flags: SettingsFlags): Promise<T> {
+  const { preset } = flags;
+  const named = (flags.task as string | undefined) ?? (await taskInFile(flags.config));
+  const found =
+    named === undefined
+      ? schemas.find(({ presets }) => preset !== undefined && Object.hasOwn(presets, preset))
+      : schemas.find(({ task }) => task === named);
+  const schema = found ?? schemas[0]!;
+  for (const other of schemas) if (other !== schema) schema.check(foreign(schema, other, flags), "flags");
+  return schema;
+}
+
+const foreign = (schema: SettingsSchema, other: SettingsSchema, flags: Flags): Values =>
+  Object.fromEntries(Object.entries(givenIn(other, flags)).filter(([key]) => !schema.keys.includes(key)));
+
+async function taskInFile(path: string | undefined): Promise<unknown> {
+  if (path === undefined) return undefined;
+  const { parseYaml } = await import("../runs/settings-file.ts");
+  return parseYaml(readText(path), path).task;
+}

@@ -1,0 +1,74 @@
+/** Settings that older versions wrote, as this version has them: plain objects in, plain objects out. */
+import type { Values } from "./settings.ts";
+
+/** What a config.yaml holds. */
+export interface StoredConfig {
+  /** `language`, `translate`, `search`, `retrain`, `pretrain`, `finetune`, or `albert` for one that was only imported. */
+  readonly task: string;
+  readonly settings: Values;
+  /** What the run keeps besides its settings, such as an ALBERT's `model` and `heads`. */
+  readonly notes: Values;
+}
+
+/** Version 0.1.0 named the tasks of ALBERTs by their command, below `training`, and kept these keys there besides settings. */
+const albertTasks: Readonly<Record<string, { task: string; notes: readonly string[] }>> = {
+  pretrain: { task: "pretrain", notes: ["init", "initStep"] },
+  glue: { task: "finetune", notes: ["glueTask", "trial", "from", "fromStep"] },
+};
+
+/** Settings of version 0.1.0 that had no effect on the task, with the defaults that every run wrote down. */
+const withoutEffect: Readonly<Record<string, Values>> = {
+  language: { source: "en", target: "de", parts: "layers", norms: "shared", decoderPlan: null, smoothing: 0.1 },
+  translate: { cased: false, halt: false, ponder: 0.01, ponderWarmup: 0, haltBias: 0 },
+};
+
+/** What runs did before a setting existed; today's default may differ. */
+const before: Readonly<Record<string, Values>> = {
+  search: { keep: 3, threads: null, device: "cpu" },
+  retrain: { keep: 3, threads: null, device: "cpu" },
+};
+
+/** The config of a run that this or an older version made: complete, with the defaults of its time. */
+export function migrateRun(config: Values): StoredConfig {
+  const { task, settings, notes } = migrate(config);
+  const dropped = Object.keys(withoutEffect[task] ?? {});
+  return { task, notes, settings: { ...before[task], ...without(settings, dropped) } };
+}
+
+/** The same for a file of settings, which need not be complete: nothing is filled in, and nothing dropped that somebody changed. */
+export function migrate(config: Values): StoredConfig {
+  const { task, settings, notes } = split(config);
+  const unchanged = Object.entries(withoutEffect[task] ?? {}).filter(([key, value]) => settings[key] === value);
+  const dropped = unchanged.map(([key]) => key);
+  return { task, notes, settings: current(task, without(settings, dropped)) };
+}
+
+function split({ task = "language", ...rest }: Values): StoredConfig {
+  if (task === "albert") return splitAlbert(rest);
+  const notes = task === "retrain" ? ["retrain"] : [];
+  return { task: `${task}`, settings: without(rest, notes), notes: only(rest, notes) };
+}
+
+function splitAlbert({ training, ...notes }: Values): StoredConfig {
+  const { command, ...settings } = (training ?? {}) as Values;
+  const known = albertTasks[`${command}`];
+  if (!known) return { task: "albert", settings, notes };
+  const own = { ...notes, ...only(settings, known.notes) };
+  return { task: known.task, settings: without(settings, known.notes), notes: own };
+}
+
+/** Values that have another form today. */
+function current(task: string, settings: Values): Values {
+  const isSearch = task === "search" || task === "retrain";
+  // It was true or false.
+  if (!isSearch || typeof settings.compat !== "boolean") return settings;
+  return { ...settings, compat: settings.compat ? "original" : null };
+}
+
+function without(values: Values, keys: readonly string[]): Values {
+  return Object.fromEntries(Object.entries(values).filter(([key]) => !keys.includes(key)));
+}
+
+function only(values: Values, keys: readonly string[]): Values {
+  return Object.fromEntries(Object.entries(values).filter(([key]) => keys.includes(key)));
+}

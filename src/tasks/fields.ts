@@ -1,0 +1,88 @@
+/** Fields that the settings of several tasks have in common. */
+import { type ShareMode, shareModes } from "../depth/plan.ts";
+import { choice, group, optional, real, text, textLike, whole } from "../runs/fields.ts";
+
+export const activationNames = ["gelu", "gelu_new", "relu", "silu", "tanh"] as const;
+
+/** Where data, tokenizers and trained vocabularies come from. */
+export const dataFields = group("Data", {
+  tokenizer: optional(text("", "a SentencePiece model by name or file; default: the data's own, or one trained on it")),
+  pieces: optional(
+    whole(4000, "vocabulary size of a trained tokenizer; default: 12,000, or what a short text supports", 2),
+  ),
+  data: optional(text("", "folder of datasets and tokenizers; default: LAYERWISE_DATA, or one in the cache")),
+});
+
+const planForm = {
+  pattern: /^\d+([\s,]+\d+)*$/,
+  needed: "block numbers from 0 without gaps, such as 0,1,2,2,1,0",
+  fits: (plan: string) => {
+    const numbers = plan.split(/[\s,]+/).map(Number);
+    return new Set(numbers).size === Math.max(...numbers) + 1;
+  },
+};
+
+/** The order of blocks by hand. */
+export const plan = (description: string) => textLike("0,1,1", description, planForm);
+
+/** Which block runs at each depth. */
+export const planFields = group("Depth", {
+  depth: whole(4, "blocks that run"),
+  unique: optional(whole(4, "blocks that own weights; default: as many as run")),
+  share: choice(Object.keys(shareModes) as ShareMode[], "cycle", "order in which shared blocks run"),
+  plan: optional(plan("the order by hand, such as 0,1,2,2,1,0, instead of depth, unique and share")),
+});
+
+/** Optimisation of language models and of translation. */
+export const optimisationFields = group("Optimisation", {
+  batch: whole(16, "rows per batch"),
+  accumulate: whole(1, "batches per update"),
+  optimiser: choice(
+    ["muon", "adamw", "adam", "lamb", "sgd"],
+    "muon",
+    "muon for hidden matrices with adamw for the rest, adamw, adam, lamb or sgd",
+  ),
+  rate: optional(
+    real(
+      0.002,
+      "highest learning rate; default: 0.006 for muon, 0.002 for adam and adamw, 0.005 for lamb, 0.05 for sgd",
+    ),
+  ),
+  schedule: choice(
+    ["cosine", "linear", "constant", "inverse-sqrt"],
+    "cosine",
+    "learning rate schedule after the warm-up",
+  ),
+  warmup: whole(50, "updates over which the learning rate rises", 0),
+  floor: real(0.1, "fraction of the highest rate that is left at the end (cosine, linear)", { from: 0, to: 1 }),
+  weightDecay: real(0.05, "decay of matrices; biases and norms have none"),
+  momentum: real(0.9, "momentum of sgd", { from: 0, below: 1 }),
+  clipNorm: optional(real(1, "largest gradient norm; larger gradients are scaled down; none: no limit"), 1),
+  clipValue: optional(real(1, "largest number in a gradient; default: no limit")),
+  seed: whole(1, "seed of weights, data order and dropout", 0),
+  init: optional(text("", "start from the weights of another run")),
+  initStep: optional(whole(1000, "the step of that run's checkpoint; default: its last", 0)),
+});
+
+/** Highest learning rates that served on small models. */
+export const usualRates = { muon: 0.006, adamw: 0.002, adam: 0.002, lamb: 0.005, sgd: 0.05 } as const;
+
+/** How long to train: one of the three. */
+export const lengthFields = group("Length", {
+  steps: optional(whole(1000, "train for this many updates")),
+  epochs: optional(real(1, "train for this many passes over the data")),
+  minutes: optional(real(1, "train for this many minutes")),
+});
+
+/** Evaluations and checkpoints of language models and of translation. */
+export const habitFields = group("Evaluation and checkpoints", {
+  evaluateEvery: optional(whole(250, "updates between evaluations; default: each epoch, at most every 500")),
+  checkpointEvery: whole(50, "updates between checkpoints"),
+  keep: whole(3, "checkpoints kept besides the best"),
+  patience: optional(whole(5, "stop after this many evaluations without a new best; default: never")),
+});
+
+export const hardwareFields = group("Hardware", {
+  threads: optional(whole(2, "threads of ONNX Runtime; default: physical cores")),
+  device: choice(["cpu", "cuda", "webgpu", "dml"], "cpu", "where programs run"),
+});

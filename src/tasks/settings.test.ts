@@ -1,0 +1,73 @@
+import { describe, expect, it } from "vitest";
+import { fromJSONSchema } from "zod";
+import { languageSettings } from "./language/settings.ts";
+import { searchSettings } from "./search/settings.ts";
+import { settingsNamed, taskNames } from "./settings.ts";
+import { translateSettings } from "./translate/settings.ts";
+
+describe.each(taskNames)("the settings of %s", async (task) => {
+  const schema = await settingsNamed(task);
+
+  it("have a description and a group each, and defaults that they accept", () => {
+    for (const { key, description, group } of schema.describe())
+      expect([key, description, group]).toEqual([key, expect.stringMatching(/^\S.*[^.\s]$/), expect.any(String)]);
+    expect(schema.check({ ...schema.defaults }, task)).toEqual(schema.defaults);
+  });
+
+  it("print a JSON Schema that accepts all presets, and refuses unknown keys", () => {
+    const read = fromJSONSchema(schema.jsonSchema());
+    expect(Object.keys(schema.presets).length).toBeGreaterThan(1);
+    for (const [name, values] of Object.entries(schema.presets)) {
+      expect(read.safeParse(schema.resolve([schema.preset(name)])).success, name).toBe(true);
+      expect(read.safeParse({ task, ...values }).success, name).toBe(true);
+      expect(read.safeParse({ ...values, unheardOf: 1 }).success).toBe(false);
+    }
+  });
+
+  it("name every property as the schema has it", () => {
+    const { properties } = schema.jsonSchema();
+    expect(Object.keys(properties!)).toEqual(["task", ...schema.keys]);
+  });
+});
+
+describe("language models and translation", () => {
+  it("say of each other's settings whose they are", () => {
+    const refused = (schema: typeof languageSettings | typeof translateSettings, other: readonly string[]) =>
+      other
+        .filter((key) => !schema.keys.includes(key))
+        .map((key) => {
+          expect(() => schema.check({ [key]: 1 }, "f")).toThrow(`got ${key}; it is for task`);
+          return key;
+        });
+    expect(refused(languageSettings, translateSettings.keys)).toContain("parts");
+    expect(refused(translateSettings, languageSettings.keys)).toContain("halt");
+  });
+
+  it("know the rate of an optimiser, and train for 1000 updates where no length is given", () => {
+    const found = languageSettings.resolve([{ source: "flags", values: { optimiser: "sgd" } }]);
+    expect(found).toMatchObject({ rate: 0.05, steps: 1000, epochs: null });
+    expect(translateSettings.resolve([])).toMatchObject({ rate: 0.003, steps: null, epochs: 8, corpus: "multi30k" });
+  });
+});
+
+describe("a search", () => {
+  it("takes its budget as a number or a text, and keeps a text", () => {
+    const budget = (value: number | string) =>
+      searchSettings.resolve([{ source: "f", values: { budget: value } }]).budget;
+    expect([budget(0.65), budget("3.2ms")]).toEqual(["0.65", "3.2ms"]);
+    expect(() => budget("0ms")).toThrow("f / budget: expected milliseconds above 0, such as 3.2ms");
+    expect(() => budget(0)).toThrow("f / budget: expected a number above 0, got 0");
+  });
+
+  it("has the structure of its values in JSON Schema", () => {
+    expect(searchSettings.jsonSchema().properties).toMatchObject({
+      cutoffs: { type: "array", items: { type: "integer", minimum: 0 } },
+      latency: {
+        type: "object",
+        required: ["batch", "length", "memory"],
+        default: { batch: 1, length: 64, memory: 640 },
+      },
+      cut: { anyOf: [{ exclusiveMinimum: 0.5, exclusiveMaximum: 1 }, { type: "null" }] },
+    });
+  });
+});

@@ -1,0 +1,23 @@
+/** The settings of every task, loaded when they are asked for: another task costs one line. */
+import { reject } from "../base/errors.ts";
+import { nearest } from "../base/nearest.ts";
+import type { SettingsSchema } from "../runs/settings.ts";
+
+export const taskSettings = {
+  language: async () => (await import("./language/settings.ts")).languageSettings,
+  translate: async () => (await import("./translate/settings.ts")).translateSettings,
+  search: async () => (await import("./search/settings.ts")).searchSettings,
+  pretrain: async () => (await import("./pretrain/settings.ts")).pretrainSettings,
+  finetune: async () => (await import("./finetune/settings.ts")).finetuneSettings,
+} as const satisfies Record<string, () => Promise<SettingsSchema>>;
+
+export type TaskName = keyof typeof taskSettings;
+export const taskNames = Object.keys(taskSettings) as TaskName[];
+
+/** The schema of a task's settings, by the task's name. */
+export async function settingsNamed(task: string): Promise<SettingsSchema> {
+  if (Object.hasOwn(taskSettings, task)) return taskSettings[task as TaskName]();
+  const guess = nearest(task, taskNames);
+  const remedy = guess ? `did you mean ${guess}?` : "see layerwise schema";
+  return reject({ who: "schema", needed: `a task of ${taskNames.join(", ")}`, got: task, remedy }, 2);
+}

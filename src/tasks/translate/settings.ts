@@ -1,0 +1,88 @@
+/** Settings of translation: sentence pairs, an encoder and a decoder with a plan each. */
+import { sharedParts } from "../../depth/plan.ts";
+import { choice, group, optional, real, text, whole, withDefaults } from "../../runs/fields.ts";
+import { defineSettings, type Resolved } from "../../runs/settings.ts";
+import {
+  activationNames,
+  dataFields,
+  habitFields,
+  hardwareFields,
+  lengthFields,
+  optimisationFields,
+  plan,
+  planFields,
+  usualRates,
+} from "../fields.ts";
+
+const fields = {
+  ...group("Data", {
+    corpus: text("multi30k", "multi30k, or a folder with train, valid and test in two languages (train.en, train.de)"),
+    ...dataFields,
+    source: text("en", "language to translate from"),
+    target: text("de", "language to translate to"),
+  }),
+  ...group("Model", {
+    width: whole(128, "width of the hidden state"),
+    heads: whole(4, "attention heads; they divide the width"),
+    hidden: optional(whole(768, "width of the feed-forward layer; none: four times the width"), 256),
+    activation: choice(activationNames, "relu", "activation of the feed-forward layer"),
+    length: whole(64, "tokens per row of a batch"),
+    dropout: real(0.1, "fraction of activations and attention that is dropped in training", { from: 0, below: 1 }),
+    smoothing: real(0.1, "label smoothing", { from: 0, below: 1 }),
+  }),
+  ...planFields,
+  ...group("Depth", {
+    parts: choice(sharedParts, "layers", "what the plan shares: whole layers, or one part of them"),
+    norms: choice(["shared", "per-depth"], "shared", "whether layer norms follow the plan"),
+    decoderPlan: optional(plan("the order of the decoder's blocks; default: as the encoder's")),
+  }),
+  ...optimisationFields,
+  ...lengthFields,
+  ...habitFields,
+  ...hardwareFields,
+};
+
+/** Multi30k in about twenty minutes of a core; docs/log.md has the run it is taken from. */
+const multi30k = {
+  pieces: 4000,
+  depth: 3,
+  optimiser: "adamw",
+  rate: 0.003,
+  warmup: 200,
+  floor: 0.02,
+  epochs: 8,
+} as const;
+
+export const translateSettings = defineSettings("translate", withDefaults(fields, multi30k), {
+  command: "train --task translate",
+  presets: {
+    /** English to German on Multi30k: the defaults. */
+    translate: {},
+    /** A minute or two on two cores. */
+    quick: { minutes: 1.5, evaluateEvery: 100, checkpointEvery: 100 },
+    /** Small enough for tests and for trying things out. */
+    tiny: {
+      pieces: 300,
+      width: 32,
+      heads: 2,
+      depth: 2,
+      length: 32,
+      batch: 8,
+      steps: 60,
+      warmup: 10,
+      evaluateEvery: 20,
+      checkpointEvery: 20,
+    },
+  },
+  derive: ({ rate, optimiser }) => ({ rate: rate ?? usualRates[optimiser] }),
+  elsewhere: {
+    cased: "task language",
+    halt: "task language",
+    ponder: "task language",
+    ponderWarmup: "task language",
+    haltBias: "task language",
+  },
+});
+
+/** Settings of translation as they are when a run begins. */
+export type TranslateConfig = Resolved<typeof translateSettings>;

@@ -120,10 +120,10 @@ describe("options of a search", () => {
   it("that it does not have are refused, with what was probably meant", async () => {
     const unknown = { ...tiny, evaluateEach: 3 };
     await expect(search(unknown).result).rejects.toThrow(
-      "search: expected options that it has, got evaluateEach; did you mean evaluateEvery?",
+      /^search: expected options among .*, got evaluateEach; did you mean evaluateEvery\?$/,
     );
     const searched = { data: { corpus }, cutEvery: 3 };
-    await expect(retrain("sf", searched).result).rejects.toThrow("retrain: expected options that it has, got cutEvery");
+    await expect(retrain("sf", searched).result).rejects.toThrow(/^retrain: .*, got cutEvery/);
   });
 
   it("take the budget as a fraction, in milliseconds, or as text", async () => {

@@ -1,7 +1,6 @@
 /** What a program says to `search` and `retrain`, as settings and as what is handed over beside them. */
 import type { MeasuredCosts } from "../../analysis/latency.ts";
-import { reject } from "../../base/errors.ts";
-import { nearest } from "../../base/nearest.ts";
+import { checkOptions, defined } from "../../base/options.ts";
 import type { Engine } from "../../engine/engine.ts";
 import type { Say } from "../job.ts";
 import type { Performing } from "../perform.ts";
@@ -47,38 +46,29 @@ export interface SplitOptions {
   readonly given: Given & { readonly engine?: Engine | undefined };
 }
 
-/** What `search` has besides the settings. */
-const searchNames = [...Object.keys(searchDefaults), "seeds", "costs"];
-const retrainNames = [...networkSettings, "baseline", "fromSupernet"];
+const sharedNames = ["data", "engine", "say", "into", "signal"];
+const searchNames = [...Object.keys(searchDefaults), "seeds", "costs", ...sharedNames];
+const retrainNames = [...networkSettings, "baseline", "fromSupernet", ...sharedNames];
 
 /** Splits the options of `search`. */
-export function splitSearch({ seeds: _, costs: __, ...options }: SearchOptions): SplitOptions {
-  checkNames("search", options, searchNames);
-  return split(options);
+export function splitSearch(options: SearchOptions): SplitOptions {
+  checkOptions("search", options, searchNames);
+  const { seeds: _, costs: __, ...rest } = options;
+  return split(rest);
 }
 
 /** Splits the options of `retrain`. */
-export function splitRetrain({ baseline: _, fromSupernet: __, ...options }: RetrainOptions): SplitOptions {
-  checkNames("retrain", options, retrainNames);
-  return split(options);
-}
-
-const sharedNames = ["data", "engine", "say", "into", "signal"];
-
-/** What is not understood is refused, never ignored. */
-function checkNames(who: string, options: object, own: readonly string[]): void {
-  const known = [...own, ...sharedNames];
-  const got = Object.keys(options).find((key) => !known.includes(key));
-  if (got === undefined) return;
-  const guess = nearest(got, known);
-  reject({ who, needed: "options that it has", got, ...(guess ? { remedy: `did you mean ${guess}?` } : {}) }, 2);
+export function splitRetrain(options: RetrainOptions): SplitOptions {
+  checkOptions("retrain", options, retrainNames);
+  const { baseline: _, fromSupernet: __, ...rest } = options;
+  return split(rest);
 }
 
 function split({ data, engine, say, budget, into: _, signal: __, ...rest }: SearchOptions): SplitOptions {
   const text = typeof data === "object" && data !== null ? givenText(data) : undefined;
   return {
     settings: {
-      ...Object.fromEntries(Object.entries(rest).filter(([, value]) => value !== undefined)),
+      ...defined(rest),
       ...(budget === undefined ? {} : { budget: budgetText(budget) }),
       ...(typeof data === "string" ? { data } : {}),
       ...text?.settings,

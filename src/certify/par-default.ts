@@ -80,14 +80,15 @@ export async function certifyDefault(golden: GoldenCase, engine: Engine): Promis
   for (let i = 0; i < config.segments; i++) {
     const [from, to] = [`input.segment${i}.`, `output.segment${i}.`];
     const targets = integers(golden, `${from}targets`);
-    const loss = await step.differentiate({
+    const batch = {
       ids: integers(golden, `${from}ids`),
       targets,
       missing: [model.missingAfter(i, config.length)],
       temperature: floats(golden, "input.tau"),
       ...model.rowsOf(targets),
       ...Object.fromEntries(noise.map((name, k) => [name, floats(golden, `${from}gumbel${k}`)])),
-    });
+    };
+    const loss = await step.differentiate(step.inputsAmong<ArrayLike<number>>(batch));
     findings.push(compare(`${to}loss`, [loss], floats(golden, `${to}loss`)));
     for (const [name, { data }] of Object.entries(step.probes)) {
       findings.push(compare(`${to}${name}`, data, floats(golden, `${to}${name}`)));

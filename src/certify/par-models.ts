@@ -114,15 +114,14 @@ export async function certifyModel(golden: GoldenCase, engine: Engine): Promise<
   const findings: Finding[] = [];
   for (let i = 0; i < config.segments; i++) {
     const [from, to] = [`input.segment${i}.`, `output.segment${i}.`];
-    const loss = await step.differentiate(
-      batchOf(model, config, noise, {
-        ids: integers(golden, `${from}tokens`),
-        targets: integers(golden, `${from}labels`),
-        gumbel: floats(golden, `${from}gumbel`),
-        temperature: temperaturesOf(golden),
-        before: i,
-      }),
-    );
+    const batch = batchOf(model, config, noise, {
+      ids: integers(golden, `${from}tokens`),
+      targets: integers(golden, `${from}labels`),
+      gumbel: floats(golden, `${from}gumbel`),
+      temperature: temperaturesOf(golden),
+      before: i,
+    });
+    const loss = await step.differentiate(step.inputsAmong<ArrayLike<number>>(batch));
     findings.push(compare(`${to}loss`, [loss], [(golden.about.losses as number[])[i]!]));
     for (const [name, { data }] of Object.entries(step.probes)) {
       findings.push(compare(`${to}${name}`, data, floats(golden, `${to}${name}`)));
@@ -186,7 +185,7 @@ export async function certifyTraining(golden: GoldenCase, engine: Engine): Promi
     const given = { ids: part(ids, i), targets: part(targets, i), gumbel: part(gumbel, i), before: i };
     const batch = batchOf(model, config, noise, { ...given, temperature: part(temperature, i) });
     rates.push(rateAt(i));
-    losses.push((await step.run(batch, rateAt(i))).loss);
+    losses.push((await step.run(step.inputsAmong<ArrayLike<number>>(batch), rateAt(i))).loss);
   }
   const { weights = {} } = golden.about.float32Deviation as { weights?: Record<string, number> };
   const findings = [

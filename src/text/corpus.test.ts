@@ -43,7 +43,7 @@ describe("a corpus in memory", () => {
   it("refuses parts of other names, no training text, and lines that are none", () => {
     const wrong = { train: "a", validation: "b" };
     expect(() => textCorpus(wrong)).toThrow(
-      "corpus text: expected parts among train, valid, test, got validation; did you mean valid?",
+      "corpus text: expected options among train, valid, test, got validation; did you mean valid?",
     );
     expect(() => textCorpus({ valid: "b" } as never)).toThrow("corpus text: expected a train part, got none");
     expect(() => textCorpus({ train: [], valid: "b" })).toThrow(

@@ -1,6 +1,6 @@
 /** Corpora: text in three parts, read line by line, in memory or behind an interface that files fulfil too. */
 import { reject } from "../base/errors.ts";
-import { checkNames } from "../base/options.ts";
+import { checkOptions } from "../base/options.ts";
 import { sha256Of } from "../format/sha256.ts";
 
 /** The part to train on, the one to choose by, and the one to report. */
@@ -45,7 +45,7 @@ export interface TextParts {
 
 /** A corpus in memory. With `train` alone, 90 % of its lines train, 5 % validate and 5 % test. */
 export function textCorpus(parts: TextParts, name = "text"): Corpus {
-  checkNames(`corpus ${name}`, Object.keys(parts), SPLITS, "parts");
+  checkOptions(`corpus ${name}`, parts, SPLITS);
   if (parts.train === undefined) reject({ who: `corpus ${name}`, needed: "a train part", got: "none" }, 2);
   const given = SPLITS.flatMap((split) => {
     const lines = parts[split];

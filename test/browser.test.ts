@@ -32,7 +32,7 @@ beforeAll(() => {
 
 /** A user's program: a tokenizer and a shared model of their own text, and pictures. */
 const PROGRAM = `
-import { cycle, encodeGif, encodePng, languageModel, referenceEngine, train } from "layerwise";
+import { cycle, formats, languageModel, referenceEngine, train } from "layerwise";
 import { textBatches, textCorpus, trainTokenizer } from "layerwise/text";
 
 export async function run(text) {
@@ -47,7 +47,7 @@ export async function run(text) {
   for await (const event of session) if (event.type === "step") losses.push(event.loss);
   const { evaluation } = await session.result;
   const picture = { width: 8, height: 2, channels: 1, data: Uint8Array.from({ length: 16 }, (_, i) => i * 9) };
-  const pictures = [encodePng(picture), encodeGif([{ picture, ms: 100 }])].map((bytes) => bytes.join());
+  const pictures = [formats.encodePng(picture), formats.encodeGif([{ picture, ms: 100 }])].map((bytes) => bytes.join());
   return { losses, valid: evaluation.loss, sha256: tokenizer.sha256, pictures };
 }
 `;

@@ -63,7 +63,8 @@ async function openStep(golden: GoldenCase, engine: Engine, model: ParModel, { b
     initial: new Map(parameters.map((tensor) => [tensor, floats(golden, `weight.${tensor.attributes.name}`)])),
     seed: 1,
   });
-  return { step, noise: recorded.map(({ attributes }) => attributes.name) };
+  const has = (name: string) => name in objective.inputs;
+  return { step, has, noise: recorded.map(({ attributes }) => attributes.name) };
 }
 
 /** The filled, newest part of a memory. */
@@ -75,7 +76,7 @@ function filledPart(data: Float32Array, batch: number, filled: number): number[]
 export async function certifyDefault(golden: GoldenCase, engine: Engine): Promise<Finding[]> {
   const config = golden.about.config as Config;
   const model = parModel(optionsOf(config));
-  const { step, noise } = await openStep(golden, engine, model, config);
+  const { step, has, noise } = await openStep(golden, engine, model, config);
   const findings: Finding[] = [];
   for (let i = 0; i < config.segments; i++) {
     const [from, to] = [`input.segment${i}.`, `output.segment${i}.`];
@@ -83,8 +84,8 @@ export async function certifyDefault(golden: GoldenCase, engine: Engine): Promis
     const batch = {
       ids: integers(golden, `${from}ids`),
       targets,
-      missing: [model.missingAfter(i, config.length)],
-      temperature: floats(golden, "input.tau"),
+      ...(has("missing") ? { missing: [model.missingAfter(i, config.length)] } : {}),
+      ...(has("temperature") ? { temperature: floats(golden, "input.tau") } : {}),
       ...model.rowsOf(targets),
       ...Object.fromEntries(noise.map((name, k) => [name, floats(golden, `${from}gumbel${k}`)])),
     };

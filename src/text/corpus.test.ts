@@ -42,8 +42,10 @@ describe("a corpus in memory", () => {
 
   it("refuses parts of other names, no training text, and lines that are none", () => {
     const wrong = { train: "a", validation: "b" };
-    expect(() => textCorpus(wrong)).toThrow("corpus text: expected train, and perhaps valid and test, got validation");
-    expect(() => textCorpus({ valid: "b" } as never)).toThrow("got only valid");
+    expect(() => textCorpus(wrong)).toThrow(
+      "corpus text: expected options among train, valid, test, got validation; did you mean valid?",
+    );
+    expect(() => textCorpus({ valid: "b" } as never)).toThrow("corpus text: expected a train part, got none");
     expect(() => textCorpus({ train: [], valid: "b" })).toThrow(
       "corpus text / train: expected at least one line, got none",
     );

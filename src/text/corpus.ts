@@ -1,5 +1,6 @@
 /** Corpora: text in three parts, read line by line, in memory or behind an interface that files fulfil too. */
 import { reject } from "../base/errors.ts";
+import { checkOptions } from "../base/options.ts";
 import { sha256Of } from "../format/sha256.ts";
 
 /** The part to train on, the one to choose by, and the one to report. */
@@ -44,20 +45,14 @@ export interface TextParts {
 
 /** A corpus in memory. With `train` alone, 90 % of its lines train, 5 % validate and 5 % test. */
 export function textCorpus(parts: TextParts, name = "text"): Corpus {
-  refuseOthers(Object.keys(parts), name);
+  checkOptions(`corpus ${name}`, parts, SPLITS);
+  if (parts.train === undefined) reject({ who: `corpus ${name}`, needed: "a train part", got: "none" }, 2);
   const given = SPLITS.flatMap((split) => {
     const lines = parts[split];
     return lines === undefined ? [] : [[split, linesFrom(lines, `corpus ${name} / ${split}`)] as const];
   });
   const all = given.length === 1 ? cut(given[0]![1], `corpus ${name}`) : given;
   return { name, parts: new Map(all.map(([split, lines]) => [split, { kind: "text", texts: [textOfLines(lines)] }])) };
-}
-
-function refuseOthers(names: readonly string[], corpus: string): void {
-  const other = names.find((name) => !SPLITS.some((split) => split === name));
-  if (other === undefined && names.includes("train")) return;
-  const got = other ?? `only ${names.join(", ") || "nothing"}`;
-  reject({ who: `corpus ${corpus}`, needed: "train, and perhaps valid and test", got }, 2);
 }
 
 function linesFrom(lines: TextLines, who: string): string[] {

@@ -31,6 +31,15 @@ describe("a tokenizer trained in memory", () => {
     expect(documentsOf(corpus, "valid", opened).map(({ length }) => length)).toEqual([1, 1]);
   });
 
+  it("refuses options that it does not know or that cannot be", async () => {
+    const wrong = (options: object) => trainTokenizer(corpus, options);
+    await expect(wrong({ vocabularySize: 9 })).rejects.toThrow("trainTokenizer: expected options among pieces, cased");
+    await expect(wrong({ pieces: 2.5 })).rejects.toThrow(
+      "trainTokenizer / pieces: expected a whole number from 2, got 2.5",
+    );
+    await expect(wrong({ coverage: 0 })).rejects.toThrow("expected a number above 0 to 1, got 0");
+  });
+
   it("has a piece for every letter where all are to be covered", async () => {
     const rare = textCorpus({ train: `${books}\nþ`, valid: "v" });
     const unknown = async (coverage: number) => {

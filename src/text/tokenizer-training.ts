@@ -1,4 +1,5 @@
 /** Training the tokenizer of a corpus, in memory: the vocabulary's size and symbols by default, lines to a model. */
+import { anything, checkOptions, number, type Rules, truth, whole } from "../base/options.ts";
 import { type Corpus, linesOf, partOf } from "./corpus.ts";
 import { writeModel } from "./sentencepiece/model-writer.ts";
 import { TRAINING_DEFAULTS, type TrainingOptions } from "./sentencepiece/training/options.ts";
@@ -26,6 +27,17 @@ export interface TrainingWatcher {
   onStep?: (steps: number) => void;
 }
 
+/** What training may be asked for. */
+export const vocabularyRules: Rules<VocabularyOptions & TrainingWatcher> = {
+  pieces: whole(2),
+  cased: truth,
+  masked: truth,
+  symbols: anything,
+  coverage: number({ above: 0, to: 1 }),
+  say: anything,
+  onStep: anything,
+};
+
 /** Books of about a million characters support a piece for every 79 to 105, shorter texts relatively more; this leaves room. */
 const CHARACTERS_PER_PIECE = 150;
 const FEWEST_PIECES = 200;
@@ -48,6 +60,7 @@ export async function trainTokenizer(
   corpus: Corpus,
   options: VocabularyOptions & TrainingWatcher = {},
 ): Promise<OpenTokenizer> {
+  checkOptions("trainTokenizer", options, vocabularyRules);
   const bytes = trainModelOn(linesOf(corpus, "train"), corpus.name, corpusTraining(corpus, options), options);
   const opened = await tokenizerFromBytes(bytes, corpus.name);
   return { ...opened, name: trainedName(corpus, opened) };

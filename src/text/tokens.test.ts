@@ -31,6 +31,13 @@ describe("batches of text in memory", () => {
     expect(all).toEqual(["abcd bcde", "defg efga", "gabc abcd"]);
   });
 
+  it("refuse sizes that cannot be, and options that are not known", () => {
+    const open = (options: object) => textBatches(corpus, "train", { tokenizer: letters }, options as never);
+    expect(() => open({ batch: 0, length: 2 })).toThrow("textBatches / batch: expected a whole number from 1, got 0");
+    expect(() => open({ batch: 1 })).toThrow("textBatches / length: expected a whole number from 1, got nothing");
+    expect(() => open({ batchSize: 1, length: 2 })).toThrow("got batchSize; did you mean batch?");
+  });
+
   it("warn when shards lose more than one stream would, and say when a text is too short", () => {
     const warnings: string[] = [];
     const options = { batch: 1, length: 2, shards: 2, warn: (message: string) => warnings.push(message) };

@@ -1,4 +1,5 @@
 /** From a corpus to token ids and batches, in memory. */
+import { anything, checkOptions, oneOf, type Rules, required, whole } from "../base/options.ts";
 import { type BatchOptions, type BatchSource, planContext, shardLines, streamBatches } from "./batches.ts";
 import { type Corpus, linesOf, type Split } from "./corpus.ts";
 
@@ -28,6 +29,16 @@ export interface TextBatching {
   /** Called with the number of lines done. */
   onLine?: (lines: number) => void;
 }
+
+/** What batches of text may be asked for. */
+export const batchingRules: Rules<TextBatching> = {
+  batch: required(whole(1)),
+  length: required(whole(1)),
+  shards: whole(1),
+  compat: oneOf(["original"]),
+  warn: anything,
+  onLine: anything,
+};
 
 /** Tokenises lines one by one, without newline, and joins them; two bytes per id where the vocabulary allows. */
 export function tokenize(lines: Iterable<string>, tokenizer: Encoder, onLine?: (lines: number) => void): TokenizedText {
@@ -86,6 +97,7 @@ export function textBatches(
   { tokenizer }: { readonly tokenizer: Encoder },
   options: TextBatching,
 ): BatchSource {
+  checkOptions("textBatches", options, batchingRules);
   return batchesOfTokens(
     tokenize(linesOf(corpus, split), tokenizer, options.onLine),
     options,

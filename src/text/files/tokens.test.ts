@@ -54,12 +54,12 @@ describe("batches of a split", () => {
     const [text, cache] = ["abcdefg\nabcdefg\nabcdefg\n", join(root, "memory")];
     writeFileSync(join(root, "shards.txt"), text);
     const memory = textCorpus({ train: "a", valid: text });
-    const options = { batch: 2, length: 2, cache };
-    const kept = await openBatches(memory, "valid", identified, options);
+    const shape = { batch: 2, length: 2 };
+    const kept = await openBatches(memory, "valid", identified, { ...shape, cache });
     expect(existsSync(cache)).toBe(false);
-    const file = await openBatches(fileCorpus(join(root, "shards.txt")), "valid", identified, options);
+    const file = await openBatches(fileCorpus(join(root, "shards.txt")), "valid", identified, { ...shape, cache });
     expect(allOf(kept)).toEqual(allOf(file));
-    expect(allOf(textBatches(memory, "valid", identified, options))).toEqual(allOf(file));
+    expect(allOf(textBatches(memory, "valid", identified, shape))).toEqual(allOf(file));
   });
 
   it("refuse TFRecord batches of another shape or another tokenizer", async () => {

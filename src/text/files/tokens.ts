@@ -1,9 +1,17 @@
 /** From a corpus to token ids and batches, through the cache. */
 import { readFile } from "node:fs/promises";
 import { reject } from "../../base/errors.ts";
+import { checkOptions, text } from "../../base/options.ts";
 import type { BatchSource } from "../batches.ts";
 import { type Corpus, identityOf, liesInFiles, linesOf, partOf, type Split } from "../corpus.ts";
-import { batchesOfTokens, type Encoder, type TextBatching, type TokenizedText, tokenize } from "../tokens.ts";
+import {
+  batchesOfTokens,
+  batchingRules,
+  type Encoder,
+  type TextBatching,
+  type TokenizedText,
+  tokenize,
+} from "../tokens.ts";
 import { cachedTokens, decodeTokens, defaultCacheFolder, keyOf } from "./cache.ts";
 import { openBatchFiles } from "./records.ts";
 
@@ -55,6 +63,7 @@ export async function openBatches(
   encoder: IdentifiedEncoder,
   options: SplitBatching,
 ): Promise<BatchSource> {
+  checkOptions("openBatches", options, { ...batchingRules, cache: text });
   const part = partOf(corpus, split);
   if (part.kind === "records") {
     const source = await openBatchFiles(part.paths, encoder.tokenizer.size);

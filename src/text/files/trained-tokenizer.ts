@@ -2,6 +2,7 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { reject } from "../../base/errors.ts";
+import { checkOptions, text } from "../../base/options.ts";
 import { writeAtomically } from "../../files/atomic.ts";
 import { type Corpus, identityOf, liesInFiles, linesOf, partOf } from "../corpus.ts";
 import type { TrainingOptions } from "../sentencepiece/training/options.ts";
@@ -13,6 +14,7 @@ import {
   trainModelOn,
   trainTokenizer,
   type VocabularyOptions,
+  vocabularyRules,
 } from "../tokenizer-training.ts";
 import { defaultCacheFolder, keyOf } from "./cache.ts";
 import { openTokenizer } from "./tokenizer.ts";
@@ -30,10 +32,14 @@ export async function chooseTokenizer(
   corpus: Corpus,
   options: TokenizerChoice,
 ): Promise<OpenTokenizer> {
+  checkOptions("chooseTokenizer", options, { ...vocabularyRules, data: text, cache: text });
   const place = options.data === undefined ? {} : { data: options.data };
   const wanted = nameOrFile ?? corpus.tokenizer;
   if (wanted !== undefined) return openTokenizer(wanted, place);
-  if (!liesInFiles(partOf(corpus, "train"))) return trainTokenizer(corpus, options);
+  if (!liesInFiles(partOf(corpus, "train"))) {
+    const { data: _, cache: __, ...training } = options;
+    return trainTokenizer(corpus, training);
+  }
   const training = corpusTraining(corpus, options);
   const key = keyOf(...(await factsOf(corpus, training)));
   const path = join(options.cache ?? defaultCacheFolder(), "tokenizers", `${key}.model`);

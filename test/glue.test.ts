@@ -133,6 +133,12 @@ describe("layerwise glue", () => {
     expect(glue("SST-2", ...bad)).toMatchObject({ status: 2, stderr: expect.stringContaining("embedding") });
   });
 
+  it("says what it would be and how long it would take with --dry-run, and makes no folder", () => {
+    const { status, stdout } = glue("SST-2", ...scratch(), ...short, "--dry-run", "--out", at("dry"));
+    expect([status, existsSync(at("dry"))]).toEqual([0, false]);
+    expect(stdout).toMatch(/^texts +240 to learn from, 60 to judge by$.*^updates +180$/ms);
+  });
+
   it("refuses unknown tasks and missing weights with exit code 2, bad lines with the file and line", () => {
     expect(glue("SST", "--scratch")).toMatchObject({
       status: 2,

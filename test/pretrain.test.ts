@@ -108,6 +108,14 @@ describe("layerwise pretrain", () => {
     expect(existsSync(join(folder, "refused"))).toBe(false);
   });
 
+  it("tries one batch of each phase and makes no folder with --dry-run", () => {
+    const out = join(folder, "dry");
+    const { status, stdout, stderr } = layerwise("pretrain", ...settings, ...phases, "--dry-run", "--out", out);
+    expect([status, existsSync(out)], stderr).toEqual([0, false]);
+    expect(stdout).toMatch(/^phase 1: updates +6$/m);
+    expect(stdout).toMatch(/^phase 2: measured step .* tokens\/s$/m);
+  });
+
   it("refuses settings it does not know", () => {
     const file = join(folder, "bad.yaml");
     writeFileSync(file, "ponderWarmpu: 0.5\n");

@@ -7,6 +7,7 @@ import { watchSession } from "./session.ts";
 
 const say = (text: string) => void process.stderr.write(`${text}\n`);
 
+/** Where a job goes, and how it is shown. */
 export interface CarryingOut {
   /** The run folder. */
   readonly into: string;

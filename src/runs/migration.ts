@@ -13,7 +13,7 @@ export interface StoredConfig {
 /** Version 0.1.0 named the tasks of ALBERTs by their command, below `training`, and kept these keys there besides settings. */
 const albertTasks: Readonly<Record<string, { task: string; notes: readonly string[] }>> = {
   pretrain: { task: "pretrain", notes: ["init", "initStep"] },
-  glue: { task: "finetune", notes: ["glueTask", "trial", "from", "fromStep"] },
+  glue: { task: "finetune", notes: ["glueTask", "textTask", "trial", "from", "fromStep"] },
 };
 
 /** Settings of version 0.1.0 that had no effect on the task, with the defaults that every run wrote down. */

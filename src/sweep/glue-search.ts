@@ -21,6 +21,7 @@ import {
   trialName,
 } from "./strategies.ts";
 
+/** What a search for settings found. */
 export interface SearchResult {
   readonly task: string;
   readonly metric: string;
@@ -63,6 +64,7 @@ function conclude(plan: SearchPlan, trials: readonly Trial[], results: Results, 
   return { task, metric, trials: trials.length, rows, best: { ...best, run: join(folder, name), step }, failed };
 }
 
+/** How trials are run and shown. */
 export interface SearchOptions {
   readonly parallel: number;
   readonly output: ProgressOutput;

@@ -6,6 +6,7 @@ import type { GlueSettings } from "../tasks/finetune/settings.ts";
 import type { GlueTask } from "../text/labelled/glue-tasks.ts";
 import { type Spread, spreadOf } from "./comparison.ts";
 
+/** What the command line says about a search for settings. */
 export interface SearchFlags {
   strategy: string;
   rates?: number[];
@@ -16,11 +17,13 @@ export interface SearchFlags {
   from?: string;
 }
 
+/** What differs between candidates. */
 export interface Setting {
   readonly rate: number;
   readonly batch: number;
 }
 
+/** One fine-tuning of a search. */
 export interface Trial extends Setting {
   readonly epochs: number;
   readonly seed: number;
@@ -39,6 +42,7 @@ export interface SearchPlan {
   readonly settings: GlueSettings;
 }
 
+/** Results by the names of trials. */
 export type Results = ReadonlyMap<string, TaskResult>;
 /** Gives trials wave by wave, and is told what came of all so far. */
 type Waves = Generator<readonly Trial[], void, Results>;
@@ -52,11 +56,13 @@ const SEEDS = 5;
 const LARGE = new Set(["MNLI", "QNLI", "QQP"]);
 const DRAWN = 8;
 
+/** Which trials come when. */
 export const strategies = {
   grid: allAtOnce,
   random: allAtOnce,
   halving,
 } as const satisfies Record<string, (plan: SearchPlan) => Waves>;
+/** How candidates are tried: all, some drawn at random, or fewer and fewer for longer. */
 export type StrategyName = keyof typeof strategies;
 
 const trialsOf = (settings: readonly Setting[], { seeds }: SearchPlan, epochs: number): Trial[] =>
@@ -126,6 +132,7 @@ function drawn({ rates = RATES, batches = BATCHES, trials = DRAWN }: SearchFlags
   });
 }
 
+/** The folder of a trial. */
 export const trialName = ({ rate, batch, epochs, seed }: Trial) =>
   `rate-${rate}-batch-${batch}-epochs-${epochs}-seed-${seed}`;
 
@@ -149,4 +156,5 @@ export function rowOf(
   return values.length < plan.seeds ? [] : [{ ...setting, epochs, epoch, ...spreadOf(values)! }];
 }
 
+/** Sorts the best mean first. */
 export const byMean = (a: SearchRow, b: SearchRow) => b.mean - a.mean;

@@ -14,6 +14,7 @@ export const LENGTH = "T";
 /** Texts of a batch that is only evaluated. */
 const ROWS = 32;
 
+/** What a model says about examples. */
 export interface Scored {
   /** [examples, classes], or one number each. */
   readonly scores: Float32Array;
@@ -30,6 +31,7 @@ export const finetuneObjective = ({ model, heads }: DescribedAlbert, batch: numb
   sizes: { [LENGTH]: model.options.length },
 });
 
+/** A compiled model that scores texts of any length. */
 export class Classifier {
   readonly #program: Program;
   readonly #most: number;

@@ -1,9 +1,18 @@
 /** Fine-tuning on labelled texts: jobs, runs and what can be done with them. */
 export type { Examples, GivenExamples } from "./examples.ts";
 export { type FinetuneOptions, finetune } from "./finetune.ts";
-export { type FinetuneGiven, type FinetuneResult, finetuneJob, openFinetune } from "./job.ts";
+export {
+  type Before,
+  type FinetuneGiven,
+  type FinetuneParts,
+  type FinetuneResult,
+  finetuneJob,
+  openFinetune,
+} from "./job.ts";
+export type { FinetuneModel, Origin } from "./model.ts";
 export type { Prediction, ScoringOptions } from "./predictions.ts";
 export { type EpochResult, type TaskResult, taskResult } from "./result.ts";
+export type { GlueSettings } from "./settings.ts";
 export type {
   FinetuneEvaluation,
   FinetuneFigures,

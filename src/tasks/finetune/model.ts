@@ -17,6 +17,7 @@ export interface Origin {
   readonly fromStep: number | null;
 }
 
+/** A model before its first update. */
 export interface FinetuneModel {
   readonly tokenizer: OpenTokenizer;
   readonly description: AlbertDescription;

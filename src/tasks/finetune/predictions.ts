@@ -28,6 +28,7 @@ export interface Tuned {
   readonly length: number;
 }
 
+/** Who is told how far scoring is. */
 export interface ScoringOptions {
   /** Told how many texts are done, of how many. */
   readonly onText?: ((done: number, count: number) => void) | undefined;

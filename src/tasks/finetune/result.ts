@@ -2,6 +2,7 @@
 import type { TextTask } from "../../text/labelled/text-task.ts";
 import type { EvaluationEvent } from "../../train/events.ts";
 
+/** Where a run keeps what it came to. */
 export const RESULT_FILE = "result.json";
 
 /** Figures of the dev set after an epoch. */

@@ -24,6 +24,7 @@ import { maskedTexts, type TextChoice } from "./masked-texts.ts";
 
 type Readable = Pick<TrainedAlbert, "model" | "weights" | "tokenizer" | "path">;
 
+/** How depths are read. */
 export interface DepthOptions {
   /** Default: the best there is here. */
   readonly engine?: Engine | undefined;
@@ -64,6 +65,7 @@ async function reading<T>(
   }
 }
 
+/** Which masked texts are read, and how many. */
 export interface KindOptions extends TextChoice, DepthOptions {
   /** Most texts to read. Default: 512. */
   readonly texts?: number | undefined;

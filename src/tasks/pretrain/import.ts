@@ -11,6 +11,7 @@ import { packageVersion } from "../environment.ts";
 import type { NewRun } from "../new-run.ts";
 import { albertContent, firstState } from "./albert-run.ts";
 
+/** Where the parts of a model to import lie, and what is changed in it. */
 export interface ImportRunOptions extends Omit<ImportOptions, "configSource"> {
   /** The model's config.json. Default: beside the weights. */
   readonly config?: string | undefined;

@@ -144,7 +144,7 @@ async function openPhase(parts: PretrainParts, start: PhaseStart): Promise<Stage
   let evaluator: PretrainingEvaluator | undefined;
   const stage = await phaseStage(parts, phase, {
     length: start.length,
-    batches: fed(training, settings, () => (start.index === 0 ? 0 : boundary() * phases[0].accumulate)),
+    batches: fed(settings, training, () => (start.index === 0 ? 0 : boundary() * phases[0].accumulate)),
     initial: start.initial ?? (start.state ? undefined : firstWeights(settings, described, training)),
     unitLearns: (step) => step > settings.ponderFrom * start.total(),
     evaluate: async (weights) => {
@@ -191,10 +191,10 @@ async function phaseStage(parts: PretrainParts, phase: Phase, of: StageParts): P
 }
 
 /** Batches in the form the loop takes; `from` is the place of a phase's first batch among those of all phases. */
-function fed({ count, tokens, at }: MaskedBatches, { sentenceOrder }: PretrainingConfig, from: () => number): Batches {
+function fed({ sentenceOrder }: PretrainingConfig, { count, tokens, at }: MaskedBatches, from: () => number): Batches {
   const feeds = (place: number) => {
-    const { order, ...words } = pretrainingFeeds(at(place - from()));
-    return sentenceOrder && order ? { ...words, order } : words;
+    const { order, ...others } = pretrainingFeeds(at(place - from()));
+    return sentenceOrder ? { ...others, order: order! } : others;
   };
   return { count, tokens, fresh: true, at: feeds };
 }
@@ -209,7 +209,7 @@ function scaled({ ponderFrom, ponderWarmup }: PretrainingConfig, total: number) 
 function rehearsals(parts: PretrainParts, length: Length): Promise<Rehearsal[]> {
   const { settings, data } = parts;
   const made = phasesOf(settings).map(async (phase, i): Promise<Rehearsal> => {
-    const batches = fed(await data.batches("train", phase), settings, () => 0);
+    const batches = fed(settings, await data.batches("train", phase), () => 0);
     return {
       name: `phase ${i + 1}`,
       stage: await phaseStage(parts, { ...phase, accumulate: 1 }, { length, batches, unitLearns: () => true }),

@@ -23,6 +23,7 @@ export interface MaskedSizes {
   readonly predictions: number;
 }
 
+/** Batches of masked texts, and what they are drawn from. */
 export interface MaskedTexts {
   readonly corpus: Corpus;
   readonly batches: MaskedBatches;

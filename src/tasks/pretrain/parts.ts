@@ -15,6 +15,7 @@ import { type Given, openData } from "../text-data.ts";
 import { type Phase, phasesOf } from "./phases.ts";
 import type { PretrainingConfig } from "./settings.ts";
 
+/** The texts of a pre-training; batches of a phase are drawn once. */
 export interface MaskedData {
   readonly corpus: Corpus;
   readonly tokenizer: OpenTokenizer;

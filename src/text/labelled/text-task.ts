@@ -28,6 +28,7 @@ export interface TextExample {
   readonly label: number;
 }
 
+/** A name, and which metrics there are, where the defaults do not serve. */
 export interface TaskOptions {
   readonly name?: string | undefined;
   readonly metrics?: readonly MetricName[] | undefined;

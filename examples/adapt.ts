@@ -1,6 +1,6 @@
 /** The whole walk of adaptive depth: pre-training, a look at depth, fine-tuning on labels of one's own, predictions. */
 import { readFileSync } from "node:fs";
-import { classification, depthsOf, finetune, type LabelledText, pretrain } from "../src/index.ts";
+import { classification, depthsOf, finetune, type LabelledText, pretrain } from "layerwise";
 
 /** Which book is a sentence from? As many of each: chapters of Alice come first, then those of Holmes. */
 function sentences(part: "train" | "valid" | "test"): LabelledText[] {

@@ -13,7 +13,7 @@ import {
   pictures,
   searched,
   train,
-} from "../src/index.ts";
+} from "layerwise";
 
 const [PIECES, WIDTH, LENGTH, WARMUP] = [500, 48, 32, 20];
 

@@ -1,5 +1,5 @@
 /** A graph, its gradient, and what both look like: no model needed. */
-import { graph as g, ortEngine } from "../src/index.ts";
+import { graph as g, ortEngine } from "layerwise";
 
 export async function example(): Promise<{ printed: string; slope: number[] }> {
   const x = g.input("x", ["N", 3]);

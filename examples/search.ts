@@ -2,9 +2,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { chooseTokenizer, openCorpus, ortEngine } from "../src/index.ts";
-import { Run } from "../src/tasks/run.ts";
-import { generateText, retrain, search } from "../src/tasks/search/index.ts";
+import { chooseTokenizer, generate, openCorpus, ortEngine, Run, retrain, search } from "layerwise";
 
 /** What a search over four blocks finds on the embedded books in a few seconds; longer ones find better networks. */
 export async function example(steps = 60) {
@@ -34,8 +32,8 @@ export async function example(steps = 60) {
   // As long as the search, from scratch, beside (sf)x2; on a real text compare `fromSupernet: true` too.
   const { network, baseline, ratios } = await retrain(found, { data: { corpus }, engine }).result;
   let text = "it was";
-  const how = { prompt: text, maxTokens: 20, temperature: 0.8, evaluationMemory: 32, engine };
-  for await (const part of generateText(network, how)) text += part;
+  const how = { prompt: text, maxTokens: 20, temperature: 0.8, reading: { memory: 32 }, engine };
+  for await (const part of generate(network, how)) text += part;
   return { probabilities, stopped, found, network, baseline: baseline!, ratios, text };
 }
 

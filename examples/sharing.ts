@@ -8,7 +8,7 @@ import {
   pictures,
   stateDict,
   writeSafetensors,
-} from "../src/index.ts";
+} from "layerwise";
 
 export async function example() {
   const encoder = new ParameterSharedTransformerEncoder({ dModel: 64, nhead: 4, dimFeedforward: 256 });

@@ -1,5 +1,5 @@
 /** Trains a small language model on the embedded books and prints its loss. */
-import { chooseTokenizer, cycle, languageModel, openBatches, openCorpus, ortEngine, train } from "../src/index.ts";
+import { chooseTokenizer, cycle, languageModel, openBatches, openCorpus, ortEngine, train } from "layerwise";
 
 /** The mean loss of the first and of the last ten updates. */
 export async function example(steps = 120): Promise<{ first: number; last: number }> {

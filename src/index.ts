@@ -23,6 +23,7 @@ export {
   finetune,
   type Prediction,
 } from "./tasks/finetune/index.ts";
+export { type AnyTokenizer, type GenerateOptions, generate } from "./tasks/generate.ts";
 export * as tasks from "./tasks/index.ts";
 export type { TaskEvent } from "./tasks/job.ts";
 export type { NewRun } from "./tasks/new-run.ts";

@@ -1,9 +1,9 @@
 import { type ExecFileException, execFile, spawn } from "node:child_process";
-import { existsSync, mkdtempSync, readFileSync, rmSync, statSync } from "node:fs";
+import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const main = join(root, "dist", "cli", "main.js");
@@ -31,6 +31,8 @@ beforeAll(async () => {
   if (!existsSync(main)) await run("npm", ["run", "build"]);
 });
 
+let installedHere = false;
+
 describe("the packed package", () => {
   it("installs in an empty folder and runs there", { timeout: 180_000 }, async ({ skip }) => {
     const packed = await run("npm", ["pack", "--ignore-scripts", "--json", "--pack-destination", folder]);
@@ -49,6 +51,7 @@ describe("the packed package", () => {
       skip("npm reaches neither a registry nor a cache here");
     }
     expect(installed.code, installed.stderr).toBe(0);
+    installedHere = true;
 
     const help = await run("npx", ["layerwise", "--help"], folder);
     expect(help.stderr).not.toMatch(/\n\s+at /);
@@ -64,6 +67,76 @@ describe("the packed package", () => {
     // Importing it loads no runtime.
     const loaded = await run(process.execPath, ["--input-type=module", "-e", LOADED], folder);
     expect(JSON.parse(loaded.stdout)).toEqual({ runtime: false, version: "0.1.0", text: "function" });
+  });
+});
+
+/** Programs of test/programs, as a TypeScript user compiles and runs them beside the package. */
+describe("a program beside the package", () => {
+  const program = async (name: string) => {
+    const source = readFileSync(join(root, "test", "programs", `${name}.ts`), "utf8");
+    writeFileSync(join(folder, `${name}.ts`), source);
+    const types = join(root, "node_modules", "@types");
+    const strict = ["--strict", "--exactOptionalPropertyTypes", "--noUncheckedIndexedAccess"];
+    const target = ["--module", "nodenext", "--target", "es2023", "--lib", "esnext,dom"];
+    const tsc = [join(root, "node_modules", "typescript", "bin", "tsc"), `${name}.ts`, "--ignoreConfig"];
+    const compiled = await run(
+      process.execPath,
+      [...tsc, ...strict, ...target, "--typeRoots", types, "--types", "node"],
+      folder,
+    );
+    expect(compiled.code, compiled.stdout).toBe(0);
+    const { code, stdout, stderr } = await run(process.execPath, [`${name}.js`], folder);
+    expect(code, stderr).toBe(0);
+    return JSON.parse(stdout.trim().split("\n").at(-1)!);
+  };
+  beforeEach(({ skip }) => skip(!installedHere, "the package could not be installed"));
+  beforeAll(() => {
+    const about = JSON.parse(readFileSync(join(folder, "package.json"), "utf8"));
+    writeFileSync(join(folder, "package.json"), JSON.stringify({ ...about, type: "module" }));
+  });
+
+  it("trains a shared encoder with a head of its own on its own tensors", async () => {
+    const { reason, accuracy } = await program("own-tensors");
+    expect(reason).toBe("finished");
+    expect(accuracy).toBeGreaterThan(0.9);
+  });
+
+  it("trains, generates from, exports and reports a block and a policy of its own", async () => {
+    const { loss, text, onnx, report } = await program("own-depth");
+    expect(loss).toBeLessThan(2);
+    expect(text).toMatch(/^the cat \w+/);
+    expect(onnx).toBeGreaterThan(10_000);
+    expect(report).toMatchObject({ executedDepth: 2 });
+  });
+
+  it("searches, stops, resumes, retrains and generates", async () => {
+    const { pi, stopped, found, baseline, ratios, text } = await program("search");
+    expect(stopped).toBe("stopped");
+    for (const shares of pi) expect(shares.reduce((a: number, b: number) => a + b, 0)).toBeCloseTo(1, 5);
+    expect([found, baseline]).toEqual([expect.stringMatching(/^[sfi()x\d]+$/), "sfs"]);
+    expect(ratios.latencyMs).toBeGreaterThan(0);
+    expect(text).toMatch(/^it was./);
+  });
+
+  it("pre-trains, fine-tunes on its own labels and shows the depth of a sentence", async () => {
+    const { reason, label, scores, depths } = await program("adapt");
+    expect([reason, label]).toEqual(["finished", "good"]);
+    expect(Object.keys(scores)).toHaveLength(2);
+    for (const { depth } of depths) expect([1, 2, 3, 4]).toContain(depth);
+  });
+
+  it("opens, evaluates and resumes a run of the command to the same bits", async () => {
+    const flags = ["--preset", "tiny", "--steps", "20", "--checkpoint-every", "10", "--threads", "1"];
+    const whole = await run("npx", ["layerwise", "train", ...flags, "--out", "whole"], folder);
+    expect(whole.code, whole.stderr).toBe(0);
+    cpSync(join(folder, "whole"), join(folder, "run"), { recursive: true });
+    rmSync(join(folder, "run", "checkpoints", "step-00000020"), { recursive: true }); // as a kill would have left it
+    const { reason, from, steps, before, after } = await program("resume");
+    expect([reason, from, steps]).toEqual(["finished", 10, 20]);
+    expect(after).toBeLessThan(before);
+    const last = (name: string) =>
+      readFileSync(join(folder, name, "checkpoints", "step-00000020", "weights.safetensors"));
+    expect(last("run").equals(last("whole"))).toBe(true);
   });
 });
 

@@ -178,7 +178,7 @@ describe("a budget", () => {
   it.each([
     ["0", "budget: expected milliseconds above 0"],
     ["-1ms", "budget: expected milliseconds above 0"],
-    ["cheap", 'or a part of the (sf)-baseline\'s latency, such as 0.65, got "cheap"'],
+    ["cheap", 'or a fraction of the (sf)-baseline\'s latency, such as 0.65, got "cheap"'],
     [
       "0.9ms",
       "budget: expected at least 1.00 ms, the cheapest network here (the (sf)-baseline takes 23.0 ms), got 0.900 ms",

@@ -21,15 +21,12 @@ Examples:
 JSON: {run, networks: [{name, run, pattern, parameters, executedDepth, flopsPerToken, latencyMs, perplexity, meanBatchPerplexity}],
 ratios: {parameters, flopsPerToken, latencyMs, perplexity}, latency: {batch, length, memory, threads}}`;
 
-/** The settings of search that an ordinary network has too. */
-const taken: readonly string[] = [...networkSettings, "keep", "threads", "device"];
-
 interface RetrainFlags extends Flags {
   out?: string;
   fromSupernet?: boolean;
   baseline: string | boolean;
-  json?: boolean;
   dryRun?: boolean;
+  json?: boolean;
 }
 
 export function addRetrain(program: Command): void {
@@ -42,18 +39,17 @@ export function addRetrain(program: Command): void {
     .option("--no-baseline", "compare with nothing")
     .option("--dry-run", "print both networks' parameters, FLOPs, memory and an estimate of time, and stop")
     .option("--json", "print only the result, as JSON");
-  addSettings(command, [searchSettings], { only: taken, defaults: false });
+  addSettings(command, [searchSettings], { only: networkSettings, defaults: false });
   command.addHelpText("after", examples).action(run);
 }
 
 const say = (text: string) => void process.stderr.write(`${text}\n`);
 
 async function run(source: string, flags: RetrainFlags): Promise<void> {
-  const { out, dryRun, json = false, fromSupernet, baseline } = flags;
-  const { threads = null, device = "cpu", budget: _, ...changes } = settingsIn(searchSettings, flags);
+  const { out, fromSupernet, baseline, dryRun, json = false } = flags;
   const { openRetrainJob, retrain } = await import("../../tasks/search/index.ts");
-  const { defaultEngine } = await import("../../tasks/engine.ts");
-  const options = { ...changes, fromSupernet, baseline, say, engine: await defaultEngine({ device, threads }) };
+  const { budget: _, ...settings } = settingsIn(searchSettings, flags); // a found network has none
+  const options = { ...settings, fromSupernet, baseline, say };
   if (dryRun) return (await import("../dry-run.ts")).printDryRun(await openRetrainJob(source, options), json);
   const { newRun } = await import("../../tasks/new-run.ts");
   const { watchSession } = await import("../session.ts");

@@ -9,7 +9,7 @@ import { openCorpus } from "../../text/files/corpus.ts";
 import type { Session } from "../../train/session.ts";
 import type { TaskEvent } from "../job.ts";
 import { Run } from "../run.ts";
-import { retrain, type SearchOptions, search } from "./index.ts";
+import { openSearchJob, retrain, type SearchOptions, search } from "./index.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "layerwise-search-api-"));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -124,6 +124,11 @@ describe("options of a search", () => {
     );
     const searched = { data: { corpus }, cutEvery: 3 };
     await expect(retrain("sf", searched).result).rejects.toThrow(/^retrain: .*, got cutEvery/);
+  });
+
+  it("say how many checkpoints are kept, and which engine runs where none is given", async () => {
+    const job = await openSearchJob({ ...tiny, engine: undefined, blocks: "sf", keep: 1, threads: 1 });
+    expect([job.keep, job.engine.threads, job.engine.device]).toEqual([1, 1, "cpu"]);
   });
 
   it("take the budget as a fraction, in milliseconds, or as text", async () => {

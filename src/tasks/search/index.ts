@@ -54,7 +54,7 @@ async function* seeded(options: SearchOptions, asked: number | readonly number[]
   const { settings, given } = splitSearch(options);
   const config = { ...searchDefaults, ...settings };
   const request = { config, seeds: seedsOf(asked, config.seed) };
-  const engine = given.engine ?? (await defaultEngine());
+  const engine = given.engine ?? (await defaultEngine(config));
   return yield* searchingSeeds(request, options.into?.path, { ...given, engine, costs: options.costs }, signal);
 }
 

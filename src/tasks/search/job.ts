@@ -28,8 +28,6 @@ import {
 import { searchYaml } from "./settings.ts";
 import { openSearchStage, trainOptions } from "./stage.ts";
 
-const CHECKPOINTS = 3;
-
 /** The job that carries a search out. `config` is the text of config.yaml, where the run is not one of search itself. */
 export function searchJob(parts: SearchParts, config = searchYaml(parts.settings)): Job<SearchResult> {
   const { engine, tokenizer, costs, course, model } = parts;
@@ -38,7 +36,7 @@ export function searchJob(parts: SearchParts, config = searchYaml(parts.settings
     config,
     engine,
     files,
-    keep: CHECKPOINTS,
+    keep: parts.settings.keep,
     length: { totalSteps: course.total, minutes: null },
     describe: () => factsOf(parts),
     events: (start) => searching(parts, start),

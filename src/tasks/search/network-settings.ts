@@ -32,7 +32,10 @@ export const networkSettings = [
   "epochs",
   "evaluateEvery",
   "checkpointEvery",
+  "keep",
   "seed",
   "originalBatches",
   "latency",
+  "threads",
+  "device",
 ] as const;

@@ -15,9 +15,10 @@ import { defaultEngine } from "../engine.ts";
 import type { Say } from "../job.ts";
 import { type Data, type Given, openData, piecesOf, textSizeOf } from "../text-data.ts";
 import { budgetOf } from "./budget.ts";
+import { parseCandidates } from "./candidates.ts";
 import { checkConfig } from "./checks.ts";
 import { type Course, courseOf } from "./course.ts";
-import { parseCandidates, type SearchConfig, searchDefaults } from "./settings.ts";
+import { type SearchConfig, searchDefaults } from "./settings.ts";
 
 /** Text whose pieces are counted. */
 export interface RankedText extends Data {
@@ -55,7 +56,7 @@ export async function openSearch(given: Partial<SearchConfig>, known: SearchGive
   checkConfig(settings);
   const data = await openData(settings, known);
   const { size } = data.tokenizer.tokenizer;
-  const engine = known.engine ?? (await defaultEngine());
+  const engine = known.engine ?? (await defaultEngine(settings));
   const costs = await costsOf(settings, size, engine, known.costs);
   const model = modelOf(settings, size, costs); // mistakes show before the text is read
   const ids = await piecesOf(data, "train");

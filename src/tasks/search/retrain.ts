@@ -1,12 +1,12 @@
 /** Retraining: the network that a search found, trained as an ordinary one and held against the (sf)-baseline of as many blocks. */
 import { existsSync } from "node:fs";
 import { join, relative, resolve } from "node:path";
-import { stringify } from "yaml";
 import { reject } from "../../base/errors.ts";
 import { parsePattern, printPattern } from "../../depth/pattern.ts";
 import type { Engine } from "../../engine/engine.ts";
 import { writeAtomically } from "../../files/atomic.ts";
 import { RunFolder } from "../../runs/folder.ts";
+import { yamlText } from "../../runs/settings.ts";
 import type { OpenTokenizer } from "../../text/tokenizer.ts";
 import { type Session, startSession } from "../../train/session.ts";
 import { defaultEngine, engineAsBegun } from "../engine.ts";
@@ -53,7 +53,7 @@ function ordinary(config: SearchConfig, pattern: string): SearchConfig {
   return { ...config, blocks: pattern, candidates: null, procedure: "joint", budget: null, cut: null };
 }
 
-const yamlOf = (config: SearchConfig, retrain: RetrainNotes) => stringify({ task: "retrain", retrain, ...config });
+const yamlOf = (config: SearchConfig, retrain: RetrainNotes) => yamlText({ task: "retrain", retrain, ...config });
 
 /** The baseline of a network: attention and feed-forward by turns, as many blocks as it has. */
 export function baselineOf(pattern: string): string {
@@ -74,7 +74,7 @@ export async function openRetraining(request: RetrainRequest): Promise<Retrainin
   const notes = notesOf(request, origin);
   const given = {
     ...request.given,
-    engine: request.given.engine ?? (await defaultEngine()),
+    engine: request.given.engine ?? (await defaultEngine(settings)),
     tokenizer: request.given.tokenizer ?? (namesTokenizer(changes) ? undefined : origin.tokenizer),
   };
   const initial = request.fromSupernet ? await origin.weights!() : undefined;

@@ -1,7 +1,8 @@
 import { describe, expect, it } from "vitest";
+import { parseCandidates } from "./candidates.ts";
 import type { Found } from "./result.ts";
 import { bestOf, parseSeeds, seedsOf } from "./seeds.ts";
-import { parseCandidates, parseShape } from "./settings.ts";
+import { parseShape } from "./settings.ts";
 
 const found = (perplexity: number, chosenMs: number, targetMs: number | null): Found => ({
   pattern: "sf",

@@ -1,9 +1,6 @@
 /** Settings of a search: a Transformer-XL whose blocks are chosen, how it is trained, and when a choice is made. */
 import type { LatencyShape } from "../../analysis/latency.ts";
 import { reject } from "../../base/errors.ts";
-import { kinds } from "../../depth/pattern.ts";
-import { choiceOf } from "../../model/par/candidates.ts";
-import type { CandidateChoice } from "../../model/par/par.ts";
 import {
   choice,
   either,
@@ -24,7 +21,8 @@ import type { Length } from "../../train/loop.ts";
 import { scheduleNames } from "../../train/schedule.ts";
 import { dataFields, hardwareFields, lengthFields } from "../fields.ts";
 
-const candidateForm = {
+/** How candidates are written. */
+export const candidateForm = {
   pattern: /^\s*([sf](:[1-9]\d*)?|i)\s*(,\s*([sf](:[1-9]\d*)?|i)\s*)*$/,
   needed: "letters s, f and i with sizes where they have one, such as s,f,f:1024,i",
 };
@@ -150,6 +148,7 @@ const fields = {
   ...hardwareFields,
 };
 
+/** The schema of a search's settings. */
 export const searchSettings = defineSettings("search", fields, {
   presets: {
     /** Twelve seconds on the embedded books; every block is decided at the end, and seeds agree. */
@@ -199,21 +198,12 @@ export type SearchConfig = Resolved<typeof searchSettings>;
 /** The base size on the embedded books. */
 export const searchDefaults: SearchConfig = searchSettings.resolve([]);
 
+/** How long a search trains: one pass unless told otherwise. */
 export function lengthOf({ steps, epochs }: SearchConfig): Exclude<Length, { minutes: number }> {
   if (steps !== null && epochs !== null) {
     reject({ who: "search", needed: "--steps or --epochs", got: "both", remedy: "give one" }, 2);
   }
   return steps === null ? { epochs: epochs ?? 1 } : { steps };
-}
-
-/** `s,f,f:1024,i` → what a block may be. */
-export function parseCandidates(given: string): CandidateChoice[] {
-  const { pattern, needed } = candidateForm;
-  if (!pattern.test(given)) reject({ who: "candidates", needed, got: JSON.stringify(given) }, 2);
-  return given.split(",").map((part) => {
-    const [letter, size] = part.trim().split(":");
-    return choiceOf({ kind: kinds[letter as keyof typeof kinds], size: size === undefined ? undefined : Number(size) });
-  });
 }
 
 /** `1x64+640` → batch, segment, memory; undefined where it is something else. */
@@ -228,4 +218,5 @@ export function parseShape(given: string): LatencyShape {
   return shapeIn(given) ?? reject({ who: "latency", needed: shapeNeeded, got: JSON.stringify(given) }, 2);
 }
 
+/** Text for config.yaml. */
 export const searchYaml = (config: SearchConfig): string => searchSettings.yaml(config);

@@ -1,6 +1,7 @@
 /** The commands by name, in the order of the help. Each file in commands/ adds one to a program, and is loaded when it is asked for. */
 import type { Command } from "commander";
 
+/** Adds a command to a program. */
 export type AddCommand = (program: Command) => void;
 
 /** A command: what it does, in a line, and the function that adds it. */
@@ -9,6 +10,7 @@ export interface CommandEntry {
   readonly load: () => Promise<AddCommand>;
 }
 
+/** Every command. */
 export const commands: Readonly<Record<string, CommandEntry>> = {
   train: {
     about: "train a model into a run folder",

@@ -50,6 +50,7 @@ export function addRunFlags(command: Command, schemas: readonly SettingsSchema[]
   return command;
 }
 
+/** Which settings a command takes as flags. */
 export interface SettingOptions {
   /** Only these settings. */
   readonly only?: readonly string[];

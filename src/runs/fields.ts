@@ -3,6 +3,7 @@ import * as z from "zod/mini";
 
 /** One setting: a zod type with its default; what is said about it is kept in a registry beside it. */
 export type Field<T = unknown> = z.ZodMiniDefault<z.ZodMiniType<T>>;
+/** Settings by name. */
 export type Fields = Readonly<Record<string, Field>>;
 /** The values that fields describe. */
 export type ValuesOf<F extends Fields> = { -readonly [K in keyof F]: z.output<F[K]> };
@@ -95,6 +96,7 @@ export function either(a: Field<number>, b: Field<string>, description: string, 
 export const flag = (description: string, value = false): Field<boolean> =>
   field(z.boolean("true or false"), value, { description });
 
+/** One of several words. */
 export function choice<const T extends string>(choices: readonly T[], value: T, description: string): Field<T> {
   return field<T>(z.enum(choices as readonly [T, ...T[]], `one of ${choices.join(", ")}`), value, { description });
 }
@@ -151,6 +153,7 @@ function copyOf(of: Field, value: unknown): Field {
   return made;
 }
 
+/** The default of every field, copied. */
 export function defaultsOf<F extends Fields>(fields: F): ValuesOf<F> {
   const values = Object.entries(fields).map(([key, each]) => [key, structuredClone(defaultOf(each))]);
   return Object.fromEntries(values) as ValuesOf<F>;
@@ -194,6 +197,7 @@ export interface FieldInfo {
 /** How a flag says null, or an empty list. */
 const NONE = "none";
 
+/** What help, flags and forms need to know about one field. */
 export function infoOf(key: string, of: Field): FieldInfo {
   const outer = typeOf(of);
   const inner = outer instanceof z.ZodMiniNullable ? outer.def.innerType : outer;
@@ -225,6 +229,7 @@ function readText(of: Field, given: string): unknown {
 const numberOr = (given: string): number | string =>
   given.trim() === "" || Number.isNaN(Number(given)) ? given : Number(given);
 
+/** A JSON Schema, as zod writes it. */
 export type JsonSchema = z.core.JSONSchema.BaseSchema;
 
 /** JSON Schema (draft 2020-12) of an object of these fields, none of them required. */

@@ -139,6 +139,8 @@ describe("the YAML of settings", () => {
       "a #b",
       ".inf",
       "/a/b.txt",
+      "memory:books",
+      "a:",
       "c:\\d",
     );
     fc.assert(

@@ -13,6 +13,7 @@ import {
   type ValuesOf,
 } from "./fields.ts";
 
+/** Plain values by name, not checked yet. */
 export type Values = Readonly<Record<string, unknown>>;
 
 /** Settings from one place: a preset, a file, flags. */
@@ -49,6 +50,7 @@ export interface SettingsSchema<S extends object = object, R extends object = S>
 /** The settings of a schema as they are when a run begins. */
 export type Resolved<T extends { resolve(layers: never): object }> = ReturnType<T["resolve"]>;
 
+/** What a schema has besides its fields. */
 export interface SettingsOptions<S, D extends object> {
   /** The command that its errors name; default: the task's name. */
   readonly command?: string;
@@ -174,7 +176,7 @@ export function yamlText(values: Values): string {
 
 /** Words that are texts in every YAML need no quotes. */
 const isPlain = (word: string) =>
-  /^[A-Za-z/][\w./-]*$/.test(word) && !/^(null|true|false|yes|no|on|off|y|n)$/i.test(word);
+  /^[A-Za-z/]([\w./-]|:(?=\w))*$/.test(word) && !/^(null|true|false|yes|no|on|off|y|n)$/i.test(word);
 
 function yamlValue(value: unknown): string {
   if (typeof value === "string") return isPlain(value) ? value : JSON.stringify(value);

@@ -2,6 +2,7 @@
 import { type ShareMode, shareModes } from "../depth/plan.ts";
 import { choice, group, optional, real, text, textLike, whole } from "../runs/fields.ts";
 
+/** Activations of feed-forward layers. */
 export const activationNames = ["gelu", "gelu_new", "relu", "silu", "tanh"] as const;
 
 /** Where data, tokenizers and trained vocabularies come from. */
@@ -82,6 +83,7 @@ export const habitFields = group("Evaluation and checkpoints", {
   patience: optional(whole(5, "stop after this many evaluations without a new best; default: never")),
 });
 
+/** What programs run on. */
 export const hardwareFields = group("Hardware", {
   threads: optional(whole(2, "threads of ONNX Runtime; default: physical cores")),
   device: choice(["cpu", "cuda", "webgpu", "dml"], "cpu", "where programs run"),

@@ -3,6 +3,7 @@ import { reject } from "../base/errors.ts";
 import { nearest } from "../base/nearest.ts";
 import type { SettingsSchema } from "../runs/settings.ts";
 
+/** The schema of each task's settings. */
 export const taskSettings = {
   language: async () => (await import("./language/settings.ts")).languageSettings,
   translate: async () => (await import("./translate/settings.ts")).translateSettings,
@@ -11,7 +12,9 @@ export const taskSettings = {
   finetune: async () => (await import("./finetune/settings.ts")).finetuneSettings,
 } as const satisfies Record<string, () => Promise<SettingsSchema>>;
 
+/** A task that has settings. */
 export type TaskName = keyof typeof taskSettings;
+/** The names of the tasks. */
 export const taskNames = Object.keys(taskSettings) as TaskName[];
 
 /** The schema of a task's settings, by the task's name. */

@@ -10,6 +10,7 @@ Examples:
   layerwise schema search > search.schema.json
   layerwise schema --json                            {task: schema, …} of all tasks`;
 
+/** Adds `schema`. */
 export function addSchema(program: Command): void {
   program
     .command("schema")

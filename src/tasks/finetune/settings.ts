@@ -75,6 +75,7 @@ const fields = {
   ...hardwareFields,
 };
 
+/** The schema of fine-tuning's settings. */
 export const finetuneSettings = defineSettings("finetune", fields, {
   command: "glue",
   presets: {
@@ -85,6 +86,7 @@ export const finetuneSettings = defineSettings("finetune", fields, {
   },
 });
 
+/** Settings of fine-tuning as they are when a run begins. */
 export type GlueSettings = Resolved<typeof finetuneSettings>;
 /** The name that callers used before. */
 export const glueSchema = finetuneSettings;

@@ -40,6 +40,7 @@ const fields = {
   ...hardwareFields,
 };
 
+/** The schema of a language model's settings. */
 export const languageSettings = defineSettings("language", fields, {
   command: "train",
   presets: {
@@ -108,6 +109,7 @@ export function resolveConfig(layers: readonly { source: string; values: Given }
   return { ...all, ...settingsOfTask(task).resolve(own), task } as Config;
 }
 
+/** Text for config.yaml. */
 export const configYaml = (config: Config): string => settingsOfTask(config.task).yaml(config);
 
 /** A preset by name, of whichever task has it. */

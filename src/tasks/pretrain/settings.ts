@@ -134,6 +134,7 @@ const rates = { lamb: 0.005, adamw: 0.001, muon: 0.006 } as const;
 /** What the original's second phase has of the first one's rate. */
 const LONG_RATE = 0.156;
 
+/** The schema of pre-training's settings. */
 export const pretrainSettings = defineSettings("pretrain", fields, {
   presets: {
     tiny: { ...original, depth: 6, ponder: 1e-3 },
@@ -187,8 +188,12 @@ export type PretrainingConfig = Resolved<typeof pretrainSettings>;
 
 // What follows serves code that does not use `pretrainSettings` yet.
 type Settings = (typeof pretrainSettings)["defaults"];
+/** The name that callers used before. */
 export const pretrainingSchema = pretrainSettings;
+/** The presets by name. */
 export const pretrainingPresets = pretrainSettings.presets;
+/** A preset by name. */
 export const pretrainingPreset = (name: string): Partial<Settings> => pretrainSettings.preset(name).values;
+/** defaults < preset < file < flags. */
 export const resolvePretraining = (layers: readonly Layer<Settings>[]): PretrainingConfig =>
   pretrainSettings.resolve(layers);

@@ -53,6 +53,7 @@ const multi30k = {
   epochs: 8,
 } as const;
 
+/** The schema of translation's settings. */
 export const translateSettings = defineSettings("translate", withDefaults(fields, multi30k), {
   command: "train --task translate",
   presets: {

@@ -7,7 +7,7 @@ export {
   type CompleteAlbertOptions,
   type Encoded,
 } from "./albert/albert.ts";
-export { type EncodedByDepth, encodeByDepth, similarityTrace } from "./albert/depth.ts";
+export { depthTensor, type EncodedByDepth, encodeByDepth, similarityTrace } from "./albert/depth.ts";
 export {
   type AlbertDescription,
   type DescribedAlbert,

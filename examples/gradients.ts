@@ -1,18 +1,20 @@
 /** A graph, its gradient, and what both look like: no model needed. */
 import { graph as g, ortEngine } from "layerwise";
 
-export async function example(): Promise<{ printed: string; slope: number[] }> {
-  const x = g.input("x", ["N", 3]);
-  const loss = g.sum(g.softmax(g.multiply(x, x)));
-  const [slope] = g.simplify(g.gradients(loss, [x]));
-  const engine = await ortEngine({ threads: 1 });
-  const program = await engine.compile({ outputs: { slope: slope! } });
-  const result = await program.run({ x: { data: Float32Array.of(1, 2, 3), shape: [1, 3] } });
-  await program.release();
-  return { printed: g.print({ slope: slope! }), slope: [...result.slope!.data] };
-}
+// How far the second of three classes is from certain, as a function of the scores.
+const scores = g.input("scores", ["N", 3]);
+const loss = g.sum(g.crossEntropy(scores, g.input("labels", ["N"], "int")));
+const [slope] = g.simplify(g.gradients(loss, [scores]));
+console.log(g.print({ slope: slope! }));
 
-if (process.argv[1]?.includes("examples")) {
-  const { printed, slope } = await example();
-  console.log(`${printed}\n${slope.map((each) => each.toFixed(4)).join(" ")}`);
-}
+const engine = await ortEngine();
+const program = await engine.compile({ outputs: { loss, slope: slope! } });
+const feeds = {
+  scores: { data: Float32Array.of(1, 2, 3), shape: [1, 3] },
+  labels: { data: Int32Array.of(1), shape: [1] },
+};
+const { loss: value, slope: gradient } = await program.run(feeds);
+await program.release();
+console.log(
+  `loss ${value!.data[0]!.toFixed(4)}, gradient ${Array.from(gradient!.data, (each) => each.toFixed(4)).join(" ")}`,
+);

@@ -1,31 +1,19 @@
-/** Trains a small language model on the embedded books and prints its loss. */
-import { chooseTokenizer, cycle, languageModel, openBatches, openCorpus, ortEngine, train } from "layerwise";
+/** A small language model on the embedded books, four layers deep with two layers of weights: its loss, and its words. */
+import { chooseTokenizer, cycle, generate, languageModel, openBatches, openCorpus, train } from "layerwise";
 
-/** The mean loss of the first and of the last ten updates. */
-export async function example(steps = 120): Promise<{ first: number; last: number }> {
-  const corpus = await openCorpus("books");
-  const tokenizer = await chooseTokenizer(undefined, corpus, { pieces: 1000 });
-  const batches = await openBatches(corpus, "train", tokenizer, { batch: 8, length: 32 });
+const corpus = await openCorpus("books");
+const tokenizer = await chooseTokenizer(undefined, corpus, { pieces: 1000 });
+const plan = cycle({ unique: 2, depth: 4 }); // 0 1 0 1
+const model = languageModel({ vocabulary: 1000, width: 64, heads: 4, plan, length: 32, dropout: 0.1 });
 
-  // Four layers deep, two layers of weights.
-  const plan = cycle({ unique: 2, depth: 4 });
-  const model = languageModel({ vocabulary: 1000, width: 64, heads: 4, plan, length: 32, dropout: 0.1 });
-
-  const losses: number[] = [];
-  for await (const event of train(model, {
-    engine: await ortEngine(),
-    data: { train: batches },
-    steps,
-    rate: 0.003,
-    seed: 1,
-  })) {
-    if (event.type === "step") losses.push(event.loss);
-  }
-  const mean = (values: number[]) => values.reduce((a, b) => a + b, 0) / values.length;
-  return { first: mean(losses.slice(0, 10)), last: mean(losses.slice(-10)) };
+const sizes = { batch: 8, length: 32 };
+const [batches, valid] = await Promise.all([
+  openBatches(corpus, "train", tokenizer, sizes),
+  openBatches(corpus, "valid", tokenizer, sizes),
+]);
+const session = train(model, { data: { train: batches, valid }, steps: 300, evaluateEvery: 100, rate: 0.003 });
+for await (const event of session) {
+  if (event.type === "evaluation") console.log(`step ${event.step}: perplexity ${event.perplexity!.toFixed(1)}`);
 }
-
-if (process.argv[1]?.includes("examples")) {
-  const { first, last } = await example();
-  console.log(`loss ${first.toFixed(2)} → ${last.toFixed(2)}`);
-}
+const trained = await session.result;
+for await (const text of generate(trained, { tokenizer, prompt: "Alice" })) process.stdout.write(text);

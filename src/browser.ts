@@ -69,6 +69,7 @@ export {
 } from "./text/browser.ts";
 
 // Training: sessions, their events and results.
+export { accuracy, arrayBatches } from "./train/arrays.ts";
 export { Diverged } from "./train/diverged.ts";
 export type { Batches } from "./train/evaluate.ts";
 export type { TrainEvent, TrainState } from "./train/events.ts";

@@ -1,5 +1,5 @@
 import { type ExecFileException, execFile, spawn } from "node:child_process";
-import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -70,59 +70,65 @@ describe("the packed package", () => {
   });
 });
 
-/** Programs of test/programs, as a TypeScript user compiles and runs them beside the package. */
-describe("a program beside the package", () => {
-  const program = async (name: string) => {
-    const source = readFileSync(join(root, "test", "programs", `${name}.ts`), "utf8");
-    writeFileSync(join(folder, `${name}.ts`), source);
-    const types = join(root, "node_modules", "@types");
-    const strict = ["--strict", "--exactOptionalPropertyTypes", "--noUncheckedIndexedAccess"];
-    const target = ["--module", "nodenext", "--target", "es2023", "--lib", "esnext,dom"];
-    const tsc = [join(root, "node_modules", "typescript", "bin", "tsc"), `${name}.ts`, "--ignoreConfig"];
-    const compiled = await run(
-      process.execPath,
-      [...tsc, ...strict, ...target, "--typeRoots", types, "--types", "node"],
-      folder,
-    );
-    expect(compiled.code, compiled.stdout).toBe(0);
-    const { code, stdout, stderr } = await run(process.execPath, [`${name}.js`], folder);
-    expect(code, stderr).toBe(0);
-    return JSON.parse(stdout.trim().split("\n").at(-1)!);
-  };
+/** The examples that the package ships, as a TypeScript user compiles and runs them beside it. */
+describe("an example beside the package", () => {
+  const names = readdirSync(join(root, "examples"));
   beforeEach(({ skip }) => skip(!installedHere, "the package could not be installed"));
-  beforeAll(() => {
+  beforeAll(async () => {
+    if (!installedHere) return;
     const about = JSON.parse(readFileSync(join(folder, "package.json"), "utf8"));
     writeFileSync(join(folder, "package.json"), JSON.stringify({ ...about, type: "module" }));
+    for (const name of names) cpSync(join(folder, "node_modules/layerwise/examples", name), join(folder, name));
+    const strict = ["--strict", "--exactOptionalPropertyTypes", "--noUncheckedIndexedAccess", "--ignoreConfig"];
+    const target = ["--module", "nodenext", "--target", "es2023", "--lib", "esnext,dom"];
+    const types = ["--typeRoots", join(root, "node_modules", "@types"), "--types", "node"];
+    const tsc = join(root, "node_modules", "typescript", "bin", "tsc");
+    const compiled = await run(process.execPath, [tsc, ...names, ...strict, ...target, ...types], folder);
+    expect(compiled.code, compiled.stdout).toBe(0);
+  }, 60_000);
+
+  /** What an example prints. */
+  const printed = async (name: string) => {
+    const { code, stdout, stderr } = await run(process.execPath, [`${name}.js`], folder);
+    expect(code, stderr).toBe(0);
+    return stdout;
+  };
+  /** The numbers after a word. */
+  const numbers = (text: string, word: string) =>
+    [...text.matchAll(new RegExp(`${word} (\\d[\\d.]*)`, "g"))].map(([, digits]) => Number(digits));
+
+  it("has at most 25 lines where it shows one thing", () => {
+    const lengths = names.map((name) => [
+      name,
+      readFileSync(join(root, "examples", name), "utf8").split("\n").length - 1,
+    ]);
+    expect(lengths.filter(([name, lines]) => name !== "compose.ts" && Number(lines) > 25)).toEqual([]);
   });
 
   it("trains a shared encoder with a head of its own on its own tensors", async () => {
-    const { reason, accuracy } = await program("own-tensors");
-    expect(reason).toBe("finished");
-    expect(accuracy).toBeGreaterThan(0.9);
+    expect(numbers(await printed("own-tensors"), "accuracy")[0]).toBeGreaterThan(0.9);
   });
 
-  it("trains, generates from, exports and reports a block and a policy of its own", async () => {
-    const { loss, text, onnx, report } = await program("own-depth");
-    expect(loss).toBeLessThan(2);
-    expect(text).toMatch(/^the cat \w+/);
-    expect(onnx).toBeGreaterThan(10_000);
-    expect(report).toMatchObject({ executedDepth: 2 });
+  it("trains, generates from, reports and exports a block and a policy of its own", async () => {
+    const text = await printed("own-depth");
+    expect(text).toMatch(/\w+ \w+[^]+executedDepth: 2/);
+    expect(statSync(join(folder, "own-depth.onnx")).size).toBeGreaterThan(100_000);
   });
 
-  it("searches, stops, resumes, retrains and generates", async () => {
-    const { pi, stopped, found, baseline, ratios, text } = await program("search");
-    expect(stopped).toBe("stopped");
-    for (const shares of pi) expect(shares.reduce((a: number, b: number) => a + b, 0)).toBeCloseTo(1, 5);
-    expect([found, baseline]).toEqual([expect.stringMatching(/^[sfi()x\d]+$/), "sfs"]);
-    expect(ratios.latencyMs).toBeGreaterThan(0);
-    expect(text).toMatch(/^it was./);
+  it("searches with π in its events, stops, resumes, retrains and generates", async () => {
+    const text = await printed("search");
+    expect(text.match(/^step (50|100), π of attention\/feed-forward:( +\d\.\d\d\/\d\.\d\d){4}$/gm)).toHaveLength(2);
+    expect(text).toMatch(/^stopped at 100, finished at 200: found [sf()x\d]+$/m);
+    const [found, baseline] = /: \S+ ([\d.]+), baseline \(sf\)x2 ([\d.]+)$/m.exec(text)!.slice(1).map(Number);
+    for (const perplexity of [found, baseline]) expect(perplexity).toBeLessThan(500); // of 1,000 pieces
+    expect(text.split("\n").at(-1)).toMatch(/ \w+/);
   });
 
-  it("pre-trains, fine-tunes on its own labels and shows the depth of a sentence", async () => {
-    const { reason, label, scores, depths } = await program("adapt");
-    expect([reason, label]).toEqual(["finished", "good"]);
-    expect(Object.keys(scores)).toHaveLength(2);
-    for (const { depth } of depths) expect([1, 2, 3, 4]).toContain(depth);
+  it("pre-trains, shows the depth of a sentence, and fine-tunes on labels of its own", async () => {
+    const text = await printed("adapt");
+    expect(text).toMatch(/^\[CLS\] [1-4]( {2}\S+ [1-4])+ {2}\[SEP\] [1-4]$/m);
+    expect(Math.max(...numbers(text, "accuracy"))).toBeGreaterThan(0.6); // half of the lines are of either book
+    expect(text).toMatch(/^(Alice|Holmes), \{"Alice":[\d.e-]+,"Holmes":[\d.e-]+\}$/m);
   });
 
   it("opens, evaluates and resumes a run of the command to the same bits", async () => {
@@ -131,12 +137,39 @@ describe("a program beside the package", () => {
     expect(whole.code, whole.stderr).toBe(0);
     cpSync(join(folder, "whole"), join(folder, "run"), { recursive: true });
     rmSync(join(folder, "run", "checkpoints", "step-00000020"), { recursive: true }); // as a kill would have left it
-    const { reason, from, steps, before, after } = await program("resume");
-    expect([reason, from, steps]).toEqual(["finished", 10, 20]);
-    expect(after).toBeLessThan(before);
+    const [, before, after] = /^finished: steps 10 → 20, loss (\S+) → (\S+)$/m.exec(await printed("resume"))!;
+    expect(Number(after)).toBeLessThan(Number(before));
     const last = (name: string) =>
       readFileSync(join(folder, name, "checkpoints", "step-00000020", "weights.safetensors"));
     expect(last("run").equals(last("whole"))).toBe(true);
+    expect(existsSync(join(folder, "exported", "model.onnx"))).toBe(true);
+  });
+
+  it("runs three layers six times, halves the parameters and saves no arithmetic", async () => {
+    const text = await printed("sharing");
+    expect(text).toContain("ran layers 0 1 2 2 1 0: 8 × 100 × 64 → 8 × 100 × 64");
+    expect(text).toMatch(/^shared: 149,952 parameters, (\d+) MFLOPs\nunshared: 299,904 parameters, \1 MFLOPs$/m);
+  });
+
+  it("trains a small language model that learns", async () => {
+    const [first, , last] = numbers(await printed("train"), "perplexity");
+    expect(last).toBeLessThan(first! * 0.9);
+  });
+
+  it("prints a gradient's graph and its values", async () => {
+    const text = await printed("gradients");
+    expect(text).toContain("= softmax %");
+    expect(text).toContain("loss 1.4076, gradient 0.0900 -0.7553 0.6652"); // softmax of 1, 2, 3 without the label's place
+  });
+
+  it("shares, searches and halts in one model that learns", async () => {
+    const text = await printed("compose");
+    expect(text.match(/π of attention/g)).toHaveLength(2);
+    const [depth] = numbers(text, "mean depth");
+    expect(depth).toBeGreaterThan(1);
+    expect(depth).toBeLessThan(6);
+    const [, first, last] = /loss ([\d.]+) → ([\d.]+)/.exec(text)!.map(Number);
+    expect(last).toBeLessThan(first! - 0.5);
   });
 });
 

@@ -9,7 +9,7 @@ const say = (text: string) => void process.stderr.write(`${text}\n`);
 const words = {
   evaluate: "be evaluated",
   generate: "continue text",
-  exported: "be exported",
+  export: "be exported",
   predict: "predict labels",
   depths: "show how deep its tokens run",
 } as const;

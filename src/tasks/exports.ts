@@ -14,7 +14,7 @@ import type { Parameter } from "../nn/index.ts";
 import { lower } from "../onnx/lower.ts";
 
 /** Files by name. */
-export type ExportedFiles = Record<string, Uint8Array>;
+export type ExportedFiles = Readonly<Record<string, Uint8Array>>;
 
 const json = (value: unknown, indent?: number) => new TextEncoder().encode(`${JSON.stringify(value, null, indent)}\n`);
 

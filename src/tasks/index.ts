@@ -19,7 +19,7 @@ export type {
 } from "./job.ts";
 export { openJob } from "./jobs.ts";
 export { type NewRun, newRun } from "./new-run.ts";
-export type { OpenOptions, OpenRun, ResumeOptions, StoredRun } from "./open-run.ts";
+export type { Exporting, OpenOptions, OpenRun, ResumeOptions, StoredRun } from "./open-run.ts";
 export { type Performing, perform } from "./perform.ts";
 export { type AnyRun, kindOf, Run, type RunKind, type RunKinds } from "./run.ts";
 export type { Given, GivenText } from "./text-data.ts";

@@ -1,7 +1,9 @@
 /** What every opened run has, whatever its kind: where it lies, what was stored, and an engine when one is needed. */
 import { existsSync } from "node:fs";
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Engine } from "../engine/engine.ts";
+import { writeFolderAtomically } from "../files/atomic.ts";
 import type { LoadedCheckpoint } from "../runs/checkpoints.ts";
 import { type CheckpointChoice, RunFolder, TOKENIZER_FILE } from "../runs/folder.ts";
 import type { RunSummary } from "../runs/summary.ts";
@@ -10,6 +12,7 @@ import { openTokenizer } from "../text/files/tokenizer.ts";
 import type { OpenTokenizer } from "../text/tokenizer.ts";
 import type { Session } from "../train/session.ts";
 import { engineAsBegun } from "./engine.ts";
+import type { ExportedFiles } from "./exports.ts";
 import type { Say, TaskEvent } from "./job.ts";
 
 /** How a run is opened. */
@@ -72,6 +75,29 @@ export function openRunBase<K extends string, R>(
     step,
     summary: async () => (await import("../runs/summary.ts")).summarise(path),
     resume: (options = {}) => resume(path, options),
+  };
+}
+
+/** Files that make a run's model usable elsewhere (ONNX, safetensors, config, tokenizer), in memory or in a folder. */
+export interface Exporting {
+  /** The files by name. */
+  exported(): Promise<ExportedFiles>;
+  /** Writes them into a folder, whole or not at all, and gives them; one that exists is refused unless `force`. */
+  export(folder: string, options?: { readonly force?: boolean | undefined }): Promise<ExportedFiles>;
+}
+
+/** Both ways to export, from the first. */
+export function exporting(exported: () => Promise<ExportedFiles>): Exporting {
+  return {
+    exported,
+    export: async (path, { force = false } = {}) => {
+      const files = await exported();
+      const fill = async (folder: string) => {
+        for (const [name, bytes] of Object.entries(files)) await writeFile(join(folder, name), bytes);
+      };
+      await writeFolderAtomically(path, fill, { force });
+      return files;
+    },
   };
 }
 

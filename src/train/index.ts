@@ -1,4 +1,5 @@
 /** Training below `train`: optimisers and their groups, schedules, the step, the loop, stages, evaluation, sessions. */
+export { type ArrayBatching, accuracy, arrayBatches, type Rows } from "./arrays.ts";
 export { Diverged, type Divergence } from "./diverged.ts";
 export { type Batches, figures, type TextSize, tokensIn } from "./evaluate.ts";
 export { type EvaluatedBatch, type EvaluationOptions, type EvaluationSource, Evaluator } from "./evaluator.ts";

@@ -1,5 +1,4 @@
 /** `layerwise export`: a run's weights as ONNX and safetensors, with the config that makes them a model again. */
-import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Command } from "commander";
 import { formatNumber, table } from "../../base/table.ts";
@@ -29,13 +28,8 @@ async function run(
   flags: { out?: string; force?: boolean; checkpoint?: CheckpointChoice },
 ): Promise<void> {
   const { openUsing } = await import("../opened.ts");
-  const { writeFolderAtomically } = await import("../../files/atomic.ts");
-  const files = await (await openUsing(path, "exported", flags.checkpoint)).exported();
   const out = flags.out ?? join(path, "export");
-  const fill = async (folder: string) => {
-    for (const [name, bytes] of Object.entries(files)) await writeFile(join(folder, name), bytes);
-  };
-  await writeFolderAtomically(out, fill, { force: flags.force ?? false });
+  const files = await (await openUsing(path, "export", flags.checkpoint)).export(out, { force: flags.force });
   const rows = Object.entries(files).map(([file, bytes]) => ({
     file: join(out, file),
     size: `${formatNumber(bytes.length / 1e6, 2)} MB`,

@@ -8,7 +8,16 @@ import type { Session } from "../../train/session.ts";
 import type { Weights } from "../../train/stages.ts";
 import { type EvaluateOptions, evaluateText } from "../evaluate.ts";
 import type { TaskEvent } from "../job.ts";
-import { engineOf, keptTokenizer, type OpenRun, openRunBase, type ResumeOptions, type StoredRun } from "../open-run.ts";
+import {
+  type Exporting,
+  engineOf,
+  exporting,
+  keptTokenizer,
+  type OpenRun,
+  openRunBase,
+  type ResumeOptions,
+  type StoredRun,
+} from "../open-run.ts";
 import { resumeRun } from "../perform.ts";
 import { storedConfig } from "../stored-config.ts";
 import { batchesOf, openData, textSizeOf } from "../text-data.ts";
@@ -17,7 +26,7 @@ import { languageJob, modelOf, openLanguage } from "./job.ts";
 import type { Config } from "./settings.ts";
 
 /** A language model's run, opened at a checkpoint. */
-export interface LanguageRun extends OpenRun<"language", TrainedModel<LanguageModel>> {
+export interface LanguageRun extends OpenRun<"language", TrainedModel<LanguageModel>>, Exporting {
   readonly settings: Config;
   readonly model: LanguageModel;
   readonly weights: Weights;
@@ -26,8 +35,6 @@ export interface LanguageRun extends OpenRun<"language", TrainedModel<LanguageMo
   evaluate(how?: EvaluateOptions): Promise<Figures>;
   /** Continues a text; yields what is new in it. */
   generate(options: TextOptions): AsyncGenerator<string>;
-  /** Files that make the model usable elsewhere, by name: ONNX, safetensors, config, tokenizer. */
-  exported(): Promise<Readonly<Record<string, Uint8Array>>>;
 }
 
 const settingsIn = (config: string, path: string): Config => storedConfig(config, `${path}/config.yaml`);
@@ -60,10 +67,10 @@ export async function openLanguageRun(stored: StoredRun): Promise<LanguageRun> {
       const { generate } = await import("../../model/generation.ts");
       yield* generate({ model, weights }, { ...options, engine: await engine(), tokenizer: tokenizer.tokenizer });
     },
-    exported: async () => {
+    ...exporting(async () => {
       const { exportedLanguage } = await import("../exports.ts");
       return exportedLanguage(model, weights, { step, tokenizer: tokenizer.bytes });
-    },
+    }),
   };
 }
 

@@ -8,7 +8,15 @@ import type { ProbeSentence } from "../../text/probing/probing.ts";
 import type { Session } from "../../train/session.ts";
 import type { EvaluateOptions } from "../evaluate.ts";
 import type { TaskEvent } from "../job.ts";
-import { engineOf, type OpenRun, openRunBase, type ResumeOptions, type StoredRun } from "../open-run.ts";
+import {
+  type Exporting,
+  engineOf,
+  exporting,
+  type OpenRun,
+  openRunBase,
+  type ResumeOptions,
+  type StoredRun,
+} from "../open-run.ts";
 import { resumeRun } from "../perform.ts";
 import { type AlbertRun, albertIn, needTokenizer, parseAlbertRun } from "./albert-run.ts";
 import {
@@ -27,7 +35,7 @@ import { initialFrom } from "./origin.ts";
 import { type PretrainingConfig, pretrainingSchema, resolvePretraining } from "./settings.ts";
 
 /** What every ALBERT's run can do. */
-export interface AlbertUses extends AlbertRun {
+export interface AlbertUses extends AlbertRun, Exporting {
   /** The tokens of a text with the iterations that each took; of several texts, a list each. */
   depths<T extends string | readonly string[]>(text: T, options?: DepthOptions): Promise<DepthsOf<T>>;
   /** Depths by kind of token in masked text: the run's own, or another. */
@@ -36,8 +44,6 @@ export interface AlbertUses extends AlbertRun {
   depthsByTag(sentences: readonly TreebankSentence[], options?: DepthOptions): Promise<TagAnalysis>;
   /** Depths by label and distance in probing sentences. */
   depthsByProbe(sentences: readonly ProbeSentence[], options?: DepthOptions): Promise<ProbeAnalysis>;
-  /** Files that make the model usable elsewhere, by name: ONNX, safetensors, Hugging Face's config, tokenizer. */
-  exported(): Promise<Readonly<Record<string, Uint8Array>>>;
 }
 
 /** How an ALBERT is evaluated on masked text. */
@@ -83,10 +89,10 @@ export async function albertUses(stored: StoredRun, engine = engineOf(stored)): 
     depthsByKind: async (options) => depthsByKind(albert, { corpus, ...(await own(options)) }),
     depthsByTag: async (sentences, options) => depthsByTag(albert, sentences, await own(options)),
     depthsByProbe: async (sentences, options) => depthsByProbe(albert, sentences, await own(options)),
-    exported: async () => {
+    ...exporting(async () => {
       const { exportedAlbert } = await import("../exports.ts");
       return exportedAlbert(albert, albert.weights, albert.tokenizer?.bytes);
-    },
+    }),
   };
 }
 

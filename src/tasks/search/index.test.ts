@@ -10,6 +10,7 @@ import type { Session } from "../../train/session.ts";
 import type { TaskEvent } from "../job.ts";
 import { Run } from "../run.ts";
 import { openSearchJob, retrain, type SearchOptions, search } from "./index.ts";
+import { splitSearch } from "./options.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "layerwise-search-api-"));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -82,9 +83,17 @@ describe("a search of a program's own text", () => {
   });
 });
 
+describe("a preset of a search", () => {
+  it("lies below what is given, and a length that is given ends its own", () => {
+    const { settings } = splitSearch({ preset: "quick", width: 32, epochs: 0.01 });
+    expect(settings).toMatchObject({ blocks: 4, width: 32, hidden: 256, steps: null, epochs: 0.01 });
+    expect(() => splitSearch({ preset: "quik" })).toThrow("one of quick, wikitext, got quik; did you mean quick?");
+  });
+});
+
 describe("a found network", () => {
   it("is retrained beside the baseline, in memory as in folders", async () => {
-    const found = await search({ ...tiny, budget: { fraction: 0.9 } }).result;
+    const found = await search({ ...tiny, budget: { fraction: 0.9 }, settle: [0.2, 0.8], cutEvery: 2 }).result;
     const inMemory = await retrain(found, { data: { corpus }, engine }).result;
     const kept = await retrain(found, { data: { corpus }, engine, into: await Run.create(at("network")) }).result;
     expect([inMemory.network.pattern, inMemory.baseline!.pattern]).toEqual([found.pattern, "sf"]);

@@ -6,7 +6,7 @@ import type { Say } from "../job.ts";
 import type { Performing } from "../perform.ts";
 import { type Given, type GivenText, givenText } from "../text-data.ts";
 import { networkSettings } from "./network-settings.ts";
-import { type SearchConfig, searchDefaults } from "./settings.ts";
+import { type SearchConfig, searchSettings } from "./settings.ts";
 
 /** What both take besides their settings. */
 export interface SharedOptions extends Performing {
@@ -23,6 +23,8 @@ export type BudgetOption = string | { readonly fraction: number } | { readonly m
 
 /** Settings of a search, and what it runs on. */
 export interface SearchOptions extends Partial<Omit<SearchConfig, "data" | "budget">>, SharedOptions {
+  /** A named set of settings, below all that is given. */
+  readonly preset?: string | undefined;
   readonly budget?: BudgetOption | undefined;
   /** Search so many times, from `seed` on, or from these seeds; the best is chosen. */
   readonly seeds?: number | readonly number[] | undefined;
@@ -47,14 +49,17 @@ export interface SplitOptions {
 }
 
 const sharedNames = ["data", "engine", "say", "into", "signal"];
-const searchNames = [...Object.keys(searchDefaults), "seeds", "costs", ...sharedNames];
+const searchNames = [...searchSettings.keys, "preset", "seeds", "costs", ...sharedNames];
 const retrainNames = [...networkSettings, "baseline", "fromSupernet", ...sharedNames];
 
 /** Splits the options of `search`. */
 export function splitSearch(options: SearchOptions): SplitOptions {
   checkOptions("search", options, searchNames);
-  const { seeds: _, costs: __, ...rest } = options;
-  return split(rest);
+  const { preset, seeds: _, costs: __, ...rest } = options;
+  const { settings, given } = split(rest);
+  if (preset === undefined) return { settings, given };
+  const layers = [searchSettings.preset(preset), { source: "search", values: settings }];
+  return { settings: searchSettings.resolve(layers), given };
 }
 
 /** Splits the options of `retrain`. */

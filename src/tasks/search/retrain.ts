@@ -50,7 +50,7 @@ export interface Retraining extends Rehearsed {
 
 /** Settings of an ordinary network: nothing is searched, so nothing is cut and no budget holds. */
 function ordinary(config: SearchConfig, pattern: string): SearchConfig {
-  return { ...config, blocks: pattern, candidates: null, procedure: "joint", budget: null, cut: null };
+  return { ...config, blocks: pattern, candidates: null, procedure: "joint", budget: null, cut: null, settle: null };
 }
 
 const yamlOf = (config: SearchConfig, retrain: RetrainNotes) => yamlText({ task: "retrain", retrain, ...config });

@@ -8,7 +8,15 @@ import type { Figures } from "../../train/events.ts";
 import type { Session } from "../../train/session.ts";
 import { counted, type EvaluateOptions } from "../evaluate.ts";
 import type { TaskEvent } from "../job.ts";
-import { engineOf, type OpenRun, openRunBase, type ResumeOptions, type StoredRun } from "../open-run.ts";
+import {
+  type Exporting,
+  engineOf,
+  exporting,
+  type OpenRun,
+  openRunBase,
+  type ResumeOptions,
+  type StoredRun,
+} from "../open-run.ts";
 import { resumeRun } from "../perform.ts";
 import { textSizeOf } from "../text-data.ts";
 import { generateText, type ParTextOptions, type SegmentChoices } from "./network.ts";
@@ -27,15 +35,13 @@ export interface SegmentFigures extends Figures {
 }
 
 /** What runs of search and retrain can do. Texts are opened when they are first needed. */
-export interface ParUses extends StoredModel {
+export interface ParUses extends StoredModel, Exporting {
   /** What was found (architecture.json); undefined while the run has not ended. */
   readonly found: Found | undefined;
   /** Loss, perplexities and bits per byte of a split, with any memory. */
   evaluate(how?: EvaluateOptions & SegmentChoices): Promise<SegmentFigures>;
   /** Continues a text; yields what is new in it. */
   generate(options: Omit<ParTextOptions, "engine">): AsyncGenerator<string>;
-  /** Files that make the network usable elsewhere, by name: ONNX, safetensors, config, ranks, tokenizer. Once all is decided. */
-  exported(): Promise<Readonly<Record<string, Uint8Array>>>;
 }
 
 /** A run of search, opened at a checkpoint. */
@@ -70,7 +76,7 @@ export async function parUses(stored: StoredRun): Promise<ParUses> {
       const { memory: evaluationMemory } = settled(opened, how);
       yield* generateText({ ...opened, ranks }, { ...how, evaluationMemory, engine: await engine() });
     },
-    exported: async () => exported(opened, (await decided(opened, path, ranked)).ranks, step),
+    ...exporting(async () => exported(opened, (await decided(opened, path, ranked)).ranks, step)),
   };
 }
 

@@ -7,6 +7,7 @@ export interface ProgressOutput {
   write(text: string): unknown;
 }
 
+/** What a line of progress counts, and where it is shown. */
 export interface ProgressOptions {
   output: ProgressOutput;
   /** How much there is to do, if known. */
@@ -17,6 +18,7 @@ export interface ProgressOptions {
   now?: () => number;
 }
 
+/** A line that shows how much is done. */
 export interface Progress {
   /** Sets how much is done so far. */
   at(done: number): void;

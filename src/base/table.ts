@@ -1,6 +1,7 @@
 /** Aligned text tables for the terminal. */
 
 export type Cell = string | number | boolean | null | undefined;
+/** A row of a table: its cells by column. */
 export type Row = Readonly<Record<string, Cell>>;
 
 /** A column: the key of its cells, or a key with a heading and an alignment. */

@@ -4,6 +4,7 @@ import type { Dim, DType, Shape, Tensor } from "../graph/index.ts";
 /** Numbers that go in or come out: Float32Array for float, Int32Array for int, Uint8Array (0 or 1) for bool. */
 export type Numbers = Float32Array | Float64Array | Int32Array | Uint8Array;
 
+/** Numbers with a shape. */
 export interface Feed {
   readonly data: Numbers;
   readonly shape: readonly number[];
@@ -19,6 +20,7 @@ export interface IdRange {
   readonly of: string;
 }
 
+/** An input or output of a program. */
 export interface Port {
   readonly name: string;
   readonly dtype: DType;
@@ -27,6 +29,7 @@ export interface Port {
   readonly ids?: readonly IdRange[];
 }
 
+/** What is compiled: outputs by name, with everything they are computed from. */
 export interface ProgramSource {
   readonly outputs: Readonly<Record<string, Tensor>>;
   /**
@@ -38,6 +41,7 @@ export interface ProgramSource {
   readonly takesTurns?: boolean;
 }
 
+/** A compiled graph. */
 export interface Program {
   readonly inputs: readonly Port[];
   readonly outputs: readonly Port[];
@@ -50,6 +54,7 @@ export interface Program {
   release(): Promise<void>;
 }
 
+/** Where graphs are compiled and run. */
 export interface Engine {
   readonly name: string;
   /** Threads that one program uses. */

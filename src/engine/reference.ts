@@ -7,11 +7,13 @@ import type { Engine, Feed, Feeds, Numbers, Program, ProgramSource } from "./eng
 import { allocate, type Evaluate, evaluation, type Value } from "./evaluate.ts";
 import { bindFeeds, checkTargets, inputPorts, outputPorts } from "./ports.ts";
 
+/** How the reference engine computes. */
 export interface ReferenceOptions {
   /** Precision of the results; computation is double in either case. */
   precision?: "single" | "double";
 }
 
+/** The engine in plain TypeScript: slow, exact and without dependencies; others are tested against it. */
 export function referenceEngine(options: ReferenceOptions = {}): Engine {
   checkOptions("engine", options, { precision: oneOf(["single", "double"]) });
   const { precision = "single" } = options;

@@ -3,6 +3,7 @@ import { evaluateShape, type Sizes } from "./dims.ts";
 import { topological } from "./order.ts";
 import type { Op, Tensor } from "./vocabulary.ts";
 
+/** Arithmetic operations of a graph, and the bytes of all that it computes. */
 export interface Cost {
   flops: number;
   bytes: number;

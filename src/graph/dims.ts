@@ -1,7 +1,9 @@
 /** Dimensions: numbers, or polynomials over named sizes in canonical text (`B*T`, `M+T`), so that equal sizes are equal strings. */
 
 export type Dim = number | string;
+/** Sizes of the axes. */
 export type Shape = readonly Dim[];
+/** Values of named dimensions. */
 export type Sizes = ReadonlyMap<string, number>;
 
 /** Monomial (`B*T`, or empty for the constant) → coefficient. */
@@ -31,6 +33,7 @@ function dimOf(terms: Terms): Dim {
   return parts.map(([monomial, c]) => (monomial === "" ? `${c}` : c === 1 ? monomial : `${c}*${monomial}`)).join("+");
 }
 
+/** a + b; of named dimensions as text, such as `T+1`. */
 export function addDims(a: Dim, b: Dim): Dim {
   if (typeof a === "number" && typeof b === "number") return a + b;
   const sum = termsOf(a);
@@ -45,6 +48,7 @@ export function subtractDims(a: Dim, b: Dim): Dim | undefined {
   return [...rest.values()].some((coefficient) => coefficient < 0) ? undefined : dimOf(rest);
 }
 
+/** a · b; of named dimensions as text, such as `B*T`. */
 export function multiplyDims(a: Dim, b: Dim): Dim {
   if (typeof a === "number" && typeof b === "number") return a * b;
   const product: Terms = new Map();
@@ -81,6 +85,7 @@ function sizeNamed(name: string, sizes: Sizes): number {
   return size;
 }
 
+/** A shape with numbers for its named dimensions. */
 export function evaluateShape(shape: Shape, sizes: Sizes): number[] {
   return shape.map((dim) => evaluateDim(dim, sizes));
 }
@@ -99,6 +104,7 @@ export function sameShape(a: Shape, b: Shape): boolean {
   return a.length === b.length && a.every((dim, i) => dim === b[i]);
 }
 
+/** `[B,T,64]`. */
 export function printShape(shape: Shape): string {
   return `[${shape.join(",")}]`;
 }

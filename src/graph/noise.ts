@@ -8,6 +8,7 @@ export type Draw =
   | { readonly kind: "mask"; readonly keep: number }
   | { readonly kind: "gumbel" | "normal" | "uniform" };
 
+/** An input that is drawn anew at each run, and from what. */
 export interface NoiseInput {
   readonly tensor: Tensor<"input">;
   readonly draw: Draw;

@@ -1,6 +1,7 @@
 /** The one node type of a graph and the closed vocabulary of its operations: types only. */
 import type { Dim, Shape } from "./dims.ts";
 
+/** Types of elements; `int` has 32 bits and `float` too. */
 export type DType = "float" | "int" | "bool";
 
 /** The attributes of each operation; the keys are the vocabulary. */
@@ -89,6 +90,7 @@ export interface Reduction {
   readonly keepDims: boolean;
 }
 
+/** The operations there are. */
 export type Op = keyof Attributes;
 
 /** A node: what is computed, from what, and what shape it has. `op` decides the type of `attributes`. */

@@ -4,6 +4,7 @@ import { gelu, relu, silu, type Tensor, tanh } from "../graph/index.ts";
 import { Linear } from "./layers.ts";
 import type { Initial, Parameter } from "./parameter.ts";
 
+/** The activations by name. */
 export const activations = {
   relu,
   silu,
@@ -14,8 +15,10 @@ export const activations = {
   gelu_new: (x: Tensor) => gelu(x, "tanh"),
 } as const;
 
+/** Names of activations. */
 export type Activation = keyof typeof activations;
 
+/** Sizes of a feed-forward layer. */
 export interface FeedForwardOptions {
   width: number;
   hidden: number;

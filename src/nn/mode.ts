@@ -2,6 +2,7 @@
 import { check, dropoutRate } from "../base/options.ts";
 import { type Draw, multiply, Noise, type NoiseInput, type Shape, type Tensor } from "../graph/index.ts";
 
+/** What differs between training and use: dropout and noise. */
 export interface Mode {
   /** x with some elements zeroed and the others scaled up, where this mode trains. */
   dropout(x: Tensor, rate: number): Tensor;
@@ -18,6 +19,7 @@ export const inference: Mode = {
   draw: () => undefined,
 };
 
+/** The mode of training: drops activations and draws noise, through inputs that it lists. */
 export class Training implements Mode {
   readonly #noise = new Noise();
 

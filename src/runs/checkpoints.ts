@@ -27,6 +27,7 @@ export interface CheckpointPlace {
   readonly best: boolean;
 }
 
+/** A checkpoint that was read. */
 export interface LoadedCheckpoint {
   readonly step: number;
   readonly state: TrainState;

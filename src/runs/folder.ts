@@ -42,6 +42,7 @@ export interface RunContent {
   readonly files?: Readonly<Record<string, Uint8Array | string>>;
 }
 
+/** What a run folder keeps. */
 export interface RunOptions {
   /** Checkpoints to keep, besides the best. */
   readonly keep?: number;

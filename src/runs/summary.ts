@@ -20,6 +20,7 @@ export type BestFigures = Pick<
   "step" | "loss" | "perplexity" | "bitsPerByte" | "scalars" | "decisive"
 >;
 
+/** A run at a glance: status, length, figures, settings. */
 export interface RunSummary {
   readonly path: string;
   readonly status: RunStatus;

@@ -2,6 +2,7 @@
 import type { Engine } from "../engine/engine.ts";
 import type { Device } from "../engine/ort.ts";
 
+/** Threads and device of an engine. */
 export interface EngineSettings {
   /** Null: as many as there are physical cores. */
   readonly threads?: number | null | undefined;

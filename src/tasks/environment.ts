@@ -7,6 +7,7 @@ import type { Engine } from "../engine/engine.ts";
 
 const root = new URL("../../", import.meta.url);
 
+/** The version of layerwise. */
 export function packageVersion(): string {
   const { version } = JSON.parse(readFileSync(new URL("package.json", root), "utf8")) as { version: string };
   return version;
@@ -18,6 +19,7 @@ function commit(): string | null {
   return status === 0 ? stdout.trim() : null;
 }
 
+/** The processor's name. */
 export const processor = (): string => os.cpus()[0]?.model.trim() ?? "unknown";
 
 /** The vector instructions that decide matrix speed, widest first, out of the flags in /proc/cpuinfo; none where there is no such file. */
@@ -31,6 +33,7 @@ export function instructionSets(cpuinfo: string = readIfThere("/proc/cpuinfo")):
 
 const readIfThere = (path: string) => (existsSync(path) ? readFileSync(path, "utf8") : "");
 
+/** What a run was made with: versions, processor, threads. */
 export interface Environment extends Record<string, string | number | null> {
   layerwise: string;
   commit: string | null;
@@ -43,6 +46,7 @@ export interface Environment extends Record<string, string | number | null> {
   device: string;
 }
 
+/** The environment of an engine here and now. */
 export async function environment(engine: Engine): Promise<Environment> {
   const { runtimeVersion } = await import("../engine/ort.ts");
   return {

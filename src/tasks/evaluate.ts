@@ -7,6 +7,7 @@ import type { Figures } from "../train/events.ts";
 import type { Weights } from "../train/stages.ts";
 import type { Trainable } from "../train/train.ts";
 
+/** What is evaluated, and who is told. */
 export interface EvaluateOptions {
   /** Default: valid. */
   readonly split?: Split | undefined;

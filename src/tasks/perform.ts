@@ -11,6 +11,7 @@ import type { Job, NoteEvent, Say, TaskEvent } from "./job.ts";
 import type { NewRun } from "./new-run.ts";
 import { keptTokenizer, type ResumeOptions } from "./open-run.ts";
 
+/** Where a task keeps what happens, and what stops it. */
 export interface Performing {
   /** The run folder to fill. Default: nothing is kept. */
   readonly into?: NewRun | undefined;

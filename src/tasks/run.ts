@@ -29,6 +29,7 @@ export interface RunKinds {
   readonly retrain: RetrainRun;
 }
 
+/** Names of the kinds of runs. */
 export type RunKind = keyof RunKinds;
 
 /** A run of any kind; narrow it by `run.kind`. */

@@ -20,6 +20,7 @@ export interface EvaluationSource {
   readonly noise?: readonly NoiseInput[] | undefined;
 }
 
+/** What goes with every batch of an evaluation. */
 export interface EvaluationOptions {
   /** Values that go with every batch, such as a temperature. */
   readonly scalars?: Readonly<Record<string, ArrayLike<number>>> | undefined;
@@ -37,6 +38,7 @@ export interface EvaluatedBatch {
 
 const newName = (name: string) => `new ${name}`;
 
+/** A compiled loss without training, over any batches and weights. */
 export class Evaluator {
   readonly #program: Program;
   readonly #source: EvaluationSource;

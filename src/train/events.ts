@@ -34,11 +34,13 @@ export interface TrainState {
   readonly moments: ReadonlyMap<string, StateTensor>;
 }
 
+/** A tensor of a checkpoint. */
 export interface StateTensor {
   readonly shape: readonly number[];
   readonly data: Float32Array;
 }
 
+/** An update was made. */
 export interface StepEvent {
   readonly type: "step";
   readonly step: number;
@@ -83,6 +85,7 @@ export interface Measured extends Partial<Figures> {
   readonly decisive?: string;
 }
 
+/** The model was evaluated. */
 export interface EvaluationEvent extends Measured {
   readonly type: "evaluation";
   readonly step: number;
@@ -107,8 +110,10 @@ export interface CheckpointEvent {
   readonly state: TrainState;
 }
 
+/** Why training ended: all steps done, no new best for too long, or told to stop. */
 export type EndReason = "finished" | "stopped early" | "stopped";
 
+/** Training ended. */
 export interface EndEvent {
   readonly type: "end";
   readonly step: number;
@@ -116,4 +121,5 @@ export interface EndEvent {
   readonly elapsedMs: number;
 }
 
+/** What happens while a model trains. */
 export type TrainEvent = StepEvent | EvaluationEvent | CheckpointEvent | EndEvent;

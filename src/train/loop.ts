@@ -18,6 +18,7 @@ export function lengthOf(given: { steps?: unknown; epochs?: unknown; minutes?: u
   return reject({ who: "train", needed: "one of steps, epochs and minutes, above 0", got }, 2);
 }
 
+/** What a training loop runs, and when it evaluates and stores. */
 export interface LoopOptions {
   readonly step: TrainingStep;
   readonly batches: Batches;

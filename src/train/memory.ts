@@ -4,6 +4,7 @@ import { ALIGNMENT, type Arena, arenaBytes } from "../engine/arena.ts";
 import type { Tensor } from "../graph/index.ts";
 import type { Optimiser, Slot, UpdateSettings } from "./optimiser.ts";
 
+/** The node of a parameter. */
 export type ParameterTensor = Tensor<"parameter">;
 
 /** Parameters that are updated alike. */

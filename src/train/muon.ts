@@ -18,6 +18,7 @@ import {
 } from "../graph/index.ts";
 import type { Optimiser, Slot } from "./optimiser.ts";
 
+/** Muon's numbers. */
 export interface MuonOptions {
   /** Part of the momentum that each step keeps. */
   momentum?: number;

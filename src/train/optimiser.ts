@@ -12,6 +12,7 @@ export interface Slot {
   readonly moments: readonly Float32Array[];
 }
 
+/** What differs from update to update. */
 export interface UpdateSettings {
   /** Learning rate of this update. */
   readonly rate: number;
@@ -21,6 +22,7 @@ export interface UpdateSettings {
   readonly gradientScale: number;
 }
 
+/** A rule that turns gradients into updates. */
 export interface Optimiser {
   readonly name: string;
   /** The optimiser's own numbers beside each weight, by name. */
@@ -34,6 +36,7 @@ export interface Optimiser {
   release?(): Promise<void>;
 }
 
+/** Adam's numbers. */
 export interface AdamOptions {
   beta1?: number;
   beta2?: number;
@@ -76,6 +79,7 @@ export const adam = (options: AdamOptions = {}): Optimiser => adamLike("adam", f
 export const adamw = (options: AdamOptions = {}): Optimiser =>
   adamLike("adamw", true, { weightDecay: 0.01, ...defined(options) });
 
+/** LAMB's numbers. */
 export interface LambOptions extends AdamOptions {
   /** Scale each step by |weight| / |direction|. Off for biases and norms. */
   adapt?: boolean;
@@ -104,6 +108,7 @@ export function lamb(options: LambOptions = {}): Optimiser {
   };
 }
 
+/** Numbers of stochastic gradient descent. */
 export interface SgdOptions {
   momentum?: number;
   /** What is left out of each gradient after the first, as PyTorch has it. */

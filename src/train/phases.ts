@@ -1,6 +1,7 @@
 /** Phases of a search in which weights and architecture are trained by turns. */
 import { reject } from "../base/errors.ts";
 
+/** How weights and architecture take turns. */
 export interface AlternationOptions {
   /** Updates at the start in which the architecture rests. */
   freeze: number;
@@ -10,6 +11,7 @@ export interface AlternationOptions {
   share?: number;
 }
 
+/** Which of weights and architecture are updated at a step. */
 export interface Phases {
   /** Whether the weights are updated at a step, counted from 1. */
   weights(step: number): boolean;

@@ -5,9 +5,12 @@ import { check, checkOptions, fraction, number, oneOf, type Rules, required, who
 /** Learning rate of update `step`, counted from 0. */
 export type Schedule = (step: number) => number;
 
+/** The schedules there are. */
 export const scheduleNames = ["constant", "cosine", "linear", "inverse-sqrt"] as const;
+/** Names of schedules. */
 export type ScheduleName = (typeof scheduleNames)[number];
 
+/** Sizes of a schedule. */
 export interface ScheduleOptions {
   /** Highest rate, reached at the end of the warm-up. */
   rate: number;

@@ -29,6 +29,7 @@ export interface Opened {
   readonly state?: TrainState | undefined;
 }
 
+/** Stages that follow one another, and the loop that all of them share. */
 export interface StagedOptions extends Omit<LoopOptions, Exclude<keyof Stage, "accumulate"> | "resume"> {
   /** Opens the first stage, or the one that follows `before`; it may release that first, to save memory. */
   open(state: TrainState | undefined, before: Stage | undefined): Promise<Opened>;

@@ -23,6 +23,7 @@ import {
 import type { Slot } from "./optimiser.ts";
 import { gradientName, type RowOutput, type StepGraph, stepGraph } from "./step-graph.ts";
 
+/** What a training step computes and updates. */
 export interface StepOptions {
   readonly engine: Engine;
   readonly loss: Tensor;
@@ -57,8 +58,10 @@ export interface StepState {
   readonly groupUpdates: readonly number[];
 }
 
+/** Numbers of a batch by the names of inputs. */
 export type Batch = Readonly<Record<string, ArrayLike<number>>>;
 
+/** What an update gives. */
 export interface StepResult {
   readonly loss: number;
   /** Length of the gradient before clipping. */

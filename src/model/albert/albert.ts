@@ -38,6 +38,7 @@ import {
 } from "../../nn/index.ts";
 import { keyMask } from "../../nn/masks.ts";
 
+/** Sizes of an ALBERT, and how its layers become depth. */
 export interface AlbertOptions {
   /** Number of pieces. */
   vocabulary: number;
@@ -139,6 +140,7 @@ export function albertPlan({ depth, groups, inner }: { depth: number; groups: nu
   return Array.from({ length: depth * inner }, (_, i) => group(Math.floor(i / inner)) * inner + (i % inner));
 }
 
+/** An ALBERT: factorised embeddings and layers that are shared or halt, by its depth policy; heads are apart. */
 export class Albert {
   readonly options: CompleteAlbertOptions;
   readonly policy: DepthPolicy;

@@ -28,8 +28,10 @@ export interface HeadOptions {
   multipleChoice?: MultipleChoiceOptions;
 }
 
+/** The heads there are. */
 export type HeadName = keyof HeadOptions;
 
+/** An ALBERT and its heads as plain data. */
 export interface AlbertDescription {
   readonly model: AlbertOptions;
   readonly heads: HeadOptions;

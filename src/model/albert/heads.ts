@@ -47,6 +47,7 @@ import {
 } from "../../nn/index.ts";
 import type { Albert, Encoded } from "./albert.ts";
 
+/** Tensors by name. */
 export type Tensors = Readonly<Record<string, Tensor>>;
 
 /** Sizes of a batch; a length that differs from batch to batch has a name. */
@@ -57,6 +58,7 @@ export interface BatchShape {
   predictions?: number | undefined;
 }
 
+/** What a task puts on top of an encoder: its logits and its loss. */
 export interface Head {
   readonly parameters: readonly Parameter[];
   /** What it predicts, by name. Targets that say where to look (masked positions) are given too. */
@@ -86,6 +88,7 @@ const flat = (x: Tensor) => reshape(x, [x.shape.reduce<number>((n, dim) => n * N
 const weight = normal(ALBERT_DEVIATION);
 const role = "head";
 
+/** Where masked words are predicted. */
 export interface MaskedLanguageOptions {
   /** Masked places a text; absent: labels stand at every place, `IGNORED` where nothing is predicted. */
   predictions?: number;
@@ -135,6 +138,7 @@ function picked(sequence: Tensor, positions: Tensor, length: Dim): Tensor {
   return gather(sequence, reshape(add(positions, firsts), [batch * count]));
 }
 
+/** How the loss of sentence order is counted. */
 export interface SentenceOrderOptions {
   /** Added to the count of texts: the original has 1e-5. Default: 0. */
   epsilon?: number;
@@ -168,6 +172,7 @@ function averaged({ sequence, real, batch, length }: Encoded): Tensor {
   return divide(sum(multiply(rows, weights), { axes: [1] }), sum(weights, { axes: [1] }));
 }
 
+/** Classes or numbers for a whole text. */
 export interface ClassificationOptions {
   /** Number of classes; of numbers for regression. */
   labels: number;
@@ -216,6 +221,7 @@ export function classificationHead(model: Albert, options: ClassificationOptions
   };
 }
 
+/** Classes for each token. */
 export interface TokenClassificationOptions {
   /** Number of classes. */
   labels: number;
@@ -257,6 +263,7 @@ function placeLoss(logits: Tensor, places: Tensor): Tensor {
   return weightedCrossEntropy(logits, select(within, places, 0), cast(within, "float"));
 }
 
+/** Texts of which one is right. */
 export interface MultipleChoiceOptions {
   /** Texts per question. */
   choices: number;
@@ -280,6 +287,7 @@ export function multipleChoiceHead(model: Albert, options: MultipleChoiceOptions
   };
 }
 
+/** A loss with its inputs and noise, ready to be trained. */
 export interface AlbertObjective {
   readonly loss: Tensor;
   readonly inputs: Tensors;

@@ -8,6 +8,7 @@ import type { Albert } from "./albert.ts";
 import { type AlbertDescription, type DescribedAlbert, describedAlbert, type HeadOptions } from "./description.ts";
 import { albertOptionsFrom, loadAlbert, renamed, transposed } from "./weights.ts";
 
+/** How weights made elsewhere are read. */
 export interface ImportOptions {
   /** Gives a stock ALBERT a halting unit, which is still to be trained. */
   halt?: boolean | undefined;
@@ -29,6 +30,7 @@ const importRules: Rules<ImportOptions> = {
   configSource: text,
 };
 
+/** An ALBERT that was read, with what to know about it. */
 export interface ImportedAlbert extends DescribedAlbert {
   readonly description: AlbertDescription;
   readonly weights: Weights;

@@ -130,6 +130,7 @@ export function renamed(tensors: NamedTensors, source: string): Map<string, Name
   return found;
 }
 
+/** What a file of weights may lack or have too much. */
 export interface LoadOptions {
   /** Parameters that a file may lack: they get their first values (a head, a halting unit that is still to be trained). */
   optional?: (name: string) => boolean;

@@ -7,6 +7,7 @@ import type { KeyValues } from "../../nn/attention.ts";
 import { boundWeights, type Weights } from "../state-dict.ts";
 import type { TranslationModel } from "./translation.ts";
 
+/** How a beam search goes. */
 export interface BeamOptions {
   /** Hypotheses kept at each step. Default: 4. */
   beam?: number | undefined;
@@ -109,6 +110,7 @@ function topCandidates(
   return best;
 }
 
+/** Ids of the pieces that begin, end and fill a sentence. */
 export interface Specials {
   readonly bosId: number;
   readonly eosId: number;

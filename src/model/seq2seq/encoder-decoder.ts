@@ -18,6 +18,7 @@ import { additiveMask } from "../../nn/masks.ts";
 import { fromRows, type Layout, toRows } from "./shared-encoder.ts";
 import { DecoderStack, EncoderStack, sharingRules } from "./stacks.ts";
 
+/** Sizes of an encoder-decoder, and the plan of either side. */
 export interface EncoderDecoderOptions extends PartSharing {
   width: number;
   heads: number;
@@ -64,6 +65,7 @@ export interface EncoderDecoderMasks {
 
 const maskNames = ["sourceMask", "memoryMask", "sourcePadding", "targetMask", "targetPadding"];
 
+/** An encoder and a decoder of PyTorch's layers, each with a plan of its own. */
 export class EncoderDecoder {
   readonly options: Required<EncoderDecoderOptions>;
   readonly parameters: readonly Parameter[];

@@ -30,6 +30,7 @@ import { Programs } from "../programs.ts";
 import { boundWeights, type Weights } from "../state-dict.ts";
 import { EncoderStack, sharingRules, type Trace } from "./stacks.ts";
 
+/** Options of the shared encoder, under PyTorch's names. */
 export interface SharedEncoderOptions extends PartSharing {
   dModel?: number;
   nhead?: number;
@@ -51,6 +52,7 @@ export interface SharedEncoderOptions extends PartSharing {
   layout?: Layout;
 }
 
+/** Whether batches or positions come first. */
 export type Layout = "batch-first" | "sequence-first";
 
 /** The original's defaults, but for the layout: batch-first, as its own README feeds it. */
@@ -95,6 +97,7 @@ export interface EncodeOptions extends Masks {
   trace?: Trace;
 }
 
+/** A stack of PyTorch's encoder layers of which fewer own weights than run. */
 export class ParameterSharedTransformerEncoder {
   readonly options: Required<SharedEncoderOptions>;
   /** Which layer runs at each depth. */

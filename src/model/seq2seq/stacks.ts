@@ -14,6 +14,7 @@ import {
   type TorchLayerOptions,
 } from "../../nn/torch-layers.ts";
 
+/** Layers of one side: sizes, plan, and a norm at the end. */
 export interface StackOptions extends TorchLayerOptions, PartSharing {
   plan: Plan;
   /** A norm after the last layer. */

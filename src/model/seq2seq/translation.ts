@@ -29,6 +29,7 @@ import { additiveMask, sentenceMask } from "../../nn/masks.ts";
 import type { Objective } from "../language/language.ts";
 import { EncoderDecoder, type EncoderDecoderOptions, stackRules } from "./encoder-decoder.ts";
 
+/** Sizes of a translation model over one vocabulary for both languages. */
 export interface TranslationOptions extends Omit<EncoderDecoderOptions, "layout"> {
   /** Number of pieces, of both languages together. */
   vocabulary: number;
@@ -60,6 +61,7 @@ export interface DecodingStep {
   readonly added: readonly KeyValues[];
 }
 
+/** An encoder-decoder with one table for source, target and softmax: trained on pairs, used by beam search. */
 export class TranslationModel {
   readonly options: TranslationOptions & { smoothing: number };
   readonly parameters: readonly Parameter[];

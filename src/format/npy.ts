@@ -31,7 +31,7 @@ export function readNpy(bytes: Uint8Array, source: string): NpyArray {
   if (got !== count * width)
     reject({
       who: source,
-      needed: `${count * width} bytes of ${header.dtype} [${header.shape}] at offset ${dataStart}`,
+      needed: `${count * width} bytes of ${header.dtype} [${header.shape.slice(0, 32)}] at offset ${dataStart}`,
       got: `${got}`,
       remedy: got < count * width ? "the file is cut short" : "the file holds more than one array",
     });
@@ -82,32 +82,34 @@ function headerText(bytes: Uint8Array, source: string): { text: string; dataStar
   return { text: new TextDecoder().decode(bytes.subarray(prefix, dataStart)), dataStart };
 }
 
-/** The header is a Python dictionary of three known keys. */
+/** The header is a Python dictionary of three known keys. Each expression runs over the text once. */
 function parseHeader(text: string, source: string): Header {
   const description = /'descr'\s*:\s*'([^']*)'/.exec(text)?.[1];
   const order = /'fortran_order'\s*:\s*(True|False)/.exec(text)?.[1];
-  const tuple = /'shape'\s*:\s*\(((?:\s*\d+\s*,)*\s*\d*\s*)\)/.exec(text)?.[1];
-  if (description === undefined || order === undefined || tuple === undefined)
+  const sizes = /'shape'\s*:\s*\(([\d\s,]*)\)/.exec(text)?.[1]?.split(",");
+  if (sizes?.at(-1)?.trim() === "") sizes.pop();
+  if (description === undefined || order === undefined || !sizes?.every((size) => /^\s*\d+\s*$/.test(size)))
     reject({ who: source, needed: "a header with descr, fortran_order and shape", got: text.trim().slice(0, 120) });
   const known = Object.entries(DESCRIPTIONS).find(([name]) => name === description);
   if (!known)
     reject({
       who: source,
       needed: `a type out of ${Object.keys(DESCRIPTIONS).join(", ")}`,
-      got: description,
+      got: description.slice(0, 40),
       remedy: "convert it with astype before saving",
     });
-  const shape = tuple
-    .split(",")
-    .filter((size) => size.trim() !== "")
-    .map(Number);
-  return { dtype: known[1], fortranOrder: order === "True", shape };
+  return { dtype: known[1], fortranOrder: order === "True", shape: sizes.map(Number) };
 }
 
 /** Values whose first index runs fastest, put into the order in which the last one does. */
-function rowMajor(data: NpyData, shape: readonly number[]): NpyData {
+function rowMajor(data: NpyData, sizes: readonly number[]): NpyData {
   const out = data.slice();
-  const strides = shape.map((_, axis) => shape.slice(0, axis).reduce((product, size) => product * size, 1));
+  const shape = sizes.filter((size) => size !== 1); // so that an element costs two steps at most, however many axes there are
+  let product = 1;
+  const strides = shape.map((size) => {
+    product *= size;
+    return product / size;
+  });
   const index = shape.map(() => 0);
   let from = 0;
   for (let to = 0; to < out.length; to++) {

@@ -1,10 +1,11 @@
 /** Python's pickle format, read as data: no code is run, and what is not on the caller's list of globals is refused. */
 import { rejectFile as reject } from "../base/errors.ts";
+import { Allowance, type ReadLimits } from "./limits.ts";
 
 /** What a pickle may hold: dictionaries become maps, tuples and lists arrays, None null; other objects are what `globals` makes. */
 export type Pickled = unknown;
 
-export interface PickleOptions {
+export interface PickleOptions extends ReadLimits {
   /** What `module.name` stands for: a function is called with the arguments of a REDUCE, anything else is a plain value. */
   globals: Readonly<Record<string, unknown>>;
   /** What a persistent id stands for. */
@@ -16,9 +17,13 @@ export function readPickle(bytes: Uint8Array, source: string, options: PickleOpt
   return new Machine(bytes, source, options).run();
 }
 
+const decoder = new TextDecoder();
 const STOP = 0x2e;
-/** Where a MARK stands on the stack. */
-const MARK = Symbol("mark");
+const EMPTY_DICT = 125;
+/** Bytes of memory that an opcode may take besides those in the file: a slot, a list or a remembered value; an empty dictionary. */
+const [VALUE_BYTES, DICT_BYTES] = [48, 240];
+/** The constructors of tensors have four to seven. */
+const MOST_ARGUMENTS = 16;
 
 class Machine {
   readonly #view: DataView;
@@ -26,7 +31,10 @@ class Machine {
   readonly #source: string;
   readonly #options: PickleOptions;
   readonly #memo = new Map<number, Pickled>();
-  #stack: Pickled[] = [];
+  readonly #allowance: Allowance;
+  readonly #stack: Pickled[] = [];
+  /** Heights of the stack at which a MARK stands. */
+  readonly #marks: number[] = [];
   #at = 0;
 
   constructor(bytes: Uint8Array, source: string, options: PickleOptions) {
@@ -34,6 +42,7 @@ class Machine {
     this.#view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
     this.#source = source;
     this.#options = options;
+    this.#allowance = new Allowance(source, bytes.length, options);
   }
 
   run(): Pickled {
@@ -43,6 +52,7 @@ class Machine {
       if (code === STOP) return this.pop();
       const step = opcodes[code];
       if (!step) this.fail("a pickle of tensors", `opcode 0x${code.toString(16)} at offset ${offset}`);
+      this.#allowance.take(code === EMPTY_DICT ? DICT_BYTES : VALUE_BYTES, "the values of the pickle");
       step(this);
     }
   }
@@ -90,7 +100,7 @@ class Machine {
   }
 
   text(length: number): string {
-    return new TextDecoder().decode(this.take(length));
+    return decoder.decode(this.take(length));
   }
 
   line(): string {
@@ -105,21 +115,29 @@ class Machine {
     this.#stack.push(value);
   }
 
+  /** How high the stack is above its last mark. */
+  #above(): number {
+    return this.#stack.length - (this.#marks.at(-1) ?? 0);
+  }
+
   pop(): Pickled {
-    if (this.#stack.length === 0) this.fail("a value on the stack", "none", "the file is damaged");
+    if (this.#above() === 0) this.fail("a value on the stack", "none", "the file is damaged");
     return this.#stack.pop();
+  }
+
+  mark(): void {
+    this.#marks.push(this.#stack.length);
   }
 
   /** All values above the last mark, which goes too. */
   popMarked(): Pickled[] {
-    const mark = this.#stack.lastIndexOf(MARK);
-    if (mark < 0) this.fail("a mark on the stack", "none", "the file is damaged");
-    const values = this.#stack.slice(mark + 1);
-    this.#stack = this.#stack.slice(0, mark);
-    return values;
+    const mark = this.#marks.pop();
+    if (mark === undefined) this.fail("a mark on the stack", "none", "the file is damaged");
+    return this.#stack.splice(mark);
   }
 
   top(): Pickled {
+    if (this.#above() === 0) this.fail("a value on the stack", "none", "the file is damaged");
     return this.#stack.at(-1);
   }
 
@@ -141,15 +159,16 @@ class Machine {
     const path = `${module}.${name}`;
     if (!Object.hasOwn(this.#options.globals, path)) {
       const remedy = "a file that names other code could run it when Python loads it: do not trust it";
-      this.fail(`only ${Object.keys(this.#options.globals).join(", ")}`, path, remedy);
+      this.fail(`only ${Object.keys(this.#options.globals).join(", ")}`, path.slice(0, 200), remedy);
     }
     this.push(this.#options.globals[path]);
   }
 
   reduce(): void {
     const [values, callee] = [this.pop(), this.pop()];
-    if (typeof callee !== "function" || !Array.isArray(values))
-      this.fail("a known constructor to call", String(callee));
+    if (typeof callee !== "function") this.fail("a known constructor to call", kindOf(callee));
+    if (!Array.isArray(values) || values.length > MOST_ARGUMENTS)
+      this.fail(`at most ${MOST_ARGUMENTS} arguments`, kindOf(values));
     this.push(callee(...values));
   }
 
@@ -161,15 +180,24 @@ class Machine {
 
   append(values: readonly Pickled[]): void {
     const list = this.top();
-    if (!Array.isArray(list)) this.fail("a list to append to", typeof list);
-    list.push(...values);
+    if (!Array.isArray(list)) this.fail("a list to append to", kindOf(list));
+    for (const value of values) list.push(value);
   }
 
   setItems(pairs: readonly Pickled[]): void {
     const map = this.top();
-    if (!(map instanceof Map)) this.fail("a dictionary to fill", typeof map);
-    for (let i = 0; i + 1 < pairs.length; i += 2) map.set(pairs[i], pairs[i + 1]);
+    if (!(map instanceof Map)) this.fail("a dictionary to fill", kindOf(map));
+    if (pairs.length % 2 !== 0) this.fail("a value for every key", `${pairs.length} keys and values`);
+    for (let i = 0; i < pairs.length; i += 2) map.set(pairs[i], pairs[i + 1]);
   }
+}
+
+/** What a value is, in words: lists may hold one another, so that writing them out would never end. */
+export function kindOf(value: Pickled): string {
+  if (Array.isArray(value)) return `a list of ${value.length}`;
+  if (value instanceof Map) return `a dictionary of ${value.size}`;
+  if (typeof value === "string") return JSON.stringify(value.slice(0, 40));
+  return typeof value === "object" && value !== null ? "an object" : typeof value === "function" ? "code" : `${value}`;
 }
 
 type Opcode = (machine: Machine) => void;
@@ -181,7 +209,9 @@ const put = (machine: Machine, count: number) => {
 
 function stackGlobal(machine: Machine): void {
   const [name, module] = [machine.pop(), machine.pop()];
-  machine.global(String(module), String(name));
+  if (typeof name !== "string" || typeof module !== "string")
+    machine.fail("the name of a global", `${kindOf(module)} and ${kindOf(name)}`);
+  machine.global(module, name);
 }
 
 function setOne(machine: Machine): void {
@@ -193,7 +223,7 @@ function setOne(machine: Machine): void {
 const opcodes: Readonly<Record<number, Opcode>> = {
   128: (m) => void m.unsigned(1), // PROTO
   149: (m) => void m.unsigned(8), // FRAME
-  40: (m) => m.push(MARK),
+  40: (m) => m.mark(),
   48: (m) => void m.pop(),
   49: (m) => void m.popMarked(),
   50: (m) => m.push(m.top()), // DUP
@@ -214,7 +244,7 @@ const opcodes: Readonly<Record<number, Opcode>> = {
 
   41: (m) => m.push([]), // ()
   93: (m) => m.push([]),
-  125: (m) => m.push(new Map()),
+  [EMPTY_DICT]: (m) => m.push(new Map()),
   133: (m) => put(m, 1),
   134: (m) => put(m, 2),
   135: (m) => put(m, 3),

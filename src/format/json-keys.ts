@@ -8,6 +8,25 @@ export interface RepeatedKey {
 
 const TOKEN = /"[^"\\]*(?:\\.[^"\\]*)*"|[{}[\],:]/g;
 
+/** How many keys stand in `text`, which must be valid JSON: a fast way to see that none can be repeated. */
+export function countKeys(text: string): number {
+  let keys = 0;
+  for (let at = text.indexOf('"'); at >= 0; at = text.indexOf('"', at + 1)) {
+    do at = text.indexOf('"', at + 1);
+    while (isEscaped(text, at));
+    let next = at + 1;
+    while (text.charCodeAt(next) <= 32) next++;
+    if (text[next] === ":") keys++;
+  }
+  return keys;
+}
+
+function isEscaped(text: string, at: number): boolean {
+  let before = at;
+  while (text[before - 1] === "\\") before--;
+  return (at - before) % 2 === 1;
+}
+
 /** The first repeated key of any object in `text`, which must be valid JSON. */
 export function repeatedKey(text: string): RepeatedKey | undefined {
   const open: (Set<string> | undefined)[] = [];

@@ -18,6 +18,11 @@ export class Allowance {
     this.limit = maxBytes;
   }
 
+  /** Limits for a reader of a part. */
+  get rest(): ReadLimits {
+    return { maxBytes: this.limit - this.#taken };
+  }
+
   take(bytes: number, what: string): void {
     this.#taken += bytes;
     if (this.#taken <= this.limit) return;

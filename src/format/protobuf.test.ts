@@ -20,7 +20,7 @@ describe("protobuf wire format", () => {
         expect([next().field, reader.integer()]).toEqual([1, n]);
         expect([next().field, reader.string()]).toEqual([2, text.toWellFormed()]);
         expect([next().field, reader.float()]).toEqual([3, x]);
-        expect(reader.integers(next().wire)).toEqual(list);
+        expect([...reader.integers(next().wire)]).toEqual(list);
         next();
         const inner = reader.message();
         inner.tag();

@@ -104,6 +104,12 @@ export class ProtoWriter {
   }
 }
 
+/** Numbers as 32-bit integers, or as doubles where one does not fit. */
+export function typedIntegers(values: readonly number[]): Int32Array | Float64Array {
+  const small = Int32Array.from(values);
+  return small.every((value, i) => value === values[i]) ? small : Float64Array.from(values);
+}
+
 /** Reads one message; every read is checked against its end, and a breach names `source` and the offset. */
 export class ProtoReader {
   readonly #bytes: Uint8Array;
@@ -194,12 +200,25 @@ export class ProtoReader {
     return new ProtoReader(this.bytes(), this.#source);
   }
 
-  /** A repeated integer field, packed or not. */
-  integers(wire: number): number[] {
-    if (wire !== WIRE_BYTES) return [this.integer()];
-    const inner = this.message();
-    const values: number[] = [];
-    while (!inner.done) values.push(inner.integer());
+  /** A repeated integer field, packed or not: as 32-bit integers if all of them fit. */
+  integers(wire: number): Int32Array | Float64Array {
+    const inner = wire === WIRE_BYTES ? this.message() : undefined;
+    if (!inner) return typedIntegers([this.integer()]);
+    const last = inner.#bytes.length - 1;
+    if (last >= 0 && inner.#bytes[last]! > 127) this.#damaged("a varint that does not end");
+    let count = 0;
+    for (let i = 0; i <= last; i++) if (inner.#bytes[i]! < 128) count++;
+    return inner.#fill(new Int32Array(count)) ?? inner.#fill(new Float64Array(count))!;
+  }
+
+  /** Undefined where a number does not fit. */
+  #fill<T extends Int32Array | Float64Array>(values: T): T | undefined {
+    this.#offset = 0;
+    for (let i = 0; i < values.length; i++) {
+      const value = this.integer();
+      values[i] = value;
+      if (values[i] !== value) return undefined;
+    }
     return values;
   }
 

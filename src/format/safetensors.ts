@@ -1,7 +1,7 @@
 /** The safetensors format, bytes in and bytes out: a header of names, types, shapes and offsets, then the numbers. */
 import { LayerwiseError, messageOf, rejectFile as reject } from "../base/errors.ts";
 import { widenBfloat16, widenHalf } from "./half.ts";
-import { repeatedKey } from "./json-keys.ts";
+import { countKeys, repeatedKey } from "./json-keys.ts";
 
 /** The element types a file may hold; F16 and BF16 are widened to F32 when read. */
 export type StoredDtype = "F64" | "F32" | "F16" | "BF16" | "I64" | "I32" | "U8" | "BOOL";
@@ -49,9 +49,9 @@ export function readSafetensors(bytes: Uint8Array, source = "safetensors"): Safe
   const header = parseHeader(bytes.subarray(PREFIX, dataStart), source);
   const entries: Entry[] = [];
   let metadata: Record<string, string> = {};
-  for (const [name, value] of Object.entries(header)) {
-    if (name === "__metadata__") metadata = readMetadata(value, source);
-    else entries.push(readEntry(name, value, source));
+  for (const name in header) {
+    if (name === "__metadata__") metadata = readMetadata(header[name], source);
+    else entries.push(readEntry(name, header[name], source));
   }
   checkLayout(entries, bytes.length - dataStart, source);
   const tensors = new Map<string, StoredTensor>();
@@ -129,7 +129,7 @@ function headerLength(bytes: Uint8Array, source: string): number {
   return length;
 }
 
-function parseHeader(bytes: Uint8Array, source: string): object {
+function parseHeader(bytes: Uint8Array, source: string): Record<string, unknown> {
   let text: string;
   let header: unknown;
   try {
@@ -142,7 +142,7 @@ function parseHeader(bytes: Uint8Array, source: string): object {
     });
   }
   if (!isObject(header)) reject({ who: source, needed: `a JSON object at offset ${PREFIX}`, got: text.slice(0, 40) });
-  const twice = repeatedKey(text);
+  const twice = countKeys(text) === flatKeys(header) ? undefined : repeatedKey(text);
   if (twice)
     reject({
       who: source,
@@ -152,16 +152,33 @@ function parseHeader(bytes: Uint8Array, source: string): object {
   return header;
 }
 
+/** Keys of the header and of the objects in it; undefined where there are deeper ones. */
+function flatKeys(header: Record<string, unknown>): number | undefined {
+  let keys = 0;
+  for (const name in header) {
+    keys++;
+    const entry = header[name];
+    if (typeof entry !== "object" || entry === null) continue;
+    for (const key in entry) {
+      const value = (entry as Record<string, unknown>)[key];
+      if (!Array.isArray(entry)) keys++;
+      if (typeof value === "object" && value !== null && !isCounts(value)) return undefined;
+    }
+  }
+  return keys;
+}
+
+const isCounts = (value: unknown): value is number[] => Array.isArray(value) && value.every(isCount);
+
 function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 function readMetadata(value: unknown, source: string): Record<string, string> {
   const who = `${source} / __metadata__`;
-  if (!isObject(value)) reject({ who, needed: "an object of strings", got: JSON.stringify(value) });
+  if (!isObject(value)) reject({ who, needed: "an object of strings", got: shown(value) });
   for (const [key, text] of Object.entries(value))
-    if (typeof text !== "string")
-      reject({ who, needed: `a string for ${JSON.stringify(key)}`, got: JSON.stringify(text) });
+    if (typeof text !== "string") reject({ who, needed: `a string for ${shown(key)}`, got: shown(text) });
   return Object.fromEntries(Object.entries(value).map(([key, text]) => [key, String(text)]));
 }
 
@@ -175,23 +192,30 @@ function isDtype(value: unknown): value is StoredDtype {
 
 function readEntry(name: string, value: unknown, source: string): Entry {
   const who = `${source} / ${name}`;
-  if (!isObject(value)) reject({ who, needed: "dtype, shape and data_offsets", got: JSON.stringify(value) });
+  if (!isObject(value)) reject({ who, needed: "dtype, shape and data_offsets", got: shown(value) });
   const { dtype, shape, data_offsets: offsets } = value;
-  if (!isDtype(dtype))
-    reject({ who, needed: `a dtype out of ${Object.keys(WIDTH).join(", ")}`, got: JSON.stringify(dtype) });
-  if (!Array.isArray(shape) || !shape.every(isCount))
-    reject({ who, needed: "a shape of counts", got: JSON.stringify(shape) });
-  if (!Array.isArray(offsets) || offsets.length !== 2 || !offsets.every(isCount))
-    reject({ who, needed: "data_offsets [begin, end]", got: JSON.stringify(offsets) });
+  if (!isDtype(dtype)) reject({ who, needed: `a dtype out of ${Object.keys(WIDTH).join(", ")}`, got: shown(dtype) });
+  if (!isCounts(shape)) reject({ who, needed: "a shape of counts", got: shown(shape) });
+  if (!isCounts(offsets) || offsets.length !== 2)
+    reject({ who, needed: "data_offsets [begin, end]", got: shown(offsets) });
   const [begin, end] = offsets;
   const bytes = elements(shape) * WIDTH[dtype];
   if (end! - begin! !== bytes)
     reject({
       who,
-      needed: `${bytes} bytes for ${dtype} [${shape}]`,
+      needed: `${bytes} bytes for ${dtype} [${shape.slice(0, 32)}]`,
       got: `data_offsets [${begin}, ${end}], ${end! - begin!} bytes`,
     });
   return { name, dtype, shape, begin: begin!, end: end! };
+}
+
+/** The beginning of a value as JSON; one that is too deep for that is called so. */
+function shown(value: unknown): string {
+  try {
+    return `${JSON.stringify(value)}`.slice(0, 120);
+  } catch {
+    return "a deep structure";
+  }
 }
 
 function elements(shape: readonly number[]): number {
@@ -203,14 +227,17 @@ function checkLayout(entries: readonly Entry[], dataLength: number, source: stri
   let at = 0;
   let previous = "the header";
   for (const { name, begin, end } of [...entries].sort((a, b) => a.begin - b.begin || a.end - b.end)) {
-    const who = `${source} / ${name}`;
     if (begin !== at) {
       const fault = begin < at ? "overlapping" : "leaving a hole after";
-      reject({ who, needed: `data at offset ${at}`, got: `offset ${begin}, ${fault} ${previous}` });
+      reject({
+        who: `${source} / ${name}`,
+        needed: `data at offset ${at}`,
+        got: `offset ${begin}, ${fault} ${previous}`,
+      });
     }
     if (end > dataLength)
       reject({
-        who,
+        who: `${source} / ${name}`,
         needed: `data within ${dataLength} bytes`,
         got: `data_offsets [${begin}, ${end}]`,
         remedy: "the file is cut short",

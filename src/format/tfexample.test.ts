@@ -16,7 +16,8 @@ function survives(parse: () => unknown): void {
 describe("tf.Example", () => {
   it("comes back as it was written", () => {
     const example = new Map<string, Feature>([
-      ["input_ids", { kind: "int", values: [2, 17, 0, -1, 300_000] }],
+      ["input_ids", { kind: "int", values: Int32Array.of(2, 17, 0, -1, 300_000) }],
+      ["wide", { kind: "int", values: Float64Array.of(2 ** 40, -1) }],
       ["masked_lm_weights", { kind: "float", values: [1, 0.5, 0] }],
       ["batch", { kind: "bytes", values: [Uint8Array.of(1, 2)] }],
     ]);
@@ -29,7 +30,7 @@ describe("tf.Example", () => {
         entry.string(1, "n").message(2, (feature) => feature.message(3, (list) => list.integer(1, 5).integer(1, 6))),
       ),
     );
-    expect(decodeExample(body.finish(), "x").get("n")).toEqual({ kind: "int", values: [5, 6] });
+    expect(decodeExample(body.finish(), "x").get("n")).toEqual({ kind: "int", values: Int32Array.of(5, 6) });
   });
 
   it("answers random bytes with an example or a user error", () => {
@@ -68,7 +69,13 @@ describe("int32 tensors", () => {
   it("refuse other types and absurd sizes", () => {
     expect(() => decodeIntTensor(new ProtoWriter().integer(1, 1).finish(), "x")).toThrow("type int32 (3), got type 1");
     const huge = encodeIntTensor({ shape: [2 ** 20, 2 ** 20], data: new Int32Array(0) });
-    expect(() => decodeIntTensor(huge, "x")).toThrow("at most");
+    expect(() => decodeIntTensor(huge, "x")).toThrow(
+      "expected 1099511627776 values for shape [1048576,1048576], got 0",
+    );
+    const filled = new ProtoWriter()
+      .integer(1, 3)
+      .message(2, (dims) => dims.message(2, (dim) => dim.integer(1, 2 ** 24)));
+    expect(() => decodeIntTensor(filled.packed(7, [9]).finish(), "x")).toThrow(/x: expected content .* raise maxBytes/);
   });
 
   it("answer random bytes with a tensor or a user error", () => {

@@ -1,6 +1,7 @@
 /** tf.Example messages (named lists of bytes, floats or integers) and the int32 tensors the original's batches are. */
 import { rejectFile as reject } from "../base/errors.ts";
-import { ProtoReader, ProtoWriter, WIRE_BYTES, WIRE_FIXED32 } from "./protobuf.ts";
+import { Allowance, type ReadLimits } from "./limits.ts";
+import { ProtoReader, ProtoWriter, typedIntegers, WIRE_BYTES, WIRE_FIXED32 } from "./protobuf.ts";
 
 /** One feature: exactly one of the three lists. */
 export type Feature =
@@ -18,8 +19,8 @@ export interface IntTensor {
 
 const FIELD_OF_KIND = { bytes: 1, float: 2, int: 3 } as const;
 const INT32 = 3;
-/** Far above any batch; a damaged shape must not ask for gigabytes. */
-const MAX_ELEMENTS = 2 ** 24;
+/** Bytes of memory that a feature or a view of bytes takes besides what it holds. */
+const VALUE_BYTES = 160;
 
 /** Serialises an example; features in the map's order. */
 export function encodeExample(example: Example): Uint8Array<ArrayBuffer> {
@@ -40,11 +41,12 @@ function writeFeature(writer: ProtoWriter, feature: Feature): void {
   });
 }
 
-/** Parses an example; `source` names it in errors. */
-export function decodeExample(bytes: Uint8Array, source: string): Map<string, Feature> {
+/** Parses an example; `source` names it in errors. Integers come as Int32Array, or as Float64Array where one needs more bits. */
+export function decodeExample(bytes: Uint8Array, source: string, limits: ReadLimits = {}): Map<string, Feature> {
   const example = new Map<string, Feature>();
+  const allowance = new Allowance(source, bytes.length, limits);
   forEachField(new ProtoReader(bytes, source), 1, (features) =>
-    forEachField(features, 1, (entry) => readEntry(entry, example)),
+    forEachField(features, 1, (entry) => readEntry(entry, example, allowance)),
   );
   return example;
 }
@@ -58,47 +60,79 @@ function forEachField(reader: ProtoReader, field: number, visit: (inner: ProtoRe
   }
 }
 
-function readEntry(reader: ProtoReader, example: Map<string, Feature>): void {
+function readEntry(reader: ProtoReader, example: Map<string, Feature>, allowance: Allowance): void {
   let name = "";
   let feature: Feature = { kind: "bytes", values: [] };
   while (!reader.done) {
     const { field, wire } = reader.tag();
     if (field === 1 && wire === WIRE_BYTES) name = reader.string();
-    else if (field === 2 && wire === WIRE_BYTES) feature = readFeature(reader.message());
+    else if (field === 2 && wire === WIRE_BYTES) feature = readFeature(reader.message(), allowance);
     else reader.skip(wire);
   }
+  allowance.take(VALUE_BYTES, "its features");
   example.set(name, feature);
 }
 
-function readFeature(reader: ProtoReader): Feature {
+function readFeature(reader: ProtoReader, allowance: Allowance): Feature {
   let feature: Feature = { kind: "bytes", values: [] };
   while (!reader.done) {
     const { field, wire } = reader.tag();
     if (wire !== WIRE_BYTES || field > 3) reader.skip(wire);
-    else if (field === 1) feature = { kind: "bytes", values: readList(reader.message(), (list) => [list.bytes()]) };
-    else if (field === 2) feature = { kind: "float", values: readList(reader.message(), readFloats) };
-    else feature = { kind: "int", values: readList(reader.message(), (list, wireOf) => list.integers(wireOf)) };
+    else if (field === 1) feature = { kind: "bytes", values: readBytes(reader.message(), allowance) };
+    else if (field === 2) feature = { kind: "float", values: readFloats(reader.message()) };
+    else feature = { kind: "int", values: readIntegers(reader.message()) };
   }
   return feature;
 }
 
-/** All values of field 1, however they are chunked. */
-function readList<T>(reader: ProtoReader, read: (reader: ProtoReader, wire: number) => T[]): T[] {
-  const values: T[] = [];
+/** Calls `visit` at each value or chunk of values in field 1. */
+function forEachChunk(reader: ProtoReader, visit: (wire: number) => void): void {
   while (!reader.done) {
     const { field, wire } = reader.tag();
-    if (field !== 1) reader.skip(wire);
-    else for (const value of read(reader, wire)) values.push(value);
+    if (field === 1) visit(wire);
+    else reader.skip(wire);
   }
+}
+
+function readBytes(reader: ProtoReader, allowance: Allowance): Uint8Array[] {
+  const values: Uint8Array[] = [];
+  forEachChunk(reader, () => {
+    allowance.take(VALUE_BYTES, "its lists of bytes");
+    values.push(reader.bytes());
+  });
   return values;
 }
 
+/** Integers in chunks: almost always one that is packed; any others are laid end to end. */
+class Integers {
+  #first: Int32Array | Float64Array | undefined;
+  #all: number[] | undefined;
+
+  add(chunk: Int32Array | Float64Array): void {
+    if (this.#first && !this.#all) this.#all = [...this.#first];
+    if (this.#all) for (const value of chunk) this.#all.push(value);
+    else this.#first = chunk;
+  }
+
+  get values(): Int32Array | Float64Array {
+    return this.#all ? typedIntegers(this.#all) : (this.#first ?? new Int32Array(0));
+  }
+}
+
+function readIntegers(reader: ProtoReader): Int32Array | Float64Array {
+  const found = new Integers();
+  forEachChunk(reader, (wire) => found.add(reader.integers(wire)));
+  return found.values;
+}
+
 /** Floats, packed or not. */
-function readFloats(reader: ProtoReader, wire: number): number[] {
-  if (wire === WIRE_FIXED32) return [reader.float()];
-  const inner = reader.message();
+function readFloats(reader: ProtoReader): number[] {
   const values: number[] = [];
-  while (!inner.done) values.push(inner.float());
+  forEachChunk(reader, (wire) => {
+    const inner = wire === WIRE_FIXED32 ? undefined : reader.message();
+    if (!inner) values.push(reader.float());
+    while (inner && !inner.done) values.push(inner.float());
+  });
   return values;
 }
 
@@ -113,11 +147,11 @@ export function encodeIntTensor({ shape, data }: IntTensor): Uint8Array<ArrayBuf
     .finish();
 }
 
-/** Parses a TensorProto, which must be int32 and hold as many values as its shape says. */
-export function decodeIntTensor(bytes: Uint8Array, source: string): IntTensor {
+/** Parses a TensorProto, which must be int32 and hold as many values as its shape says, or one that stands for all. */
+export function decodeIntTensor(bytes: Uint8Array, source: string, limits: ReadLimits = {}): IntTensor {
   const reader = new ProtoReader(bytes, source);
   const shape: number[] = [];
-  const listed: number[] = [];
+  const listed = new Integers();
   let type = 0;
   let content: Uint8Array | undefined;
   while (!reader.done) {
@@ -125,11 +159,11 @@ export function decodeIntTensor(bytes: Uint8Array, source: string): IntTensor {
     if (field === 1) type = reader.integer();
     else if (field === 2) forEachField(reader.message(), 2, (dim) => shape.push(readSize(dim)));
     else if (field === 4) content = reader.bytes();
-    else if (field === 7) for (const value of reader.integers(wire)) listed.push(value);
+    else if (field === 7) listed.add(reader.integers(wire));
     else reader.skip(wire);
   }
   if (type !== INT32) reject({ who: source, needed: `a tensor of type int32 (${INT32})`, got: `type ${type}` });
-  return { shape, data: intValues(shape, content, listed, source) };
+  return { shape, data: intValues(shape, content, listed.values, new Allowance(source, bytes.length, limits), source) };
 }
 
 function readSize(reader: ProtoReader): number {
@@ -145,19 +179,19 @@ function readSize(reader: ProtoReader): number {
 function intValues(
   shape: readonly number[],
   content: Uint8Array | undefined,
-  listed: readonly number[],
+  listed: Int32Array | Float64Array,
+  allowance: Allowance,
   source: string,
 ): Int32Array {
   const count = shape.reduce((product, size) => product * size, 1);
-  const usable = shape.every((size) => size >= 0) && count <= MAX_ELEMENTS;
-  if (!usable)
-    reject({ who: source, needed: `a shape of at most ${MAX_ELEMENTS} values`, got: `[${shape.join(",")}]` });
+  if (!shape.every((size) => size >= 0) || !Number.isSafeInteger(count))
+    reject({ who: source, needed: "a shape of counts", got: `[${shape.slice(0, 32)}]` });
   if (content?.length === count * 4) return new Int32Array(new Uint8Array(content).buffer);
   const held = content ? content.length / 4 : listed.length;
-  // The format allows one value that stands for all.
-  if (!content && listed.length === 1) return new Int32Array(count).fill(listed[0]!);
-  if (content || held !== count) {
-    reject({ who: source, needed: `${count} values for shape [${shape.join(",")}]`, got: `${held}` });
-  }
-  return Int32Array.from(listed);
+  if (content || (held !== count && held !== 1))
+    reject({ who: source, needed: `${count} values for shape [${shape.slice(0, 32)}]`, got: `${held}` });
+  if (!(listed instanceof Int32Array)) reject({ who: source, needed: "integers of 32 bits", got: "larger ones" });
+  if (held === count) return listed;
+  allowance.take(4 * count, `a tensor of shape [${shape.slice(0, 32)}]`);
+  return new Int32Array(count).fill(listed[0]!);
 }

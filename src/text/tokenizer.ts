@@ -1,6 +1,6 @@
 /** What the rest of the project asks of a tokenizer, and how one is loaded from the bytes of a SentencePiece model. */
 import { sha256Of } from "../format/sha256.ts";
-import { readModel } from "./sentencepiece/model-reader.ts";
+import { type ModelLimits, readModel } from "./sentencepiece/model-reader.ts";
 import { SentencePieceTokenizer } from "./sentencepiece/tokenizer.ts";
 import type { Release } from "./sentencepiece/unigram.ts";
 
@@ -29,8 +29,13 @@ export interface Tokenizer {
 }
 
 /** The tokenizer in the bytes of a `.model`; `source` names the file in errors, `release` whose way with ties to follow. */
-export function loadTokenizer(bytes: Uint8Array, source: string, release: Release = "0.2.2"): Tokenizer {
-  return new SentencePieceTokenizer(readModel(bytes, source), source, release);
+export function loadTokenizer(
+  bytes: Uint8Array,
+  source: string,
+  release: Release = "0.2.2",
+  limits: ModelLimits = {},
+): Tokenizer {
+  return new SentencePieceTokenizer(readModel(bytes, source, limits), source, release);
 }
 
 /** A tokenizer with its model: the bytes to keep with what is made with it, and the hash that identifies it. */

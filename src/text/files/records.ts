@@ -2,6 +2,7 @@
 import { readFile } from "node:fs/promises";
 import { basename } from "node:path";
 import { reject } from "../../base/errors.ts";
+import { Allowance, type ReadLimits } from "../../format/limits.ts";
 import {
   decodeExample,
   decodeIntTensor,
@@ -11,6 +12,9 @@ import {
 } from "../../format/tfexample.ts";
 import { readRecords, writeRecords } from "../../format/tfrecord.ts";
 import { type BatchOptions, type BatchSource, indexedSource, planContext } from "../batches.ts";
+
+/** Bytes of memory that a tensor takes besides its numbers. */
+const TENSOR_BYTES = 300;
 
 /** Batches of one file: `data` is [count, rows, window]. */
 export interface BatchFile {
@@ -22,8 +26,11 @@ export interface BatchFile {
 }
 
 /** Parses one file; all its batches must have one shape. */
-export function decodeBatchFile(bytes: Uint8Array, source: string): BatchFile {
-  const tensors = [...readRecords(bytes, source)].map((record, i) => decodeBatch(record, `${source}: record ${i}`));
+export function decodeBatchFile(bytes: Uint8Array, source: string, limits: ReadLimits = {}): BatchFile {
+  const allowance = new Allowance(source, bytes.length, limits);
+  const tensors: IntTensor[] = [];
+  for (const record of readRecords(bytes, source))
+    tensors.push(decodeBatch(record, allowance, `${source}: record ${tensors.length}`));
   const first = tensors[0];
   if (!first) reject({ who: source, needed: "at least one batch", got: "an empty file" });
   const [rows, window] = first.shape as [number, number];
@@ -40,14 +47,15 @@ function rejectShape(who: string, needed: number[], got: number[]): never {
   reject({ who, needed: `a batch of shape [${needed.join(",")}] like the others`, got: `[${got.join(",")}]` });
 }
 
-function decodeBatch(record: Uint8Array, source: string): IntTensor {
+function decodeBatch(record: Uint8Array, allowance: Allowance, source: string): IntTensor {
   const example = decodeExample(record, source);
   const feature = example.get("batch");
   if (feature?.kind !== "bytes" || feature.values.length !== 1) {
-    const names = [...example.keys()].join(", ") || "none";
+    const names = [...example.keys()].join(", ").slice(0, 200) || "none";
     reject({ who: source, needed: "one bytes feature named batch", got: `features: ${names}` });
   }
-  const tensor = decodeIntTensor(feature.values[0]!, source);
+  const tensor = decodeIntTensor(feature.values[0]!, source, allowance.rest);
+  allowance.take(2 * tensor.data.byteLength + TENSOR_BYTES, "its batches");
   const [rows, window] = tensor.shape;
   if (tensor.shape.length !== 2 || rows! < 1 || window! < 2) {
     reject({ who: source, needed: "a tensor [rows, length + 1]", got: `[${tensor.shape.join(",")}]` });

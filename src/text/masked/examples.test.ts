@@ -77,7 +77,7 @@ describe("pre-training examples", () => {
     );
     const outside = encodePretraining({ ...example, maskedPositions: new Int32Array(20).fill(24) });
     expect(() => decodePretraining(outside, "x")).toThrow("masked positions from 0 to 23, got 24");
-    expect(() => decodePretraining(encodeExample(new Map()), "x")).toThrow("integers named input_ids");
+    expect(() => decodePretraining(encodeExample(new Map()), "x")).toThrow("integers of 32 bits named input_ids");
   });
 
   it("answer random bytes with a user error", () => {

@@ -194,11 +194,11 @@ export function decodePretraining(bytes: Uint8Array, source: string): Pretrainin
   const features = decodeExample(bytes, source);
   const ints = (name: string): Int32Array => {
     const feature = features.get(name);
-    if (feature?.kind === "int") return Int32Array.from(feature.values);
+    if (feature?.kind === "int" && feature.values instanceof Int32Array) return feature.values;
     return reject({
       who: source,
-      needed: `integers named ${name}`,
-      got: `features: ${[...features.keys()].join(", ")}`,
+      needed: `integers of 32 bits named ${name}`,
+      got: feature?.kind === "int" ? "larger ones" : `features: ${namesOf(features)}`,
     });
   };
   const inputIds = ints("input_ids");
@@ -216,6 +216,8 @@ export function decodePretraining(bytes: Uint8Array, source: string): Pretrainin
   checkExample(example, source);
   return example;
 }
+
+const namesOf = (features: ReadonlyMap<string, unknown>) => [...features.keys()].join(", ").slice(0, 200);
 
 function checkExample(example: PretrainingExample, source: string): void {
   const { inputIds, inputMask, segmentIds, tokenBoundary, maskedPositions, maskedIds, maskedWeights } = example;

@@ -21,6 +21,7 @@ export function readCharsmap(blob: Uint8Array, source: string): Charsmap {
   for (let i = 0; i < units.length; i++) units[i] = view.getInt32(4 + 4 * i, true);
   const replacements = blob.subarray(4 + trieBytes);
   checkValues(units, replacements, source);
+  checkLengths(replacements, source);
   return { trie: new DoubleArray(units), replacements };
 }
 
@@ -36,6 +37,18 @@ function checkValues(units: Int32Array, replacements: Uint8Array, source: string
     }
   }
 }
+
+/** No rule writes more than a few dozen bytes; a string without an end would be copied for every letter of a text. */
+function checkLengths(replacements: Uint8Array, source: string): void {
+  for (let at = 0; at < replacements.length; ) {
+    const end = replacements.indexOf(0, at);
+    const length = (end < 0 ? replacements.length : end) - at;
+    if (length > LONGEST_REPLACEMENT) damaged(source, `a string of ${length} bytes at byte ${at} of the strings`);
+    at += length + 1;
+  }
+}
+
+const LONGEST_REPLACEMENT = 4096;
 
 /** The bytes of a charsmap with the given rules, from text to text; no rules give no bytes. */
 export function writeCharsmap(rules: ReadonlyMap<string, string>): Uint8Array<ArrayBuffer> {

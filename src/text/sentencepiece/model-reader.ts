@@ -1,5 +1,5 @@
 /** Reads a SentencePiece `.model` and checks that it can work: an unknown piece, distinct texts, complete bytes. */
-import { reject, UserError } from "../../base/errors.ts";
+import { rejectFile as reject } from "../../base/errors.ts";
 import { ProtoReader, WIRE_BYTES, WIRE_FIXED32, WIRE_VARINT } from "../../format/protobuf.ts";
 import {
   byteOfPiece,
@@ -18,6 +18,14 @@ import * as fields from "./model-fields.ts";
 
 /** Longer pieces than this are refused, as SentencePiece does. */
 const MAXIMUM_PIECE_BYTES = 8000;
+/** Four times the largest published vocabulary. */
+const MOST_PIECES = 2 ** 20;
+
+/** What a reader of models may be told. */
+export interface ModelLimits {
+  /** Pieces that a model may have. Default: 1,048,576. */
+  maxPieces?: number | undefined;
+}
 
 const pieceKinds = inverted(PIECE_KIND_NUMBERS);
 const modelKinds = inverted(MODEL_KIND_NUMBERS);
@@ -34,7 +42,7 @@ function inverted<K extends string>(numbers: Readonly<Record<K, number>>): Reado
 }
 
 /** The model in `bytes`; `source` names the file in errors. */
-export function readModel(bytes: Uint8Array, source: string): Model {
+export function readModel(bytes: Uint8Array, source: string, { maxPieces = MOST_PIECES }: ModelLimits = {}): Model {
   const model: Model = {
     pieces: [],
     trainer: defaultTrainerSpec(),
@@ -44,14 +52,17 @@ export function readModel(bytes: Uint8Array, source: string): Model {
   if (bytes.length === 0) unreadable(source, "an empty file");
   const reader = new ProtoReader(bytes, source);
   const seen = new Set<number>();
-  while (!reader.done) seen.add(readModelField(reader, model, source));
+  while (!reader.done) {
+    seen.add(readModelField(reader, model, source));
+    if (model.pieces.length > maxPieces) unreadable(source, `more than ${maxPieces} pieces`, "raise maxPieces");
+  }
   checkComplete(seen, source);
   checkModel(model, source);
   return model;
 }
 
-function unreadable(source: string, got: string): never {
-  reject({ who: source, needed: "a SentencePiece model", got, remedy: "give the .model file, not the .vocab" });
+function unreadable(source: string, got: string, remedy = "give the .model file, not the .vocab"): never {
+  reject({ who: source, needed: "a SentencePiece model", got, remedy });
 }
 
 /** A file cut between two pieces still reads well, but what follows the pieces is missing. */
@@ -64,7 +75,7 @@ function checkComplete(seen: ReadonlySet<number>, source: string): void {
 function readModelField(reader: ProtoReader, model: Model, source: string): number {
   const { field, wire } = reader.tag();
   if (wire !== WIRE_BYTES) reader.skip(wire);
-  else if (field === fields.MODEL_FIELDS.pieces) model.pieces.push(readPiece(reader.message(), source));
+  else if (field === fields.MODEL_FIELDS.pieces) readPiece(reader.message(), model.pieces, source);
   else if (field === fields.MODEL_FIELDS.trainer) readTrainer(reader.message(), model.trainer, source);
   else if (field === fields.MODEL_FIELDS.normaliser) readNormaliser(reader.message(), model.normaliser);
   else if (field === fields.MODEL_FIELDS.denormaliser) {
@@ -74,7 +85,7 @@ function readModelField(reader: ProtoReader, model: Model, source: string): numb
   return field;
 }
 
-function readPiece(reader: ProtoReader, source: string): Piece {
+function readPiece(reader: ProtoReader, pieces: Piece[], source: string): void {
   const piece: Piece = { text: "", score: 0, kind: "normal" };
   while (!reader.done) {
     const { field, wire } = reader.tag();
@@ -83,7 +94,8 @@ function readPiece(reader: ProtoReader, source: string): Piece {
     else if (field === fields.PIECE_FIELDS.kind && wire === WIRE_VARINT) piece.kind = pieceKind(reader, source);
     else reader.skip(wire);
   }
-  return piece;
+  checkPiece(piece, pieces.length, source);
+  pieces.push(piece);
 }
 
 function pieceKind(reader: ProtoReader, source: string): PieceKind {
@@ -138,8 +150,7 @@ function checkModel(model: Model, source: string): void {
   if (model.pieces.length === 0) unreadable(source, "no pieces");
   const normal = new Set<string>();
   const reserved = new Set<string>();
-  for (const [id, piece] of model.pieces.entries()) {
-    checkPiece(piece, id, source);
+  for (const piece of model.pieces) {
     const plain = piece.kind === "normal" || piece.kind === "user" || piece.kind === "unused";
     const seen = plain ? normal : reserved;
     if (seen.has(piece.text)) unreadable(source, `piece ${JSON.stringify(piece.text)} twice`);
@@ -168,6 +179,5 @@ function checkBytes(model: Model, source: string): void {
   const found = new Set(bytes.map((piece) => byteOfPiece(piece.text)));
   if (found.has(-1)) unreadable(source, "a byte piece that is not <0x00> … <0xFF>");
   if (model.trainer.byteFallback && found.size !== 256) unreadable(source, `${found.size} byte pieces of 256`);
-  if (!model.trainer.byteFallback && found.size > 0)
-    throw new UserError(`${source}: byte pieces, but byte fallback is off`);
+  if (!model.trainer.byteFallback && found.size > 0) unreadable(source, "byte pieces, though byte fallback is off");
 }

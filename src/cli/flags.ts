@@ -1,7 +1,7 @@
 /** Flags: an option per setting of a task, the layers that preset, file and flags make, and numbers as flags. */
 import { readFileSync } from "node:fs";
 import { type Command, InvalidArgumentError, Option } from "commander";
-import { messageOf, UserError } from "../base/errors.ts";
+import { LayerwiseError, messageOf } from "../base/errors.ts";
 import type { FieldInfo } from "../runs/fields.ts";
 import type { Layer, SettingsSchema, Values } from "../runs/settings.ts";
 
@@ -153,7 +153,7 @@ function readText(path: string): string {
   try {
     return readFileSync(path, "utf8");
   } catch (error) {
-    throw new UserError(`config: cannot read ${path}: ${messageOf(error)}`, 2);
+    throw new LayerwiseError(`config: cannot read ${path}: ${messageOf(error)}`, 2);
   }
 }
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 /** The `layerwise` command: collects the commands, runs one, and turns errors into one line and an exit code. */
 import { Command, CommanderError } from "commander";
-import { messageOf, UserError } from "../base/errors.ts";
+import { LayerwiseError, messageOf } from "../base/errors.ts";
 import { packageVersion } from "../tasks/environment.ts";
 import { commands } from "./commands.ts";
 
@@ -46,7 +46,7 @@ async function main(): Promise<void> {
     await (await build()).parseAsync();
   } catch (error) {
     if (error instanceof CommanderError) process.exitCode = error.exitCode === 0 ? 0 : 2;
-    else if (error instanceof UserError) fail(error.message, error.exitCode);
+    else if (error instanceof LayerwiseError) fail(error.message, error.exitCode);
     else fail(process.env.LAYERWISE_DEBUG ? String((error as Error)?.stack) : messageOf(error), 1);
   }
 }

@@ -2,7 +2,7 @@
 import { existsSync, statSync } from "node:fs";
 import { mkdir, open, rename, rm } from "node:fs/promises";
 import { dirname } from "node:path";
-import { messageOf, reject, UserError } from "../base/errors.ts";
+import { LayerwiseError, messageOf, reject } from "../base/errors.ts";
 import { sha256OfFile } from "./checksum.ts";
 
 export interface DownloadOptions {
@@ -63,15 +63,15 @@ async function fetchWithRetries(url: string, part: string, options: DownloadOpti
     try {
       return await fetchRest(url, part, options);
     } catch (error) {
-      if (error instanceof UserError) throw error;
+      if (error instanceof LayerwiseError) throw error;
       if (attempt >= attempts) throw unreachable(url, error);
     }
   }
 }
 
-function unreachable(url: string, error: unknown): UserError {
+function unreachable(url: string, error: unknown): LayerwiseError {
   const cause = error instanceof Error && error.cause ? `: ${messageOf(error.cause)}` : "";
-  return new UserError(
+  return new LayerwiseError(
     `${url}: could not be fetched (${messageOf(error)}${cause}); check the internet connection, run the command again to resume, or name another source with --from URL`,
     1,
     { cause: error },

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { UserError } from "../base/errors.ts";
+import { LayerwiseError } from "../base/errors.ts";
 import { type NpyArray, readNpy, writeNpy } from "./npy.ts";
 
 const shapes = fc.array(fc.nat(4), { maxLength: 4 });
@@ -90,7 +90,7 @@ describe("npy", () => {
         try {
           readNpy(bytes.subarray(0, bytes.length - cut), "test");
         } catch (error) {
-          expect(error).toBeInstanceOf(UserError);
+          expect(error).toBeInstanceOf(LayerwiseError);
         }
       }),
     );

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { UserError } from "../base/errors.ts";
+import { LayerwiseError } from "../base/errors.ts";
 import { ProtoReader, ProtoWriter } from "./protobuf.ts";
 
 describe("protobuf wire format", () => {
@@ -36,14 +36,14 @@ describe("protobuf wire format", () => {
     expect(reader.string()).toBe("\ufeffa");
   });
 
-  it("answers random bytes with a UserError or an end, never another failure", () => {
+  it("answers random bytes with a LayerwiseError or an end, never another failure", () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 60 }), (bytes) => {
         const reader = new ProtoReader(bytes, "noise");
         try {
           while (!reader.done) reader.skip(reader.tag().wire);
         } catch (error) {
-          expect(error).toBeInstanceOf(UserError);
+          expect(error).toBeInstanceOf(LayerwiseError);
         }
       }),
     );

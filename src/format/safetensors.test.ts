@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { UserError } from "../base/errors.ts";
+import { LayerwiseError } from "../base/errors.ts";
 import { int32Of, integersOf, readSafetensors, type TensorRecord, writeSafetensors } from "./safetensors.ts";
 
 /** A file with this header text and `data` zero bytes. */
@@ -103,7 +103,7 @@ describe("safetensors", () => {
           try {
             readSafetensors(bytes.subarray(0, bytes.length - (cut % 64)), "test");
           } catch (error) {
-            expect(error).toBeInstanceOf(UserError);
+            expect(error).toBeInstanceOf(LayerwiseError);
           }
         },
       ),

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { UserError } from "../base/errors.ts";
+import { LayerwiseError } from "../base/errors.ts";
 import { ProtoWriter } from "./protobuf.ts";
 import { decodeExample, decodeIntTensor, encodeExample, encodeIntTensor, type Feature } from "./tfexample.ts";
 
@@ -9,7 +9,7 @@ function survives(parse: () => unknown): void {
   try {
     parse();
   } catch (error) {
-    expect(error).toBeInstanceOf(UserError);
+    expect(error).toBeInstanceOf(LayerwiseError);
   }
 }
 

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { UserError } from "../base/errors.ts";
+import { LayerwiseError } from "../base/errors.ts";
 import { readRecords, writeRecords } from "./tfrecord.ts";
 
 const read = (bytes: Uint8Array) => [...readRecords(bytes, "file1.tfrecords")];
@@ -36,14 +36,14 @@ describe("TFRecord files", () => {
     const ends = [0, 19, 35, 52];
     for (let cut = 0; cut < bytes.length; cut++) {
       if (ends.includes(cut)) continue;
-      expect(() => read(bytes.subarray(0, cut))).toThrow(UserError);
+      expect(() => read(bytes.subarray(0, cut))).toThrow(LayerwiseError);
     }
   });
 
   it("are refused with a user error when the bytes are random", () => {
     fc.assert(
       fc.property(fc.uint8Array({ minLength: 1, maxLength: 200 }), (bytes) => {
-        expect(() => read(bytes)).toThrow(UserError);
+        expect(() => read(bytes)).toThrow(LayerwiseError);
       }),
     );
   });
@@ -53,7 +53,7 @@ describe("TFRecord files", () => {
       fc.property(fc.nat(51), fc.nat(7), (byte, bit) => {
         const bytes = sample();
         bytes[byte]! ^= 1 << bit;
-        expect(() => read(bytes)).toThrow(UserError);
+        expect(() => read(bytes)).toThrow(LayerwiseError);
       }),
     );
   });

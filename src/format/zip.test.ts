@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { zip } from "../../test/zip.ts";
-import { UserError } from "../base/errors.ts";
+import { LayerwiseError } from "../base/errors.ts";
 import { openZip } from "./zip.ts";
 
 const archive = zip({ "a/long.txt": "hello ".repeat(100), "b.txt": "x" });
@@ -76,7 +76,7 @@ describe("zip archives", () => {
           const opened = openZip(cut ? hurt.subarray(0, at) : hurt, "x.zip");
           for (const name of opened.names) opened.read(name);
         } catch (error) {
-          expect(error).toBeInstanceOf(UserError);
+          expect(error).toBeInstanceOf(LayerwiseError);
         }
       }),
       { numRuns: 500 },

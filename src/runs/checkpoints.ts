@@ -3,7 +3,7 @@ import { createHash, randomBytes } from "node:crypto";
 import { existsSync } from "node:fs";
 import { mkdir, open, readdir, readFile, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
-import { messageOf, reject, UserError } from "../base/errors.ts";
+import { LayerwiseError, messageOf, reject } from "../base/errors.ts";
 import { writeAtomically } from "../files/atomic.ts";
 import { sha256 } from "../files/checksum.ts";
 import { readSafetensors, type TensorRecord, writeSafetensors } from "../format/safetensors.ts";
@@ -207,13 +207,13 @@ export async function readCheckpoint(path: string): Promise<TrainState> {
 
 /** The newest valid checkpoint among `places`; damaged ones are passed over with a warning. */
 export async function readNewest(places: readonly CheckpointPlace[]): Promise<LoadedCheckpoint | undefined> {
-  const damages: UserError[] = [];
+  const damages: LayerwiseError[] = [];
   for (const { step, path } of places.toReversed()) {
     try {
       const state = await readCheckpoint(path);
       return { step, state, warnings: damages.map(({ message }) => `${message}; took step ${step} instead`) };
     } catch (error) {
-      if (!(error instanceof UserError)) throw error;
+      if (!(error instanceof LayerwiseError)) throw error;
       damages.push(error);
     }
   }

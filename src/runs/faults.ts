@@ -1,5 +1,5 @@
 /** What the file system refuses, in words that help. */
-import { messageOf, UserError } from "../base/errors.ts";
+import { LayerwiseError, messageOf } from "../base/errors.ts";
 
 const REASONS: Readonly<Record<string, string>> = {
   ENOSPC: "the disk is full; free some space",
@@ -13,10 +13,10 @@ const REASONS: Readonly<Record<string, string>> = {
 };
 
 /** The error to throw when `what` of the run in `folder` could not be written; the user's own errors pass as they are. */
-export function writeFault(folder: string, what: string, error: unknown): UserError {
-  if (error instanceof UserError) return error;
+export function writeFault(folder: string, what: string, error: unknown): LayerwiseError {
+  if (error instanceof LayerwiseError) return error;
   const code = (error as NodeJS.ErrnoException).code ?? "";
   const reason = REASONS[code] ?? messageOf(error);
   const after = code === "ENOENT" ? "" : `, then continue from the last checkpoint with \`layerwise resume ${folder}\``;
-  return new UserError(`${folder}: cannot write ${what}: ${reason}${after}`, 1, { cause: error });
+  return new LayerwiseError(`${folder}: cannot write ${what}: ${reason}${after}`, 1, { cause: error });
 }

@@ -1,6 +1,6 @@
 /** Settings in YAML: a user's file, or the config.yaml of a run. Apart from the schema, since reading YAML takes a library that writing does not. */
 import { parse } from "yaml";
-import { messageOf, reject, UserError } from "../base/errors.ts";
+import { LayerwiseError, messageOf, reject } from "../base/errors.ts";
 import { migrate, migrateRun } from "./migration.ts";
 import type { SettingsSchema, Values } from "./settings.ts";
 
@@ -10,7 +10,7 @@ export function parseYaml(yaml: string, source: string): Values {
   try {
     values = parse(yaml);
   } catch (error) {
-    throw new UserError(`${source}: not YAML: ${messageOf(error)}`, 2);
+    throw new LayerwiseError(`${source}: not YAML: ${messageOf(error)}`, 2);
   }
   if (values === null || values === undefined) return {};
   if (typeof values !== "object" || Array.isArray(values))

@@ -3,7 +3,7 @@ import { existsSync, statSync } from "node:fs";
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { parse } from "yaml";
-import { messageOf, UserError } from "../base/errors.ts";
+import { LayerwiseError, messageOf } from "../base/errors.ts";
 import { sha256OfFile } from "../files/checksum.ts";
 import { readSafetensors } from "../format/safetensors.ts";
 import type { EvaluationEvent, Progress, StepEvent } from "../train/events.ts";
@@ -121,7 +121,7 @@ function parseConfig(text: string, source: string): Record<string, unknown> {
     throw new Error(`${text.slice(0, 40).trim()} instead of settings`);
   } catch (error) {
     const reason = messageOf(error).split("\n")[0]; // the rest draws the place
-    throw new UserError(`${source}: expected YAML settings, got ${reason}`, 1, { cause: error });
+    throw new LayerwiseError(`${source}: expected YAML settings, got ${reason}`, 1, { cause: error });
   }
 }
 

@@ -2,7 +2,7 @@
 import { appendFileSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { hostname } from "node:os";
 import { basename, dirname, join } from "node:path";
-import { UserError } from "../base/errors.ts";
+import { LayerwiseError } from "../base/errors.ts";
 import { writeAtomically } from "../files/atomic.ts";
 import type { Picture } from "../format/png.ts";
 import { ProtoReader, ProtoWriter } from "../format/protobuf.ts";
@@ -196,7 +196,7 @@ function drawingsIn(path: string, step: number): Uint8Array[] {
   try {
     for (const record of readRecords(readFileSync(path), path)) if (isDrawing(record, path, step)) found.push(record);
   } catch (error) {
-    if (!(error instanceof UserError)) throw error;
+    if (!(error instanceof LayerwiseError)) throw error;
   }
   return found;
 }

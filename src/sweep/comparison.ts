@@ -6,15 +6,16 @@ import type { ShareMode } from "../depth/plan.ts";
 import type { Engine } from "../engine/engine.ts";
 import { type ModelReport, reportOn } from "../model/report.ts";
 import { RunFolder } from "../runs/folder.ts";
+import { storedSettings } from "../runs/settings-file.ts";
 import { type RunSummary, summarise } from "../runs/summary.ts";
 import { defaultEngine } from "../tasks/engine.ts";
 import type { TaskEvent } from "../tasks/job.ts";
-import { openJob } from "../tasks/jobs.ts";
+import { openJob, type TrainConfig } from "../tasks/jobs.ts";
 import { openLanguage } from "../tasks/language/job.ts";
-import { type Config, configYaml } from "../tasks/language/settings.ts";
+import { languageSettings } from "../tasks/language/settings.ts";
 import { perform } from "../tasks/perform.ts";
 import { Run } from "../tasks/run.ts";
-import { storedConfig } from "../tasks/stored-config.ts";
+import { translateSettings } from "../tasks/translate/settings.ts";
 import { type Session, startSession } from "../train/session.ts";
 
 /** A row of the table. */
@@ -67,14 +68,14 @@ function runPath(folder: string, { name }: Contestant, seed: number): string {
   return join(folder, name.replace(/[ /]/g, "-"), `seed-${seed}`);
 }
 
-function configFor(base: Config, { unique, depth, share }: Contestant, seed: number): Config {
+function configFor(base: TrainConfig, { unique, depth, share }: Contestant, seed: number): TrainConfig {
   return { ...base, unique, depth, share, seed };
 }
 
 /** What is compared, and where the runs go. */
 export interface CompareOptions {
   /** Settings that hold for all models. */
-  readonly settings: Config;
+  readonly settings: TrainConfig;
   /** Default: the paper's rows at half its depth. */
   readonly rows?: readonly Contestant[] | undefined;
   /** Runs of each model, seeds 1 to n. */
@@ -118,7 +119,7 @@ const turns = (seeds: number, rows: readonly Contestant[]) =>
 /** Trains a run to its end, from the start or from where it was left; ends with true unless it was stopped. */
 async function* finishRun(
   path: string,
-  config: Config,
+  config: TrainConfig,
   engine: Engine,
   signal: AbortSignal,
 ): AsyncGenerator<TaskEvent, boolean, void> {
@@ -130,9 +131,10 @@ async function* finishRun(
   return ((await session.result) as { reason: string }).reason !== "stopped";
 }
 
-async function refuseOther(path: string, config: Config): Promise<void> {
+async function refuseOther(path: string, config: TrainConfig): Promise<void> {
   const { config: yaml } = await RunFolder.read(path);
-  if (configYaml(storedConfig(yaml, path)) === configYaml(config)) return;
+  const schema = config.task === "translate" ? translateSettings : languageSettings;
+  if (schema.yaml(storedSettings<object, object>(schema, yaml, path)) === schema.yaml(config)) return;
   reject(
     {
       who: "compare",
@@ -145,7 +147,7 @@ async function refuseOther(path: string, config: Config): Promise<void> {
 }
 
 /** What the runs of a row say, as far as they are finished. */
-async function resultOf(folder: string, row: Contestant, base: Config, seeds: number): Promise<Result> {
+async function resultOf(folder: string, row: Contestant, base: TrainConfig, seeds: number): Promise<Result> {
   const paths = Array.from({ length: seeds }, (_, i) => runPath(folder, row, i + 1));
   const runs: RunSummary[] = [];
   for (const path of paths) if (existsSync(join(path, "config.yaml"))) runs.push(await summarise(path));
@@ -160,7 +162,7 @@ async function resultOf(folder: string, row: Contestant, base: Config, seeds: nu
 }
 
 /** What a model stores and costs; nothing of it runs. */
-async function reportFor(settings: Config): Promise<ModelReport> {
+async function reportFor(settings: TrainConfig): Promise<ModelReport> {
   if (settings.task === "translate") {
     const { openTranslate, translationReport } = await import("../tasks/translate/job.ts");
     return translationReport((await openTranslate(settings, { engine: noEngine })).model, settings.length);

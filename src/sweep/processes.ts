@@ -1,6 +1,6 @@
 /** Trials of a search as processes of their own: what they report on the way, and what a person sees of them. */
 import { type ChildProcess, fork } from "node:child_process";
-import { messageOf, UserError } from "../base/errors.ts";
+import { LayerwiseError, messageOf } from "../base/errors.ts";
 import { clock, type ProgressOutput } from "../base/progress.ts";
 import { formatNumber, table } from "../base/table.ts";
 import type { TaskEvent } from "../tasks/job.ts";
@@ -71,7 +71,7 @@ export class TrialWorker {
   run(order: TrialOrder, onReport: (report: TrialReport) => void): Promise<void> {
     const child = this.#child;
     return new Promise((resolve, rejectWith) => {
-      const fail = (why: string) => rejectWith(new UserError(`trial ${order.out}: ${why}`));
+      const fail = (why: string) => rejectWith(new LayerwiseError(`trial ${order.out}: ${why}`));
       const onClose = (code: number | null, signal: string | null) =>
         fail(`its process ended with ${signal ?? `code ${code}`}: ${this.#said.trim()}`);
       const onMessage = (message: unknown) => {

@@ -1,12 +1,12 @@
 import { describe, expect, it } from "vitest";
-import { glueSchema } from "../tasks/finetune/settings.ts";
+import { finetuneSettings } from "../tasks/finetune/settings.ts";
 import { glueTask } from "../text/labelled/glue-tasks.ts";
 import { planSearch, rounds, type SearchFlags, strategies, trialName } from "./strategies.ts";
 
 const plan = (flags: Partial<SearchFlags>, epochs?: number) =>
   planSearch(
     glueTask("CoLA"),
-    glueSchema.defaults,
+    finetuneSettings.defaults,
     { strategy: "grid", parallel: 1, ...flags },
     epochs === undefined ? {} : { epochs },
   );
@@ -69,7 +69,9 @@ describe("the search for settings", () => {
   it("refuses settings that it decides itself, and unknown strategies", () => {
     const given = { rate: 0.1 };
     const flags = { strategy: "grid", parallel: 1 };
-    expect(() => planSearch(glueTask("CoLA"), glueSchema.defaults, flags, given)).toThrow("got --rate; use --rates");
+    expect(() => planSearch(glueTask("CoLA"), finetuneSettings.defaults, flags, given)).toThrow(
+      "got --rate; use --rates",
+    );
     expect(() => plan({ strategy: "bayes" })).toThrow("--strategy: expected one of grid, random, halving, got bayes");
   });
 });

@@ -1,6 +1,6 @@
 /** Run folders from a program: made for a session to fill, opened by kind, resumed. */
 import { parse } from "yaml";
-import { messageOf, reject, UserError } from "../base/errors.ts";
+import { LayerwiseError, messageOf, reject } from "../base/errors.ts";
 import { RunFolder } from "../runs/folder.ts";
 import { type Session, startSession } from "../train/session.ts";
 import type { CustomRun } from "./custom/uses.ts";
@@ -101,7 +101,7 @@ function taskIn(yaml: string, source: string): string {
     const { command = "imported" } = training ?? {};
     return albertKinds[`${command}`] ?? String(command);
   } catch (error) {
-    throw new UserError(`${source}: not YAML: ${messageOf(error)}`, 2);
+    throw new LayerwiseError(`${source}: not YAML: ${messageOf(error)}`, 2);
   }
 }
 

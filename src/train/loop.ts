@@ -1,5 +1,5 @@
 /** The training loop: one readable generator that yields what happened; terminal, run folder and tests consume it. */
-import { reject, UserError } from "../base/errors.ts";
+import { LayerwiseError, reject } from "../base/errors.ts";
 import { RandomStream } from "../base/random.ts";
 import { type Batches, checkBatches, tokensIn } from "./evaluate.ts";
 import type { Measured, Progress, TrainEvent, TrainState } from "./events.ts";
@@ -224,7 +224,7 @@ class Pace {
 /** Makes a step what it was when the state was stored. */
 export function restore(step: TrainingStep, { progress, weights, moments }: TrainState): void {
   const noise = progress.streams.noise;
-  if (!noise) throw new UserError("checkpoint: expected the state of the noise stream, got none; it is damaged");
+  if (!noise) throw new LayerwiseError("checkpoint: expected the state of the noise stream, got none; it is damaged");
   step.restore({ weights, moments, noise, updates: progress.step, groupUpdates: progress.groupUpdates });
 }
 

@@ -4,7 +4,7 @@ import { readdir, readFile } from "node:fs/promises";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Command } from "commander";
-import { messageOf, UserError } from "../../base/errors.ts";
+import { LayerwiseError, messageOf } from "../../base/errors.ts";
 import { table } from "../../base/table.ts";
 import type { GoldenCase } from "../../certify/case.ts";
 import type { Verdict } from "../../certify/certify.ts";
@@ -56,13 +56,13 @@ interface Found {
 async function findCases(folders: readonly string[]): Promise<Found[]> {
   const found = (await Promise.all(folders.map(casesUnder))).flat();
   if (found.length > 0) return found;
-  throw new UserError(`certify: expected golden cases (<case>.json) under ${folders.join(", ")}, got none`, 2);
+  throw new LayerwiseError(`certify: expected golden cases (<case>.json) under ${folders.join(", ")}, got none`, 2);
 }
 
 async function casesUnder(folder: string): Promise<Found[]> {
   const { isCase } = await import("../../certify/case.ts");
   const entries = await readdir(folder, { recursive: true, withFileTypes: true }).catch((error: unknown) => {
-    throw new UserError(`certify: cannot read the folder ${folder}: ${messageOf(error)}`, 2);
+    throw new LayerwiseError(`certify: cannot read the folder ${folder}: ${messageOf(error)}`, 2);
   });
   const files = entries.filter((entry) => entry.isFile() && entry.name.endsWith(".json"));
   const paths = files.map((entry) => path.join(entry.parentPath, entry.name)).sort();
@@ -78,7 +78,7 @@ async function readJson(file: string): Promise<unknown> {
   try {
     return JSON.parse(await readFile(file, "utf8"));
   } catch (error) {
-    throw new UserError(`certify: cannot read ${file}: ${messageOf(error)}`, 2);
+    throw new LayerwiseError(`certify: cannot read ${file}: ${messageOf(error)}`, 2);
   }
 }
 

@@ -4,9 +4,10 @@ import { reject } from "../../base/errors.ts";
 import { formatNumber, table } from "../../base/table.ts";
 import type { SettingsSchema } from "../../runs/settings.ts";
 import type { Contestant, Result, Spread } from "../../sweep/comparison.ts";
-import { type Config, languageSettings, resolveConfig } from "../../tasks/language/settings.ts";
+import type { TrainConfig } from "../../tasks/jobs.ts";
+import { languageSettings } from "../../tasks/language/settings.ts";
 import { translateSettings } from "../../tasks/translate/settings.ts";
-import { addRunFlags, addSettings, layersFrom, type SettingsFlags, schemaFrom, settingsIn, whole } from "../flags.ts";
+import { addRunFlags, addSettings, type SettingsFlags, schemaFrom, settingsFrom, settingsIn, whole } from "../flags.ts";
 
 /** The tasks of this command. */
 const schemas: readonly SettingsSchema[] = [languageSettings, translateSettings];
@@ -49,18 +50,18 @@ export function addCompare(program: Command): void {
 }
 
 /** What the comparison itself decides. */
-const OWN = ["unique", "depth", "share", "plan", "decoderPlan", "seed"] as const;
+const OWN = ["unique", "depth", "share", "plan", "decoderPlan", "seed"];
 
-async function configFrom(flags: CompareFlags): Promise<Config> {
+async function configFrom(flags: CompareFlags): Promise<TrainConfig> {
   const schema = await schemaFrom(schemas, flags);
-  const values: Partial<Config> = settingsIn(schema, flags);
-  const taken = OWN.find((key) => values[key] !== undefined);
+  const values = settingsIn(schema, flags);
+  const taken = OWN.find((key) => key in values);
   if (taken) {
     const remedy = "choose models with --only and the number of seeds with --seeds";
     reject({ who: "compare", needed: "settings that hold for all models", got: `--${taken}`, remedy }, 2);
   }
-  const task = schema === translateSettings ? "translate" : "language";
-  return resolveConfig([{ source: "compare", values: { task, keep: 1 } }, ...(await layersFrom(schema, flags))]);
+  const below = [{ source: "compare", values: { keep: 1 } }];
+  return (await settingsFrom(schema, flags, below)) as TrainConfig;
 }
 
 function chosen(all: readonly Contestant[], only: string | undefined): readonly Contestant[] {

@@ -1,9 +1,10 @@
 /** `layerwise train` and `layerwise resume`. */
 import { type Command, Option } from "commander";
 import type { SettingsSchema } from "../../runs/settings.ts";
-import { type Config, languageSettings, resolveConfig } from "../../tasks/language/settings.ts";
+import type { TrainConfig } from "../../tasks/jobs.ts";
+import { languageSettings } from "../../tasks/language/settings.ts";
 import { translateSettings } from "../../tasks/translate/settings.ts";
-import { addRunFlags, addSettings, layersFrom, type SettingsFlags, schemaFrom } from "../flags.ts";
+import { addRunFlags, addSettings, type SettingsFlags, schemaFrom, settingsFrom } from "../flags.ts";
 import { freeFolder } from "../free-folder.ts";
 
 /** The tasks of this command. */
@@ -55,16 +56,10 @@ interface TrainFlags extends SettingsFlags {
   json?: boolean;
 }
 
-async function settingsFrom(flags: TrainFlags): Promise<Config> {
-  const schema = await schemaFrom(schemas, flags);
-  const task = schema === translateSettings ? "translate" : "language";
-  return resolveConfig([{ source: "task", values: { task } }, ...(await layersFrom(schema, flags))]);
-}
-
 const say = (text: string) => void process.stderr.write(`${text}\n`);
 
 async function runTrain(flags: TrainFlags): Promise<void> {
-  const settings = await settingsFrom(flags);
+  const settings = (await settingsFrom(await schemaFrom(schemas, flags), flags)) as TrainConfig;
   const { openJob } = await import("../../tasks/jobs.ts");
   // Mistakes in data or in the run to start from leave no folder.
   const job = await openJob(settings, { say });

@@ -1,7 +1,7 @@
 /** `layerwise translate`: lines of text through a translation run, or its BLEU on a part of its corpus. */
 import { readFile } from "node:fs/promises";
 import { type Command, Option } from "commander";
-import { messageOf, UserError } from "../../base/errors.ts";
+import { LayerwiseError, messageOf } from "../../base/errors.ts";
 import { table } from "../../base/table.ts";
 import type { CheckpointChoice } from "../../runs/folder.ts";
 import type { Split } from "../../text/corpus.ts";
@@ -67,7 +67,7 @@ async function linesFrom(files: readonly string[]): Promise<string[]> {
 
 async function readText(file: string): Promise<string> {
   return readFile(file, "utf8").catch((error: unknown) => {
-    throw new UserError(`translate: cannot read ${file}: ${messageOf(error)}`, 2);
+    throw new LayerwiseError(`translate: cannot read ${file}: ${messageOf(error)}`, 2);
   });
 }
 

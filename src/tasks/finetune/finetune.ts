@@ -6,7 +6,7 @@ import type { TaskEvent } from "../job.ts";
 import { type Performing, performOpened } from "../perform.ts";
 import type { AlbertSource } from "../pretrain/origin.ts";
 import { type FinetuneResult, finetuneJob, openFinetune } from "./job.ts";
-import { type GlueSettings, glueSchema } from "./settings.ts";
+import { finetuneSettings, type GlueSettings } from "./settings.ts";
 
 /** How to fine-tune. Every setting of `layerwise glue` may be given by name. */
 export interface FinetuneOptions extends Partial<GlueSettings>, Performing {
@@ -29,7 +29,7 @@ export function finetune(
   { task, train, dev, engine, into, signal, ...values }: FinetuneOptions,
 ): Session<TaskEvent, FinetuneResult> {
   const given = Object.entries(values).filter(([, value]) => value !== undefined);
-  const settings = { ...glueSchema.defaults, ...glueSchema.check(Object.fromEntries(given), "finetune") };
+  const settings = { ...finetuneSettings.defaults, ...finetuneSettings.check(Object.fromEntries(given), "finetune") };
   return performOpened(
     async (say) => finetuneJob(await openFinetune(task, settings, { from: pre ?? undefined, train, dev, engine, say })),
     { into, signal },

@@ -88,8 +88,6 @@ export const finetuneSettings = defineSettings("finetune", fields, {
 
 /** Settings of fine-tuning as they are when a run begins. */
 export type GlueSettings = Resolved<typeof finetuneSettings>;
-/** The name that callers used before. */
-export const glueSchema = finetuneSettings;
 
 const rates = { adamw: 1e-4, lamb: 5e-4 } as const;
 

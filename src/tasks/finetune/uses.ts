@@ -19,7 +19,7 @@ import { guessesOf, type Scored, taskFigures } from "./classifier.ts";
 import { gluedTexts, glueFolder, lengthFor, openExamples, ownTexts } from "./examples.ts";
 import { type FinetuneParts, type FinetuneResult, finetuneJob, openFinetune } from "./job.ts";
 import { type Prediction, predictTexts, type ScoringOptions, scoresOf, type Tuned } from "./predictions.ts";
-import { type GlueSettings, glueSchema } from "./settings.ts";
+import { finetuneSettings, type GlueSettings } from "./settings.ts";
 
 /** Which texts a run is evaluated on. */
 export interface FinetuneEvaluation extends ScoringOptions {
@@ -166,7 +166,7 @@ function storedFinetuning(yaml: string, path: string) {
   const source = `${path}/config.yaml`;
   const { model, heads, training = {} } = parseAlbertRun(yaml, source);
   const { command: _, glueTask: name, textTask, trial, from, fromStep, ...values } = training;
-  const settings = { ...glueSchema.defaults, ...glueSchema.check(values, source) };
+  const settings = { ...finetuneSettings.defaults, ...finetuneSettings.check(values, source) };
   const task = textTask ? ({ name, ...textTask } as TextTask) : glueTask(`${name}`);
   const origin = { from: (from ?? null) as string | null, fromStep: (fromStep ?? null) as number | null };
   return { settings, task, trial: trial === true, origin, description: { model, heads } };

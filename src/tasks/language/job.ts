@@ -1,5 +1,4 @@
 /** The job of a language model: predict the next piece of a text. */
-import { reject } from "../../base/errors.ts";
 import { formatNumber } from "../../base/table.ts";
 import { type Plan, parsePlan, shareModes } from "../../depth/plan.ts";
 import type { Engine } from "../../engine/engine.ts";
@@ -11,11 +10,11 @@ import { initialFrom } from "../initial.ts";
 import type { Job } from "../job.ts";
 import { batchesOf, type Data, type Given, openData, textSizeOf } from "../text-data.ts";
 import { type TrainedModel, trainedJob } from "../trained-job.ts";
-import { type Config, configYaml } from "./settings.ts";
+import { type LanguageConfig, languageSettings } from "./settings.ts";
 
 /** A language model, opened with its text. */
 export interface LanguageParts {
-  readonly settings: Config;
+  readonly settings: LanguageConfig;
   readonly data: Data;
   readonly model: LanguageModel;
   readonly engine: Engine;
@@ -23,7 +22,7 @@ export interface LanguageParts {
 
 /** Opens text, tokenizer, model and engine. */
 export async function openLanguage(
-  settings: Config,
+  settings: LanguageConfig,
   given: Given & { engine?: Engine | undefined } = {},
 ): Promise<LanguageParts> {
   planOf(settings); // before data are opened
@@ -38,7 +37,7 @@ export async function languageJob(parts: LanguageParts, given: Given = {}): Prom
   const { settings, initial } = await initialFrom(parts.settings, model.parameters, given.say);
   return trainedJob({
     settings,
-    config: configYaml(settings),
+    config: languageSettings.yaml(settings),
     engine,
     model,
     tokenizer: data.tokenizer,
@@ -59,6 +58,7 @@ export async function languageJob(parts: LanguageParts, given: Given = {}): Prom
     ],
   });
 }
+
 /** Which block runs at each depth. */
 export function planOf(config: PlanSettings): Plan {
   const { depth, unique, share, plan } = config;
@@ -66,17 +66,10 @@ export function planOf(config: PlanSettings): Plan {
   return shareModes[share]({ depth, unique: unique ?? depth });
 }
 
-type PlanSettings = Pick<Config, "depth" | "unique" | "share" | "plan">;
+type PlanSettings = Pick<LanguageConfig, "depth" | "unique" | "share" | "plan">;
 
 /** The model that settings describe. */
-export function modelOf(config: Config, vocabulary: number): LanguageModel {
-  if (config.parts !== "layers" || config.norms !== "shared") {
-    const got = `parts ${config.parts}, norms ${config.norms}`;
-    reject(
-      { who: "language model", needed: "whole layers to share", got, remedy: "these are for --task translate" },
-      2,
-    );
-  }
+export function modelOf(config: LanguageConfig, vocabulary: number): LanguageModel {
   const { width, heads, hidden, length, dropout, activation, ponder, ponderWarmup, haltBias } = config;
   const plan = planOf(config);
   const halting = config.halt ? { ponder, ponderWarmup, biasInitial: haltBias } : undefined;

@@ -11,7 +11,6 @@ import {
   planFields,
   usualRates,
 } from "../fields.ts";
-import { type TranslateConfig, translateSettings } from "../translate/settings.ts";
 
 const fields = {
   ...group("Data", {
@@ -76,6 +75,7 @@ export const languageSettings = defineSettings("language", fields, {
     },
   },
   derive: ({ rate, optimiser, steps, epochs, minutes }) => ({
+    task: "language" as const,
     rate: rate ?? usualRates[optimiser],
     steps: steps === null && epochs === null && minutes === null ? 1000 : steps,
   }),
@@ -91,30 +91,3 @@ export const languageSettings = defineSettings("language", fields, {
 
 /** Settings of a language model as they are when a run begins. */
 export type LanguageConfig = Resolved<typeof languageSettings>;
-
-// What follows serves code that does not tell the two tasks apart yet.
-
-/** Settings of either task, with the defaults of the other for what a task has not. */
-export type Config = LanguageConfig & TranslateConfig & { task: "language" | "translate" };
-type Given = Partial<Omit<Config, "rate"> & { rate: number | null }>;
-
-/** The schema of a task. */
-export const settingsOfTask = (task: string) => (task === "translate" ? translateSettings : languageSettings);
-
-/** defaults < preset < file < flags. */
-export function resolveConfig(layers: readonly { source: string; values: Given }[]): Config {
-  const task = layers.findLast(({ values }) => values.task !== undefined)?.values.task ?? "language";
-  const own = layers.map(({ source, values: { task: _, ...values } }) => ({ source, values }));
-  const all = { ...translateSettings.defaults, ...languageSettings.defaults };
-  return { ...all, ...settingsOfTask(task).resolve(own), task } as Config;
-}
-
-/** Text for config.yaml. */
-export const configYaml = (config: Config): string => settingsOfTask(config.task).yaml(config);
-
-/** A preset by name, of whichever task has it. */
-export function presetNamed(name: string): Given {
-  const isTranslation = !(name in languageSettings.presets) && name in translateSettings.presets;
-  if (isTranslation) return { ...translateSettings.preset(name).values, task: "translate" };
-  return languageSettings.preset(name).values;
-}

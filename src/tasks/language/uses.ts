@@ -2,6 +2,7 @@
 import type { TextOptions } from "../../model/generation.ts";
 import type { LanguageModel } from "../../model/language/language.ts";
 import { loadStateDict } from "../../model/state-dict.ts";
+import { storedSettings } from "../../runs/settings-file.ts";
 import type { OpenTokenizer } from "../../text/tokenizer.ts";
 import type { Figures } from "../../train/events.ts";
 import type { Session } from "../../train/session.ts";
@@ -19,15 +20,14 @@ import {
   type StoredRun,
 } from "../open-run.ts";
 import { resumeRun } from "../perform.ts";
-import { storedConfig } from "../stored-config.ts";
 import { batchesOf, openData, textSizeOf } from "../text-data.ts";
 import type { TrainedModel } from "../trained-job.ts";
 import { languageJob, modelOf, openLanguage } from "./job.ts";
-import type { Config } from "./settings.ts";
+import { type LanguageConfig, languageSettings } from "./settings.ts";
 
 /** A language model's run, opened at a checkpoint. */
 export interface LanguageRun extends OpenRun<"language", TrainedModel<LanguageModel>>, Exporting {
-  readonly settings: Config;
+  readonly settings: LanguageConfig;
   readonly model: LanguageModel;
   readonly weights: Weights;
   readonly tokenizer: OpenTokenizer;
@@ -37,7 +37,7 @@ export interface LanguageRun extends OpenRun<"language", TrainedModel<LanguageMo
   generate(options: TextOptions): AsyncGenerator<string>;
 }
 
-const settingsIn = (config: string, path: string): Config => storedConfig(config, `${path}/config.yaml`);
+const settingsIn = (config: string, path: string) => storedSettings(languageSettings, config, `${path}/config.yaml`);
 
 /** Opens a run to use it; its text is opened when it is first evaluated. */
 export async function openLanguageRun(stored: StoredRun): Promise<LanguageRun> {

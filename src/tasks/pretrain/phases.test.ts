@@ -1,13 +1,13 @@
 import { describe, expect, it } from "vitest";
 import { lastPhaseFrom, phasedSchedule, phasesOf } from "./phases.ts";
-import { pretrainingPreset, pretrainingPresets, resolvePretraining } from "./settings.ts";
+import { pretrainSettings } from "./settings.ts";
 
-const config = (values: Parameters<typeof resolvePretraining>[0][0]["values"]) =>
-  resolvePretraining([{ source: "test", values }]);
+const config = (values: Parameters<typeof pretrainSettings.resolve>[0][0]["values"]) =>
+  pretrainSettings.resolve([{ source: "test", values }]);
 
 describe("phases of pre-training", () => {
   it("give the published models 4,096 texts an update in both, and a tenth of the updates to the second", () => {
-    const base = config(pretrainingPreset("base"));
+    const base = config(pretrainSettings.preset("base").values);
     expect(phasesOf(base).map(({ length, batch, accumulate }) => [length, batch * accumulate])).toEqual([
       [128, 4096],
       [512, 4096],
@@ -17,7 +17,7 @@ describe("phases of pre-training", () => {
 
   it("have τ · L constant in the published models", () => {
     const products = ["tiny", "small", "base"].map((name) => {
-      const { ponder, depth } = pretrainingPresets[name]!;
+      const { ponder, depth } = pretrainSettings.presets[name]!;
       return ponder! * depth!;
     });
     for (const product of products) expect(product).toBeCloseTo(6e-3, 12);

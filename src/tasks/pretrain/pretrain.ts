@@ -11,7 +11,7 @@ import { type Performing, performOpened } from "../perform.ts";
 import { givenText } from "../text-data.ts";
 import { openPretrain, type PretrainResult, pretrainJob } from "./job.ts";
 import { type AlbertSource, initialFrom } from "./origin.ts";
-import { type PretrainingConfig, pretrainingPreset, pretrainingSchema, resolvePretraining } from "./settings.ts";
+import { type PretrainingConfig, pretrainSettings } from "./settings.ts";
 
 type Settings = Partial<PretrainingConfig>;
 
@@ -104,8 +104,8 @@ type Given = Settings & Pick<PretrainOptions, "preset" | "model" | "phases">;
 
 /** Settings: defaults < preset < model and phases < all others. */
 export function pretrainSettingsOf({ preset, model, phases, ...values }: Given): PretrainingConfig {
-  return resolvePretraining([
-    layer(`preset ${preset}`, preset && pretrainingPreset(preset)),
+  return pretrainSettings.resolve([
+    layer(`preset ${preset}`, preset && pretrainSettings.preset(preset).values),
     layer("pretrain / model", model && modelSettings(model)),
     layer("pretrain / phases", phases && phaseSettings(phases)),
     layer("pretrain", values),
@@ -113,8 +113,7 @@ export function pretrainSettingsOf({ preset, model, phases, ...values }: Given):
 }
 
 function layer(source: string, values: object | "" | undefined) {
-  const given = Object.entries(values || {}).filter(([, value]) => value !== undefined);
-  return { source, values: pretrainingSchema.check(Object.fromEntries(given), source) };
+  return { source, values: values || {} };
 }
 
 function modelSettings({ halting, ...sizes }: PretrainModel): Settings {

@@ -1,6 +1,6 @@
 /** Settings of pre-training: an ALBERT whose tokens choose their depth, on masked words and the order of sentences. */
 import { choice, flag, fraction, group, optional, real, text, whole } from "../../runs/fields.ts";
-import { defineSettings, type Layer, type Resolved } from "../../runs/settings.ts";
+import { defineSettings, type Resolved } from "../../runs/settings.ts";
 import { activationNames, dataFields, hardwareFields, lengthFields } from "../fields.ts";
 
 const fields = {
@@ -185,15 +185,3 @@ export const pretrainSettings = defineSettings("pretrain", fields, {
 
 /** Settings of pre-training as they are when a run begins: rates are known. */
 export type PretrainingConfig = Resolved<typeof pretrainSettings>;
-
-// What follows serves code that does not use `pretrainSettings` yet.
-type Settings = (typeof pretrainSettings)["defaults"];
-/** The name that callers used before. */
-export const pretrainingSchema = pretrainSettings;
-/** The presets by name. */
-export const pretrainingPresets = pretrainSettings.presets;
-/** A preset by name. */
-export const pretrainingPreset = (name: string): Partial<Settings> => pretrainSettings.preset(name).values;
-/** defaults < preset < file < flags. */
-export const resolvePretraining = (layers: readonly Layer<Settings>[]): PretrainingConfig =>
-  pretrainSettings.resolve(layers);

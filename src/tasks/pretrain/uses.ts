@@ -32,7 +32,7 @@ import {
 import { openPretrain, PRETRAIN_COMMAND, type PretrainResult, pretrainJob } from "./job.ts";
 import { maskedTexts, type TextChoice } from "./masked-texts.ts";
 import { initialFrom } from "./origin.ts";
-import { type PretrainingConfig, pretrainingSchema, resolvePretraining } from "./settings.ts";
+import { type PretrainingConfig, pretrainSettings } from "./settings.ts";
 
 /** What every ALBERT's run can do. */
 export interface AlbertUses extends AlbertRun, Exporting {
@@ -153,7 +153,7 @@ function storedPretraining(yaml: string, path: string) {
   if (command !== PRETRAIN_COMMAND) {
     reject({ who: source, needed: `training of command ${PRETRAIN_COMMAND}`, got: `${command ?? "none"}` }, 2);
   }
-  const settings = resolvePretraining([{ source, values: pretrainingSchema.check(values, source) }]);
+  const settings = pretrainSettings.resolve([{ source, values: pretrainSettings.check(values, source) }]);
   return { settings, init: init as string | undefined, initStep: (initStep ?? undefined) as number | undefined };
 }
 

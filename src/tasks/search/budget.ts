@@ -6,7 +6,8 @@ import { formatNumber, table } from "../../base/table.ts";
 import type { Budget } from "../../depth/searched.ts";
 import type { CandidateChoice, ParModel } from "../../model/par/par.ts";
 import type { Latency } from "../../train/events.ts";
-import { chosenOf, type Weights } from "./choice.ts";
+import type { Weights } from "../../train/stages.ts";
+import { chosenOf } from "./choice.ts";
 
 type Choices = readonly (readonly CandidateChoice[])[];
 

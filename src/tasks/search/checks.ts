@@ -1,13 +1,11 @@
 /** Settings of a search that do not go together, found before anything is opened. */
 import { reject } from "../../base/errors.ts";
-import { temperatureOf } from "./course.ts";
 import { lengthOf, type SearchConfig, searchSettings } from "./settings.ts";
 
 export function checkConfig(config: SearchConfig): void {
   const { keys, check } = searchSettings;
   check(Object.fromEntries(Object.entries(config).filter(([key]) => keys.includes(key))), "search");
   lengthOf(config);
-  temperatureOf(config, 1);
   checkBudget(config);
   checkSettling(config);
 }

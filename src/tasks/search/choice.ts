@@ -1,8 +1,6 @@
 /** The network that a search would take as π stands: the likeliest, or the likeliest that keeps to the budget. */
 import type { ParModel } from "../../model/par/par.ts";
-import type { ParameterTensor } from "../../train/memory.ts";
-
-export type Weights = ReadonlyMap<ParameterTensor, Float32Array>;
+import type { Weights } from "../../train/stages.ts";
 
 /** A number for each candidate of each block. */
 type Shares = readonly (readonly number[])[];

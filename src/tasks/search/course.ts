@@ -1,5 +1,4 @@
-/** How a search trains: its length and turns, its temperature, and which optimiser moves which parameters. */
-import { annealedTemperature } from "../../depth/searched.ts";
+/** How a search trains: its length and turns, and which optimiser moves which parameters. */
 import type { Engine } from "../../engine/engine.ts";
 import type { ParModel } from "../../model/par/par.ts";
 import { optimiserGroups } from "../../train/groups.ts";
@@ -32,11 +31,6 @@ export function courseOf(config: SearchConfig, perEpoch: number): Course {
   }
   const period = Math.max(2, Math.min(perEpoch, Math.ceil((total - frozen) / 10)));
   return { total, frozen, phases: alternation({ freeze: frozen, period }), alternates: true };
-}
-
-export function temperatureOf({ temperatureStart, temperatureEnd, compat }: SearchConfig, total: number) {
-  const formula = compat ? ("original" as const) : undefined;
-  return annealedTemperature({ start: temperatureStart, end: temperatureEnd, total, compat: formula });
 }
 
 /** The paper's decay of the architecture, which has an optimiser of its own there. */

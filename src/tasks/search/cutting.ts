@@ -1,7 +1,8 @@
 /** Cutting candidates that a search has given up: which are dead, and a training state without them. */
 import type { ParModel } from "../../model/par/par.ts";
 import type { StateTensor, TrainState } from "../../train/events.ts";
-import { computes, frugalShares, likeliest, standings, type Weights } from "./choice.ts";
+import type { Weights } from "../../train/stages.ts";
+import { computes, frugalShares, likeliest, standings } from "./choice.ts";
 
 type Alive = readonly (readonly number[])[];
 

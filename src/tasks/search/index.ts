@@ -20,7 +20,7 @@ export type { RetrainSource } from "./origin.ts";
 export { type Cut, type Found, foundOf, type SearchResult } from "./result.ts";
 export type { RetrainRun } from "./retrain.ts";
 export { parseSeeds, type SeedRow, type SeedsResult, type SeedsRun } from "./seeds.ts";
-export { parseShape, type SearchConfig, searchDefaults } from "./settings.ts";
+export { type SearchConfig, searchDefaults } from "./settings.ts";
 export type { SearchFigures } from "./stage.ts";
 export type { ParUses, SearchRun, SegmentFigures } from "./uses.ts";
 

@@ -25,11 +25,11 @@ import {
   resultOf,
   type SearchResult,
 } from "./result.ts";
-import { searchYaml } from "./settings.ts";
+import { searchSettings } from "./settings.ts";
 import { openSearchStage, trainOptions } from "./stage.ts";
 
 /** The job that carries a search out. `config` is the text of config.yaml, where the run is not one of search itself. */
-export function searchJob(parts: SearchParts, config = searchYaml(parts.settings)): Job<SearchResult> {
+export function searchJob(parts: SearchParts, config = searchSettings.yaml(parts.settings)): Job<SearchResult> {
   const { engine, tokenizer, costs, course, model } = parts;
   const files = { [TOKENIZER_FILE]: tokenizer.bytes, ...(costs ? { [COSTS_FILE]: jsonText(costs) } : {}) };
   return {

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { parseCandidates } from "./candidates.ts";
 import type { Found } from "./result.ts";
 import { bestOf, parseSeeds, seedsOf } from "./seeds.ts";
-import { parseShape } from "./settings.ts";
+import { searchSettings } from "./settings.ts";
 
 const found = (perplexity: number, chosenMs: number, targetMs: number | null): Found => ({
   pattern: "sf",
@@ -56,7 +56,9 @@ describe("settings of a search", () => {
   });
 
   it("read the shape at which latency is measured", () => {
-    expect(parseShape("2x32+0")).toEqual({ batch: 2, length: 32, memory: 0 });
-    expect(() => parseShape("64")).toThrow("latency: expected batch x segment + memory, such as 1x64+640");
+    const { read: readFlag } = searchSettings.describe().find(({ key }) => key === "latency")!;
+    const read = (text: string) => searchSettings.check({ latency: readFlag(text) }, "flags").latency;
+    expect(read("2x32+0")).toEqual({ batch: 2, length: 32, memory: 0 });
+    expect(() => read("64")).toThrow("latency: expected batch x segment + memory, such as 1x64+640");
   });
 });

@@ -18,7 +18,7 @@ import { searchJob } from "./job.ts";
 import { openSearch, type SearchGiven } from "./parts.ts";
 import { ARCHITECTURE_FILE, type Found, foundOf, jsonText, keptResult, type SearchResult } from "./result.ts";
 import { SEEDS_FILE, seedRun } from "./seed-folder.ts";
-import { type SearchConfig, searchSettings, searchYaml } from "./settings.ts";
+import { type SearchConfig, searchSettings } from "./settings.ts";
 import { reopenSearch } from "./stored.ts";
 import { openSearchRun, type ParUses } from "./uses.ts";
 
@@ -108,7 +108,7 @@ async function keepRequest(path: string, { config, ...request }: SeedRequest): P
   const file = join(path, SEEDS_FILE);
   if (existsSync(file)) return;
   await mkdir(path, { recursive: true });
-  await writeAtomically(file, jsonText({ config: searchYaml(config), ...request }));
+  await writeAtomically(file, jsonText({ config: searchSettings.yaml(config), ...request }));
 }
 
 /** What was asked for when the search began. */

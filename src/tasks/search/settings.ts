@@ -212,11 +212,3 @@ function shapeIn(given: string): LatencyShape | undefined {
   const [batch, length, memory] = (found ?? []).slice(1).map(Number);
   return batch && length && memory !== undefined ? { batch, length, memory } : undefined;
 }
-
-/** `1x64+640` → batch, segment, memory. */
-export function parseShape(given: string): LatencyShape {
-  return shapeIn(given) ?? reject({ who: "latency", needed: shapeNeeded, got: JSON.stringify(given) }, 2);
-}
-
-/** Text for config.yaml. */
-export const searchYaml = (config: SearchConfig): string => searchSettings.yaml(config);

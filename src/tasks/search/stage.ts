@@ -10,7 +10,7 @@ import type { Stage, Weights } from "../../train/stages.ts";
 import { openStage, type TrainOptions } from "../../train/train.ts";
 import { expectedLatency, latencyOf } from "./budget.ts";
 import { chosenOf } from "./choice.ts";
-import { groupsOf, temperatureOf } from "./course.ts";
+import { groupsOf } from "./course.ts";
 import { evaluationShape, type SearchParts } from "./parts.ts";
 import { lengthOf } from "./settings.ts";
 
@@ -85,9 +85,9 @@ export async function openSearchStage(parts: SearchParts, model: ParModel): Prom
 /** The temperature and, under a budget, what the network would cost. */
 function scalarsAt({ settings, costs }: SearchParts, model: ParModel, total: number, weights: () => Weights) {
   const expected = () => expectedLatency(model, costs!, weights()); // at every step: without the choices
-  const temperatureAt = temperatureOf(settings, total);
+  const { temperature } = model.policy.scalars;
   return (step: number) => ({
-    ...(model.policy.temperature ? { temperature: temperatureAt(step) } : {}),
+    ...(temperature ? { temperature: temperature.at(step, total) } : {}),
     ...(settings.budget === null ? {} : { expected_ms: expected() }),
   });
 }
@@ -145,7 +145,7 @@ export async function noisyFigure(
   if (model.policy.architecture.length === 0) return null;
   const objective = model.objective({ ...evaluationShape(settings), training: false, noisy: true });
   const evaluator = await Evaluator.create(engine, objective);
-  const temperature = temperatureOf(settings, 1)(1);
+  const temperature = model.policy.scalars.temperature?.at(1, 1) ?? 1;
   const measured = evaluateOn(evaluator, weights, batches.valid, { temperature });
   return (await measured.finally(() => evaluator.release())).meanBatchPerplexity;
 }

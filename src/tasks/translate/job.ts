@@ -16,12 +16,12 @@ import { translationGroups } from "../groups.ts";
 import { initialFrom } from "../initial.ts";
 import type { Fact, Job, Say } from "../job.ts";
 import { planOf } from "../language/job.ts";
-import { type Config, configYaml } from "../language/settings.ts";
 import { type TrainedModel, trainedJob } from "../trained-job.ts";
+import { type TranslateConfig, translateSettings } from "./settings.ts";
 
 /** A translation model, opened with its sentence pairs. */
 export interface TranslateParts {
-  readonly settings: Config;
+  readonly settings: TranslateConfig;
   readonly corpus: PairsCorpus;
   readonly tokenizer: OpenTokenizer;
   readonly model: TranslationModel;
@@ -38,21 +38,25 @@ export interface TranslateGiven {
 const PIECES = 8000;
 const LONGEST = 256;
 
-const placeOf = ({ data }: Config) => (data === null ? {} : { data });
+const placeOf = ({ data }: TranslateConfig) => (data === null ? {} : { data });
 
 /** The pairs that settings name. */
-export function pairsCorpusOf(settings: Config, say: Say = () => {}): Promise<PairsCorpus> {
+export function pairsCorpusOf(settings: TranslateConfig, say: Say = () => {}): Promise<PairsCorpus> {
   const { corpus, source, target } = settings;
   return openPairs(corpus, { ...placeOf(settings), source, target, say });
 }
 
-async function tokenizerOf(settings: Config, corpus: PairsCorpus, say: Say = () => {}): Promise<OpenTokenizer> {
+async function tokenizerOf(
+  settings: TranslateConfig,
+  corpus: PairsCorpus,
+  say: Say = () => {},
+): Promise<OpenTokenizer> {
   if (settings.tokenizer !== null) return openTokenizer(settings.tokenizer, placeOf(settings));
   return jointTokenizer(corpus, { pieces: settings.pieces ?? PIECES, say });
 }
 
 /** Opens pairs, tokenizer, model and engine. */
-export async function openTranslate(settings: Config, given: TranslateGiven = {}): Promise<TranslateParts> {
+export async function openTranslate(settings: TranslateConfig, given: TranslateGiven = {}): Promise<TranslateParts> {
   planOf(settings); // before data are opened
   const corpus = await pairsCorpusOf(settings, given.say);
   const tokenizer = given.tokenizer ?? (await tokenizerOf(settings, corpus, given.say));
@@ -69,7 +73,7 @@ export async function translateJob(
   const { settings, initial } = await initialFrom(parts.settings, model.parameters, say);
   return trainedJob({
     settings,
-    config: configYaml(settings),
+    config: translateSettings.yaml(settings),
     engine,
     model,
     tokenizer,
@@ -94,7 +98,7 @@ function factsOf({ corpus, tokenizer: { name, tokenizer }, model }: TranslatePar
 }
 
 /** Pre-norm with a norm after each side: it trains without long warm-ups. */
-export function translationModelOf(config: Config, vocabulary: number): TranslationModel {
+export function translationModelOf(config: TranslateConfig, vocabulary: number): TranslationModel {
   const { width, heads, hidden, length, dropout, activation, smoothing, decoderPlan } = config;
   const plan = planOf(config);
   return new TranslationModel({
@@ -118,7 +122,7 @@ export function translationModelOf(config: Config, vocabulary: number): Translat
 
 /** Batches of pairs of similar length. */
 export function batchesOf(
-  { batch, length, seed }: Config,
+  { batch, length, seed }: TranslateConfig,
   corpus: PairsCorpus,
   { tokenizer }: OpenTokenizer,
   split: Split,

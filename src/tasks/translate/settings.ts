@@ -75,7 +75,7 @@ export const translateSettings = defineSettings("translate", withDefaults(fields
       checkpointEvery: 20,
     },
   },
-  derive: ({ rate, optimiser }) => ({ rate: rate ?? usualRates[optimiser] }),
+  derive: ({ rate, optimiser }) => ({ task: "translate" as const, rate: rate ?? usualRates[optimiser] }),
   elsewhere: {
     cased: "task language",
     halt: "task language",

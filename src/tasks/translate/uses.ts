@@ -5,6 +5,7 @@ import { type BeamOptions, Translator } from "../../model/seq2seq/beam.ts";
 import type { TranslationModel } from "../../model/seq2seq/translation.ts";
 import { loadStateDict } from "../../model/state-dict.ts";
 import { RunFolder } from "../../runs/folder.ts";
+import { storedSettings } from "../../runs/settings-file.ts";
 import type { Split } from "../../text/corpus.ts";
 import { pairsOf } from "../../text/files/pairs.ts";
 import { bleu } from "../../text/pairs/bleu.ts";
@@ -14,12 +15,11 @@ import type { Session } from "../../train/session.ts";
 import type { Weights } from "../../train/stages.ts";
 import { type EvaluateOptions, evaluateText } from "../evaluate.ts";
 import type { TaskEvent } from "../job.ts";
-import type { Config } from "../language/settings.ts";
 import { engineOf, keptTokenizer, type OpenRun, openRunBase, type ResumeOptions, type StoredRun } from "../open-run.ts";
 import { resumeRun } from "../perform.ts";
-import { storedConfig } from "../stored-config.ts";
 import type { TrainedModel } from "../trained-job.ts";
 import { batchesOf, openTranslate, pairsCorpusOf, textSizeOf, translateJob, translationModelOf } from "./job.ts";
+import { type TranslateConfig, translateSettings } from "./settings.ts";
 
 /** How lines are translated. */
 export interface TranslateOptions extends BeamOptions {
@@ -40,7 +40,7 @@ export interface TranslationScore {
 
 /** A translation run, opened at a checkpoint. */
 export interface TranslateRun extends OpenRun<"translate", TrainedModel<TranslationModel>> {
-  readonly settings: Config;
+  readonly settings: TranslateConfig;
   readonly model: TranslationModel;
   readonly weights: Weights;
   readonly tokenizer: OpenTokenizer;
@@ -51,7 +51,7 @@ export interface TranslateRun extends OpenRun<"translate", TrainedModel<Translat
   score(split: Split, how?: TranslateOptions): Promise<TranslationScore>;
 }
 
-const settingsIn = (config: string, path: string): Config => storedConfig(config, `${path}/config.yaml`);
+const settingsIn = (config: string, path: string) => storedSettings(translateSettings, config, `${path}/config.yaml`);
 
 /** Opens a run to use it. */
 export async function openTranslateRun(stored: StoredRun): Promise<TranslateRun> {

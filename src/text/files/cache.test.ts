@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
 import { afterAll, describe, expect, it } from "vitest";
-import { UserError } from "../../base/errors.ts";
+import { LayerwiseError } from "../../base/errors.ts";
 import { cachedTokens, decodeTokens, encodeTokens, keyOf } from "./cache.ts";
 
 const root = mkdtempSync(join(tmpdir(), "layerwise-cache-"));
@@ -23,8 +23,8 @@ describe("token files", () => {
       fc.property(fc.nat(bytes.length - 1), fc.nat(7), (at, bit) => {
         const flipped = bytes.slice();
         flipped[at]! ^= 1 << bit;
-        expect(() => decodeTokens(flipped, "x")).toThrow(UserError);
-        expect(() => decodeTokens(bytes.subarray(0, at), "x")).toThrow(UserError);
+        expect(() => decodeTokens(flipped, "x")).toThrow(LayerwiseError);
+        expect(() => decodeTokens(bytes.subarray(0, at), "x")).toThrow(LayerwiseError);
       }),
     );
   });
@@ -32,7 +32,7 @@ describe("token files", () => {
   it("refuse random bytes with a user error", () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 100 }), (bytes) => {
-        expect(() => decodeTokens(bytes, "x")).toThrow(UserError);
+        expect(() => decodeTokens(bytes, "x")).toThrow(LayerwiseError);
       }),
     );
   });

@@ -2,7 +2,7 @@
 import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { reject, UserError } from "../../base/errors.ts";
+import { LayerwiseError, reject } from "../../base/errors.ts";
 import { writeAtomically } from "../../files/atomic.ts";
 import { sha256 } from "../../files/checksum.ts";
 import { crc32c } from "../../format/crc.ts";
@@ -80,7 +80,7 @@ export async function cachedTokens(
     try {
       return decodeTokens(await readFile(path), path);
     } catch (error) {
-      if (!(error instanceof UserError)) throw error;
+      if (!(error instanceof LayerwiseError)) throw error;
       warn(`${error.message} (done)`);
     }
   }

@@ -2,7 +2,7 @@
 import { existsSync, readdirSync, statSync } from "node:fs";
 import { basename, dirname, extname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
-import { messageOf, reject, UserError } from "../../base/errors.ts";
+import { LayerwiseError, messageOf, reject } from "../../base/errors.ts";
 import { sha256OfFile } from "../../files/checksum.ts";
 import { countLines, type LineRange, readLines } from "../../files/lines.ts";
 import { type Corpus, type CorpusPart, type CorpusText, cutPoints, SPLITS, type Split, textsOf } from "../corpus.ts";
@@ -117,7 +117,7 @@ const textsIn = (corpus: Corpus, split: Split): readonly CorpusText[] =>
 
 function rejectFetch(folder: string, error: unknown): never {
   const [reason] = messageOf(error).split(";");
-  throw new UserError(
+  throw new LayerwiseError(
     `wikitext-2 is not in ${folder} and could not be fetched: ${reason}. Put train.txt, valid.txt and test.txt there, say with --data DIR or LAYERWISE_DATA where it lies, or use the embedded corpus: --corpus ${DEFAULT_CORPUS}`,
     1,
     { cause: error },

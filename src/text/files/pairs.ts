@@ -2,7 +2,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { gunzipSync } from "node:zlib";
-import { messageOf, reject, UserError } from "../../base/errors.ts";
+import { LayerwiseError, messageOf, reject } from "../../base/errors.ts";
 import { writeAtomically } from "../../files/atomic.ts";
 import { sha256 } from "../../files/checksum.ts";
 import type { Split } from "../corpus.ts";
@@ -86,7 +86,7 @@ function linesOfFile(path: string): string[] {
       .split(/\r?\n/)
       .map((line) => line.trim());
   } catch (error) {
-    throw new UserError(`${path}: cannot be read: ${messageOf(error)}`, 1, { cause: error });
+    throw new LayerwiseError(`${path}: cannot be read: ${messageOf(error)}`, 1, { cause: error });
   }
 }
 

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { UserError } from "../../base/errors.ts";
+import { LayerwiseError } from "../../base/errors.ts";
 import { encodeExample } from "../../format/tfexample.ts";
 import { writeRecords } from "../../format/tfrecord.ts";
 import { type BatchOptions, batchesFrom, contextBatches, streamBatches } from "../batches.ts";
@@ -61,7 +61,7 @@ describe("batch files", () => {
   it("with sound frames but other contents are refused with a user error", () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 60 }), (record) => {
-        expect(() => decodeBatchFile(writeRecords([record]), "x")).toThrow(UserError);
+        expect(() => decodeBatchFile(writeRecords([record]), "x")).toThrow(LayerwiseError);
       }),
     );
     const other = encodeExample(new Map([["input_ids", { kind: "int", values: [1] }]]));

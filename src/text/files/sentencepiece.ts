@@ -1,7 +1,7 @@
 /** SentencePiece and files: lines as bytes from files or a stream, and training from text files to `.model` and `.vocab`. */
 import { createReadStream } from "node:fs";
 import { stat } from "node:fs/promises";
-import { messageOf, reject, UserError } from "../../base/errors.ts";
+import { LayerwiseError, messageOf, reject } from "../../base/errors.ts";
 import { refuseExisting, writeAtomically } from "../../files/atomic.ts";
 import type { Model } from "../sentencepiece/model.ts";
 import { writeModel, writeVocabulary } from "../sentencepiece/model-writer.ts";
@@ -44,7 +44,7 @@ export async function* byteLines(source: TextSource): AsyncGenerator<Uint8Array>
 
 function unreadable(name: string, error: unknown): unknown {
   const isSystemError = error instanceof Error && "code" in error && "syscall" in error;
-  return isSystemError ? new UserError(`${name}: cannot be read (${messageOf(error)})`, 2) : error;
+  return isSystemError ? new LayerwiseError(`${name}: cannot be read (${messageOf(error)})`, 2) : error;
 }
 
 /** What a source is called in errors. */

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { UserError } from "../../base/errors.ts";
+import { LayerwiseError } from "../../base/errors.ts";
 import { encodeExample } from "../../format/tfexample.ts";
 import { linesOf } from "../corpus.ts";
 import { openCorpus } from "../files/corpus.ts";
@@ -83,7 +83,7 @@ describe("pre-training examples", () => {
   it("answer random bytes with a user error", () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 100 }), (bytes) => {
-        expect(() => decodePretraining(bytes, "x")).toThrow(UserError);
+        expect(() => decodePretraining(bytes, "x")).toThrow(LayerwiseError);
       }),
     );
   });

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { ENGLISH, smallModel } from "../../../test/tokenizer.models.ts";
-import { UserError } from "../../base/errors.ts";
+import { LayerwiseError } from "../../base/errors.ts";
 import { loadTokenizer } from "../tokenizer.ts";
 import { writeCharsmap } from "./charsmap.ts";
 import { readModel } from "./model-reader.ts";
@@ -33,7 +33,7 @@ function useOrRefuse(input: Uint8Array): void {
     const tokenizer = loadTokenizer(input, "some.model");
     tokenizer.decode(tokenizer.encode("A cat ½ sat @-@ 日本\u0000"));
   } catch (error) {
-    expect(error).toBeInstanceOf(UserError);
+    expect(error).toBeInstanceOf(LayerwiseError);
     expect((error as Error).message).toContain("some.model");
   }
 }
@@ -49,7 +49,7 @@ describe("a model file", () => {
 
   it("is refused when cut short, wherever", () => {
     for (let length = 0; length < bytes.length; length++) {
-      expect(() => readModel(bytes.subarray(0, length), "some.model")).toThrow(UserError);
+      expect(() => readModel(bytes.subarray(0, length), "some.model")).toThrow(LayerwiseError);
     }
   });
 

@@ -10,13 +10,14 @@ import { storedSettings } from "../runs/settings-file.ts";
 import { type RunSummary, summarise } from "../runs/summary.ts";
 import { defaultEngine } from "../tasks/engine.ts";
 import type { TaskEvent } from "../tasks/job.ts";
-import { openJob, type TrainConfig } from "../tasks/jobs.ts";
+import { openJob } from "../tasks/jobs.ts";
 import { openLanguage } from "../tasks/language/job.ts";
 import { languageSettings } from "../tasks/language/settings.ts";
 import { perform } from "../tasks/perform.ts";
 import { Run } from "../tasks/run.ts";
+import type { TrainConfig } from "../tasks/trained-job.ts";
 import { translateSettings } from "../tasks/translate/settings.ts";
-import { type Session, startSession } from "../train/session.ts";
+import { relayed, type Session, startSession } from "../train/session.ts";
 
 /** A row of the table. */
 export interface Contestant {
@@ -127,8 +128,8 @@ async function* finishRun(
   const session = existsSync(join(path, "config.yaml"))
     ? Run.resume(path, { engine, signal })
     : perform(await openJob(config, { engine }), { into: await Run.create(path), signal });
-  for await (const event of session) yield event;
-  return ((await session.result) as { reason: string }).reason !== "stopped";
+  const { reason } = (yield* relayed<TaskEvent, unknown>(session)) as { reason: string };
+  return reason !== "stopped";
 }
 
 async function refuseOther(path: string, config: TrainConfig): Promise<void> {

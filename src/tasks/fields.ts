@@ -68,6 +68,25 @@ export const optimisationFields = group("Optimisation", {
 /** Highest learning rates that served on small models. */
 export const usualRates = { muon: 0.006, adamw: 0.002, adam: 0.002, lamb: 0.005, sgd: 0.05 } as const;
 
+/** Presets of language models and of translation. */
+export const smallPresets = {
+  /** A minute or two on two cores. */
+  quick: { minutes: 1.5, evaluateEvery: 100, checkpointEvery: 100 },
+  /** Small enough for tests and for trying things out. */
+  tiny: {
+    pieces: 300,
+    width: 32,
+    heads: 2,
+    depth: 2,
+    length: 32,
+    batch: 8,
+    steps: 60,
+    warmup: 10,
+    evaluateEvery: 20,
+    checkpointEvery: 20,
+  },
+};
+
 /** How long to train: one of the three. */
 export const lengthFields = group("Length", {
   steps: optional(whole(1000, "train for this many updates")),

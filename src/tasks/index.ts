@@ -23,4 +23,4 @@ export type { Exporting, OpenOptions, OpenRun, ResumeOptions, StoredRun } from "
 export { type Performing, perform } from "./perform.ts";
 export { type AnyRun, kindOf, Run, type RunKind, type RunKinds } from "./run.ts";
 export type { Given, GivenText } from "./text-data.ts";
-export type { TrainedModel, TrainingSettings } from "./trained-job.ts";
+export type { TrainConfig, TrainedModel } from "./trained-job.ts";

@@ -3,13 +3,8 @@ import type { Engine } from "../engine/engine.ts";
 import type { LanguageModel } from "../model/language/language.ts";
 import type { TranslationModel } from "../model/seq2seq/translation.ts";
 import type { Job } from "./job.ts";
-import type { LanguageConfig } from "./language/settings.ts";
 import type { Given } from "./text-data.ts";
-import type { TrainedModel } from "./trained-job.ts";
-import type { TranslateConfig } from "./translate/settings.ts";
-
-/** Settings of `layerwise train`; `task` tells them apart. */
-export type TrainConfig = LanguageConfig | TranslateConfig;
+import type { TrainConfig, TrainedModel } from "./trained-job.ts";
 
 /** Opens the job that settings describe. */
 export async function openJob(

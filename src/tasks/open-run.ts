@@ -2,6 +2,7 @@
 import { existsSync } from "node:fs";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { once } from "../base/lazily.ts";
 import type { Engine } from "../engine/engine.ts";
 import { writeFolderAtomically } from "../files/atomic.ts";
 import type { LoadedCheckpoint } from "../runs/checkpoints.ts";
@@ -103,11 +104,7 @@ export function exporting(exported: () => Promise<ExportedFiles>): Exporting {
 
 /** The engine of a run, opened when it is first needed. */
 export function engineOf({ environment, options }: StoredRun): () => Promise<Engine> {
-  let engine: Promise<Engine> | undefined;
-  return () => {
-    engine ??= options.engine ? Promise.resolve(options.engine) : engineAsBegun(environment);
-    return engine;
-  };
+  return once(async () => options.engine ?? (await engineAsBegun(environment)));
 }
 
 /** The tokenizer that a run keeps, if it does. */

@@ -4,7 +4,7 @@ import type { Engine } from "../engine/engine.ts";
 import { RunFolder } from "../runs/folder.ts";
 import type { OpenTokenizer } from "../text/tokenizer.ts";
 import type { TrainState } from "../train/events.ts";
-import { type Session, startSession } from "../train/session.ts";
+import { type Session, startSession, watched } from "../train/session.ts";
 import { engineAsBegun } from "./engine.ts";
 import { changes, environment } from "./environment.ts";
 import type { Job, NoteEvent, Say, TaskEvent } from "./job.ts";
@@ -115,23 +115,14 @@ async function* recorded<R>(
   const total = resume?.progress.totalSteps ?? totalSteps;
   yield { type: "begin", path: run?.path, totalSteps: total, minutes, step: resume?.progress.step ?? 0 };
   const observer = run && (await job.attach?.(run));
-  const events = job.events({ resume, signal });
-  try {
-    for (;;) {
-      const { value, done } = await events.next();
-      if (done) {
-        await observer?.finish();
-        if (run) await keep(run, job, value);
-        return value;
-      }
-      if (value.type === "note") run?.log(value.text);
-      else await run?.record(value);
-      await observer?.see(value);
-      yield value;
-    }
-  } finally {
-    await events.return(undefined as never); // programs are released however it ends
-  }
+  const result = yield* watched(job.events({ resume, signal }), async (event) => {
+    if (event.type === "note") run?.log(event.text);
+    else await run?.record(event);
+    await observer?.see(event);
+  });
+  await observer?.finish();
+  if (run) await keep(run, job, result);
+  return result;
 }
 
 async function keep<R>(run: RunFolder, job: Job<R>, result: R): Promise<void> {

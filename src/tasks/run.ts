@@ -2,7 +2,7 @@
 import { parse } from "yaml";
 import { LayerwiseError, messageOf, reject } from "../base/errors.ts";
 import { RunFolder } from "../runs/folder.ts";
-import { type Session, startSession } from "../train/session.ts";
+import { relayed, type Session, startSession } from "../train/session.ts";
 import type { CustomRun } from "./custom/uses.ts";
 import type { FinetuneRun } from "./finetune/uses.ts";
 import type { TaskEvent } from "./job.ts";
@@ -44,41 +44,17 @@ interface Opener<K extends RunKind> {
   resume?(path: string, options: ResumeOptions): Session<TaskEvent, unknown>;
 }
 
-/** Each kind's code is loaded when a run of it is opened; another kind costs one line here. */
+/** Each kind's code is loaded when a run of it is opened; its module has `open` and `resume`. */
 const openers: { readonly [K in RunKind]: () => Promise<Opener<K>> } = {
-  language: async () => {
-    const { openLanguageRun, resumeLanguage } = await import("./language/uses.ts");
-    return { open: openLanguageRun, resume: resumeLanguage };
-  },
-  translate: async () => {
-    const { openTranslateRun, resumeTranslate } = await import("./translate/uses.ts");
-    return { open: openTranslateRun, resume: resumeTranslate };
-  },
-  pretrain: async () => {
-    const { openPretrainRun, resumePretrain } = await import("./pretrain/uses.ts");
-    return { open: openPretrainRun, resume: resumePretrain };
-  },
-  finetune: async () => {
-    const { openFinetuneRun, resumeFinetune } = await import("./finetune/uses.ts");
-    return { open: openFinetuneRun, resume: resumeFinetune };
-  },
-  imported: async () => ({ open: (await import("./pretrain/uses.ts")).openImportedRun }),
-  custom: async () => {
-    const { openCustomRun, resumeCustom } = await import("./custom/uses.ts");
-    return { open: openCustomRun, resume: resumeCustom };
-  },
-  search: async () => {
-    const { openSearchRun, resumeSearch } = await import("./search/uses.ts");
-    return { open: openSearchRun, resume: resumeSearch };
-  },
-  seeds: async () => {
-    const { chosenRun, openSeedsRun, resumeSeeds } = await import("./search/seeds.ts");
-    return { within: chosenRun, open: openSeedsRun, resume: resumeSeeds };
-  },
-  retrain: async () => {
-    const { openRetrainRun, resumeRetrain } = await import("./search/retrain.ts");
-    return { open: openRetrainRun, resume: resumeRetrain };
-  },
+  language: () => import("./language/uses.ts"),
+  translate: () => import("./translate/uses.ts"),
+  pretrain: () => import("./pretrain/uses.ts"),
+  finetune: () => import("./finetune/uses.ts"),
+  imported: async () => ({ open: (await import("./pretrain/uses.ts")).openImported }),
+  custom: () => import("./custom/uses.ts"),
+  search: () => import("./search/uses.ts"),
+  seeds: () => import("./search/seeds.ts"),
+  retrain: () => import("./search/retrain.ts"),
 };
 
 /** The kind of a run, from its config.yaml; a config without a task is a language model's. */
@@ -128,9 +104,7 @@ function resume(path: string, options: ResumeOptions = {}): Session<TaskEvent, u
   return startSession(async function* (signal) {
     const { resume: goOn } = await openers[await kindOf(path)]();
     if (!goOn) return reject({ who: path, needed: "a run that was trained", got: "one that was imported" }, 2);
-    const session = goOn(path, { ...options, signal });
-    for await (const event of session) yield event;
-    return session.result;
+    return yield* relayed(goOn(path, { ...options, signal }));
   }, options.signal);
 }
 

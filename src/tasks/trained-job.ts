@@ -1,4 +1,4 @@
-/** The job of a model that `train` trains as it is: language models and translation, and whatever is like them. */
+/** Jobs of models that `train` trains as they are; those of language models and translation bring a tokenizer. */
 import { formatNumber } from "../base/table.ts";
 import type { Engine } from "../engine/engine.ts";
 import type { ModelReport } from "../model/report.ts";
@@ -7,35 +7,46 @@ import { TOKENIZER_FILE } from "../runs/folder.ts";
 import type { OpenTokenizer } from "../text/tokenizer.ts";
 import { type Batches, type TextSize, tokensIn } from "../train/evaluate.ts";
 import type { Group } from "../train/memory.ts";
-import type { ScheduleName } from "../train/schedule.ts";
+import { relayed } from "../train/session.ts";
 import type { Weights } from "../train/stages.ts";
 import { openStage, type Trainable, type TrainOptions, type TrainResult, train } from "../train/train.ts";
 import { concludedFrom } from "./concluded.ts";
-import type { Fact, Job, Rehearsal } from "./job.ts";
+import type { Fact, Job } from "./job.ts";
+import type { LanguageConfig } from "./language/settings.ts";
+import type { TranslateConfig } from "./translate/settings.ts";
 
 type Model = Trainable & { readonly parameters: readonly Parameter[] };
 
-/** The settings that say how to train, whatever is trained. */
-export interface TrainingSettings {
-  readonly seed: number;
-  readonly rate: number;
-  readonly schedule: ScheduleName;
-  readonly warmup: number;
-  readonly floor: number;
-  readonly clipNorm: number | null;
-  readonly clipValue: number | null;
-  readonly accumulate: number;
-  readonly steps: number | null;
-  readonly epochs: number | null;
-  readonly minutes: number | null;
-  readonly evaluateEvery: number | null;
-  readonly checkpointEvery: number;
-  readonly patience: number | null;
-  readonly keep: number;
+/** Settings of `layerwise train`; `task` tells them apart. */
+export type TrainConfig = LanguageConfig | TranslateConfig;
+
+/** What a job of `train` has besides the model and the options of its training. */
+type Kept = Pick<Job, "config" | "files" | "keep" | "describe">;
+
+/** A job that carries `train` out. */
+export function trainJob<M extends Trainable>(model: M, options: TrainOptions, kept: Kept): Job<TrainResult<M>> {
+  const { engine, steps, epochs, minutes, accumulate = 1, data } = options;
+  const passes = epochs === undefined ? null : Math.max(1, Math.floor((epochs * data.train.count) / accumulate));
+  const totalSteps = steps ?? passes;
+  return {
+    ...kept,
+    engine,
+    length: { totalSteps, minutes: minutes ?? null },
+    events: ({ resume, signal }) => relayed(train(model, { ...options, resume, signal })),
+    concluded: async (state, run) => ({ model, ...(await concludedFrom(run, model.parameters, state)) }),
+    rehearse: async () => [
+      {
+        name: "training",
+        stage: await openStage(model, options),
+        accumulate,
+        updates: (stepMs) => totalSteps ?? Math.floor(((minutes ?? 1) * 60_000) / stepMs),
+      },
+    ],
+  };
 }
 
 export interface TrainedParts<M extends Model> {
-  readonly settings: TrainingSettings;
+  readonly settings: TrainConfig;
   /** The text of config.yaml. */
   readonly config: string;
   readonly engine: Engine;
@@ -56,24 +67,18 @@ export interface TrainedModel<M extends Model> extends TrainResult<M> {
   readonly tokenizer: OpenTokenizer;
 }
 
-/** A job that trains the model by `train`. */
+/** A job that trains the model by `train`, and keeps its tokenizer. */
 export function trainedJob<M extends Model>(parts: TrainedParts<M>): Job<TrainedModel<M>> {
-  const { settings, config, engine, model, tokenizer, data } = parts;
-  const options = trainOptions(parts);
+  const { settings, config, model, tokenizer } = parts;
+  const files = { [TOKENIZER_FILE]: tokenizer.bytes };
+  const kept = { config, files, keep: settings.keep, describe: () => describe(parts) };
+  const job = trainJob(model, trainOptions(parts), kept);
   return {
-    config,
-    engine,
-    files: { [TOKENIZER_FILE]: tokenizer.bytes },
-    keep: settings.keep,
-    length: { totalSteps: totalSteps(settings, data.train), minutes: settings.minutes },
-    describe: () => describe(parts),
-    events: async function* ({ resume, signal }) {
-      const session = train(model, { ...options, resume, signal });
-      for await (const event of session) yield event;
-      return { ...(await session.result), tokenizer };
+    ...job,
+    events: async function* (start) {
+      return { ...(yield* job.events(start)), tokenizer };
     },
-    concluded: async (state, run) => ({ model, tokenizer, ...(await concludedFrom(run, model.parameters, state)) }),
-    rehearse: async () => [await rehearsal(parts, options)],
+    concluded: async (state, run) => ({ ...(await job.concluded(state, run)), tokenizer }),
   };
 }
 
@@ -100,21 +105,6 @@ function trainOptions<M extends Model>(parts: TrainedParts<M>): TrainOptions {
     checkpointEvery: how.checkpointEvery,
     evaluateEvery: evaluateEvery ?? undefined,
     patience: patience ?? undefined,
-  };
-}
-
-function totalSteps({ steps, epochs, accumulate }: TrainingSettings, { count }: Batches): number | null {
-  if (steps !== null) return steps;
-  return epochs === null ? null : Math.max(1, Math.floor((epochs * count) / accumulate));
-}
-
-async function rehearsal<M extends Model>(parts: TrainedParts<M>, options: TrainOptions): Promise<Rehearsal> {
-  const { settings, model, data } = parts;
-  return {
-    name: "training",
-    stage: await openStage(model, options),
-    accumulate: settings.accumulate,
-    updates: (stepMs) => totalSteps(settings, data.train) ?? Math.floor(((settings.minutes ?? 1) * 60_000) / stepMs),
   };
 }
 

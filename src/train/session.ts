@@ -18,6 +18,29 @@ export function startSession<E, R>(work: Work<E, R>, signal?: AbortSignal): Sess
   return new GeneratorSession(work, signal);
 }
 
+/** A session's events and then its result, for work that is made of others. */
+export async function* relayed<E, R>(session: Session<E, R>): AsyncGenerator<E, R, void> {
+  for await (const event of session) yield event;
+  return session.result;
+}
+
+/** Events on their way, each shown to `see` before it goes on; where nobody wants more of them, their source is ended too. */
+export async function* watched<E, R>(
+  events: AsyncGenerator<E, R, void>,
+  see: (event: E) => unknown,
+): AsyncGenerator<E, R, void> {
+  try {
+    for (;;) {
+      const { value, done } = await events.next();
+      if (done) return value;
+      await see(value);
+      yield value;
+    }
+  } finally {
+    await events.return(undefined as never);
+  }
+}
+
 class GeneratorSession<E, R> implements Session<E, R> {
   readonly result: Promise<R>;
   readonly #controller = new AbortController();

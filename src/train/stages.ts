@@ -3,6 +3,7 @@ import type { Weights } from "../graph/index.ts";
 import type { Batches } from "./evaluate.ts";
 import type { EndEvent, EvaluationEvent, Measured, StateTensor, TrainEvent, TrainState } from "./events.ts";
 import { type LoopOptions, trainLoop } from "./loop.ts";
+import { watched } from "./session.ts";
 import type { TrainingStep } from "./step.ts";
 
 /** A compiled step, and what goes with it. */
@@ -55,7 +56,7 @@ export async function* trainStages({
   resume,
   ...options
 }: StagedOptions): AsyncGenerator<TrainEvent, Trained, void> {
-  const watched = new Watched();
+  const watch = new Watch();
   let [stage, state]: [Stage | undefined, TrainState | undefined] = [undefined, resume];
   try {
     for (;;) {
@@ -65,11 +66,9 @@ export async function* trainStages({
       stage = opened.stage;
       state = opened.state ?? state;
       // What changing stages takes is part of the run's time.
-      if (watched.paused && state) state = later(state, performance.now() - began);
-      state = yield* watched.pass(
-        trainLoop({ ...options, ...stageOptions(stage), ...(state ? { resume: state } : {}) }),
-      );
-      if (!state) return watched.conclude(stage.step.weights);
+      if (watch.paused && state) state = later(state, performance.now() - began);
+      state = yield* watch.pass(trainLoop({ ...options, ...stageOptions(stage), ...(state ? { resume: state } : {}) }));
+      if (!state) return watch.conclude(stage.step.weights);
     }
   } finally {
     await stage?.release();
@@ -95,7 +94,7 @@ const later = ({ progress, ...tensors }: TrainState, ms: number): TrainState => 
 });
 
 /** Remembers what the result needs of the events that pass. */
-class Watched {
+class Watch {
   paused = false;
   #end: EndEvent | undefined;
   #evaluation: EvaluationEvent | undefined;
@@ -104,15 +103,9 @@ class Watched {
   async *pass(
     events: AsyncGenerator<TrainEvent, TrainState | undefined, void>,
   ): AsyncGenerator<TrainEvent, TrainState | undefined, void> {
-    for (;;) {
-      const { value, done } = await events.next();
-      if (done) {
-        this.paused = value !== undefined;
-        return value;
-      }
-      this.#see(value);
-      yield value;
-    }
+    const state = yield* watched(events, (event) => this.#see(event));
+    this.paused = state !== undefined;
+    return state;
   }
 
   #see(event: TrainEvent): void {

@@ -1,5 +1,6 @@
 /** Training in one call: anything with parameters and an objective, over any named batches. */
 import { reject } from "../base/errors.ts";
+import { lazily } from "../base/lazily.ts";
 import { RandomStream } from "../base/random.ts";
 import type { Engine, Feed } from "../engine/engine.ts";
 import type { NoiseInput, Tensor } from "../graph/index.ts";
@@ -10,7 +11,7 @@ import { type GroupedParameter, type GroupOptions, optimiserGroups } from "./gro
 import { type LoopOptions, lengthOf } from "./loop.ts";
 import type { Group, ParameterTensor } from "./memory.ts";
 import { type ScheduleName, schedule } from "./schedule.ts";
-import { type Session, startSession } from "./session.ts";
+import { type Session, startSession, watched } from "./session.ts";
 import { type Stage, type Trained, trainStages, type Weights } from "./stages.ts";
 import { type Batch, TrainingStep } from "./step.ts";
 
@@ -141,15 +142,8 @@ async function* training<M extends Trainable>(
     open: async () => ({ stage: await openStage(model, options) }),
     ...loopOptions(options),
   });
-  for (;;) {
-    const { value, done } = await events.next();
-    if (!done) {
-      await options.into?.record(value);
-      yield value;
-      continue;
-    }
-    return { model, ...outcomeOf(value) };
-  }
+  const trained = yield* watched(events, (event) => options.into?.record(event));
+  return { model, ...outcomeOf(trained) };
 }
 
 /** What stages ended with, in the form of a result. */
@@ -212,16 +206,23 @@ async function openStep(model: Trainable, options: TrainOptions, objective: Trai
 export async function openStage(model: Trainable, options: TrainOptions): Promise<Stage> {
   const objective = model.objective({ ...sizeOf(options.data.train), training: true });
   const step = await openStep(model, options, objective);
-  const valid = new Validation(model, options);
-  const evaluates = options.evaluate !== undefined || options.data.valid !== undefined;
+  const { engine, evaluate, data } = options;
+  const evaluator = lazily(() => Evaluator.create(engine, evaluated(model, data.valid!)));
+  const measure = evaluate ?? (data.valid && (async (weights) => validate(await evaluator(), weights, options)));
   return {
     step,
-    batches: options.data.train,
+    batches: data.train,
     scalars: options.scalars ?? coursesOf(objective),
-    evaluate: evaluates ? () => options.evaluate?.(step.weights) ?? valid.measure(step.weights) : undefined,
-    release: async () => void (await Promise.all([step.release(), valid.release()])),
+    evaluate: measure && (() => measure(step.weights)),
+    release: async () => void (await Promise.all([step.release(), evaluator.release()])),
   };
 }
+
+/** What is evaluated: the loss without noise. */
+const evaluated = (model: Trainable, batches: Batches) => ({
+  ...model.objective({ ...sizeOf(batches), training: false }),
+  noise: [],
+});
 
 /** What the objective itself says about its scalar inputs. */
 function coursesOf({ courses }: TrainingObjective): LoopOptions["scalars"] | undefined {
@@ -230,38 +231,22 @@ function coursesOf({ courses }: TrainingObjective): LoopOptions["scalars"] | und
   return (total) => (step) => Object.fromEntries(all.map(([name, at]) => [name, at(step, total)]));
 }
 
-/** Mean loss and metrics of the valid batches; compiled when first asked, so that the first step need not wait for it. */
-class Validation {
-  readonly #model: Trainable;
-  readonly #options: TrainOptions;
-  #evaluator: Evaluator | undefined;
-
-  constructor(model: Trainable, options: TrainOptions) {
-    [this.#model, this.#options] = [model, options];
+/** Mean loss and metrics of the valid batches. */
+async function validate(evaluator: Evaluator, weights: Weights, options: TrainOptions): Promise<Measured> {
+  const { validText, metrics = {}, decisive } = options;
+  const batches = options.data.valid!;
+  const sums = new Map(Object.keys(metrics).map((name) => [name, 0]));
+  let total = 0;
+  for await (const { loss, outputs, batch } of evaluator.run(weights, batches)) {
+    total += loss;
+    for (const [name, metric] of Object.entries(metrics)) sums.set(name, sums.get(name)! + metric(outputs, batch));
   }
-
-  async measure(weights: Weights): Promise<Measured> {
-    const { engine, validText, metrics = {}, decisive } = this.#options;
-    const batches = this.#options.data.valid!;
-    const objective = this.#model.objective({ ...sizeOf(batches), training: false });
-    this.#evaluator ??= await Evaluator.create(engine, { ...objective, noise: [] });
-    const sums = new Map(Object.keys(metrics).map((name) => [name, 0]));
-    let total = 0;
-    for await (const { loss, outputs, batch } of this.#evaluator.run(weights, batches)) {
-      total += loss;
-      for (const [name, metric] of Object.entries(metrics)) sums.set(name, sums.get(name)! + metric(outputs, batch));
-    }
-    const scalars = Object.fromEntries([...sums].map(([name, sum]) => [name, sum / batches.count]));
-    return {
-      ...textFigures(total / batches.count, batches, validText),
-      ...(sums.size > 0 ? { scalars } : {}),
-      ...(decisive === undefined ? {} : { decisive: known(decisive, scalars) }),
-    };
-  }
-
-  async release(): Promise<void> {
-    await this.#evaluator?.release();
-  }
+  const scalars = Object.fromEntries([...sums].map(([name, sum]) => [name, sum / batches.count]));
+  return {
+    ...textFigures(total / batches.count, batches, validText),
+    ...(sums.size > 0 ? { scalars } : {}),
+    ...(decisive === undefined ? {} : { decisive: known(decisive, scalars) }),
+  };
 }
 
 function known(decisive: string, scalars: Readonly<Record<string, number>>): string {

@@ -4,8 +4,8 @@ import { reject } from "../../base/errors.ts";
 import { formatNumber, table } from "../../base/table.ts";
 import type { SettingsSchema } from "../../runs/settings.ts";
 import type { Contestant, Result, Spread } from "../../sweep/comparison.ts";
-import type { TrainConfig } from "../../tasks/jobs.ts";
 import { languageSettings } from "../../tasks/language/settings.ts";
+import type { TrainConfig } from "../../tasks/trained-job.ts";
 import { translateSettings } from "../../tasks/translate/settings.ts";
 import { addRunFlags, addSettings, type SettingsFlags, schemaFrom, settingsFrom, settingsIn, whole } from "../flags.ts";
 

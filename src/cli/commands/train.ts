@@ -1,8 +1,8 @@
 /** `layerwise train` and `layerwise resume`. */
 import { type Command, Option } from "commander";
 import type { SettingsSchema } from "../../runs/settings.ts";
-import type { TrainConfig } from "../../tasks/jobs.ts";
 import { languageSettings } from "../../tasks/language/settings.ts";
+import type { TrainConfig } from "../../tasks/trained-job.ts";
 import { translateSettings } from "../../tasks/translate/settings.ts";
 import { addRunFlags, addSettings, type SettingsFlags, schemaFrom, settingsFrom } from "../flags.ts";
 import { freeFolder } from "../free-folder.ts";

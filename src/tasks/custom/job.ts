@@ -4,18 +4,12 @@ import { formatNumber } from "../../base/table.ts";
 import { countParameters } from "../../model/report.ts";
 import { lengthOf } from "../../train/loop.ts";
 import { type Session, startSession } from "../../train/session.ts";
-import {
-  openStage,
-  type Trainable,
-  type TrainResult,
-  type TrainOptions as TrainWithEngine,
-  train as trainWithEngine,
-} from "../../train/train.ts";
-import { concludedFrom } from "../concluded.ts";
+import type { Trainable, TrainResult, TrainOptions as TrainWithEngine } from "../../train/train.ts";
 import { defaultEngine } from "../engine.ts";
 import type { Job, TaskEvent } from "../job.ts";
 import type { NewRun } from "../new-run.ts";
 import { performed } from "../perform.ts";
+import { trainJob } from "../trained-job.ts";
 
 /** How a program's own model is trained. */
 export interface TrainOptions extends Omit<TrainWithEngine, "engine" | "into"> {
@@ -47,35 +41,15 @@ function plainOptions(options: TrainOptions): Record<string, unknown> {
 /** The job of a program's own model. */
 export async function customJob<M extends Trainable>(model: M, options: TrainOptions): Promise<Job<TrainResult<M>>> {
   const { into: _, keep = 3, signal: __, resume: ___, ...given } = options;
-  const whole = { ...given, engine: given.engine ?? (await defaultEngine()) };
-  const {
-    steps,
-    epochs,
-    minutes,
-    accumulate = 1,
-  } = options as Partial<Record<"steps" | "epochs" | "minutes" | "accumulate", number>>;
-  const updates =
-    epochs === undefined ? undefined : Math.max(1, Math.floor((epochs * options.data.train.count) / accumulate));
-  return {
-    config: stringify({ task: CUSTOM_TASK, ...plainOptions(options) }),
-    engine: whole.engine,
-    files: {},
-    keep,
-    length: { totalSteps: steps ?? updates ?? null, minutes: minutes ?? null },
-    describe: () => [{ what: "distinct parameters", value: formatNumber(countParameters(model.parameters)) }],
-    events: async function* ({ resume, signal }) {
-      const session = trainWithEngine(model, { ...whole, resume, signal });
-      for await (const event of session) yield event;
-      return session.result;
+  const engine = given.engine ?? (await defaultEngine());
+  return trainJob(
+    model,
+    { ...given, engine },
+    {
+      config: stringify({ task: CUSTOM_TASK, ...plainOptions(options) }),
+      files: {},
+      keep,
+      describe: () => [{ what: "distinct parameters", value: formatNumber(countParameters(model.parameters)) }],
     },
-    concluded: async (state, run) => ({ model, ...(await concludedFrom(run, model.parameters, state)) }),
-    rehearse: async () => [
-      {
-        name: "training",
-        stage: await openStage(model, whole),
-        accumulate,
-        updates: (stepMs) => steps ?? updates ?? Math.floor(((minutes ?? 1) * 60_000) / stepMs),
-      },
-    ],
-  };
+  );
 }

@@ -23,10 +23,10 @@ export interface CustomRun extends Omit<OpenRun<"custom", never>, "resume"> {
 }
 
 /** Opens a run of a program's own model. */
-export async function openCustomRun(stored: StoredRun): Promise<CustomRun> {
+export async function open(stored: StoredRun): Promise<CustomRun> {
   const { path, state, step } = stored;
   return {
-    ...openRunBase("custom", stored, resumeCustom),
+    ...openRunBase("custom", stored, resume),
     state,
     weightsFor: ({ parameters }) => loadStateDict(parameters, state.weights, `${path}, step ${step}`),
     resume: (model, options) => resumeRun(path, options, async () => customJob(model, options as TrainOptions)),
@@ -34,7 +34,7 @@ export async function openCustomRun(stored: StoredRun): Promise<CustomRun> {
 }
 
 /** Only the program that made the run has its model and data. */
-export function resumeCustom(path: string): Session<TaskEvent, never> {
+export function resume(path: string): Session<TaskEvent, never> {
   // biome-ignore lint/correctness/useYield: it refuses before anything happens
   return startSession(async function* (): AsyncGenerator<TaskEvent, never, void> {
     const remedy = 'in the program that made it: (await Run.open(path, "custom")).resume(model, options)';

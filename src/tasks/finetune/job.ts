@@ -1,4 +1,5 @@
 /** The job of fine-tuning: one training step over batches of any length, evaluated on the dev set after each epoch. */
+import { lazily } from "../../base/lazily.ts";
 import { formatNumber } from "../../base/table.ts";
 import type { Engine } from "../../engine/engine.ts";
 import { countParameters } from "../../model/report.ts";
@@ -8,15 +9,16 @@ import type { PlainText, TextTask } from "../../text/labelled/text-task.ts";
 import { specialIds } from "../../text/masked/documents.ts";
 import type { OpenTokenizer } from "../../text/tokenizer.ts";
 import type { Batches } from "../../train/evaluate.ts";
-import type { EvaluationEvent, Measured, TrainEvent } from "../../train/events.ts";
+import type { EvaluationEvent, TrainEvent } from "../../train/events.ts";
 import { optimiserGroups } from "../../train/groups.ts";
 import type { Weights } from "../../train/stages.ts";
-import { openStage, type TrainOptions, train } from "../../train/train.ts";
+import { type TrainOptions, train } from "../../train/train.ts";
 import { concludedFrom, type Outcome } from "../concluded.ts";
 import { defaultEngine } from "../engine.ts";
 import type { Fact, Job, Start } from "../job.ts";
 import { albertContent, type TrainedAlbert } from "../pretrain/albert-run.ts";
 import { type AlbertSource, albertFrom } from "../pretrain/origin.ts";
+import { trainJob } from "../trained-job.ts";
 import { Classifier, finetuneObjective, taskFigures } from "./classifier.ts";
 import { type Examples, type GivenExamples, lengthFor, openExamples } from "./examples.ts";
 import { type FinetuneModel, openModel } from "./model.ts";
@@ -82,18 +84,18 @@ export interface Before {
 
 /** The job that trains it. */
 export function finetuneJob(parts: FinetuneParts, before?: Before): Job<FinetuneResult> {
-  const { task, settings, model, engine, trial } = parts;
+  const { task, settings, model, trial } = parts;
   const { description, described, tokenizer, origin } = model;
   const options = trainOptions(parts);
   const own = isGlue(task) ? {} : { textTask: { labels: task.labels, metrics: task.metrics } };
   const training = { command: FINETUNE_COMMAND, glueTask: task.name, ...own, trial, ...origin, ...settings };
   const { count } = options.data.train;
   return {
-    ...albertContent({ description, training, tokenizer }),
-    engine,
-    keep: trial ? settings.epochs : settings.keep,
-    length: { totalSteps: options.steps, minutes: null },
-    describe: () => describe(parts),
+    ...trainJob(trainableOf(parts), options, {
+      ...albertContent({ description, training, tokenizer }),
+      keep: trial ? settings.epochs : settings.keep,
+      describe: () => describe(parts),
+    }),
     events: (start) => events(parts, options, start, before),
     concluded: async (state, run) => {
       const evaluations = (await run.events()).filter((event) => event.type === "evaluation");
@@ -101,14 +103,6 @@ export function finetuneJob(parts: FinetuneParts, before?: Before): Job<Finetune
     },
     kept: ({ reason, epochs }): Record<string, string> =>
       reason === "stopped" ? {} : { [RESULT_FILE]: resultText(taskResult(task, epochs)) },
-    rehearse: async () => [
-      {
-        name: "training",
-        stage: await openStage(trainableOf(parts), options),
-        accumulate: 1,
-        updates: () => options.steps,
-      },
-    ],
   };
 }
 
@@ -137,10 +131,10 @@ async function* events(
   { resume, signal }: Start,
   before: Before | undefined,
 ): AsyncGenerator<TrainEvent, FinetuneResult, void> {
-  const judge = new DevSet(parts);
+  const classifier = lazily(() => Classifier.create(parts.engine, parts.model.described));
   const evaluations = [...(before?.evaluations ?? [])];
   try {
-    const evaluate = (weights: Weights) => judge.measure(weights);
+    const evaluate = async (weights: Weights) => judge(await classifier(), parts, weights);
     const session = train(trainableOf(parts), { ...options, evaluate, resume, signal });
     for await (const event of session) {
       if (event.type === "evaluation") evaluations.push(event);
@@ -150,34 +144,18 @@ async function* events(
     const best = outcome.best ?? (await before?.best());
     return resultOf(parts, { ...outcome, best }, epochsOf(evaluations, options.data.train.count));
   } finally {
-    await judge.release();
+    await classifier.release();
   }
 }
 
 const withoutMoments = (event: TrainEvent): TrainEvent =>
   event.type === "checkpoint" ? { ...event, state: { ...event.state, moments: new Map() } } : event;
 
-/** Loss, metrics and depth of the dev set; compiled when first asked. The task's first metric decides. */
-class DevSet {
-  readonly #parts: FinetuneParts;
-  #classifier: Classifier | undefined;
-
-  constructor(parts: FinetuneParts) {
-    this.#parts = parts;
-  }
-
-  async measure(weights: Weights): Promise<Measured> {
-    const { task, engine, model, examples } = this.#parts;
-    this.#classifier ??= await Classifier.create(engine, model.described);
-    const { dev } = examples;
-    const scored = await this.#classifier.score(weights, dev, { pad: padOf(model) });
-    const { loss, figures } = taskFigures(task, scored, dev);
-    return { loss, perplexity: Math.exp(loss), tokens: dev.length, scalars: figures, decisive: task.metrics[0]! };
-  }
-
-  async release(): Promise<void> {
-    await this.#classifier?.release();
-  }
+/** Loss, metrics and depth of the dev set. The task's first metric decides. */
+async function judge(classifier: Classifier, { task, model, examples: { dev } }: FinetuneParts, weights: Weights) {
+  const scored = await classifier.score(weights, dev, { pad: padOf(model) });
+  const { loss, figures: scalars } = taskFigures(task, scored, dev);
+  return { loss, perplexity: Math.exp(loss), tokens: dev.length, scalars, decisive: task.metrics[0]! };
 }
 
 const padOf = ({ tokenizer }: FinetuneModel) => specialIds(tokenizer.tokenizer).pad;

@@ -75,7 +75,7 @@ export interface FinetuneRun extends OpenRun<"finetune", FinetuneResult>, Albert
 }
 
 /** Opens a fine-tuning to use it. */
-export async function openFinetuneRun(stored: StoredRun): Promise<FinetuneRun> {
+export async function open(stored: StoredRun): Promise<FinetuneRun> {
   const engine = engineOf(stored);
   const albert = await albertUses(stored, engine);
   const { settings, task } = storedFinetuning(stored.config, stored.path);
@@ -88,7 +88,7 @@ export async function openFinetuneRun(stored: StoredRun): Promise<FinetuneRun> {
     length,
   });
   return {
-    ...openRunBase("finetune", stored, resumeFinetune),
+    ...openRunBase("finetune", stored, resume),
     ...albert,
     settings,
     task,
@@ -175,7 +175,7 @@ function storedFinetuning(yaml: string, path: string) {
 type Stored = ReturnType<typeof storedFinetuning>;
 
 /** Goes on with a fine-tuning. */
-export function resumeFinetune(path: string, options: FinetuneResumeOptions = {}): Session<TaskEvent, FinetuneResult> {
+export function resume(path: string, options: FinetuneResumeOptions = {}): Session<TaskEvent, FinetuneResult> {
   return resumeRun(path, options, async (run, resume, given) => {
     const stored = storedFinetuning(run.config, path);
     if (stored.trial) {

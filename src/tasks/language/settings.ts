@@ -9,6 +9,7 @@ import {
   lengthFields,
   optimisationFields,
   planFields,
+  smallPresets,
   usualRates,
 } from "../fields.ts";
 
@@ -43,21 +44,7 @@ const fields = {
 export const languageSettings = defineSettings("language", fields, {
   command: "train",
   presets: {
-    /** What `npm start` runs: a minute or two on two cores. */
-    quick: { minutes: 1.5, evaluateEvery: 100, checkpointEvery: 100 },
-    /** Small enough for tests and for trying things out. */
-    tiny: {
-      pieces: 300,
-      width: 32,
-      heads: 2,
-      depth: 2,
-      length: 32,
-      batch: 8,
-      steps: 60,
-      warmup: 10,
-      evaluateEvery: 20,
-      checkpointEvery: 20,
-    },
+    ...smallPresets,
     /** The fixed-depth baseline on WikiText-2. */
     wikitext: {
       corpus: "wikitext-2",

@@ -40,7 +40,7 @@ export interface LanguageRun extends OpenRun<"language", TrainedModel<LanguageMo
 const settingsIn = (config: string, path: string) => storedSettings(languageSettings, config, `${path}/config.yaml`);
 
 /** Opens a run to use it; its text is opened when it is first evaluated. */
-export async function openLanguageRun(stored: StoredRun): Promise<LanguageRun> {
+export async function open(stored: StoredRun): Promise<LanguageRun> {
   const { path, config, state, step, options } = stored;
   const settings = settingsIn(config, path);
   const tokenizer = (await keptTokenizer(path)) ?? (await openData(settings, options)).tokenizer;
@@ -48,7 +48,7 @@ export async function openLanguageRun(stored: StoredRun): Promise<LanguageRun> {
   const weights = loadStateDict(model.parameters, state.weights, `${path}, step ${step}`);
   const engine = engineOf(stored);
   return {
-    ...openRunBase("language", stored, resumeLanguage),
+    ...openRunBase("language", stored, resume),
     settings,
     model,
     weights,
@@ -75,10 +75,7 @@ export async function openLanguageRun(stored: StoredRun): Promise<LanguageRun> {
 }
 
 /** Goes on with a run of a language model. */
-export function resumeLanguage(
-  path: string,
-  options: ResumeOptions = {},
-): Session<TaskEvent, TrainedModel<LanguageModel>> {
+export function resume(path: string, options: ResumeOptions = {}): Session<TaskEvent, TrainedModel<LanguageModel>> {
   return resumeRun(path, options, async (run, resume, given) => {
     const settings = settingsIn(run.config, path);
     return languageJob(await openLanguage(resume ? { ...settings, init: null } : settings, given), given);

@@ -97,11 +97,11 @@ export async function albertUses(stored: StoredRun, engine = engineOf(stored)): 
 }
 
 /** Opens a pre-training to use it; its text is opened when it is first evaluated. */
-export async function openPretrainRun(stored: StoredRun): Promise<PretrainRun> {
+export async function open(stored: StoredRun): Promise<PretrainRun> {
   const engine = engineOf(stored);
   const albert = await albertUses(stored, engine);
   return {
-    ...openRunBase("pretrain", stored, resumePretrain),
+    ...openRunBase("pretrain", stored, resume),
     ...albert,
     settings: storedPretraining(stored.config, stored.path).settings,
     evaluate: async (how) => evaluateMasked(albert, await engine(), { corpus: stored.options.corpus, ...how }),
@@ -109,10 +109,10 @@ export async function openPretrainRun(stored: StoredRun): Promise<PretrainRun> {
 }
 
 /** Opens an imported ALBERT. */
-export async function openImportedRun(stored: StoredRun): Promise<ImportedRun> {
+export async function openImported(stored: StoredRun): Promise<ImportedRun> {
   const engine = engineOf(stored);
   const albert = await albertUses(stored, engine);
-  const { resume: _, ...base } = openRunBase("imported", stored, resumePretrain);
+  const { resume: _, ...base } = openRunBase("imported", stored, resume);
   return {
     ...base,
     ...albert,
@@ -158,7 +158,7 @@ function storedPretraining(yaml: string, path: string) {
 }
 
 /** Goes on with a pre-training. */
-export function resumePretrain(path: string, options: ResumeOptions = {}): Session<TaskEvent, PretrainResult> {
+export function resume(path: string, options: ResumeOptions = {}): Session<TaskEvent, PretrainResult> {
   return resumeRun(path, options, async (run, resume, given) => {
     const { settings, init, initStep: step } = storedPretraining(run.config, path);
     const parts = await openPretrain(settings, given);

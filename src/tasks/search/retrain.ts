@@ -135,7 +135,7 @@ export async function* retraining(
 }
 
 /** Goes on with a run of retrain: what it still lacks is trained, its baseline included, and both networks are measured. */
-export function resumeRetrain(path: string, options: ResumeOptions = {}): Session<TaskEvent, RetrainResult> {
+export function resume(path: string, options: ResumeOptions = {}): Session<TaskEvent, RetrainResult> {
   return startSession((signal) => goOn(path, options, signal), options.signal);
 }
 
@@ -228,6 +228,6 @@ async function storedContender(path: string, given: Given): Promise<Contender> {
 export interface RetrainRun extends OpenRun<"retrain", RetrainResult>, ParUses {}
 
 /** Opens a run of retrain to use it. */
-export async function openRetrainRun(stored: StoredRun): Promise<RetrainRun> {
-  return { ...openRunBase("retrain", stored, resumeRetrain), ...(await parUses(stored)) };
+export async function open(stored: StoredRun): Promise<RetrainRun> {
+  return { ...openRunBase("retrain", stored, resume), ...(await parUses(stored)) };
 }

@@ -20,7 +20,7 @@ import { ARCHITECTURE_FILE, type Found, foundOf, jsonText, keptResult, type Sear
 import { SEEDS_FILE, seedRun } from "./seed-folder.ts";
 import { type SearchConfig, searchSettings } from "./settings.ts";
 import { reopenSearch } from "./stored.ts";
-import { openSearchRun, type ParUses } from "./uses.ts";
+import { open as openSearchRun, type ParUses } from "./uses.ts";
 
 /** What is searched from which seeds. */
 export interface SeedRequest {
@@ -119,7 +119,7 @@ async function keptRequest(path: string): Promise<SeedRequest> {
 }
 
 /** Goes on with a search from several seeds. */
-export function resumeSeeds(path: string, options: ResumeOptions = {}): Session<TaskEvent, SeedsResult> {
+export function resume(path: string, options: ResumeOptions = {}): Session<TaskEvent, SeedsResult> {
   return startSession(async function* (signal) {
     const request = await keptRequest(path);
     const engine = options.engine ?? (await engineAsBegun({ threads: request.threads }));
@@ -131,7 +131,7 @@ export function resumeSeeds(path: string, options: ResumeOptions = {}): Session<
 export interface SeedsRun extends OpenRun<"seeds", SeedsResult>, ParUses, Chosen {}
 
 /** The folder of the chosen run. */
-export async function chosenRun(path: string): Promise<string> {
+export async function within(path: string): Promise<string> {
   const { seed } = await keptChoice(path);
   return seedRun(path, seed);
 }
@@ -144,11 +144,11 @@ async function keptChoice(path: string): Promise<Found & Chosen> {
 }
 
 /** Opens the chosen run to use it. */
-export async function openSeedsRun(stored: StoredRun): Promise<SeedsRun> {
+export async function open(stored: StoredRun): Promise<SeedsRun> {
   const path = dirname(stored.path);
   const { seed, seeds } = await keptChoice(path);
   const chosen = await openSearchRun(stored);
-  return { ...chosen, kind: "seeds", path, seed, seeds, resume: (options) => resumeSeeds(path, options) };
+  return { ...chosen, kind: "seeds", path, seed, seeds, resume: (options) => resume(path, options) };
 }
 
 function rowsOf(found: ReadonlyMap<number, Found>): SeedRow[] {

@@ -1,5 +1,6 @@
 /** A stage of a search: the compiled step and evaluation of a model, until candidates are cut and the next stage begins. */
 import { candidateName } from "../../analysis/latency.ts";
+import { lazily } from "../../base/lazily.ts";
 import { printPattern } from "../../depth/pattern.ts";
 import { patternBlockOf } from "../../model/par/candidates.ts";
 import type { ParModel } from "../../model/par/par.ts";
@@ -67,18 +68,18 @@ export function trainOptions({ settings, engine, batches }: SearchParts): TrainO
 
 /** Compiles the step of a model; its evaluation when it is first asked for. */
 export async function openSearchStage(parts: SearchParts, model: ParModel): Promise<SearchStage> {
-  const evaluation = new Evaluation(parts, model);
+  const evaluator = lazily(() => evaluatorOf(parts, model));
   const stage: Stage = await openStage(model, {
     ...trainOptions(parts),
     groups: groupsOf(model, parts.settings, parts.course, parts.engine),
     initial: model === parts.model ? parts.initial : undefined,
     scalars: (total) => scalarsAt(parts, model, total, () => stage.step.weights),
-    evaluate: (weights) => evaluation.measure(weights),
+    evaluate: async (weights) => figuresBy(await evaluator(), parts, model, weights),
   });
   return {
     ...stage,
     model,
-    release: async () => void (await Promise.all([stage.release(), evaluation.release()])),
+    release: async () => void (await Promise.all([stage.release(), evaluator.release()])),
   };
 }
 
@@ -92,37 +93,24 @@ function scalarsAt({ settings, costs }: SearchParts, model: ParModel, total: num
   });
 }
 
+const evaluatorOf = ({ settings, engine }: SearchParts, model: ParModel, noisy = false): Promise<Evaluator> =>
+  Evaluator.create(engine, model.objective({ ...evaluationShape(settings), training: false, noisy }));
+
 /** Figures of the valid batches, without noise. */
-class Evaluation {
-  readonly #parts: SearchParts;
-  readonly #model: ParModel;
-  #evaluator: Evaluator | undefined;
-
-  constructor(parts: SearchParts, model: ParModel) {
-    [this.#parts, this.#model] = [parts, model];
-  }
-
-  async measure(weights: Weights): Promise<SearchFigures> {
-    const { batches, validText, costs } = this.#parts;
-    this.#evaluator ??= await this.#compile();
-    const { loss, meanBatchPerplexity } = await evaluateOn(this.#evaluator, weights, batches.valid);
-    return {
-      ...figures(loss, batches.valid.count * tokensIn(batches.valid), validText),
-      meanBatchPerplexity,
-      pattern: patternOf(this.#model, weights),
-      choices: choicesOf(this.#model, weights),
-      ...(costs ? { latency: latencyOf(this.#model, costs, weights) } : {}),
-    };
-  }
-
-  #compile(): Promise<Evaluator> {
-    const { settings, engine } = this.#parts;
-    return Evaluator.create(engine, this.#model.objective({ ...evaluationShape(settings), training: false }));
-  }
-
-  async release(): Promise<void> {
-    await this.#evaluator?.release();
-  }
+async function figuresBy(
+  evaluator: Evaluator,
+  { batches, validText, costs }: SearchParts,
+  model: ParModel,
+  weights: Weights,
+): Promise<SearchFigures> {
+  const { loss, meanBatchPerplexity } = await evaluateOn(evaluator, weights, batches.valid);
+  return {
+    ...figures(loss, batches.valid.count * tokensIn(batches.valid), validText),
+    meanBatchPerplexity,
+    pattern: patternOf(model, weights),
+    choices: choicesOf(model, weights),
+    ...(costs ? { latency: latencyOf(model, costs, weights) } : {}),
+  };
 }
 
 function choicesOf(model: ParModel, weights: Weights): Choice[] {
@@ -132,20 +120,15 @@ function choicesOf(model: ParModel, weights: Weights): Choice[] {
 
 /** The figures of given weights, with a program of their own. */
 export async function measureSearch(parts: SearchParts, model: ParModel, weights: Weights): Promise<SearchFigures> {
-  const evaluation = new Evaluation(parts, model);
-  return evaluation.measure(weights).finally(() => evaluation.release());
+  const evaluator = await evaluatorOf(parts, model);
+  return figuresBy(evaluator, parts, model, weights).finally(() => evaluator.release());
 }
 
 /** The mean of exp(batch loss) with Gumbel noise at the last temperature; null where no block has a choice. */
-export async function noisyFigure(
-  { settings, engine, batches }: SearchParts,
-  model: ParModel,
-  weights: Weights,
-): Promise<number | null> {
+export async function noisyFigure(parts: SearchParts, model: ParModel, weights: Weights): Promise<number | null> {
   if (model.policy.architecture.length === 0) return null;
-  const objective = model.objective({ ...evaluationShape(settings), training: false, noisy: true });
-  const evaluator = await Evaluator.create(engine, objective);
+  const evaluator = await evaluatorOf(parts, model, true);
   const temperature = model.policy.scalars.temperature?.at(1, 1) ?? 1;
-  const measured = evaluateOn(evaluator, weights, batches.valid, { temperature });
+  const measured = evaluateOn(evaluator, weights, parts.batches.valid, { temperature });
   return (await measured.finally(() => evaluator.release())).meanBatchPerplexity;
 }

@@ -1,5 +1,6 @@
 /** Runs of search and retrain in use: measured with memory, continued out of it, exported once their blocks are decided. */
 import { reject } from "../../base/errors.ts";
+import { once } from "../../base/lazily.ts";
 import type { Evaluation } from "../../depth/searched.ts";
 import type { Engine } from "../../engine/engine.ts";
 import { figures, tokensIn } from "../../train/evaluate.ts";
@@ -48,12 +49,12 @@ export interface ParUses extends StoredModel, Exporting {
 export interface SearchRun extends OpenRun<"search", SearchResult>, ParUses {}
 
 /** Opens a run of search to use it. */
-export async function openSearchRun(stored: StoredRun): Promise<SearchRun> {
-  return { ...openRunBase("search", stored, resumeSearch), ...(await parUses(stored)) };
+export async function open(stored: StoredRun): Promise<SearchRun> {
+  return { ...openRunBase("search", stored, resume), ...(await parUses(stored)) };
 }
 
 /** Goes on with a run of search. */
-export function resumeSearch(path: string, options: ResumeOptions = {}): Session<TaskEvent, SearchResult> {
+export function resume(path: string, options: ResumeOptions = {}): Session<TaskEvent, SearchResult> {
   return resumeRun(path, options, (run, resume, given) => reopenSearch(run, resume, given));
 }
 
@@ -62,11 +63,7 @@ export async function parUses(stored: StoredRun): Promise<ParUses> {
   const { path, step, options } = stored;
   const opened = await storedModel(stored);
   const engine = engineOf(stored);
-  let text: Promise<RankedText> | undefined;
-  const ranked = () => {
-    text ??= rankedText(opened.settings, { ...options, tokenizer: opened.tokenizer });
-    return text;
-  };
+  const ranked = once(() => rankedText(opened.settings, { ...options, tokenizer: opened.tokenizer }));
   return {
     ...opened,
     found: await keptResult(path),

@@ -11,6 +11,7 @@ import {
   optimisationFields,
   plan,
   planFields,
+  smallPresets,
   usualRates,
 } from "../fields.ts";
 
@@ -59,21 +60,7 @@ export const translateSettings = defineSettings("translate", withDefaults(fields
   presets: {
     /** English to German on Multi30k: the defaults. */
     translate: {},
-    /** A minute or two on two cores. */
-    quick: { minutes: 1.5, evaluateEvery: 100, checkpointEvery: 100 },
-    /** Small enough for tests and for trying things out. */
-    tiny: {
-      pieces: 300,
-      width: 32,
-      heads: 2,
-      depth: 2,
-      length: 32,
-      batch: 8,
-      steps: 60,
-      warmup: 10,
-      evaluateEvery: 20,
-      checkpointEvery: 20,
-    },
+    ...smallPresets,
   },
   derive: ({ rate, optimiser }) => ({ task: "translate" as const, rate: rate ?? usualRates[optimiser] }),
   elsewhere: {

@@ -54,7 +54,7 @@ export interface TranslateRun extends OpenRun<"translate", TrainedModel<Translat
 const settingsIn = (config: string, path: string) => storedSettings(translateSettings, config, `${path}/config.yaml`);
 
 /** Opens a run to use it. */
-export async function openTranslateRun(stored: StoredRun): Promise<TranslateRun> {
+export async function open(stored: StoredRun): Promise<TranslateRun> {
   const { path, config, state, step, options } = stored;
   const settings = settingsIn(config, path);
   const tokenizer = (await keptTokenizer(path)) ?? (await openTranslate(settings, options)).tokenizer;
@@ -72,7 +72,7 @@ export async function openTranslateRun(stored: StoredRun): Promise<TranslateRun>
     }
   };
   return {
-    ...openRunBase("translate", stored, resumeTranslate),
+    ...openRunBase("translate", stored, resume),
     settings,
     model,
     weights,
@@ -127,10 +127,7 @@ async function translateLines(
 }
 
 /** Goes on with a run of translation. */
-export function resumeTranslate(
-  path: string,
-  options: ResumeOptions = {},
-): Session<TaskEvent, TrainedModel<TranslationModel>> {
+export function resume(path: string, options: ResumeOptions = {}): Session<TaskEvent, TrainedModel<TranslationModel>> {
   return resumeRun(path, options, async (run, resume, given) => {
     const settings = settingsIn(run.config, path);
     return translateJob(await openTranslate(resume ? { ...settings, init: null } : settings, given), given.say);

@@ -6,7 +6,7 @@ import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
-const main = join(root, "dist", "cli", "main.js");
+const main = join(root, "bin", "layerwise.js");
 const folder = mkdtempSync(join(tmpdir(), "layerwise-package-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
@@ -28,7 +28,7 @@ function run(command: string, args: readonly string[], cwd = root): Promise<Ende
 }
 
 beforeAll(async () => {
-  if (!existsSync(main)) await run("npm", ["run", "build"]);
+  if (!existsSync(join(root, "dist"))) await run("npm", ["run", "build"]);
 });
 
 let installedHere = false;
@@ -57,7 +57,7 @@ describe("the packed package", () => {
     expect(help.stderr).not.toMatch(/\n\s+at /);
     expect(help.stdout).toMatch(/^Usage: layerwise/);
     expect(help.code).toBe(0);
-    const bin = join(folder, "node_modules", "layerwise", "dist", "cli", "main.js");
+    const bin = join(folder, "node_modules", "layerwise", "bin", "layerwise.js");
     expect(statSync(bin).mode & 0o111).not.toBe(0);
 
     // The runtime loads too: a command that runs programs, on the cases that are shipped.
@@ -185,7 +185,7 @@ const LOADED = `
 function checkContents(paths: readonly string[]): void {
   const needed = ["CHANGELOG.md", "README.md", "LICENSE", "corpus/books/train.txt", "docs/architecture.md"];
   expect(paths).toEqual(
-    expect.arrayContaining([...needed, "dist/cli/main.js", "dist/browser.js", "examples/train.ts"]),
+    expect.arrayContaining([...needed, "bin/layerwise.js", "dist/cli/main.js", "dist/browser.js", "examples/train.ts"]),
   );
   expect(paths.filter((path) => /\.(test|contract|map)\b|^(src|test|bench)\//.test(path))).toEqual([]);
   const fixtures = paths.filter((path) => path.startsWith("fixtures/"));

@@ -1,4 +1,3 @@
-#!/usr/bin/env node
 /** The `layerwise` command: collects the commands, runs one, and turns errors into one line and an exit code. */
 import { Command, CommanderError } from "commander";
 import { LayerwiseError, messageOf } from "../base/errors.ts";

@@ -15,6 +15,7 @@ export type { RunSummary } from "./runs/summary.ts";
 // Tasks: what people do.
 export { type CompareOptions, type Comparison, compare } from "./sweep/comparison.ts";
 export { type TrainOptions, train } from "./tasks/custom/job.ts";
+export { depthsOf } from "./tasks/depths.ts";
 export { exportAlbertOnnx, exportOnnx, exportParOnnx, exportSafetensors } from "./tasks/exports.ts";
 export {
   type FinetuneOptions,
@@ -28,7 +29,6 @@ export * as tasks from "./tasks/index.ts";
 export type { TaskEvent } from "./tasks/job.ts";
 export type { NewRun } from "./tasks/new-run.ts";
 export {
-  depthsOf,
   type ImportedRun,
   importAlbertRun,
   type PretrainOptions,

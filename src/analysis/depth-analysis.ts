@@ -55,6 +55,8 @@ export interface TokenDepth {
   readonly piece: string;
   readonly depth: number;
   readonly cosines: readonly number[];
+  /** Entropy in nats of what a language model expects next. */
+  readonly entropy?: number | undefined;
 }
 
 /** The tokens of texts with their depths, [CLS] and [SEP] among them; texts are cut to the model's length. */

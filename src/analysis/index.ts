@@ -13,6 +13,7 @@ export {
 } from "./depth-analysis.ts";
 export { type DepthBenchOptions, type DepthMeasurement, measureDepth, spreadDepths } from "./depth-bench.ts";
 export { DepthReader, type TextIds, type TokenDepths } from "./depth-reader.ts";
+export { depthsOfLanguage, type ReadableLanguage } from "./language-depths.ts";
 export {
   baselineCost,
   type CandidateCost,

@@ -46,7 +46,7 @@ interface Flags {
 export function addDepth(program: Command): void {
   const command = program
     .command("depth")
-    .argument("<run>", "run folder of pretrain, import or glue")
+    .argument("<run>", "run folder of pretrain, import or glue; with --text also of train --halt")
     .option("--corpus <name>", "text to mask (default: the run's own, or the embedded books)")
     .option("--data <dir>", "folder of datasets")
     .addOption(
@@ -66,6 +66,7 @@ export function addDepth(program: Command): void {
 }
 
 type Run = Using<"depths">;
+type Albert = Extract<Run, { readonly depthsByKind: unknown }>;
 
 interface Report {
   readonly result: Readonly<Record<string, unknown>>;
@@ -93,6 +94,10 @@ type Asked = Flags & { readonly onText: (done: number) => void };
 
 async function reportOf(opened: Run, flags: Asked): Promise<Report> {
   if (flags.text !== undefined) return sentenceReport(opened, flags.text, flags);
+  if (!("depthsByKind" in opened)) {
+    const remedy = "a language model's depth is shown with --text";
+    return reject({ who: opened.path, needed: "a run of pretrain, import or glue", got: opened.kind, remedy }, 2);
+  }
   if (flags.conllu !== undefined) return tagReport(opened, flags.conllu, flags);
   const { readAgreement, readProbe } = await import("../../text/files/probing.ts");
   if (flags.probe !== undefined) return probeReport(opened, readProbe(flags.probe), flags);
@@ -115,7 +120,7 @@ function traceTable(trace: readonly TraceRow[]): string {
   return `\n\nsimilarity of successive states\n${table(rows)}`;
 }
 
-async function kindReport(opened: Run, { corpus, data, split, texts, length, onText }: Asked): Promise<Report> {
+async function kindReport(opened: Albert, { corpus, data, split, texts, length, onText }: Asked): Promise<Report> {
   const found = await opened.depthsByKind({ corpus, data, split, texts, length, onText });
   const { kinds, trace, tokens } = found;
   const title = `${found.corpus}, ${found.texts} ${split} texts of ${found.length} tokens, at most ${capOf(opened)} iterations`;
@@ -146,7 +151,7 @@ async function written(file: string | undefined, content: string): Promise<void>
   await writeAtomically(file, new TextEncoder().encode(content));
 }
 
-async function tagReport(opened: Run, file: string, { texts, onText }: Asked): Promise<Report> {
+async function tagReport(opened: Albert, file: string, { texts, onText }: Asked): Promise<Report> {
   const { readConllu } = await import("../../text/files/probing.ts");
   const found = await opened.depthsByTag(readConllu(file).slice(0, texts), { onText });
   const { upos, deprel, trace } = found;
@@ -155,7 +160,7 @@ async function tagReport(opened: Run, file: string, { texts, onText }: Asked): P
 }
 
 async function probeReport(
-  opened: Run,
+  opened: Albert,
   sentences: readonly ProbeSentence[],
   { texts, svg, onText }: Asked,
 ): Promise<Report> {

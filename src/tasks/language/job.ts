@@ -70,9 +70,11 @@ type PlanSettings = Pick<LanguageConfig, "depth" | "unique" | "share" | "plan">;
 
 /** The model that settings describe. */
 export function modelOf(config: LanguageConfig, vocabulary: number): LanguageModel {
-  const { width, heads, hidden, length, dropout, activation, ponder, ponderWarmup, haltBias } = config;
+  const { width, heads, hidden, length, dropout, activation, ponder, ponderFrom, ponderWarmup } = config;
   const plan = planOf(config);
-  const halting = config.halt ? { ponder, ponderWarmup, biasInitial: haltBias } : undefined;
+  const halting = config.halt
+    ? { ponder, ponderFrom, ponderWarmup, biasInitial: config.haltBias, accumulate: config.accumulateStates }
+    : undefined;
   return languageModel({
     vocabulary,
     width,

@@ -31,8 +31,10 @@ const fields = {
   ...group("Depth", {
     halt: flag("every token halts by itself, after as many of the depths as it needs"),
     ponder: real(0.01, "penalty on the mean depth of halting models"),
-    ponderWarmup: whole(0, "updates over which that penalty grows from 0", 0),
+    ponderFrom: whole(0, "updates before that penalty counts at all", 0),
+    ponderWarmup: whole(0, "updates over which it then grows from 0", 0),
     haltBias: real(0, "first bias of the halting unit: 0 halts early, -3 late", {}),
+    accumulateStates: choice(["blend", "weightedSum"], "blend", "states move towards each output, or are their mean"),
   }),
   ...optimisationFields,
   ...lengthFields,

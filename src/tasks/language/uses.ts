@@ -20,6 +20,7 @@ import {
   type StoredRun,
 } from "../open-run.ts";
 import { resumeRun } from "../perform.ts";
+import type { DepthOptions, DepthsOf } from "../pretrain/depths.ts";
 import { batchesOf, openData, textSizeOf } from "../text-data.ts";
 import type { TrainedModel } from "../trained-job.ts";
 import { languageJob, modelOf, openLanguage } from "./job.ts";
@@ -35,6 +36,8 @@ export interface LanguageRun extends OpenRun<"language", TrainedModel<LanguageMo
   evaluate(how?: EvaluateOptions): Promise<Figures>;
   /** Continues a text; yields what is new in it. */
   generate(options: TextOptions): AsyncGenerator<string>;
+  /** How many blocks each token of a text passed through, and how uncertain the model was of the next. */
+  depths<T extends string | readonly string[]>(text: T, options?: DepthOptions): Promise<DepthsOf<T>>;
 }
 
 const settingsIn = (config: string, path: string) => storedSettings(languageSettings, config, `${path}/config.yaml`);
@@ -66,6 +69,10 @@ export async function open(stored: StoredRun): Promise<LanguageRun> {
     generate: async function* (options) {
       const { generate } = await import("../../model/generation.ts");
       yield* generate({ model, weights }, { ...options, engine: await engine(), tokenizer: tokenizer.tokenizer });
+    },
+    depths: async (text, how = {}) => {
+      const { depthsOf } = await import("../depths.ts");
+      return depthsOf({ model, weights, tokenizer }, text, { ...how, engine: how.engine ?? (await engine()) });
     },
     ...exporting(async () => {
       const { exportedLanguage } = await import("../exports.ts");

@@ -36,7 +36,7 @@ export interface DepthOptions {
 export type DepthsOf<T> = T extends string ? TokenDepth[] : TokenDepth[][];
 
 /** The tokens of a text with the number of iterations that each took, [CLS] and [SEP] among them; of several texts, a list each. */
-export async function depthsOf<T extends string | readonly string[]>(
+export async function depthsOfAlbert<T extends string | readonly string[]>(
   albert: Readable,
   text: T,
   options: DepthOptions = {},

@@ -14,7 +14,6 @@ export {
   depthsByKind,
   depthsByProbe,
   depthsByTag,
-  depthsOf,
   type KindAnalysis,
   type KindOptions,
 } from "./depths.ts";

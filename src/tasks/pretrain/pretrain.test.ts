@@ -4,8 +4,8 @@ import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
 import { referenceEngine } from "../../engine/reference.ts";
 import { documentCorpus } from "../../text/masked/documents.ts";
+import { depthsOf } from "../depths.ts";
 import { Run } from "../run.ts";
-import { depthsOf } from "./depths.ts";
 import { pretrain, pretrainSettingsOf } from "./pretrain.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "layerwise-pretrain-"));

@@ -25,7 +25,7 @@ import {
   depthsByKind,
   depthsByProbe,
   depthsByTag,
-  depthsOf,
+  depthsOfAlbert,
   type KindAnalysis,
   type KindOptions,
 } from "./depths.ts";
@@ -85,7 +85,7 @@ export async function albertUses(stored: StoredRun, engine = engineOf(stored)): 
   });
   return {
     ...albert,
-    depths: async (text, options) => depthsOf(albert, text, await own(options)),
+    depths: async (text, options) => depthsOfAlbert(albert, text, await own(options)),
     depthsByKind: async (options) => depthsByKind(albert, { corpus, ...(await own(options)) }),
     depthsByTag: async (sentences, options) => depthsByTag(albert, sentences, await own(options)),
     depthsByProbe: async (sentences, options) => depthsByProbe(albert, sentences, await own(options)),

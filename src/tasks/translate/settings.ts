@@ -69,6 +69,8 @@ export const translateSettings = defineSettings("translate", withDefaults(fields
     ponder: "task language",
     ponderWarmup: "task language",
     haltBias: "task language",
+    ponderFrom: "task language",
+    accumulateStates: "task language",
   },
 });
 

@@ -1,4 +1,4 @@
-/** What everything stands on: errors as data, seeded random streams, tables and progress for the terminal. */
+/** `layerwise/base`: what everything stands on: errors as data, seeded random streams, tables and progress for the terminal. */
 export {
   type Complaint,
   type ErrorCode,

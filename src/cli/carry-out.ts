@@ -1,6 +1,5 @@
 /** Carries out the job of a command: tried with `--dry-run`, or into a run folder before the user's eyes. */
-import type { Job } from "../tasks/job.ts";
-import type { RunKind } from "../tasks/run.ts";
+import { type Job, newRun, perform, type RunKind } from "../tasks/index.ts";
 import { factTable } from "./facts.ts";
 import { type Concluded, concludeTraining, shownOf } from "./resume.ts";
 import { watchSession } from "./session.ts";
@@ -18,10 +17,8 @@ export interface CarryingOut {
 /** Prints what the run would be, or trains and says how it ended. */
 export async function carryOut(job: Job<Concluded>, kind: RunKind, { into: path, dryRun, json }: CarryingOut) {
   if (dryRun) return (await import("./dry-run.ts")).printDryRun(job, json);
-  const { perform } = await import("../tasks/perform.ts");
-  const { newRun } = await import("../tasks/new-run.ts");
   const into = await newRun(path);
   say(factTable(job.describe()));
   const result = await watchSession((signal) => perform(job, { into, signal }), { shown: shownOf(kind) });
-  await concludeTraining(path, kind, result, json);
+  await concludeTraining(path, kind, result, { json, engine: job.engine });
 }

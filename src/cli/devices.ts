@@ -1,4 +1,4 @@
 /** A script for `doctor`: prints the devices on which a trial program ran, as JSON. */
-import { presentDevices } from "../engine/ort.ts";
+import { presentDevices } from "../index.ts";
 
 process.stdout.write(JSON.stringify(await presentDevices()));

@@ -1,6 +1,5 @@
 /** `--dry-run` of all commands that train. */
-import { dryRun } from "../tasks/dry-run.ts";
-import type { Rehearsed } from "../tasks/job.ts";
+import { dryRun, type Rehearsed } from "../tasks/index.ts";
 import { factTable } from "./facts.ts";
 
 /** Prints what a run would be and how long it would take. */

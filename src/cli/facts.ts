@@ -1,5 +1,5 @@
 /** Facts about a job as a table of two columns. */
-import { table } from "../base/table.ts";
+import { table } from "../base/index.ts";
 
 /** One row a fact, without headings. */
 export function factTable(facts: readonly { readonly what: string; readonly value: string }[]): string {

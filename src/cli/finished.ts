@@ -1,6 +1,6 @@
 /** Which checkpoint of a run a command uses. */
 import { type Command, InvalidArgumentError, Option } from "commander";
-import type { CheckpointChoice } from "../runs/folder.ts";
+import type { CheckpointChoice } from "../runs/index.ts";
 import { wholeFrom } from "./flags.ts";
 
 /** `--checkpoint last|best|STEP`, for every command that uses a run. */

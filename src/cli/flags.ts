@@ -1,9 +1,8 @@
 /** Flags: an option per setting of a task, the layers that preset, file and flags make, and numbers as flags. */
 import { readFileSync } from "node:fs";
 import { type Command, InvalidArgumentError, Option } from "commander";
-import { LayerwiseError, messageOf } from "../base/errors.ts";
-import type { FieldInfo } from "../runs/fields.ts";
-import type { Layer, SettingsSchema, Values } from "../runs/settings.ts";
+import { LayerwiseError, messageOf } from "../base/index.ts";
+import type { FieldInfo, Layer, SettingsSchema, Values } from "../runs/index.ts";
 
 /** Reads a whole number from `least` on. */
 export const wholeFrom = (least: number) => (text: string) => {
@@ -52,8 +51,6 @@ export function addRunFlags(command: Command, schemas: readonly SettingsSchema[]
 
 /** Which settings a command takes as flags. */
 export interface SettingOptions {
-  /** Only these settings. */
-  readonly only?: readonly string[];
   /** Whether help shows defaults; not where what is not given comes from elsewhere. */
   readonly defaults?: boolean;
 }
@@ -63,7 +60,6 @@ export function addSettings(command: Command, schemas: readonly SettingsSchema[]
   const known = new Map<string, { task: string; info: FieldInfo }[]>();
   for (const schema of schemas) {
     for (const info of schema.describe()) {
-      if (how.only && !how.only.includes(info.key)) continue;
       known.set(info.key, [...(known.get(info.key) ?? []), { task: schema.task, info }]);
     }
   }
@@ -145,7 +141,7 @@ export async function settingsFrom<S extends object, R extends object>(
 }
 
 async function settingsInFile<S extends object>(schema: SettingsSchema<S, object>, path: string): Promise<Partial<S>> {
-  const { parseSettings } = await import("../runs/settings-file.ts");
+  const { parseSettings } = await import("../runs/index.ts");
   return parseSettings(schema, readText(path), path);
 }
 
@@ -175,6 +171,6 @@ const foreign = (schema: SettingsSchema, other: SettingsSchema, flags: Flags): V
 
 async function taskInFile(path: string | undefined): Promise<unknown> {
   if (path === undefined) return undefined;
-  const { parseYaml } = await import("../runs/settings-file.ts");
+  const { parseYaml } = await import("../runs/index.ts");
   return parseYaml(readText(path), path).task;
 }

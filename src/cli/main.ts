@@ -1,7 +1,7 @@
 /** The `layerwise` command: collects the commands, runs one, and turns errors into one line and an exit code. */
+import { createRequire } from "node:module";
 import { Command, CommanderError } from "commander";
-import { LayerwiseError, messageOf } from "../base/errors.ts";
-import { packageVersion } from "../tasks/environment.ts";
+import { LayerwiseError, messageOf } from "../base/index.ts";
 import { commands } from "./commands.ts";
 
 /** Output that nobody reads any more (`… | head`) ends the program quietly. */
@@ -28,7 +28,7 @@ async function addCommands(program: Command, [first = "", second = ""]: readonly
 async function build(): Promise<Command> {
   const program = new Command("layerwise")
     .description("Transformers that choose their own layers: share, search and adapt depth.")
-    .version(packageVersion())
+    .version(createRequire(import.meta.url)("../../package.json").version)
     .addHelpText("after", "\nBegin with:\n  layerwise train --preset tiny\n  layerwise train --help")
     .showSuggestionAfterError()
     // A flag of `glue` may mean another thing after `glue predict`.

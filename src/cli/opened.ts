@@ -1,7 +1,7 @@
 /** Runs of any kind for the commands that use them: what a kind cannot do is said before anything is loaded. */
-import { reject } from "../base/errors.ts";
-import type { CheckpointChoice } from "../runs/folder.ts";
-import type { AnyRun, RunKind } from "../tasks/run.ts";
+import { reject } from "../base/index.ts";
+import type { AnyRun, RunKind } from "../index.ts";
+import type { CheckpointChoice } from "../runs/index.ts";
 
 const say = (text: string) => void process.stderr.write(`${text}\n`);
 
@@ -25,8 +25,7 @@ export async function openUsing<U extends Use>(
   checkpoint?: CheckpointChoice,
   threads?: number,
 ): Promise<Using<U>> {
-  const { Run } = await import("../tasks/run.ts");
-  const { defaultEngine } = await import("../tasks/engine.ts");
+  const { defaultEngine, Run } = await import("../tasks/index.ts");
   const engine = threads === undefined ? undefined : await defaultEngine({ threads });
   const run = await Run.open(path, { checkpoint, engine, say });
   if (use in run) return run as Using<U>;

@@ -1,22 +1,24 @@
 /** Goes on with runs, and says how sessions ended and what to do next. */
-import { table } from "../base/table.ts";
-import type { Engine } from "../engine/engine.ts";
+import { table } from "../base/index.ts";
+import type { Engine, LanguageModel, RetrainResult, RunKind, SearchResult, TextTask, training } from "../index.ts";
 import type { EpochResult } from "../tasks/finetune/index.ts";
-import type { RunKind } from "../tasks/run.ts";
-import type { RetrainResult, SearchResult } from "../tasks/search/index.ts";
-import type { TextTask } from "../text/labelled/text-task.ts";
-import type { Measured } from "../train/events.ts";
+import { generate, kindOf, Run, type TrainedModel } from "../tasks/index.ts";
 import { commandName } from "./command-name.ts";
-import { choicePicture, concludeRetrain, concludeSearch } from "./searches.ts";
 import { watchSession } from "./session.ts";
 
 const print = (text: string) => void process.stdout.write(`${text}\n`);
 const say = (text: string) => void process.stderr.write(`${text}\n`);
 
+/** On what a session ran, and how its end is told. */
+interface Concluding {
+  readonly engine?: Engine | undefined;
+  readonly json?: boolean | undefined;
+}
+
 /** Goes on with a run of any kind, on the engine it began with unless another is given. */
-export async function resume(path: string, how: { engine?: Engine | undefined; json?: boolean } = {}): Promise<void> {
-  const { kindOf, Run } = await import("../tasks/run.ts");
+export async function resume(path: string, how: Concluding = {}): Promise<void> {
   const kind = await kindOf(path);
+  const { choicePicture, concludeRetrain, concludeSearch } = await import("./searches.ts");
   let began = false;
   const start = (signal: AbortSignal) => Run.resume(path, { signal, say, engine: how.engine });
   const result = await watchSession(start, {
@@ -29,7 +31,7 @@ export async function resume(path: string, how: { engine?: Engine | undefined; j
   if (kind === "search" || kind === "seeds") return concludeSearch(path, result as SearchResult, how.json);
   if (kind === "retrain") return concludeRetrain(path, result as RetrainResult, how.json);
   const trained = result as Concluded;
-  if (began) return concludeTraining(path, kind, trained, how.json);
+  if (began) return concludeTraining(path, kind, trained, how);
   print(`${path} is finished: ${trained.steps} steps; ${endings[kind]?.after.replace("RUN", path)}`);
 }
 
@@ -38,7 +40,7 @@ export interface Concluded {
   readonly reason: string;
   readonly steps: number;
   readonly elapsedMs: number;
-  readonly evaluation?: Measured | undefined;
+  readonly evaluation?: training.Measured | undefined;
   /** Of a fine-tuning. */
   readonly task?: TextTask;
   readonly epochs?: readonly EpochResult[];
@@ -77,12 +79,12 @@ const endings: Readonly<Partial<Record<RunKind, Ending>>> = {
 export const shownOf = (kind: RunKind): readonly string[] => endings[kind]?.shown ?? [];
 
 /** Says how training ended, shows a sample of what was learnt, and what to do next. */
-export async function concludeTraining(path: string, kind: RunKind, result: Concluded, json = false): Promise<void> {
+export async function concludeTraining(path: string, kind: RunKind, result: Concluded, how: Concluding): Promise<void> {
   const { reason, steps, elapsedMs, evaluation } = result;
-  if (json) return print(JSON.stringify({ run: path, ...(await summaryOf(result)) }));
+  if (how.json) return print(JSON.stringify({ run: path, ...(await summaryOf(result)) }));
   if (reason === "stopped") return print(`stopped at step ${steps}; go on with: ${commandName()} resume ${path}`);
   print(`${reason} after ${steps} steps in ${(elapsedMs / 1000).toFixed(0)} s${figuresOf(evaluation)}`);
-  if (kind === "language") print(`sample: ${await sampleOf(path)}`);
+  if (kind === "language") print(`sample: ${await sampleOf(result as TrainedModel<LanguageModel>, how.engine)}`);
   if (result.epochs) print(table(await epochRows(result)));
   const next = endings[kind]?.next ?? [];
   print(["next:", ...next.map((line) => `  ${commandName()} ${line.replace("RUN", path)}`)].join("\n"));
@@ -120,10 +122,9 @@ function figuresOf(evaluation: Concluded["evaluation"]): string {
 const PROMPT = "it was";
 
 /** A few words, so that one sees what was learnt. */
-async function sampleOf(path: string): Promise<string> {
-  const { Run } = await import("../tasks/run.ts");
-  const run = await Run.open(path, "language", { checkpoint: "last" });
+async function sampleOf(trained: TrainedModel<LanguageModel>, engine?: Engine): Promise<string> {
   let text = PROMPT;
-  for await (const part of run.generate({ prompt: PROMPT, maxTokens: 40, temperature: 0.7, seed: 1 })) text += part;
+  const options = { engine, prompt: PROMPT, maxTokens: 40, temperature: 0.7, seed: 1 };
+  for await (const part of generate(trained, options)) text += part;
   return text;
 }

@@ -1,9 +1,7 @@
 /** What a person sees of searches and retrainings: π while they run, what they found, how two networks compare. */
-import { formatNumber, table } from "../base/table.ts";
-import { heatMap } from "../pictures/heat-map.ts";
-import type { TaskEvent } from "../tasks/job.ts";
-import type { RetrainResult, SearchResult } from "../tasks/search/index.ts";
-import type { EvaluationEvent } from "../train/events.ts";
+import { formatNumber, table } from "../base/index.ts";
+import type { RetrainResult, SearchResult, TaskEvent, training } from "../index.ts";
+import { heatMap } from "../pictures/index.ts";
 import { commandName } from "./command-name.ts";
 
 const print = (text: string) => void process.stdout.write(`${text}\n`);
@@ -17,7 +15,7 @@ export function choicePicture(event: TaskEvent): string | undefined {
   return `${figuresLine(event)}\n${heatMap(probabilities, names)}`;
 }
 
-function figuresLine({ step, perplexity, meanBatchPerplexity, latency, pattern }: EvaluationEvent): string {
+function figuresLine({ step, perplexity, meanBatchPerplexity, latency, pattern }: training.EvaluationEvent): string {
   const mean = `mean of batches ${formatNumber(meanBatchPerplexity!, 2)}`;
   const cost = latency
     ? `  ${latency.expectedMs.toFixed(2)} ms expected, ${latency.chosenMs.toFixed(2)} ms chosen`

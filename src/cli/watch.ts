@@ -1,7 +1,6 @@
 /** What a person sees of training: a live line on a terminal, a line an evaluation elsewhere. */
-import { clock } from "../base/progress.ts";
-import { formatNumber } from "../base/table.ts";
-import type { EvaluationEvent, TrainEvent } from "../train/events.ts";
+import { clock, formatNumber } from "../base/index.ts";
+import type { TrainEvent, training } from "../index.ts";
 
 const REDRAW_MS = 250;
 
@@ -38,7 +37,7 @@ export class Watch {
     }
   }
 
-  #others({ bitsPerByte, scalars = {} }: EvaluationEvent): string {
+  #others({ bitsPerByte, scalars = {} }: training.EvaluationEvent): string {
     const bits = bitsPerByte === undefined ? "" : `  bits per byte ${bitsPerByte.toFixed(3)}`;
     const named = (this.#expected.shown ?? []).filter((name) => name in scalars);
     return bits + named.map((name) => `  ${name} ${formatNumber(scalars[name]!, 3)}`).join("");

@@ -1,4 +1,4 @@
-/** Depth as data: plans (which block runs at each depth), patterns (which kind it is) and policies (how blocks become depth). */
+/** `layerwise/depth`: depth as data: plans (which block runs at each depth), patterns (which kind it is) and policies (how blocks become depth). */
 export { fixed } from "./fixed.ts";
 export {
   type Counters,

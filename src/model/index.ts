@@ -85,18 +85,6 @@ export type { ParOptions } from "./par/options.ts";
 export { ParModel, type ParObjective, type ParRun, parModel, type Segment, type SegmentShape } from "./par/par.ts";
 export { countParameters, type ModelReport, reportOn } from "./report.ts";
 export type { SamplingOptions } from "./sampling.ts";
-export { Beam, type BeamOptions, type Choice as BeamChoice, type Specials, Translator } from "./seq2seq/beam.ts";
-export { EncoderDecoder, type EncoderDecoderMasks, type EncoderDecoderOptions } from "./seq2seq/encoder-decoder.ts";
-export {
-  type EncodeOptions,
-  EncoderProgram,
-  type ForwardMasks,
-  type ForwardOptions,
-  type Layout,
-  ParameterSharedTransformerEncoder,
-  type SharedEncoderOptions,
-} from "./seq2seq/shared-encoder.ts";
-export type { StackOptions, Trace } from "./seq2seq/stacks.ts";
-export { type DecodingStep, TranslationModel, type TranslationOptions } from "./seq2seq/translation.ts";
+export * from "./seq2seq/index.ts";
 export { type FloatRecord, loadStateDict, type NamedTensor, type NamedTensors, stateDict } from "./state-dict.ts";
 export { boundWeights, type Named, type Weights } from "./weights.ts";

@@ -1,4 +1,4 @@
-/** Pictures from data: SVG for pages, pixels for PNG and GIF, characters for the terminal. Pure functions. */
+/** `layerwise/pictures`: pictures from data: SVG for pages, pixels for PNG and GIF, characters for the terminal. Pure functions. */
 export { type Choice, choicePixels, choiceSvg, type Milestone } from "./choice-picture.ts";
 export { type ComparedModel, comparisonSvg } from "./comparison-picture.ts";
 export { htmlView, type ShownToken, svgView, terminalView } from "./depth-view.ts";

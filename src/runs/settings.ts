@@ -37,7 +37,9 @@ export interface SettingsSchema<S extends object = object, R extends object = S>
   check(values: Values, source: string, who?: (key: string) => string): Partial<S>;
   /** A preset by name, as a layer. */
   preset(name: string): Layer<S>;
-  /** defaults < layers. Two lengths (steps, epochs, minutes) in one layer are an error; a later length replaces an earlier one. */
+  /** What layers say together, the last on top. Two lengths (steps, epochs, minutes) in one layer are an error; a later length replaces an earlier one. */
+  merge(layers: readonly Layer<S>[]): Partial<S>;
+  /** defaults < layers, and what follows from them. */
   resolve(layers: readonly Layer<S>[]): R;
   /** What help, flags and forms need to know about each field. */
   describe(): FieldInfo[];
@@ -59,6 +61,8 @@ export interface SettingsOptions<S, D extends object> {
   readonly derive?: (settings: S) => D;
   /** Settings that another task has and this one has not: key → for whom they are. */
   readonly elsewhere?: Readonly<Record<string, string>>;
+  /** A task with more settings, of which files are taken too; what only that task has is left out. */
+  readonly wider?: SettingsSchema;
 }
 
 interface Parts {
@@ -76,12 +80,19 @@ export function defineSettings<F extends Fields, D extends object = object>(
   options: SettingsOptions<ValuesOf<F>, D> = {},
 ): SettingsSchema<ValuesOf<F>, Omit<ValuesOf<F>, keyof D> & D> {
   type S = ValuesOf<F>;
-  const { command = task, presets = {}, derive, elsewhere = {} } = options;
+  const { command = task, presets = {}, derive, elsewhere = {}, wider } = options;
   const keys = Object.keys(fields);
   const parts = { task, command, fields, keys, elsewhere };
   const defaults = defaultsOf(fields);
   const check = (values: Values, source: string, who = (key: string) => `${source} / ${key}`) =>
-    checkValues(parts, values, source, who) as Partial<S>;
+    (wider && values.task !== undefined
+      ? pick(wider.check({ ...values, task: wider.task }, source, who), keys)
+      : checkValues(parts, values, source, who)) as Partial<S>;
+  const merge = (layers: readonly Layer<S>[]): Partial<S> =>
+    Object.assign(
+      {},
+      ...layers.map(({ source, values }) => laidOver(parts, { source, values: check(values, source) })),
+    );
   return {
     task,
     fields,
@@ -90,11 +101,9 @@ export function defineSettings<F extends Fields, D extends object = object>(
     presets,
     check,
     preset: (name) => ({ source: `preset ${name}`, values: presetNamed(presets, name) }),
+    merge,
     resolve: (layers) => {
-      const settings = defaultsOf(fields);
-      for (const { source, values } of layers) {
-        Object.assign(settings, laidOver(parts, { source, values: check(values, source) }));
-      }
+      const settings = { ...defaultsOf(fields), ...merge(layers) };
       return { ...settings, ...(derive?.(settings) as D) };
     },
     describe: () => keys.map((key) => infoOf(key, fields[key]!)),

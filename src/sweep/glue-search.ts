@@ -160,16 +160,3 @@ async function clearAway(path: string): Promise<void> {
   for (let waited = 0; waited < ORPHAN_MS && lockHolder(lock)?.live; waited += 100) await setTimeout(100);
   await rm(path, { recursive: true, force: true });
 }
-
-/** Rows of the table that a search ends with. */
-export function searchRows({ rows, metric }: SearchResult) {
-  const percent = (value: number | null) => (value === null ? null : (100 * value).toFixed(2));
-  return rows.map(({ rate, batch, epochs, epoch, mean, deviation, values }) => ({
-    rate: rate.toExponential(),
-    batch: `${batch}`,
-    epoch: `${epoch} of ${epochs}`,
-    [metric]: percent(mean),
-    "±": percent(deviation),
-    seeds: values.map(percent).join(" "),
-  }));
-}

@@ -1,6 +1,6 @@
 /** What this machine offers: versions, processor, threads, devices, and how fast it multiplies matrices. */
 import os from "node:os";
-import { type MatrixSpeed, matrixSpeeds } from "../analysis/matrix-speed.ts";
+import type { MatrixSpeed } from "../analysis/matrix-speed.ts";
 import { instructionSets, packageVersion, processor } from "./environment.ts";
 
 /** A machine, as plain data. */
@@ -19,6 +19,7 @@ export interface Diagnosis {
 /** Looks at the machine and times it: about two seconds. `devices` are those that were found present; by default it looks itself. */
 export async function diagnose(devices?: readonly string[]): Promise<Diagnosis> {
   const { defaultThreads, ortEngine, physicalCores, presentDevices, runtimeVersion } = await import("../engine/ort.ts");
+  const { matrixSpeeds } = await import("../analysis/matrix-speed.ts");
   const threads = { physical: physicalCores() ?? null, usable: os.availableParallelism(), default: defaultThreads() };
   const matrixSpeed: MatrixSpeed[] = [];
   for (const count of new Set([1, threads.default])) {

@@ -1,7 +1,7 @@
 /** Text from a trained model, with the engine and the tokenizer that it came with. */
 import { reject } from "../base/errors.ts";
 import type { Engine } from "../engine/engine.ts";
-import { generate as generateOn, type TextCoder, type TextOptions, type Trained } from "../model/generation.ts";
+import type { TextCoder, TextOptions, Trained } from "../model/generation.ts";
 import { defaultEngine } from "./engine.ts";
 
 /** A tokenizer, or what opening one gives. */
@@ -24,6 +24,7 @@ export async function* generate<Reading>(
 ): AsyncGenerator<string> {
   if (!tokenizer)
     return reject({ who: "generate", needed: "a tokenizer", got: "none", remedy: "give one as an option" }, 2);
+  const { generate: generateOn } = await import("../model/generation.ts");
   const coder = "tokenizer" in tokenizer ? tokenizer.tokenizer : tokenizer;
   const how = { ...options, tokenizer: coder, engine: engine ?? (await defaultEngine()) };
   yield* generateOn(trained, reading === undefined ? how : { ...how, reading });

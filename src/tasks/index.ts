@@ -1,10 +1,14 @@
-/** What tasks are made of: jobs, how they are performed into run folders, runs by kind, the machine they ran on. */
+/**
+ * `layerwise/tasks`: what tasks are made of: settings by name, jobs, how they are performed into run folders, runs by kind, the machine
+ * they ran on. The code of a task is loaded when it is asked for. For Node.
+ */
 export { type Diagnosis, diagnose } from "./diagnosis.ts";
 export { dryRun } from "./dry-run.ts";
 export { defaultEngine, type EngineSettings } from "./engine.ts";
 export { type Environment, environment, instructionSets, packageVersion, processor } from "./environment.ts";
 export type { EvaluateOptions } from "./evaluate.ts";
 export type { ExportedFiles } from "./exports.ts";
+export { type AnyTokenizer, type GenerateOptions, generate } from "./generate.ts";
 export type {
   BeginEvent,
   Fact,
@@ -22,5 +26,6 @@ export { type NewRun, newRun } from "./new-run.ts";
 export type { Exporting, OpenOptions, OpenRun, ResumeOptions, StoredRun } from "./open-run.ts";
 export { type Performing, perform } from "./perform.ts";
 export { type AnyRun, kindOf, Run, type RunKind, type RunKinds } from "./run.ts";
+export { settingsNamed, type TaskName, taskNames, taskSettings } from "./settings.ts";
 export type { Given, GivenText } from "./text-data.ts";
 export type { TrainConfig, TrainedModel } from "./trained-job.ts";

@@ -1,6 +1,5 @@
 /** Run folders from a program: made for a session to fill, opened by kind, resumed. */
-import { parse } from "yaml";
-import { LayerwiseError, messageOf, reject } from "../base/errors.ts";
+import { reject } from "../base/errors.ts";
 import { RunFolder } from "../runs/folder.ts";
 import { relayed, type Session, startSession } from "../train/session.ts";
 import type { CustomRun } from "./custom/uses.ts";
@@ -61,7 +60,8 @@ const openers: { readonly [K in RunKind]: () => Promise<Opener<K>> } = {
 export async function kindOf(path: string): Promise<RunKind> {
   if (isSeedFolder(path)) return "seeds";
   const { config } = await RunFolder.read(path);
-  const task = taskIn(config, `${path}/config.yaml`);
+  const { parseYaml } = await import("../runs/settings-file.ts");
+  const task = taskIn(parseYaml(config, `${path}/config.yaml`));
   if (task in openers) return task as RunKind;
   const needed = `a task of ${Object.keys(openers).join(", ")}`;
   return reject({ who: path, needed, got: task, remedy: "use the version of layerwise that made the run" });
@@ -70,15 +70,10 @@ export async function kindOf(path: string): Promise<RunKind> {
 /** Kinds of ALBERTs by the command that trained them. */
 const albertKinds: Readonly<Record<string, RunKind>> = { pretrain: "pretrain", glue: "finetune" };
 
-function taskIn(yaml: string, source: string): string {
-  try {
-    const { task = "language", training } = (parse(yaml) ?? {}) as { task?: unknown; training?: { command?: unknown } };
-    if (task !== "albert") return String(task);
-    const { command = "imported" } = training ?? {};
-    return albertKinds[`${command}`] ?? String(command);
-  } catch (error) {
-    throw new LayerwiseError(`${source}: not YAML: ${messageOf(error)}`, 2);
-  }
+function taskIn({ task = "language", training }: { task?: unknown; training?: unknown }): string {
+  if (task !== "albert") return String(task);
+  const { command = "imported" } = (training ?? {}) as { command?: unknown };
+  return albertKinds[`${command}`] ?? String(command);
 }
 
 /** Opens a run to use it, by the command line's name of its folder. */

@@ -8,6 +8,7 @@ export const taskSettings = {
   language: async () => (await import("./language/settings.ts")).languageSettings,
   translate: async () => (await import("./translate/settings.ts")).translateSettings,
   search: async () => (await import("./search/settings.ts")).searchSettings,
+  retrain: async () => (await import("./search/settings.ts")).retrainSettings,
   pretrain: async () => (await import("./pretrain/settings.ts")).pretrainSettings,
   finetune: async () => (await import("./finetune/settings.ts")).finetuneSettings,
 } as const satisfies Record<string, () => Promise<SettingsSchema>>;

@@ -1,9 +1,7 @@
 /** `layerwise bench depth`: what halting saves, in time: adaptive depth beside fixed depth of the same cap, measured in turn. */
-
 import type { Command } from "commander";
-import type { DepthMeasurement } from "../../analysis/depth-bench.ts";
-import { reject } from "../../base/errors.ts";
-import { table } from "../../base/table.ts";
+import { reject, table } from "../../base/index.ts";
+import type { analysis } from "../../index.ts";
 import { whole } from "../flags.ts";
 
 const HELP = `
@@ -62,15 +60,14 @@ async function run({ json, batch = [1, 16], mean, threads, ...sizes }: Flags): P
     means: mean.map((text) => depthIn(text, sizes.cap)),
     hidden: sizes.hidden ?? 4 * sizes.width,
   };
-  const { ortEngine } = await import("../../engine/ort.ts");
-  const { measureDepth } = await import("../../analysis/depth-bench.ts");
-  const rows = await measureDepth(await ortEngine(threads === undefined ? {} : { threads }), options);
+  const { analysis, tasks } = await import("../../index.ts");
+  const rows = await analysis.measureDepth(await tasks.defaultEngine({ threads }), options);
   process.stdout.write(`${json ? JSON.stringify(rows) : `${asTable(rows)}\n\n${plot(rows)}`}\n`);
 }
 
 const rounded = (value: number, digits: number) => value.toFixed(digits);
 
-function asTable(rows: readonly DepthMeasurement[]): string {
+function asTable(rows: readonly analysis.DepthMeasurement[]): string {
   const cells = rows.map(({ batch, length, meanDepth, cap, adaptive_ms, fixed_ms, ratio }) => ({
     batch,
     length,
@@ -83,7 +80,7 @@ function asTable(rows: readonly DepthMeasurement[]): string {
 }
 
 /** Time as a share of fixed depth: a bar a row, and where depth itself would put it. */
-function plot(rows: readonly DepthMeasurement[]): string {
+function plot(rows: readonly analysis.DepthMeasurement[]): string {
   const lines = rows.map(({ batch, meanDepth, cap, ratio }) => {
     const bar = [..."█".repeat(Math.round(40 * Math.min(1.25, ratio))).padEnd(50)];
     bar[Math.max(0, Math.round((40 * meanDepth) / cap) - 1)] = "│";

@@ -4,10 +4,8 @@ import { readdir, readFile } from "node:fs/promises";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Command } from "commander";
-import { LayerwiseError, messageOf } from "../../base/errors.ts";
-import { table } from "../../base/table.ts";
-import type { GoldenCase } from "../../certify/case.ts";
-import type { Verdict } from "../../certify/certify.ts";
+import { LayerwiseError, messageOf, table } from "../../base/index.ts";
+import type { GoldenCase, Verdict } from "../../certify/index.ts";
 
 const examples = `
 Examples:
@@ -31,10 +29,10 @@ export function addCertify(program: Command): void {
 }
 
 async function run(folders: string[], options: { json?: boolean; threads?: number }): Promise<void> {
-  const { certifyCase } = await import("../../certify/certify.ts");
-  const { ortEngine } = await import("../../engine/ort.ts");
+  const { certifyCase } = await import("../../certify/index.ts");
+  const { defaultEngine } = await import("../../tasks/index.ts");
   const cases = await findCases(folders.length > 0 ? folders : [shippedFixtures()]);
-  const engine = await ortEngine(options.threads === undefined ? {} : { threads: options.threads });
+  const engine = await defaultEngine({ threads: options.threads });
   const verdicts: Verdict[] = [];
   for (const load of cases) verdicts.push(await certifyLoaded(load, (golden) => certifyCase(golden, engine)));
   const count = (status: Verdict["status"]) => verdicts.filter((each) => each.status === status).length;
@@ -60,7 +58,7 @@ async function findCases(folders: readonly string[]): Promise<Found[]> {
 }
 
 async function casesUnder(folder: string): Promise<Found[]> {
-  const { isCase } = await import("../../certify/case.ts");
+  const { isCase } = await import("../../certify/index.ts");
   const entries = await readdir(folder, { recursive: true, withFileTypes: true }).catch((error: unknown) => {
     throw new LayerwiseError(`certify: cannot read the folder ${folder}: ${messageOf(error)}`, 2);
   });
@@ -83,8 +81,8 @@ async function readJson(file: string): Promise<unknown> {
 }
 
 async function certifyLoaded(found: Found, judge: (golden: GoldenCase) => Promise<Verdict>): Promise<Verdict> {
-  const { systemOf } = await import("../../certify/case.ts");
-  const { readSafetensors } = await import("../../format/safetensors.ts");
+  const { systemOf } = await import("../../certify/index.ts");
+  const { readSafetensors } = await import("../../index.ts");
   const { folder, name, about } = found;
   const system = systemOf(about, folder);
   const file = path.join(folder, `${name}.safetensors`);

@@ -1,10 +1,8 @@
 /** `layerwise cutoffs`: where to cut a vocabulary into clusters for an adaptive softmax. */
 import { readFile } from "node:fs/promises";
 import type { Command } from "commander";
-import { messageOf, reject } from "../../base/errors.ts";
-import { startProgress } from "../../base/progress.ts";
-import { formatNumber, table } from "../../base/table.ts";
-import type { Cutoffs } from "../../text/cutoffs.ts";
+import { formatNumber, messageOf, reject, startProgress, table } from "../../base/index.ts";
+import type { Cutoffs } from "../../text/index.ts";
 import { whole } from "../flags.ts";
 
 const examples = `
@@ -55,7 +53,7 @@ export function addCutoffs(program: Command): void {
 }
 
 async function run(options: CutoffOptions): Promise<void> {
-  const { optimalCutoffs } = await import("../../text/cutoffs.ts");
+  const { optimalCutoffs } = await import("../../text/index.ts");
   const counts = await countsOf(options);
   const plain = optimalCutoffs(counts, options.clusters);
   const text = options.measured ? await measured(options, counts, plain) : ([plain, asTable(plain, counts)] as const);
@@ -68,13 +66,12 @@ async function measured(
   counts: Float64Array,
   plain: Cutoffs,
 ): Promise<readonly [Cutoffs, string]> {
-  const { costsOfClusters, optimalCutoffs } = await import("../../text/cutoffs.ts");
-  const { measureSoftmax } = await import("../../analysis/softmax-cost.ts");
-  const { ortEngine } = await import("../../engine/ort.ts");
-  const engine = await ortEngine(threads === undefined ? {} : { threads });
+  const { costsOfClusters, optimalCutoffs } = await import("../../text/index.ts");
+  const { analysis, tasks } = await import("../../index.ts");
+  const engine = await tasks.defaultEngine({ threads });
   const progress = startProgress("measuring", { output: process.stderr, total: 100, unit: "%" });
   const shape = { width, rows, factor, clusters, vocabulary: counts.length };
-  const { costs, error } = await measureSoftmax(engine, shape, (done) => progress.at(100 * done));
+  const { costs, error } = await analysis.measureSoftmax(engine, shape, (done) => progress.at(100 * done));
   progress.end();
   const total = totalOf(counts);
   const masses = counts.map((count) => (rows * count) / total);
@@ -97,7 +94,7 @@ async function countsOf({ counts, corpus, tokenizer, data }: CutoffOptions): Pro
 }
 
 async function readCounts(file: string): Promise<Float64Array> {
-  const { parseCounts } = await import("../../text/cutoffs.ts");
+  const { parseCounts } = await import("../../text/index.ts");
   const text = await readFile(file, "utf8").catch((error: unknown) => {
     return reject({ who: "cutoffs", needed: "a file of counts", got: messageOf(error) }, 2);
   });
@@ -105,10 +102,7 @@ async function readCounts(file: string): Promise<Float64Array> {
 }
 
 async function countCorpus(name: string, model: string, data: string | undefined): Promise<Float64Array> {
-  const { openCorpus } = await import("../../text/files/corpus.ts");
-  const { openTokenizer } = await import("../../text/files/tokenizer.ts");
-  const { tokensOf } = await import("../../text/files/tokens.ts");
-  const { countTokens } = await import("../../text/cutoffs.ts");
+  const { countTokens, openCorpus, openTokenizer, tokensOf } = await import("../../text/index.ts");
   const where = data === undefined ? {} : { data };
   const encoder = await openTokenizer(model, where);
   const { ids } = await tokensOf(await openCorpus(name, where), "train", encoder);

@@ -1,10 +1,7 @@
 /** `layerwise data`: builds token files or batches from text, says what is in them, and downloads datasets. */
 import { type Command, Option } from "commander";
-import { startProgress } from "../../base/progress.ts";
-import { formatNumber, table } from "../../base/table.ts";
-import type { Corpus } from "../../text/corpus.ts";
-import type { SplitBatching } from "../../text/files/tokens.ts";
-import type { OpenTokenizer } from "../../text/tokenizer.ts";
+import { formatNumber, startProgress, table } from "../../base/index.ts";
+import type { Corpus, OpenTokenizer, SplitBatching, SplitReport } from "../../text/index.ts";
 import { whole } from "../flags.ts";
 
 interface SourceOptions {
@@ -130,12 +127,12 @@ const given = <K extends string>(key: K, value: string | undefined) =>
   (value === undefined ? {} : { [key]: value }) as Partial<Record<K, string>>;
 
 async function openCorpusOf(options: SourceOptions): Promise<Corpus> {
-  const { openCorpus } = await import("../../text/files/corpus.ts");
+  const { openCorpus } = await import("../../text/index.ts");
   return openCorpus(options.corpus, { ...given("data", options.data), say: warn });
 }
 
 async function openTokenizerOf(corpus: Corpus, options: SourceOptions): Promise<OpenTokenizer> {
-  const { chooseTokenizer } = await import("../../text/files/trained-tokenizer.ts");
+  const { chooseTokenizer } = await import("../../text/index.ts");
   const choice = {
     ...given("data", options.data),
     ...given("cache", options.cache),
@@ -170,8 +167,8 @@ async function counting<T>(label: string, unit: string, work: (at: (done: number
 }
 
 async function build(options: BuildCommandOptions): Promise<void> {
-  const { refuseExisting } = await import("../../files/atomic.ts");
-  const { buildDataset, explainLosses } = await import("../../text/files/build.ts");
+  const { refuseExisting } = await import("../../files/index.ts");
+  const { buildDataset, explainLosses } = await import("../../text/index.ts");
   const corpus = await openCorpusOf(options);
   const out = options.out ?? `data-${corpus.name}`;
   refuseExisting(out, options.force ?? false);
@@ -192,7 +189,7 @@ async function buildMasked(
   out: string,
   options: BuildCommandOptions,
 ): Promise<void> {
-  const { buildPretraining } = await import("../../text/files/masked.ts");
+  const { buildPretraining } = await import("../../text/index.ts");
   const splits = await buildPretraining(corpus, opened, {
     out,
     passes: options.passes,
@@ -212,7 +209,7 @@ async function inspect(options: BatchingOptions): Promise<void> {
 }
 
 async function inspectTokens(corpus: Corpus, options: BatchingOptions): Promise<void> {
-  const { explainLosses, reportSplits } = await import("../../text/files/build.ts");
+  const { explainLosses, reportSplits } = await import("../../text/index.ts");
   const opened = await openTokenizerOf(corpus, options);
   const batching = batchingOf(options);
   const splits = await counting("tokenising", "lines", (onLine) =>
@@ -228,7 +225,7 @@ async function inspectTokens(corpus: Corpus, options: BatchingOptions): Promise<
   for (const reason of splits.flatMap((report) => explainLosses(report, batching))) print(reason);
 }
 
-function splitTable(splits: readonly import("../../text/files/build.ts").SplitReport[]): string {
+function splitTable(splits: readonly SplitReport[]): string {
   return table(
     splits.map((report) => ({ ...report, dropped: report.droppedLines + report.droppedWindows + report.droppedRest })),
     [
@@ -246,16 +243,14 @@ function splitTable(splits: readonly import("../../text/files/build.ts").SplitRe
 }
 
 async function inspectRecordFiles(corpus: Corpus, options: BatchingOptions): Promise<void> {
-  const { inspectBatches } = await import("../../text/files/build.ts");
-  const { holdsExamples, inspectExamples } = await import("../../text/files/masked.ts");
+  const { holdsExamples, inspectBatches, inspectExamples } = await import("../../text/index.ts");
   const files = (await holdsExamples(corpus)) ? await inspectExamples(corpus) : await inspectBatches(corpus);
   if (options.json) return print(JSON.stringify({ corpus: corpus.name, files }, null, 2));
   print(table(files.map((file) => ({ ...file }))));
 }
 
 async function download(dataset: string, options: DownloadCommandOptions): Promise<void> {
-  const { dataFolder } = await import("../../text/files/corpus.ts");
-  const { fetchDataset } = await import("../../text/files/datasets.ts");
+  const { dataFolder, fetchDataset } = await import("../../text/index.ts");
   const { from, unverified, force } = options;
   const how = {
     data: dataFolder(options.data),

@@ -1,12 +1,10 @@
 /** `layerwise depth`: how many iterations the tokens of an ALBERT's run take, and which ones take more. */
 import { type Command, Option } from "commander";
-import { reject } from "../../base/errors.ts";
-import { table } from "../../base/table.ts";
-import type { DepthRow } from "../../depth/tally.ts";
-import type { CheckpointChoice } from "../../runs/folder.ts";
+import { reject, startProgress, table } from "../../base/index.ts";
+import type { DepthRow } from "../../depth/index.ts";
+import type { CheckpointChoice } from "../../runs/index.ts";
 import type { ProbeAnalysis, TraceRow } from "../../tasks/pretrain/index.ts";
-import type { Split } from "../../text/corpus.ts";
-import type { ProbeSentence } from "../../text/probing/probing.ts";
+import type { ProbeSentence, Split } from "../../text/index.ts";
 import { addCheckpointFlag } from "../finished.ts";
 import { whole } from "../flags.ts";
 import type { Using } from "../opened.ts";
@@ -79,7 +77,6 @@ async function run(path: string, flags: Flags): Promise<void> {
     reject({ who: "depth", needed: "one of --text, --conllu, --probe and --agreement", got: `${asked.length}` }, 2);
   }
   const { openUsing } = await import("../opened.ts");
-  const { startProgress } = await import("../../base/progress.ts");
   const opened = await openUsing(path, "depths", flags.checkpoint, flags.threads);
   const progress = startProgress("reading", { output: process.stderr, unit: "texts" });
   const { result, text } = await reportOf(opened, { ...flags, onText: progress.at });
@@ -99,7 +96,7 @@ async function reportOf(opened: Run, flags: Asked): Promise<Report> {
     return reject({ who: opened.path, needed: "a run of pretrain, import or glue", got: opened.kind, remedy }, 2);
   }
   if (flags.conllu !== undefined) return tagReport(opened, flags.conllu, flags);
-  const { readAgreement, readProbe } = await import("../../text/files/probing.ts");
+  const { readAgreement, readProbe } = await import("../../text/index.ts");
   if (flags.probe !== undefined) return probeReport(opened, readProbe(flags.probe), flags);
   if (flags.agreement !== undefined) return probeReport(opened, readAgreement(flags.agreement), flags);
   return kindReport(opened, flags);
@@ -132,7 +129,7 @@ async function kindReport(opened: Albert, { corpus, data, split, texts, length, 
 
 async function sentenceReport(opened: Run, text: string, { html, svg }: Asked): Promise<Report> {
   const { traceOf } = await import("../../tasks/pretrain/index.ts");
-  const { htmlView, svgView, terminalView } = await import("../../pictures/depth-view.ts");
+  const { htmlView, svgView, terminalView } = await import("../../pictures/index.ts");
   const found = await opened.depths(text);
   const [tokens, cap] = [found.map(({ piece, depth }) => ({ piece, depth })), capOf(opened)];
   const trace = traceOf(found.map(({ cosines }) => cosines));
@@ -147,12 +144,12 @@ async function sentenceReport(opened: Run, text: string, { html, svg }: Asked): 
 
 async function written(file: string | undefined, content: string): Promise<void> {
   if (file === undefined) return;
-  const { writeAtomically } = await import("../../files/atomic.ts");
+  const { writeAtomically } = await import("../../files/index.ts");
   await writeAtomically(file, new TextEncoder().encode(content));
 }
 
 async function tagReport(opened: Albert, file: string, { texts, onText }: Asked): Promise<Report> {
-  const { readConllu } = await import("../../text/files/probing.ts");
+  const { readConllu } = await import("../../text/index.ts");
   const found = await opened.depthsByTag(readConllu(file).slice(0, texts), { onText });
   const { upos, deprel, trace } = found;
   const tables = [depthTable(upos, "part of speech"), depthTable(deprel, "relation")].join("\n\n");
@@ -177,7 +174,7 @@ async function probeReport(
 }
 
 async function distancePlot({ distances }: ProbeAnalysis): Promise<string> {
-  const { COLOURS, dotMark, lineMark, plotSvg } = await import("../../pictures/plot.ts");
+  const { COLOURS, dotMark, lineMark, plotSvg } = await import("../../pictures/index.ts");
   const points = distances.map(({ distance, mean }) => ({ x: distance, y: mean }));
   const axes = {
     title: "Iterations of the masked verb against the distance to its subject",

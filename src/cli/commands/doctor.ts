@@ -4,8 +4,8 @@ import { spawnSync } from "node:child_process";
 import { extname } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Command } from "commander";
-import { table } from "../../base/table.ts";
-import type { Diagnosis } from "../../tasks/diagnosis.ts";
+import { table } from "../../base/index.ts";
+import type { Diagnosis } from "../../tasks/index.ts";
 
 const HELP = `
 Examples:
@@ -20,7 +20,7 @@ export function addDoctor(program: Command): void {
     .option("--json", "print only JSON")
     .addHelpText("after", HELP)
     .action(async ({ json }: { json?: boolean }) => {
-      const { diagnose } = await import("../../tasks/diagnosis.ts");
+      const { diagnose } = await import("../../tasks/index.ts");
       const found = await diagnose(devicesPresent());
       process.stdout.write(`${json ? JSON.stringify(found, null, 2) : asText(found)}\n`);
     });

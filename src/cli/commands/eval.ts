@@ -1,9 +1,9 @@
 /** `layerwise eval`: loss, perplexity and bits per byte of a run on a split. */
 import { type Command, Option } from "commander";
-import { type Row, table } from "../../base/table.ts";
-import type { CheckpointChoice } from "../../runs/folder.ts";
+import { type Row, startProgress, table } from "../../base/index.ts";
+import type { CheckpointChoice } from "../../runs/index.ts";
 import type { SegmentChoices } from "../../tasks/search/index.ts";
-import type { Split } from "../../text/corpus.ts";
+import type { Split } from "../../text/index.ts";
 import { addCheckpointFlag, addSegmentFlags } from "../finished.ts";
 
 const examples = `
@@ -36,7 +36,6 @@ export function addEval(program: Command): void {
 
 async function run(path: string, { split, json, checkpoint, ...choices }: Flags): Promise<void> {
   const { openUsing, refuseFlags } = await import("../opened.ts");
-  const { startProgress } = await import("../../base/progress.ts");
   const progress = startProgress("evaluating", { output: process.stderr, unit: "batches" });
   const opened = await openUsing(path, "evaluate", checkpoint);
   refuseFlags(opened, { ...choices });

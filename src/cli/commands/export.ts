@@ -1,8 +1,8 @@
 /** `layerwise export`: a run's weights as ONNX and safetensors, with the config that makes them a model again. */
 import { join } from "node:path";
 import type { Command } from "commander";
-import { formatNumber, table } from "../../base/table.ts";
-import type { CheckpointChoice } from "../../runs/folder.ts";
+import { formatNumber, table } from "../../base/index.ts";
+import type { CheckpointChoice } from "../../runs/index.ts";
 import { addCheckpointFlag } from "../finished.ts";
 
 const examples = `

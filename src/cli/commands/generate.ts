@@ -1,6 +1,6 @@
 /** `layerwise generate`: text from a run. */
 import type { Command } from "commander";
-import type { CheckpointChoice } from "../../runs/folder.ts";
+import type { CheckpointChoice } from "../../runs/index.ts";
 import type { SegmentChoices } from "../../tasks/search/index.ts";
 import { addCheckpointFlag, addSegmentFlags } from "../finished.ts";
 import { numberFrom, whole, wholeFrom } from "../flags.ts";

@@ -1,16 +1,17 @@
 /** `layerwise glue`: fine-tunes an ALBERT on a task of GLUE, searches for settings, and writes the benchmark's submission files. */
 import { join } from "node:path";
 import { type Command, InvalidArgumentError, Option } from "commander";
-import { reject } from "../../base/errors.ts";
-import { startProgress } from "../../base/progress.ts";
-import { table } from "../../base/table.ts";
-import type { CheckpointChoice } from "../../runs/folder.ts";
-import type { SearchFlags } from "../../sweep/strategies.ts";
-import { finetuneSettings, type GlueSettings } from "../../tasks/finetune/settings.ts";
-import { glueTask } from "../../text/labelled/glue-tasks.ts";
+import { reject, startProgress, table } from "../../base/index.ts";
+import type { CheckpointChoice } from "../../runs/index.ts";
+import type { SearchFlags, SearchResult } from "../../sweep/index.ts";
+import type { GlueSettings } from "../../tasks/finetune/index.ts";
+import { taskSettings } from "../../tasks/index.ts";
+import type { GlueTask } from "../../text/index.ts";
 import { addCheckpointFlag } from "../finished.ts";
 import { addRunFlags, addSettings, type SettingsFlags, settingsFrom, settingsIn, whole } from "../flags.ts";
 import { freeFolder } from "../free-folder.ts";
+
+const finetuneSettings = await taskSettings.finetune();
 
 const examples = `
 Tasks: CoLA, SST-2, MRPC, STS-B, QQP, MNLI, QNLI, RTE, WNLI. GLUE's folder holds one folder a task, with train.tsv and dev.tsv.
@@ -142,10 +143,10 @@ const say = (text: string) => void process.stderr.write(`${text}\n`);
 const print = (text: string) => void process.stdout.write(`${text}\n`);
 
 async function tune(name: string, flags: TuneFlags): Promise<void> {
-  const task = trainable(name);
+  const task = await trainable(name);
   const settings = await settingsOf(flags);
   if (flags.worker) {
-    const { serveTrials } = await import("../../sweep/glue-worker.ts");
+    const { serveTrials } = await import("../../sweep/index.ts");
     return serveTrials(task, settings, flags.from, say);
   }
   const { finetuneJob, openFinetune } = await import("../../tasks/finetune/index.ts");
@@ -156,24 +157,36 @@ async function tune(name: string, flags: TuneFlags): Promise<void> {
   await (await import("../carry-out.ts")).carryOut(finetuneJob(parts), "finetune", { ...flags, into });
 }
 
-function trainable(name: string) {
-  const task = glueTask(name);
+async function trainable(name: string): Promise<GlueTask> {
+  const task = (await import("../../text/index.ts")).glueTask(name);
   if (task.files.train) return task;
   const remedy = "fine-tune on MNLI, whose model answers it";
   return reject({ who: task.name, needed: "a task with examples to learn from", got: "a diagnostic set", remedy }, 2);
 }
 
 async function search(name: string, flags: TuneFlags & SearchFlags): Promise<void> {
-  const task = trainable(name);
+  const task = await trainable(name);
   const settings = await settingsOf(flags);
-  const { planSearch } = await import("../../sweep/strategies.ts");
-  const { runSearch, searchRows } = await import("../../sweep/glue-search.ts");
+  const { planSearch, runSearch } = await import("../../sweep/index.ts");
   const plan = planSearch(task, settings, flags, settingsIn(finetuneSettings, flags));
   const out = flags.out ?? `runs/glue/${task.name}-search`;
   const found = await runSearch(plan, out, { parallel: flags.parallel, output: process.stderr });
   print(flags.json ? JSON.stringify(found) : table(searchRows(found)));
   for (const { trial, why } of found.failed) say(`left out: ${trial}: ${why}`);
   if (!flags.json) say(`best: ${found.best.run}, step ${found.best.step}`);
+}
+
+/** Rows of the table that a search ends with. */
+function searchRows({ rows, metric }: SearchResult) {
+  const percent = (value: number | null) => (value === null ? null : (100 * value).toFixed(2));
+  return rows.map(({ rate, batch, epochs, epoch, mean, deviation, values }) => ({
+    rate: rate.toExponential(),
+    batch: `${batch}`,
+    epoch: `${epoch} of ${epochs}`,
+    [metric]: percent(mean),
+    "±": percent(deviation),
+    seeds: values.map(percent).join(" "),
+  }));
 }
 
 interface UseFlags {
@@ -190,7 +203,7 @@ const openTuned = async (path: string, { threads, checkpoint }: UseFlags) =>
 const scoring = () => startProgress("scoring", { output: process.stderr, unit: "texts" });
 
 async function predict(path: string, flags: UseFlags & { out: string }): Promise<void> {
-  const { writeAtomically } = await import("../../files/atomic.ts");
+  const { writeAtomically } = await import("../../files/index.ts");
   const run = await openTuned(path, flags);
   if (!run.glue) return reject({ who: path, needed: "a run of one of GLUE's tasks", got: run.task.name }, 2);
   const progress = scoring();

@@ -1,6 +1,6 @@
 /** `layerwise import`: weights of Hugging Face's ALBERT, ALBERT-ACT or TensorFlow's .npy files, checked and made a run. */
 import type { Command } from "commander";
-import { table } from "../../base/table.ts";
+import { table } from "../../base/index.ts";
 
 const HELP = `
 Examples:
@@ -39,13 +39,11 @@ export function addImport(program: Command): void {
 }
 
 async function run(file: string, { out, force = false, json, ...options }: Flags): Promise<void> {
-  const { importAlbertRun } = await import("../../tasks/pretrain/index.ts");
-  const { newRun } = await import("../../tasks/new-run.ts");
-  const { countParameters } = await import("../../model/report.ts");
-  const { writeFolderAtomically } = await import("../../files/atomic.ts");
+  const { importAlbertRun, models, Run } = await import("../../index.ts");
+  const { writeFolderAtomically } = await import("../../files/index.ts");
   let imported: Awaited<ReturnType<typeof importAlbertRun>> | undefined;
   const fill = async (folder: string) => {
-    imported = await importAlbertRun(file, { ...options, into: await newRun(folder) });
+    imported = await importAlbertRun(file, { ...options, into: await Run.create(folder) });
   };
   await writeFolderAtomically(out, fill, { force });
   const { model, parameters, heads, tokenizer, warnings } = imported!;
@@ -55,7 +53,7 @@ async function run(file: string, { out, force = false, json, ...options }: Flags
   const report = {
     out,
     tensors: parameters.length,
-    parameters: countParameters(parameters),
+    parameters: models.countParameters(parameters),
     width,
     depth,
     adaptive: halting !== undefined,

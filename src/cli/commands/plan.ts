@@ -1,6 +1,6 @@
 /** `layerwise plan`: which layer runs at each depth, what that stores and costs, and a picture. Loads no runtime. */
 import { type Command, Option } from "commander";
-import { formatNumber, table } from "../../base/table.ts";
+import { formatNumber, table } from "../../base/index.ts";
 import {
   type PartSharing,
   type Plan,
@@ -9,7 +9,7 @@ import {
   type ShareMode,
   sharedParts,
   shareModes,
-} from "../../depth/plan.ts";
+} from "../../depth/index.ts";
 import { whole } from "../flags.ts";
 
 const examples = `
@@ -61,14 +61,10 @@ const planOf = ({ plan, share, unique, depth }: PlanFlags): Plan =>
   plan === undefined ? shareModes[share]({ unique, depth }) : parsePlan(plan);
 
 async function figuresOf(plan: Plan, flags: PlanFlags) {
-  const { ParameterSharedTransformerEncoder } = await import("../../model/seq2seq/shared-encoder.ts");
-  const { countParameters } = await import("../../model/report.ts");
-  const { cost, input } = await import("../../graph/index.ts");
+  const { ParameterSharedTransformerEncoder } = await import("../../model/seq2seq/index.ts");
   const { width, heads, hidden = 4 * width, length, parts: share, norms } = flags;
   const stack = { dModel: width, nhead: heads, dimFeedforward: hidden, plan, share, norms };
-  const encoder = new ParameterSharedTransformerEncoder(stack);
-  const { flops } = cost([encoder.apply(input("x", [1, length, width]))]);
-  return { parameters: countParameters(encoder.parameters), flopsPerToken: flops / length };
+  return new ParameterSharedTransformerEncoder(stack).report({ length });
 }
 
 async function run(flags: PlanFlags): Promise<void> {
@@ -78,7 +74,7 @@ async function run(flags: PlanFlags): Promise<void> {
   const result = { plan, unique: new Set(plan).size, depth: plan.length, ...figures };
   if (flags.svg !== undefined) await writeSvg(flags.svg, result);
   if (flags.json) return void process.stdout.write(`${JSON.stringify(result)}\n`);
-  const { drawPlan } = await import("../../pictures/plan-picture.ts");
+  const { drawPlan } = await import("../../pictures/index.ts");
   const rows = [
     { what: "plan", value: printPlan(plan) },
     { what: "layers that own weights", value: String(result.unique) },
@@ -92,8 +88,8 @@ async function run(flags: PlanFlags): Promise<void> {
 const millions = (n: number) => `${formatNumber(n / 1e6, 2)} M`;
 
 async function writeSvg(file: string, { plan, unique, depth }: { plan: Plan; unique: number; depth: number }) {
-  const { planSvg } = await import("../../pictures/plan-picture.ts");
-  const { writeAtomically } = await import("../../files/atomic.ts");
+  const { planSvg } = await import("../../pictures/index.ts");
+  const { writeAtomically } = await import("../../files/index.ts");
   const title = `${unique} ${unique === 1 ? "layer" : "layers"} of weights at ${depth} depths: ${printPlan(plan)}`;
   await writeAtomically(file, new TextEncoder().encode(planSvg(plan, title)));
 }

@@ -1,8 +1,10 @@
 /** `layerwise pretrain`: an ALBERT whose tokens choose their depth, on masked words and the order of sentences. */
 import type { Command } from "commander";
-import { pretrainSettings } from "../../tasks/pretrain/settings.ts";
+import { taskSettings } from "../../tasks/index.ts";
 import { addRunFlags, addSettings, type SettingsFlags, settingsFrom } from "../flags.ts";
 import { freeFolder } from "../free-folder.ts";
+
+const pretrainSettings = await taskSettings.pretrain();
 
 const examples = `
 Presets: tiny, small and base are the published models (weeks of this machine: see --dry-run); laptop trains here within two hours;

@@ -1,13 +1,14 @@
 /** `layerwise retrain`: trains what a search found as an ordinary network, beside the (sf)-baseline. */
 import type { Command } from "commander";
-import { patternHelp } from "../../depth/pattern.ts";
-import { networkSettings } from "../../tasks/search/network-settings.ts";
-import { searchSettings } from "../../tasks/search/settings.ts";
-import { addSettings, type Flags, settingsIn } from "../flags.ts";
+import { patternHelp } from "../../depth/index.ts";
+import { newRun, taskSettings } from "../../tasks/index.ts";
+import { addRunFlags, addSettings, layersFrom, type SettingsFlags } from "../flags.ts";
 import { freeFolder } from "../free-folder.ts";
 
+const retrainSettings = await taskSettings.retrain();
+
 const examples = `
-The settings are those of the search unless flags change them. The baseline has as many blocks, attention and feed-forward by turns, and is
+The settings are those of the search unless a preset, a file or flags change them. The baseline has as many blocks, attention and feed-forward by turns, and is
 trained in a folder beside the run under the same settings. Ctrl-C or a kill: layerwise resume RUN goes on, with the baseline too.
 
 ${patternHelp}
@@ -21,7 +22,7 @@ Examples:
 JSON: {run, networks: [{name, run, pattern, parameters, executedDepth, flopsPerToken, latencyMs, perplexity, meanBatchPerplexity}],
 ratios: {parameters, flopsPerToken, latencyMs, perplexity}, latency: {batch, length, memory, threads}}`;
 
-interface RetrainFlags extends Flags {
+interface RetrainFlags extends SettingsFlags {
   out?: string;
   fromSupernet?: boolean;
   baseline: string | boolean;
@@ -33,14 +34,15 @@ export function addRetrain(program: Command): void {
   const command = program
     .command("retrain")
     .argument("<search>", "run folder of a search, an architecture.json, or a pattern")
-    .option("--out <dir>", "run folder (default: runs/retrain- and the next free number)")
     .option("--from-supernet", "start from the search's weights of the chosen candidates, embedding and softmax")
     .option("--baseline <run>", "compare with this run instead of training a baseline")
-    .option("--no-baseline", "compare with nothing")
-    .option("--dry-run", "print both networks' parameters, FLOPs, memory and an estimate of time, and stop")
-    .option("--json", "print only the result, as JSON");
-  addSettings(command, [searchSettings], { only: networkSettings, defaults: false });
-  command.addHelpText("after", examples).action(run);
+    .option("--no-baseline", "compare with nothing");
+  addRunFlags(command, [retrainSettings], {
+    out: "run folder (default: runs/retrain- and the next free number)",
+    dryRun: "print both networks' parameters, FLOPs, memory and an estimate of time, and stop",
+    json: "print only the result, as JSON",
+  });
+  addSettings(command, [retrainSettings], { defaults: false }).addHelpText("after", examples).action(run);
 }
 
 const say = (text: string) => void process.stderr.write(`${text}\n`);
@@ -48,10 +50,9 @@ const say = (text: string) => void process.stderr.write(`${text}\n`);
 async function run(source: string, flags: RetrainFlags): Promise<void> {
   const { out, fromSupernet, baseline, dryRun, json = false } = flags;
   const { openRetrainJob, retrain } = await import("../../tasks/search/index.ts");
-  const { budget: _, ...settings } = settingsIn(searchSettings, flags); // a found network has none
+  const settings = retrainSettings.merge(await layersFrom(retrainSettings, flags));
   const options = { ...settings, fromSupernet, baseline, say };
   if (dryRun) return (await import("../dry-run.ts")).printDryRun(await openRetrainJob(source, options), json);
-  const { newRun } = await import("../../tasks/new-run.ts");
   const { watchSession } = await import("../session.ts");
   const { concludeRetrain } = await import("../searches.ts");
   const into = await newRun(out ?? freeFolder("retrain-"));

@@ -1,9 +1,19 @@
 /** `layerwise runs`: lists run folders, shows one, compares several. */
 import type { Command } from "commander";
-import { messageOf, reject } from "../../base/errors.ts";
-import { clock } from "../../base/progress.ts";
-import { formatNumber, type Row, table } from "../../base/table.ts";
-import type { BestFigures, RunSummary } from "../../runs/summary.ts";
+import { clock, formatNumber, messageOf, type Row, reject, table } from "../../base/index.ts";
+import {
+  type BestFigures,
+  differences,
+  encodeJson,
+  findRuns,
+  leaves,
+  parameterCount,
+  type RunSummary,
+  rangeOf,
+  sparkline,
+  summarise,
+  weightsHash,
+} from "../../runs/index.ts";
 
 interface JsonOption {
   json?: boolean;
@@ -50,13 +60,9 @@ export function addRuns(program: Command): void {
 
 const print = (text: string) => void process.stdout.write(`${text}\n`);
 
-async function printJson(value: unknown): Promise<void> {
-  const { encodeJson } = await import("../../runs/event-log.ts");
-  print(encodeJson(value, 2));
-}
+const printJson = (value: unknown) => print(encodeJson(value, 2));
 
 async function list(folder: string, { json }: JsonOption): Promise<void> {
-  const { findRuns } = await import("../../runs/summary.ts");
   const paths = await findRuns(folder);
   const found = await Promise.all(paths.map(summaryOrFault));
   if (json) return printJson(found.map((each) => ("fault" in each ? each : brief(each))));
@@ -71,8 +77,7 @@ interface Unreadable {
 }
 
 /** One run that cannot be read must not hide the others. */
-async function summaryOrFault(path: string): Promise<RunSummary | Unreadable> {
-  const { summarise } = await import("../../runs/summary.ts");
+function summaryOrFault(path: string): Promise<RunSummary | Unreadable> {
   return summarise(path).catch((error: unknown) => ({ path, fault: messageOf(error) }));
 }
 
@@ -131,7 +136,6 @@ function sizeText(bytes: number): string {
 }
 
 async function show(path: string, { json }: JsonOption): Promise<void> {
-  const { leaves, parameterCount, sparkline, summarise, weightsHash } = await import("../../runs/summary.ts");
   const run = await summarise(path);
   const hash = await weightsHash(run);
   if (json) return printJson({ ...brief(run), weightsHash: hash });
@@ -202,9 +206,6 @@ function plain(value: unknown): string {
 async function compare(paths: string[], { json }: JsonOption): Promise<void> {
   if (paths.length < 2)
     reject({ who: "runs compare", needed: "two runs or more", got: paths.join(", "), remedy: "name another run" }, 2);
-  const { differences, parameterCount, rangeOf, sparkline, summarise, weightsHash } = await import(
-    "../../runs/summary.ts"
-  );
   const runs = await Promise.all(paths.map(summarise));
   const differing = differences(runs.map(({ config }) => config));
   const parameters = await Promise.all(runs.map(parameterCount));

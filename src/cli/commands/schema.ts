@@ -21,11 +21,11 @@ export function addSchema(program: Command): void {
 }
 
 async function run(task: string | undefined, { json }: { json?: boolean }): Promise<void> {
-  const { settingsNamed, taskNames } = await import("../../tasks/settings.ts");
+  const { settingsNamed, taskNames } = await import("../../tasks/index.ts");
   if (task !== undefined) return print((await settingsNamed(task)).jsonSchema());
   const all = await Promise.all(taskNames.map(settingsNamed));
   if (json) return print(Object.fromEntries(all.map((each) => [each.task, each.jsonSchema()])));
-  const { table } = await import("../../base/table.ts");
+  const { table } = await import("../../base/index.ts");
   const rows = all.map(({ task, keys, presets }) => {
     return { task, settings: keys.length, presets: Object.keys(presets).join(", ") };
   });

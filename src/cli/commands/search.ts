@@ -1,9 +1,12 @@
 /** `layerwise search`: which kind of block a Transformer-XL wants at each depth. */
 import type { Command } from "commander";
-import { patternHelp } from "../../depth/pattern.ts";
-import { type SearchConfig, searchSettings } from "../../tasks/search/settings.ts";
+import { patternHelp } from "../../depth/index.ts";
+import { defaultEngine, newRun, taskSettings } from "../../tasks/index.ts";
+import type { SearchConfig } from "../../tasks/search/index.ts";
 import { addRunFlags, addSettings, layersFrom, type SettingsFlags, settingsIn } from "../flags.ts";
 import { freeFolder } from "../free-folder.ts";
+
+const searchSettings = await taskSettings.search();
 
 const examples = `
 Weights and architecture are trained on context batches with memory; π is shown at every evaluation. By turns (alternate), the
@@ -72,7 +75,6 @@ async function run(flags: SearchFlags): Promise<void> {
   const seeds = flags.seeds === undefined ? {} : { seeds: parseSeeds(flags.seeds) };
   const options = { ...settings, ...seeds, say };
   if (dryRun) return (await import("../dry-run.ts")).printDryRun(await openSearchJob(options), json);
-  const { newRun } = await import("../../tasks/new-run.ts");
   const { watchSession } = await import("../session.ts");
   const { choicePicture, concludeSearch } = await import("../searches.ts");
   const into = await newRun(out ?? freeFolder("search-"));
@@ -83,7 +85,6 @@ async function run(flags: SearchFlags): Promise<void> {
 /** What goes on does so on as many threads as it began with, unless told otherwise. */
 async function resumeSearch(path: string, flags: SearchFlags): Promise<void> {
   const { threads = null, device = "cpu" } = settingsIn(searchSettings, flags);
-  const { defaultEngine } = await import("../../tasks/engine.ts");
   const engine = threads === null ? undefined : await defaultEngine({ device, threads });
   await (await import("../resume.ts")).resume(path, { engine, json: flags.json ?? false });
 }

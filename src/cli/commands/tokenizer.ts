@@ -1,13 +1,14 @@
 /** `layerwise tokenizer`: trains SentencePiece vocabularies, turns text into ids and back, and looks into models. */
 import { type Command, InvalidArgumentError, Option } from "commander";
-import { startProgress } from "../../base/progress.ts";
-import { formatNumber, table } from "../../base/table.ts";
-import type { TextSource } from "../../text/files/sentencepiece.ts";
-import type { ModelSummary } from "../../text/sentencepiece/summary.ts";
-import type { TrainingOptions } from "../../text/sentencepiece/training/options.ts";
-import type { TrainingStep } from "../../text/sentencepiece/training/trainer.ts";
-import type { Release } from "../../text/sentencepiece/unigram.ts";
-import type { Tokenizer } from "../../text/tokenizer.ts";
+import { formatNumber, startProgress, table } from "../../base/index.ts";
+import type {
+  ModelSummary,
+  Release,
+  TextSource,
+  Tokenizer,
+  TokenizerTraining,
+  TokenizerTrainingStep,
+} from "../../text/index.ts";
 import { whole } from "../flags.ts";
 
 interface ModelOptions {
@@ -24,7 +25,7 @@ interface TrainOptions {
   input?: string[];
   out: string;
   vocabulary: number;
-  normalisation: TrainingOptions["normalisation"];
+  normalisation: TokenizerTraining["normalisation"];
   coverage: number;
   symbols: string[];
   control: string[];
@@ -169,8 +170,7 @@ function sourcesOf(files: readonly string[] | undefined): TextSource[] {
 }
 
 async function trainModel(options: TrainOptions): Promise<void> {
-  const { refuseTaken, saveModel, modelFiles } = await import("../../text/files/sentencepiece.ts");
-  const { summarise } = await import("../../text/sentencepiece/summary.ts");
+  const { refuseTaken, saveModel, modelFiles, summarise } = await import("../../text/index.ts");
   refuseTaken(options.out, options.force ?? false);
   const model = await trainUnderProgress(options);
   await saveModel(model, options.out);
@@ -181,7 +181,7 @@ async function trainModel(options: TrainOptions): Promise<void> {
 }
 
 async function trainUnderProgress(options: TrainOptions) {
-  const { bytesIn, trainOnText } = await import("../../text/files/sentencepiece.ts");
+  const { bytesIn, trainOnText } = await import("../../text/index.ts");
   const sources = sourcesOf(options.input);
   const total = await bytesIn(sources);
   const reading = startProgress("reading", { output: process.stderr, unit: "bytes", ...(total ? { total } : {}) });
@@ -195,7 +195,7 @@ async function trainUnderProgress(options: TrainOptions) {
 }
 
 /** Each round of pruning leaves three quarters, so the seeds say how many steps there will be. */
-function trainingProgress(options: TrainOptions): { at: (step: TrainingStep) => void; end: () => void } {
+function trainingProgress(options: TrainOptions): { at: (step: TokenizerTrainingStep) => void; end: () => void } {
   let progress = startProgress("training", { output: process.stderr });
   let steps = 0;
   return {
@@ -209,8 +209,8 @@ function trainingProgress(options: TrainOptions): { at: (step: TrainingStep) => 
   };
 }
 
-async function trainingOptions(options: TrainOptions): Promise<TrainingOptions> {
-  const { TRAINING_DEFAULTS } = await import("../../text/sentencepiece/training/options.ts");
+async function trainingOptions(options: TrainOptions): Promise<TokenizerTraining> {
+  const { TRAINING_DEFAULTS } = await import("../../text/index.ts");
   const { normalisation, padId, bosId, eosId, padPiece, bosPiece, eosPiece } = options;
   const { splitByScript, splitByNumber, splitByWhitespace } = options;
   return {
@@ -230,19 +230,18 @@ async function trainingOptions(options: TrainOptions): Promise<TrainingOptions> 
 }
 
 async function openModel(options: CodecOptions): Promise<Tokenizer> {
-  const { openTokenizer } = await import("../../text/files/tokenizer.ts");
-  const { loadTokenizer } = await import("../../text/tokenizer.ts");
+  const { loadTokenizer, openTokenizer } = await import("../../text/index.ts");
   const opened = await openTokenizer(options.model, options.data === undefined ? {} : { data: options.data });
   return options.release === undefined ? opened.tokenizer : loadTokenizer(opened.bytes, opened.path, options.release);
 }
 
 async function encode(files: string[], options: CodecOptions): Promise<void> {
-  const { lineEncoder } = await import("../../text/sentencepiece/lines.ts");
+  const { lineEncoder } = await import("../../text/index.ts");
   await eachLine(files, lineEncoder(await openModel(options), options.pieces ?? false));
 }
 
 async function decode(files: string[], options: CodecOptions): Promise<void> {
-  const { lineDecoder } = await import("../../text/sentencepiece/lines.ts");
+  const { lineDecoder } = await import("../../text/index.ts");
   await eachLine(files, lineDecoder(await openModel(options), options.pieces ?? false));
 }
 
@@ -250,7 +249,7 @@ const BLOCK_CHARACTERS = 1 << 16;
 
 /** Turns each line of the sources into one line of output. */
 async function eachLine(files: readonly string[], turn: (line: Uint8Array, place: string) => string): Promise<void> {
-  const { byteLines, nameOf } = await import("../../text/files/sentencepiece.ts");
+  const { byteLines, nameOf } = await import("../../text/index.ts");
   let block = "";
   for (const source of sourcesOf(files)) {
     let number = 0;
@@ -273,9 +272,7 @@ function write(text: string): Promise<void> {
 }
 
 async function inspect(options: ModelOptions & { json?: boolean }): Promise<void> {
-  const { openTokenizer } = await import("../../text/files/tokenizer.ts");
-  const { readModel } = await import("../../text/sentencepiece/model-reader.ts");
-  const { summarise } = await import("../../text/sentencepiece/summary.ts");
+  const { openTokenizer, readModel, summarise } = await import("../../text/index.ts");
   const opened = await openTokenizer(options.model, options.data === undefined ? {} : { data: options.data });
   const summary = summarise(readModel(opened.bytes, opened.path));
   if (options.json) print(JSON.stringify({ path: opened.path, sha256: opened.sha256, ...summary }, null, 2));

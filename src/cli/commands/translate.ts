@@ -1,10 +1,9 @@
 /** `layerwise translate`: lines of text through a translation run, or its BLEU on a part of its corpus. */
 import { readFile } from "node:fs/promises";
 import { type Command, Option } from "commander";
-import { LayerwiseError, messageOf } from "../../base/errors.ts";
-import { table } from "../../base/table.ts";
-import type { CheckpointChoice } from "../../runs/folder.ts";
-import type { Split } from "../../text/corpus.ts";
+import { LayerwiseError, messageOf, startProgress, table } from "../../base/index.ts";
+import type { CheckpointChoice } from "../../runs/index.ts";
+import type { Split } from "../../text/index.ts";
 import { addCheckpointFlag } from "../finished.ts";
 import { numberFrom, whole } from "../flags.ts";
 
@@ -42,8 +41,7 @@ export function addTranslate(program: Command): void {
 const say = (text: string) => void process.stderr.write(`${text}\n`);
 
 async function run(path: string, files: string[], flags: TranslateFlags): Promise<void> {
-  const { Run } = await import("../../tasks/run.ts");
-  const { startProgress } = await import("../../base/progress.ts");
+  const { Run } = await import("../../tasks/index.ts");
   const opened = await Run.open(path, "translate", { checkpoint: flags.checkpoint, say });
   const { beam, lengthPenalty, average } = flags;
   const progress = startProgress("translating", { output: process.stderr, unit: "lines" });

@@ -14,6 +14,7 @@ import {
 import { type PartSharing, type Plan, type ShareMode, shareModes, uniqueOf } from "../../depth/plan.ts";
 import type { Engine, Feed } from "../../engine/engine.ts";
 import {
+  cost,
   type Dim,
   flattenRows,
   input,
@@ -27,6 +28,7 @@ import {
 import { type Activation, activations, inference, type Mode, type Parameter } from "../../nn/index.ts";
 import { additiveMask, type Masks } from "../../nn/masks.ts";
 import { Programs } from "../programs.ts";
+import { countParameters, type ModelReport } from "../report.ts";
 import { boundWeights, type Weights } from "../state-dict.ts";
 import { EncoderStack, sharingRules, type Trace } from "./stacks.ts";
 
@@ -120,6 +122,13 @@ export class ParameterSharedTransformerEncoder {
       epsilon: complete.layerNormEps,
     });
     this.parameters = this.#stack.parameters;
+  }
+
+  /** What the stack stores, and what a forward pass over a text of this length costs, counted from its graph. */
+  report({ length }: { length: number }): Pick<ModelReport, "parameters" | "flopsPerToken"> {
+    const shape = this.options.layout === "batch-first" ? [1, length] : [length, 1];
+    const { flops } = cost([this.apply(input("x", [...shape, this.options.dModel]))]);
+    return { parameters: countParameters(this.parameters), flopsPerToken: flops / length };
   }
 
   /** x → the same shape, in the layout of the options: [B, T, C] or [T, B, C]. */

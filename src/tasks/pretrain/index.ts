@@ -1,4 +1,4 @@
-/** Pre-training and imported ALBERTs: jobs, runs and what can be done with them. */
+/** `layerwise/tasks/pretrain`: pre-training and imported ALBERTs: jobs, runs and what can be done with them. For Node. */
 export {
   type ProbeAnalysis,
   type TagAnalysis,

@@ -1,4 +1,4 @@
-/** Searches over the blocks of a PAR Transformer-XL, and retraining of what they find. */
+/** `layerwise/tasks/search`: searches over the blocks of a PAR Transformer-XL, and retraining of what they find. For Node. */
 import { type Session, startSession } from "../../train/session.ts";
 import { defaultEngine } from "../engine.ts";
 import type { Job, Rehearsed, TaskEvent } from "../job.ts";

@@ -16,10 +16,11 @@ import {
   textLike,
   whole,
 } from "../../runs/fields.ts";
-import { defineSettings, type Resolved } from "../../runs/settings.ts";
+import { defineSettings, type Resolved, type SettingsSchema } from "../../runs/settings.ts";
 import type { Length } from "../../train/loop.ts";
 import { scheduleNames } from "../../train/schedule.ts";
 import { dataFields, hardwareFields, lengthFields } from "../fields.ts";
+import { networkSettings } from "./network-settings.ts";
 
 /** How candidates are written. */
 export const candidateForm = {
@@ -191,6 +192,20 @@ export const searchSettings = defineSettings("search", fields, {
   },
   derive: ({ budget }) => ({ budget: budget === null ? null : `${budget}` }),
 });
+
+type SearchSettings = (typeof searchSettings)["defaults"];
+type NetworkSettings = Pick<SearchSettings, (typeof networkSettings)[number]>;
+
+const ofNetwork = <T extends object>(all: T) =>
+  Object.fromEntries(networkSettings.flatMap((key) => (key in all ? [[key, all[key as keyof T]]] : [])));
+
+/** The schema of a retraining's settings: those of a search that an ordinary network has too. */
+export const retrainSettings = defineSettings("retrain", ofNetwork(fields), {
+  presets: Object.fromEntries(
+    Object.entries(searchSettings.presets).map(([name, values]) => [name, ofNetwork(values)]),
+  ),
+  wider: searchSettings,
+}) as SettingsSchema as SettingsSchema<NetworkSettings>;
 
 /** Everything a search is told; plain data, kept in its folder. */
 export type SearchConfig = Resolved<typeof searchSettings>;

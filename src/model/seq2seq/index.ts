@@ -1,0 +1,14 @@
+/** `layerwise/models/seq2seq`: the parameter-shared encoder, encoder–decoders and translation with beam search. */
+export { Beam, type BeamOptions, type Choice as BeamChoice, type Specials, Translator } from "./beam.ts";
+export { EncoderDecoder, type EncoderDecoderMasks, type EncoderDecoderOptions } from "./encoder-decoder.ts";
+export {
+  type EncodeOptions,
+  EncoderProgram,
+  type ForwardMasks,
+  type ForwardOptions,
+  type Layout,
+  ParameterSharedTransformerEncoder,
+  type SharedEncoderOptions,
+} from "./shared-encoder.ts";
+export type { StackOptions, Trace } from "./stacks.ts";
+export { type DecodingStep, TranslationModel, type TranslationOptions } from "./translation.ts";

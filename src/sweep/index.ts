@@ -1,0 +1,13 @@
+/** `layerwise/sweep`: trials over settings: models compared at several seeds, and searches for the settings of a fine-tuning, in processes of their own. For Node. */
+export {
+  type CompareOptions,
+  type Comparison,
+  type Contestant,
+  compare,
+  contestants,
+  type Result,
+  type Spread,
+} from "./comparison.ts";
+export { runSearch, type SearchOptions, type SearchResult } from "./glue-search.ts";
+export { serveTrials } from "./glue-worker.ts";
+export { planSearch, type SearchFlags, type SearchPlan, type SearchRow, type StrategyName } from "./strategies.ts";

@@ -46,7 +46,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   sweep: [...lower, "tasks", "runs"],
   // It builds models through the public API only.
   certify: ["index"],
-  cli: ["index", ...lower, "analysis", "pictures", "tasks", "sweep", "certify", "studio"],
+  cli: ["index", "text/index", ...lower, "analysis", "pictures", "tasks", "sweep", "certify", "studio"],
   studio: ["tasks", "runs", "sweep"],
 };
 

@@ -25,6 +25,7 @@ describe("layerwise schema", () => {
       "language",
       "translate",
       "search",
+      "retrain",
       "pretrain",
       "finetune",
     ]);

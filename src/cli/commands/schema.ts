@@ -14,7 +14,7 @@ Examples:
 export function addSchema(program: Command): void {
   program
     .command("schema")
-    .argument("[task]", "language, translate, search, pretrain or finetune")
+    .argument("[task]", "language, translate, search, retrain, pretrain or finetune")
     .option("--json", "without a task: print the schemas of all, by name")
     .addHelpText("after", examples)
     .action(run);

@@ -14,6 +14,7 @@ export * as runs from "./runs/index.ts";
 export type { RunSummary } from "./runs/summary.ts";
 // Tasks: what people do.
 export { type CompareOptions, type Comparison, compare } from "./sweep/comparison.ts";
+export * as sweep from "./sweep/index.ts";
 export { type TrainOptions, train } from "./tasks/custom/job.ts";
 export { depthsOf } from "./tasks/depths.ts";
 export { exportAlbertOnnx, exportOnnx, exportParOnnx, exportSafetensors } from "./tasks/exports.ts";

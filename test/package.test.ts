@@ -31,6 +31,21 @@ beforeAll(async () => {
   if (!existsSync(join(root, "dist"))) await run("npm", ["run", "build"]);
 });
 
+describe("the entry points of the built package", () => {
+  const { exports: entries } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
+  const names = Object.keys(entries).filter((name) => name !== "./package.json");
+
+  it("resolve by name, each to something, with types", async () => {
+    const code = `const count = async (name) => Object.keys(await import("layerwise" + name.slice(1))).length;
+      console.log(JSON.stringify(await Promise.all(${JSON.stringify(names)}.map(count))));`;
+    const { stdout, stderr } = await run(process.execPath, ["--input-type=module", "-e", code]);
+    const counts: number[] = JSON.parse(stdout || "[]");
+    expect(counts, stderr).toHaveLength(names.length);
+    expect(Math.min(...counts)).toBeGreaterThan(0);
+    for (const name of names) expect(existsSync(join(root, entries[name].types)), name).toBe(true);
+  });
+});
+
 let installedHere = false;
 
 describe("the packed package", () => {

@@ -109,9 +109,14 @@ async function* comparing(options: CompareOptions, signal: AbortSignal): AsyncGe
     reason = "stopped";
     break;
   }
+  return { reason, rows: await figuresSoFar(options) };
+}
+
+/** What each model stores and costs, and what its finished runs say; nothing is trained. */
+export async function figuresSoFar({ settings, rows = contestants, seeds, folder }: CompareOptions): Promise<Result[]> {
   const results: Result[] = [];
   for (const row of rows) results.push(await resultOf(folder, row, settings, seeds));
-  return { reason, rows: results };
+  return results;
 }
 
 const turns = (seeds: number, rows: readonly Contestant[]) =>

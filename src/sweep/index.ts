@@ -5,6 +5,7 @@ export {
   type Contestant,
   compare,
   contestants,
+  figuresSoFar,
   type Result,
   type Spread,
 } from "./comparison.ts";

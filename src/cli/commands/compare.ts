@@ -1,16 +1,13 @@
 /** `layerwise compare`: the paper's table of sharing schedules at laptop scale. */
 import { type Command, Option } from "commander";
-import { reject } from "../../base/errors.ts";
-import { formatNumber, table } from "../../base/table.ts";
-import type { SettingsSchema } from "../../runs/settings.ts";
-import type { Contestant, Result, Spread } from "../../sweep/comparison.ts";
-import { languageSettings } from "../../tasks/language/settings.ts";
-import type { TrainConfig } from "../../tasks/trained-job.ts";
-import { translateSettings } from "../../tasks/translate/settings.ts";
+import { formatNumber, reject, table } from "../../base/index.ts";
+import type { SettingsSchema } from "../../runs/index.ts";
+import type { Contestant, Result, Spread } from "../../sweep/index.ts";
+import { type TrainConfig, taskSettings } from "../../tasks/index.ts";
 import { addRunFlags, addSettings, type SettingsFlags, schemaFrom, settingsFrom, settingsIn, whole } from "../flags.ts";
 
 /** The tasks of this command. */
-const schemas: readonly SettingsSchema[] = [languageSettings, translateSettings];
+const schemas: readonly SettingsSchema[] = [await taskSettings.language(), await taskSettings.translate()];
 
 const examples = `
 Models: vanilla 6/6 and 3/3, universal 1/6, sequence, cycle and cycle_rev at 3/6 and 3/9 (layers that own weights / layers that run).
@@ -30,6 +27,7 @@ interface CompareFlags extends SettingsFlags {
   seeds: number;
   only?: string;
   svg?: string;
+  dryRun?: boolean;
   json?: boolean;
 }
 
@@ -44,7 +42,11 @@ export function addCompare(program: Command): void {
     .option("--seeds <n>", "runs of each model, seeds 1 to n", whole, 3)
     .option("--only <names>", "some of the models, with commas between")
     .option("--svg <file>", "where the picture goes (default: comparison.svg in the folder)");
-  addRunFlags(command, schemas, { out: "folder of the runs (default: runs/compare)", json: "print only JSON" });
+  addRunFlags(command, schemas, {
+    out: "folder of the runs (default: runs/compare)",
+    dryRun: "print what each model stores and costs, with the figures of runs that are finished, and stop",
+    json: "print only JSON",
+  });
   command.setOptionValueWithSource("out", "runs/compare", "default");
   addSettings(command, schemas).addHelpText("after", examples).action(run);
 }
@@ -78,21 +80,25 @@ const say = (text: string) => void process.stderr.write(`${text}\n`);
 
 async function run(flags: CompareFlags): Promise<void> {
   const settings = await configFrom(flags);
-  const { compare, contestants } = await import("../../sweep/comparison.ts");
+  const { compare, contestants, figuresSoFar } = await import("../../sweep/index.ts");
   const { watchSession } = await import("../session.ts");
-  const rows = chosen(contestants, flags.only);
-  const { seeds, out: folder } = flags;
-  const found = await watchSession((signal) => compare({ settings, rows, seeds, folder, signal }));
+  const { seeds, out: folder, dryRun } = flags;
+  const options = { settings, rows: chosen(contestants, flags.only), seeds, folder };
+  if (dryRun) return print(flags, settings.task, await figuresSoFar(options));
+  const found = await watchSession((signal) => compare({ ...options, signal }));
   if (found.reason === "stopped") return say("stopped; the same command goes on");
   await writePicture(flags, found.rows);
-  const json = { task: settings.task, seeds, rows: found.rows };
-  process.stdout.write(`${flags.json ? JSON.stringify(json) : table(found.rows.map(tableRow))}\n`);
+  print(flags, settings.task, found.rows);
+}
+
+function print({ json, seeds }: CompareFlags, task: string, rows: readonly Result[]): void {
+  process.stdout.write(`${json ? JSON.stringify({ task, seeds, rows }) : table(rows.map(tableRow))}\n`);
 }
 
 async function writePicture({ svg, out, json }: CompareFlags, results: readonly Result[]): Promise<void> {
   const { join } = await import("node:path");
-  const { comparisonSvg } = await import("../../pictures/comparison-picture.ts");
-  const { writeAtomically } = await import("../../files/atomic.ts");
+  const { comparisonSvg } = await import("../../pictures/index.ts");
+  const { writeAtomically } = await import("../../files/index.ts");
   const path = svg ?? join(out, "comparison.svg");
   await writeAtomically(path, new TextEncoder().encode(comparisonSvg(results)));
   if (!json) say(`picture: ${path}`);

@@ -1,18 +1,15 @@
 /** `layerwise train` and `layerwise resume`. */
 import { type Command, Option } from "commander";
-import type { SettingsSchema } from "../../runs/settings.ts";
-import { languageSettings } from "../../tasks/language/settings.ts";
-import type { TrainConfig } from "../../tasks/trained-job.ts";
-import { translateSettings } from "../../tasks/translate/settings.ts";
+import type { SettingsSchema } from "../../runs/index.ts";
+import { openJob, type TrainConfig, taskSettings } from "../../tasks/index.ts";
 import { addRunFlags, addSettings, type SettingsFlags, schemaFrom, settingsFrom } from "../flags.ts";
 import { freeFolder } from "../free-folder.ts";
 
 /** The tasks of this command. */
-const schemas: readonly SettingsSchema[] = [languageSettings, translateSettings];
-const presets = Object.keys(languageSettings.presets).join(", ");
+const schemas: readonly SettingsSchema[] = [await taskSettings.language(), await taskSettings.translate()];
 
 const trainExamples = `
-Presets: ${presets}, and translate. Order: defaults < preset < --config file < flags. \`layerwise schema\` prints all settings.
+Order: defaults < preset < --config file < flags. \`layerwise schema\` prints all settings.
 
 Examples:
   layerwise train --preset tiny --out runs/first       a minute on a laptop, embedded books
@@ -60,7 +57,6 @@ const say = (text: string) => void process.stderr.write(`${text}\n`);
 
 async function runTrain(flags: TrainFlags): Promise<void> {
   const settings = (await settingsFrom(await schemaFrom(schemas, flags), flags)) as TrainConfig;
-  const { openJob } = await import("../../tasks/jobs.ts");
   // Mistakes in data or in the run to start from leave no folder.
   const job = await openJob(settings, { say });
   const { carryOut } = await import("../carry-out.ts");

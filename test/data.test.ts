@@ -69,6 +69,7 @@ describe.runIf(existsSync(SHARED))("layerwise data", () => {
     await expect(data("build", ...small, "--out", out)).rejects.toThrow("add --force");
     await data("build", ...small, "--out", out, "--tfrecord", "--force");
     expect(readdirSync(out).sort()).toEqual([
+      ".layerwise.json",
       "books_test",
       "books_train",
       "books_valid",

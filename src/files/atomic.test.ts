@@ -10,6 +10,8 @@ const root = mkdtempSync(join(tmpdir(), "layerwise-atomic-"));
 afterAll(() => rmSync(root, { recursive: true, force: true }));
 const one = (text: string) => (folder: string) => writeFile(join(folder, "a.txt"), text);
 
+const how = { command: "export" };
+
 describe("atomic writes", () => {
   it("make missing folders and leave no temporary file", async () => {
     const path = join(root, "deep/er/file.txt");
@@ -20,15 +22,15 @@ describe("atomic writes", () => {
   });
 
   it("leave nothing behind when the rename fails", async () => {
-    await writeFolderAtomically(join(root, "taken/file"), one("x"));
+    await writeFolderAtomically(join(root, "taken/file"), one("x"), how);
     await expect(writeAtomically(join(root, "taken/file"), "y")).rejects.toThrow();
     expect(readdirSync(join(root, "taken"))).toEqual(["file"]);
   });
 
   it("keep the old folder when filling the new one fails", async () => {
     const path = join(root, "folders/out");
-    await writeFolderAtomically(path, one("old"));
-    const failing = writeFolderAtomically(path, () => Promise.reject(new Error("disk full")), { force: true });
+    await writeFolderAtomically(path, one("old"), how);
+    const failing = writeFolderAtomically(path, () => Promise.reject(new Error("disk full")), { ...how, force: true });
     await expect(failing).rejects.toThrow("disk full");
     expect(readFileSync(join(path, "a.txt"), "utf8")).toBe("old");
     expect(readdirSync(join(root, "folders"))).toEqual(["out"]);
@@ -36,18 +38,38 @@ describe("atomic writes", () => {
 
   it("replace a folder only when forced", async () => {
     const path = join(root, "forced/out");
-    await writeFolderAtomically(path, one("old"));
-    await expect(writeFolderAtomically(path, one("new"))).rejects.toThrow("add --force");
-    await writeFolderAtomically(path, one("new"), { force: true });
+    await writeFolderAtomically(path, one("old"), how);
+    await expect(writeFolderAtomically(path, one("new"), how)).rejects.toThrow("add --force");
+    await writeFolderAtomically(path, one("new"), { ...how, force: true });
     expect(readFileSync(join(path, "a.txt"), "utf8")).toBe("new");
     expect(readdirSync(join(root, "forced"))).toEqual(["out"]);
+  });
+
+  it.each([
+    ["a run", "config.yaml", /expected a folder that `layerwise export` wrote, to replace it, got a run;/],
+    ["files of others", "thesis.txt", /got other files: thesis\.txt/],
+  ])("never replace %s, even when forced", async (_, name, message) => {
+    const path = join(root, `foreign-${name}`);
+    await writeAtomically(join(path, name), "mine");
+    await expect(writeFolderAtomically(path, one("new"), { ...how, force: true })).rejects.toThrow(message);
+    expect(readFileSync(join(path, name), "utf8")).toBe("mine");
+  });
+
+  it("never replace what another command wrote, or files added to what this one wrote", async () => {
+    const path = join(root, "grown");
+    await writeFolderAtomically(path, one("old"), how);
+    const other = writeFolderAtomically(path, one("new"), { command: "data build", force: true });
+    await expect(other).rejects.toThrow("got one that `layerwise export` wrote");
+    await writeAtomically(join(path, "sub/notes.txt"), "mine");
+    const again = writeFolderAtomically(path, one("new"), { ...how, force: true });
+    await expect(again).rejects.toThrow("got files that are not its own: sub/notes.txt");
   });
 
   it("clear away what a killed program left, but not what a running one writes", async () => {
     const folder = join(root, "left");
     const { pid: dead } = spawnSync(process.execPath, ["--version"]);
     for (const pid of [dead, process.ppid]) mkdirSync(join(folder, `.out.${pid}.0123abcd.tmp`), { recursive: true });
-    await writeFolderAtomically(join(folder, "out"), one("x"));
+    await writeFolderAtomically(join(folder, "out"), one("x"), how);
     expect(readdirSync(folder).sort()).toEqual([`.out.${process.ppid}.0123abcd.tmp`, "out"]);
   });
 });

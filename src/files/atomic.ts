@@ -1,6 +1,6 @@
 /** Files and folders that appear whole or not at all: written beside their place under a temporary name, then renamed. */
 import { randomBytes } from "node:crypto";
-import { existsSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { mkdir, open, readdir, rename, rm } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { reject } from "../base/errors.ts";
@@ -29,19 +29,31 @@ export async function writeAtomically(path: string, data: Uint8Array | string): 
   }
 }
 
-/** Fills a folder through `fill(temporary folder)` and moves it into place; an existing one is refused unless `force`. */
+/** Who writes a folder, and whether it may take the place of one that the same command wrote before. */
+export interface FolderWriting {
+  /** The command's name, for the marker. */
+  readonly command: string;
+  readonly force?: boolean | undefined;
+}
+
+/** Names the command that wrote a folder and its files: only such a folder may be replaced. */
+export const MARKER_FILE = ".layerwise.json";
+
+/** Fills a folder through `fill(temporary folder)` and moves it into place; an existing one as `refuseFolder` says. */
 export async function writeFolderAtomically(
   path: string,
   fill: (folder: string) => Promise<void>,
-  { force = false }: { force?: boolean } = {},
+  how: FolderWriting,
 ): Promise<void> {
-  refuseExisting(path, force);
+  refuseFolder(path, how);
   await removeLeftovers(path);
   const temporary = temporaryName(path);
   await mkdir(temporary, { recursive: true });
   try {
     await fill(temporary);
-    await replaceFolder(temporary, path, force);
+    const marker = { command: how.command, files: filesIn(temporary) };
+    await writeAtomically(join(temporary, MARKER_FILE), `${JSON.stringify(marker, null, 2)}\n`);
+    await replaceFolder(temporary, path, how);
   } catch (error) {
     await rm(temporary, { recursive: true, force: true });
     throw error;
@@ -76,9 +88,48 @@ export function refuseExisting(path: string, force: boolean): void {
   );
 }
 
-/** Swaps folders by renames only; the old one is set aside first and removed last. */
-async function replaceFolder(temporary: string, path: string, force: boolean): Promise<void> {
+/** Refuses a folder that exists, unless `force` and it is empty or holds only what the same command wrote there. */
+export function refuseFolder(path: string, { command, force = false }: FolderWriting): void {
   refuseExisting(path, force);
+  if (!existsSync(path)) return;
+  const found = strangersIn(path, command);
+  if (found === undefined) return;
+  const needed = `a folder that \`layerwise ${command}\` wrote, to replace it`;
+  reject({ who: path, needed, got: found, remedy: "move it away, or choose another" }, 2);
+}
+
+/** What in a folder is not of the command, in words. */
+function strangersIn(path: string, command: string): string | undefined {
+  if (!statSync(path).isDirectory()) return "a file";
+  const there = filesIn(path);
+  if (there.length === 0) return undefined;
+  const marker = markerIn(path);
+  if (marker === undefined && there.includes("config.yaml")) return "a run";
+  if (marker === undefined) return `other files: ${listed(there)}`;
+  if (marker.command !== command) return `one that \`layerwise ${marker.command}\` wrote`;
+  const strangers = there.filter((file) => file !== MARKER_FILE && !marker.files.includes(file));
+  return strangers.length > 0 ? `files that are not its own: ${listed(strangers)}` : undefined;
+}
+
+const listed = (files: readonly string[]) => files.slice(0, 3).join(", ") + (files.length > 3 ? ", …" : "");
+
+const filesIn = (folder: string): string[] =>
+  readdirSync(folder, { recursive: true, encoding: "utf8" })
+    .filter((name) => !statSync(join(folder, name), { throwIfNoEntry: false })?.isDirectory())
+    .sort();
+
+function markerIn(folder: string): { command: string; files: readonly string[] } | undefined {
+  try {
+    const { command, files } = JSON.parse(readFileSync(join(folder, MARKER_FILE), "utf8"));
+    return typeof command === "string" && Array.isArray(files) ? { command, files } : undefined;
+  } catch {
+    return undefined; // none, or one that says nothing
+  }
+}
+
+/** Swaps folders by renames only; the old one is set aside first and removed last. */
+async function replaceFolder(temporary: string, path: string, how: FolderWriting): Promise<void> {
+  refuseFolder(path, how); // again: others may have written there meanwhile
   if (!existsSync(path)) return rename(temporary, path);
   const aside = temporaryName(path);
   await rename(path, aside);

@@ -83,7 +83,7 @@ export function openRunBase<K extends string, R>(
 export interface Exporting {
   /** The files by name. */
   exported(): Promise<ExportedFiles>;
-  /** Writes them into a folder, whole or not at all, and gives them; one that exists is refused unless `force`. */
+  /** Writes them into a folder, whole or not at all, and gives them; one that exists is refused, unless `force` and an export wrote it. */
   export(folder: string, options?: { readonly force?: boolean | undefined }): Promise<ExportedFiles>;
 }
 
@@ -96,7 +96,7 @@ export function exporting(exported: () => Promise<ExportedFiles>): Exporting {
       const fill = async (folder: string) => {
         for (const [name, bytes] of Object.entries(files)) await writeFile(join(folder, name), bytes);
       };
-      await writeFolderAtomically(path, fill, { force });
+      await writeFolderAtomically(path, fill, { command: "export", force });
       return files;
     },
   };

@@ -57,7 +57,7 @@ function addBuild(data: Command): void {
     .option("--masked", "write masked-LM + sentence-order examples (tf.Example) instead of batches")
     .option("--passes <n>", "passes over the text for --masked", whole, 40)
     .option("--seed <n>", "seed for --masked", whole, 12345)
-    .option("--force", "replace the folder if it exists")
+    .option("--force", "replace a folder that data build wrote")
     .addHelpText("after", examples(BUILD_EXAMPLES))
     .action(build);
 }
@@ -167,11 +167,11 @@ async function counting<T>(label: string, unit: string, work: (at: (done: number
 }
 
 async function build(options: BuildCommandOptions): Promise<void> {
-  const { refuseExisting } = await import("../../files/index.ts");
+  const { refuseFolder } = await import("../../files/index.ts");
   const { buildDataset, explainLosses } = await import("../../text/index.ts");
   const corpus = await openCorpusOf(options);
   const out = options.out ?? `data-${corpus.name}`;
-  refuseExisting(out, options.force ?? false);
+  refuseFolder(out, { command: "data build", force: options.force });
   const opened = await openTokenizerOf(corpus, options);
   if (options.masked) return buildMasked(corpus, opened, out, options);
   const batching = batchingOf(options);

@@ -19,7 +19,7 @@ export function addExport(program: Command): void {
     .command("export")
     .argument("<run>", "run folder")
     .option("--out <dir>", "folder to write (default: export, in the run folder)")
-    .option("--force", "replace the folder if it exists");
+    .option("--force", "replace a folder that export wrote");
   addCheckpointFlag(command).addHelpText("after", examples).action(run);
 }
 

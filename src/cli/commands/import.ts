@@ -32,7 +32,7 @@ export function addImport(program: Command): void {
     .option("--halt", "add a halting unit to a stock ALBERT")
     .option("--transpose-pooler", "turn the pooler's weight, as the published ALBERT-ACT PyTorch files need")
     .option("--activation <name>", "instead of the config's hidden_act")
-    .option("--force", "replace the folder if it exists")
+    .option("--force", "replace a folder that import wrote")
     .option("--json", "print only JSON")
     .addHelpText("after", HELP)
     .action(run);
@@ -45,7 +45,7 @@ async function run(file: string, { out, force = false, json, ...options }: Flags
   const fill = async (folder: string) => {
     imported = await importAlbertRun(file, { ...options, into: await Run.create(folder) });
   };
-  await writeFolderAtomically(out, fill, { force });
+  await writeFolderAtomically(out, fill, { command: "import", force });
   const { model, parameters, heads, tokenizer, warnings } = imported!;
   for (const warning of warnings) process.stderr.write(`layerwise: warning: ${warning}\n`);
   const { width, depth, halting } = model.options;

@@ -74,6 +74,7 @@ describe.runIf(existsSync(SHARED))("a built dataset", () => {
     const [books, opened] = [await openCorpus("books"), await tokenizer()];
     const reports = await buildDataset(books, opened, { ...shape, out });
     expect(readdirSync(out).sort()).toEqual([
+      ".layerwise.json",
       "data.json",
       "test.tokens",
       "tokenizer.model",

@@ -88,6 +88,9 @@ export function explainLosses(report: SplitReport, { batch, length, shards = 1 }
   return reasons.filter((reason) => reason !== false);
 }
 
+/** What the marker in a built folder names. */
+export const BUILD_COMMAND = "data build";
+
 /** What a built dataset consists of, and where it goes. */
 export interface BuildOptions extends SplitBatching {
   /** Folder to write. */
@@ -118,7 +121,7 @@ export async function buildDataset(
       `${JSON.stringify(summary(corpus, opened, options, reports), null, 2)}\n`,
     );
   };
-  await writeFolderAtomically(options.out, fill, { force: options.force ?? false });
+  await writeFolderAtomically(options.out, fill, { command: BUILD_COMMAND, force: options.force });
   return reports;
 }
 

@@ -15,6 +15,7 @@ import {
   PretrainingStream,
 } from "../masked/examples.ts";
 import type { OpenTokenizer } from "../tokenizer.ts";
+import { BUILD_COMMAND } from "./build.ts";
 
 /** What stored pre-training data consists of, and where it goes. */
 export interface PretrainingBuildOptions {
@@ -56,7 +57,7 @@ export async function buildPretraining(
     }
     await writeFile(join(folder, "tokenizer.model"), opened.bytes);
   };
-  await writeFolderAtomically(options.out, fill, { force: options.force ?? false });
+  await writeFolderAtomically(options.out, fill, { command: BUILD_COMMAND, force: options.force });
   return reports;
 }
 

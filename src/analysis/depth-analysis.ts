@@ -63,17 +63,14 @@ export interface TokenDepth {
 export async function depthOfTexts(
   reader: DepthReader,
   texts: readonly string[],
-  { tokenizer, special, length }: Framing,
+  framing: Framing,
   onText?: OnText,
 ): Promise<TokenDepth[][]> {
-  const aligned = texts.map((text) => alignWords(plainWords(text), tokenizer));
-  const read = await reader.read(
-    aligned.map((each) => framed(each, special, length)),
-    onText,
-  );
+  const aligned = texts.map((text) => alignWords(plainWords(text), framing.tokenizer));
+  const read = await readAligned(reader, aligned, framing, onText);
   return aligned.map(({ pieces }, text) => {
     const { depths, cosines } = read[text]!;
-    const shown = ["[CLS]", ...pieces.slice(0, length - 2), "[SEP]"];
+    const shown = ["[CLS]", ...pieces.slice(0, framing.length - 2), "[SEP]"];
     return shown.map((piece, i) => ({ piece, depth: depths[i]!, cosines: cosines[i]! }));
   });
 }
@@ -122,6 +119,18 @@ function framed({ ids, words }: AlignedPieces, { cls, sep, mask }: SpecialIds, m
   return { ids: Int32Array.from([cls, ...shown, sep]) };
 }
 
+/** Reads aligned words; `masked` names the word of a text that shows [MASK]. */
+function readAligned(
+  reader: DepthReader,
+  aligned: readonly AlignedPieces[],
+  { special, length }: Framing,
+  onText?: OnText,
+  masked?: (text: number) => number | undefined,
+): Promise<TokenDepths[]> {
+  const texts = aligned.map((each, text) => framed(each, special, length, masked?.(text)));
+  return reader.read(texts, onText);
+}
+
 /** How words become what the model reads. */
 export interface Framing {
   readonly tokenizer: PieceTokenizer;
@@ -140,18 +149,15 @@ export interface TagAnalysis extends Omit<Analysis, "rows"> {
 export async function depthByTag(
   reader: DepthReader,
   sentences: readonly TreebankSentence[],
-  { tokenizer, special, length }: Framing,
+  framing: Framing,
   onText?: OnText,
 ): Promise<TagAnalysis> {
-  const aligned = sentences.map(({ words }) => alignWords(words, tokenizer));
-  const read = await reader.read(
-    aligned.map((each) => framed(each, special, length)),
-    onText,
-  );
+  const aligned = sentences.map(({ words }) => alignWords(words, framing.tokenizer));
+  const read = await readAligned(reader, aligned, framing, onText);
   const [upos, deprel] = [new DepthTally(reader.cap), new DepthTally(reader.cap)];
   const tokens: TokenRow[] = [];
   for (const [text, { pieces, words }] of aligned.entries()) {
-    for (const [i, piece] of pieces.slice(0, length - 2).entries()) {
+    for (const [i, piece] of pieces.slice(0, framing.length - 2).entries()) {
       const word = sentences[text]!.words[words[i]!]!;
       const depth = read[text]!.depths[i + 1]!;
       upos.add(word.upos, depth);
@@ -178,25 +184,17 @@ export interface ProbeAnalysis {
 export async function depthByProbe(
   reader: DepthReader,
   sentences: readonly ProbeSentence[],
-  { tokenizer, special, length }: Framing,
+  framing: Framing,
   onText?: OnText,
 ): Promise<ProbeAnalysis> {
-  const aligned = sentences.map(({ words }) =>
-    alignWords(
-      words.map((form) => ({ form, spaceAfter: true })),
-      tokenizer,
-    ),
-  );
-  const texts = aligned.map((each, i) => framed(each, special, length, sentences[i]!.masked));
-  const read = await reader.read(texts, onText);
-  const [labels, masked, distances] = [0, 1, 2].map(() => new DepthTally(reader.cap)) as [
-    DepthTally,
-    DepthTally,
-    DepthTally,
-  ];
+  const spaced = (form: string) => ({ form, spaceAfter: true });
+  const aligned = sentences.map(({ words }) => alignWords(words.map(spaced), framing.tokenizer));
+  const read = await readAligned(reader, aligned, framing, onText, (text) => sentences[text]!.masked);
+  const tally = () => new DepthTally(reader.cap);
+  const [labels, masked, distances] = [tally(), tally(), tally()];
   for (const [text, { words }] of aligned.entries()) {
     const sentence = sentences[text]!;
-    for (const [i, word] of [...words.slice(0, length - 2)].entries()) {
+    for (const [i, word] of [...words.slice(0, framing.length - 2)].entries()) {
       const depth = read[text]!.depths[i + 1]!;
       labels.add(sentence.label, depth);
       if (word !== sentence.masked) continue;

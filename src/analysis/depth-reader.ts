@@ -1,6 +1,6 @@
 /** Runs an ALBERT over texts of any length and reads how deep each token ran, and how its state turned on the way. */
 import { type Engine, feedsFor, type Program } from "../engine/engine.ts";
-import { input, simplify, type Tensor } from "../graph/index.ts";
+import { input, simplifyNamed, type Tensor } from "../graph/index.ts";
 import type { Albert } from "../model/albert/albert.ts";
 import { depthTensor, encodeByDepth, similarityTrace } from "../model/albert/depth.ts";
 import type { Weights } from "../model/weights.ts";
@@ -41,9 +41,7 @@ export class DepthReader {
       // A fixed model keeps no states; its last one makes the inputs count.
       ...(encoded.states.length > 1 ? { cosines: similarityTrace(encoded.states) } : { sequence: encoded.sequence }),
     };
-    const simple = simplify(Object.values(outputs));
-    const named = Object.fromEntries(Object.keys(outputs).map((name, i) => [name, simple[i]!]));
-    return new DepthReader(await engine.compile({ outputs: named, weights }), model.policy.depth);
+    return new DepthReader(await engine.compile({ outputs: simplifyNamed(outputs), weights }), model.policy.depth);
   }
 
   private constructor(program: Program, cap: number) {

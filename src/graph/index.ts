@@ -17,7 +17,7 @@ export { gradients } from "./gradients.ts";
 export { type Draw, Noise, type NoiseInput } from "./noise.ts";
 export { topological } from "./order.ts";
 export { print } from "./print.ts";
-export { foldIntoWeights, simplify } from "./rewrite/simplify.ts";
+export { foldIntoWeights, simplify, simplifyNamed } from "./rewrite/simplify.ts";
 export { type Role, roleOf, roles } from "./role.ts";
 export { type Rows, splitRows } from "./rows.ts";
 export { currentScope, is, within } from "./tensor.ts";

@@ -2,7 +2,7 @@
 import { checkOptions } from "../base/options.ts";
 import { RandomStream } from "../base/random.ts";
 import { type Engine, type Feed, feedsFor, type Numbers, type Program } from "../engine/engine.ts";
-import { type NoiseInput, simplify, type Tensor, type Weights } from "../graph/index.ts";
+import { type NoiseInput, simplifyNamed, type Tensor, type Weights } from "../graph/index.ts";
 import { feedOf, refuseExtras } from "./buffers.ts";
 import { type Batches, checkBatches } from "./evaluate.ts";
 import { sizeOf } from "./memory.ts";
@@ -47,9 +47,7 @@ export class Evaluator {
 
   static async create(engine: Engine, source: EvaluationSource): Promise<Evaluator> {
     const state = (source.carried ?? []).map(({ input, output }) => [newName(input.attributes.name), output] as const);
-    const named = Object.entries({ loss: source.loss, ...source.outputs, ...Object.fromEntries(state) });
-    const simple = simplify(named.map(([, tensor]) => tensor));
-    const outputs = Object.fromEntries(named.map(([name], i) => [name, simple[i]!]));
+    const outputs = simplifyNamed({ loss: source.loss, ...source.outputs, ...Object.fromEntries(state) });
     return new Evaluator(await engine.compile({ outputs }), source);
   }
 

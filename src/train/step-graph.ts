@@ -1,5 +1,13 @@
 /** The graph of a training step: loss and gradients, with the sparse parts of look-up tables as rows. */
-import { foldIntoWeights, gradients, type Rows, simplify, splitRows, type Tensor } from "../graph/index.ts";
+import {
+  foldIntoWeights,
+  gradients,
+  type Rows,
+  simplify,
+  simplifyNamed,
+  splitRows,
+  type Tensor,
+} from "../graph/index.ts";
 import type { ParameterTensor } from "./memory.ts";
 
 /** Row gradients of a table: added to its gradient after each run. */
@@ -45,8 +53,7 @@ export function stepGraph(
       wanted.push([output.ids, rows.ids], [output.rows, rows.rows]);
     });
   });
-  const simple = simplify(wanted.map(([, tensor]) => tensor));
-  return { outputs: Object.fromEntries(wanted.map(([name], i) => [name, simple[i]!])), dense, rowOutputs };
+  return { outputs: simplifyNamed(Object.fromEntries(wanted)), dense, rowOutputs };
 }
 
 function rowOutput(parameter: ParameterTensor, { sign }: Rows, k: number): RowOutput {

@@ -96,5 +96,11 @@ function repeat(outputs: readonly Tensor[], rules: readonly Rule[]): Tensor[] {
 /** An equal graph with fewer or cheaper nodes. */
 export const simplify = (outputs: readonly Tensor[]): Tensor[] => repeat(outputs, rules);
 
+/** The same of tensors by name. */
+export function simplifyNamed(named: Readonly<Record<string, Tensor>>): Record<string, Tensor> {
+  const simple = simplify(Object.values(named));
+  return Object.fromEntries(Object.keys(named).map((name, i) => [name, simple[i]!]));
+}
+
 /** An equal graph whose gradients are cheaper: what is done to every row is done to weights once. For graphs that are to be differentiated. */
 export const foldIntoWeights = (outputs: readonly Tensor[]): Tensor[] => repeat(outputs, weightRules);

@@ -1,6 +1,6 @@
 /** An ALBERT for others: the encoder as a program, and the config that Hugging Face reads beside its weights. */
 import type { ProgramSource } from "../../engine/engine.ts";
-import { reshape, simplify, type Tensor } from "../../graph/index.ts";
+import { reshape, simplifyNamed, type Tensor } from "../../graph/index.ts";
 import type { Weights } from "../weights.ts";
 import type { Albert } from "./albert.ts";
 import type { HeadName } from "./description.ts";
@@ -39,9 +39,6 @@ export function albertProgram(model: Albert, weights: Weights): ProgramSource {
     ...(pooled ? { pooled } : {}),
     ...(probes.updates ? { updates: reshape(probes.updates, ["B", "T"]) } : {}),
   };
-  const outputs = Object.fromEntries(
-    simplify(Object.values(named)).map((tensor, i) => [Object.keys(named)[i]!, tensor]),
-  );
   const own = new Set(model.parameters.map(({ tensor }) => tensor));
-  return { outputs, weights: new Map([...weights].filter(([tensor]) => own.has(tensor))) };
+  return { outputs: simplifyNamed(named), weights: new Map([...weights].filter(([tensor]) => own.has(tensor))) };
 }

@@ -1,7 +1,7 @@
 /** What ALBERT is used for: a head turns encoded texts into logits, and logits and targets into a loss. */
 import { reject, rejectShape } from "../../base/errors.ts";
 import { checkOptions, dropoutRate, number, oneOf, type Rules, required, whole } from "../../base/options.ts";
-import { type Course, scalarCourses, scalarInputs } from "../../depth/policy.ts";
+import { scalarCourses, scalarInputs } from "../../depth/policy.ts";
 import {
   abs,
   add,
@@ -20,7 +20,6 @@ import {
   maximum,
   mean,
   multiply,
-  type NoiseInput,
   negate,
   not,
   reshape,
@@ -45,6 +44,7 @@ import {
   Training,
   zeros,
 } from "../../nn/index.ts";
+import type { Objective } from "../causal.ts";
 import type { Albert, Encoded } from "./albert.ts";
 
 /** Tensors by name. */
@@ -288,12 +288,7 @@ export function multipleChoiceHead(model: Albert, options: MultipleChoiceOptions
 }
 
 /** A loss with its inputs and noise, ready to be trained. */
-export interface AlbertObjective {
-  readonly loss: Tensor;
-  readonly inputs: Tensors;
-  readonly noise: readonly NoiseInput[];
-  /** Values of those inputs that follow the step instead of coming with a batch: the depth policy's scalars. */
-  readonly courses?: Readonly<Record<string, Course>>;
+export interface AlbertObjective extends Objective {
   readonly encoded: Encoded;
   /** What the heads predict, and what each of their losses is. */
   readonly logits: Tensors;

@@ -1,8 +1,8 @@
 /** Halting that saves time, ready to run: one program whose depths compute only the tokens that still run. */
 import { rejectShape } from "../../base/errors.ts";
-import { checkOptions } from "../../base/options.ts";
+import { checkOptions, defined } from "../../base/options.ts";
 import { type Engine, type Feed, feedsFor } from "../../engine/engine.ts";
-import { input, simplify, type Tensor, type Weights } from "../../graph/index.ts";
+import { input, simplifyNamed, type Tensor, type Weights } from "../../graph/index.ts";
 import { Programs } from "../programs.ts";
 import { boundWeights } from "../state-dict.ts";
 import type { Albert } from "./albert.ts";
@@ -91,9 +91,7 @@ function outputsOf(model: Albert, { batch, padded, capped }: Kind): Record<strin
   });
   const { updates, remainders, halting, ran } = probes;
   const outputs = { sequence, pooled, updates, remainders, halting, ran };
-  const wanted = Object.entries(outputs).flatMap(([name, tensor]) => (tensor ? [[name, tensor] as const] : []));
-  const simple = simplify(wanted.map(([, tensor]) => tensor));
-  return Object.fromEntries(wanted.map(([name], i) => [name, simple[i]!]));
+  return simplifyNamed(defined(outputs) as Record<string, Tensor>);
 }
 
 function feedsOf({ batch, length, ids, mask, types, caps }: TextBatch, { padded }: Kind): Record<string, Feed> {

@@ -2,7 +2,16 @@
 import { reject } from "../../base/errors.ts";
 import type { DepthPolicy } from "../../depth/policy.ts";
 import type { Engine, Program } from "../../engine/engine.ts";
-import { concat, type Dim, input, reshape, simplify, type Tensor, topological } from "../../graph/index.ts";
+import {
+  concat,
+  type Dim,
+  input,
+  reshape,
+  simplify,
+  simplifyNamed,
+  type Tensor,
+  topological,
+} from "../../graph/index.ts";
 import type { KeyValues } from "../../nn/attention.ts";
 import type { Parameter } from "../../nn/index.ts";
 import { checkedIds, type Decoder } from "../causal.ts";
@@ -161,37 +170,23 @@ function pack(added: Extension["added"]): Tensor {
 }
 
 /** Reads the whole text for every new token, batch 1: for policies and blocks that know of no caches. */
-export class RecomputingDecoder implements Decoder {
-  readonly #model: Readable;
-  readonly #program: Program;
-  #text: number[] = [];
-
-  static async create(engine: Engine, model: Readable, weights: Weights): Promise<RecomputingDecoder> {
-    const rows = model.logitsAt(input("ids", [1, "T"], "int"), input("last", [1], "int"));
-    const [logits] = simplify([reshape(rows, [model.options.vocabulary])]);
-    const program = await engine.compile({ outputs: { logits: logits! }, weights: boundWeights(model, weights) });
-    return new RecomputingDecoder(model, program);
-  }
-
-  private constructor(model: Readable, program: Program) {
-    this.#model = model;
-    this.#program = program;
-  }
-
-  clear(): void {
-    this.#text = [];
-  }
-
-  async read(ids: ArrayLike<number>): Promise<Float32Array> {
-    const { length, vocabulary } = this.#model.options;
-    this.#text.push(...checkedIds(ids, vocabulary));
-    if (this.#text.length > length) this.#text = kept(this.#text, length);
-    const shape = [1, this.#text.length];
-    const feeds = { ids: { data: Int32Array.from(this.#text), shape }, last: Int32Array.of(this.#text.length - 1) };
-    return (await this.#program.run(feeds)).logits!.data as Float32Array;
-  }
-
-  async release(): Promise<void> {
-    await this.#program.release();
-  }
+export async function recomputingDecoder(engine: Engine, model: Readable, weights: Weights): Promise<Decoder> {
+  const { length, vocabulary } = model.options;
+  const rows = model.logitsAt(input("ids", [1, "T"], "int"), input("last", [1], "int"));
+  const outputs = simplifyNamed({ logits: reshape(rows, [vocabulary]) });
+  const program = await engine.compile({ outputs, weights: boundWeights(model, weights) });
+  let text: number[] = [];
+  return {
+    clear: () => {
+      text = [];
+    },
+    read: async (ids) => {
+      text.push(...checkedIds(ids, vocabulary));
+      if (text.length > length) text = kept(text, length);
+      const shape = [1, text.length];
+      const feeds = { ids: { data: Int32Array.from(text), shape }, last: Int32Array.of(text.length - 1) };
+      return (await program.run(feeds)).logits!.data as Float32Array;
+    },
+    release: () => program.release(),
+  };
 }

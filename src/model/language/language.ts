@@ -36,7 +36,7 @@ import {
 } from "../../nn/index.ts";
 import type { CausalModel, Decoder, ForwardPass, Objective } from "../causal.ts";
 import type { Weights } from "../weights.ts";
-import { CachedDecoder, type Extension, RecomputingDecoder } from "./decoders.ts";
+import { CachedDecoder, type Extension, recomputingDecoder } from "./decoders.ts";
 
 export type { Objective } from "../causal.ts";
 export { boundWeights, type Weights } from "../weights.ts";
@@ -181,9 +181,7 @@ export class LanguageModel implements CausalModel {
 
   /** Reads texts of any length: from caches where the policy has them, otherwise from the whole text at every token. */
   open(engine: Engine, weights: Weights): Promise<Decoder> {
-    return this.policy.caches
-      ? CachedDecoder.create(engine, this, weights)
-      : RecomputingDecoder.create(engine, this, weights);
+    return this.policy.caches ? CachedDecoder.create(engine, this, weights) : recomputingDecoder(engine, this, weights);
   }
 }
 

@@ -6,7 +6,7 @@ import {
   input,
   maximum,
   reshape,
-  simplify,
+  simplifyNamed,
   subtract,
   type Tensor,
   transpose,
@@ -43,9 +43,7 @@ export function parProgram(
     ...Object.fromEntries(attending.map(nextOf)),
     ...(attending.length > 0 ? { next_missing: maximum(subtract(segment.inputs.missing!, length), 0) } : {}),
   };
-  const names = Object.keys(named);
-  const outputs = Object.fromEntries(simplify(Object.values(named)).map((tensor, i) => [names[i]!, tensor]));
-  return { outputs, weights: boundWeights(model, weights) };
+  return { outputs: simplifyNamed(named), weights: boundWeights(model, weights) };
 }
 
 const nextOf = ({ input, output }: Carried) => [`next_${input.attributes.name}`, output] as const;

@@ -2,7 +2,7 @@
 import { rejectData } from "../../base/errors.ts";
 import { check, checkOptions, number, type Rules, whole } from "../../base/options.ts";
 import type { Engine, Feed, Program } from "../../engine/engine.ts";
-import { concat, gather, input, reshape, simplify, type Tensor } from "../../graph/index.ts";
+import { concat, gather, input, reshape, simplifyNamed, type Tensor } from "../../graph/index.ts";
 import type { KeyValues } from "../../nn/attention.ts";
 import { boundWeights, type Weights } from "../state-dict.ts";
 import type { TranslationModel } from "./translation.ts";
@@ -249,18 +249,15 @@ export class Translator {
 
 const names = (what: string, i: number) => [`${what} keys ${i}`, `${what} values ${i}`] as const;
 
-function simplified(outputs: readonly (readonly [string, Tensor])[]): Record<string, Tensor> {
-  const simple = simplify(outputs.map(([, tensor]) => tensor));
-  return Object.fromEntries(outputs.map(([name], i) => [name, simple[i]!]));
-}
-
 const named = (what: string, pairs: readonly KeyValues[]) =>
-  pairs.flatMap(({ keys, values }, i) => [keys, values].map((tensor, k) => [names(what, i)[k]!, tensor] as const));
+  Object.fromEntries(
+    pairs.flatMap(({ keys, values }, i) => [keys, values].map((tensor, k) => [names(what, i)[k]!, tensor] as const)),
+  );
 
 /** Sources [B, S] → what the decoder's layers remember of them. */
 function encoderOutputs(model: TranslationModel): Record<string, Tensor> {
   const memory = model.encode(input("ids", ["B", "S"], "int"), input("padding", ["B", "S"], "bool"));
-  return simplified(named("memory", memory));
+  return simplifyNamed(named("memory", memory));
 }
 
 /** One piece for each of B·K hypotheses, after the P pieces of their parents. */
@@ -285,5 +282,5 @@ function stepOutputs(model: TranslationModel, beams: number): Record<string, Ten
     keys: concat([past[depth]!.keys, keys], 1),
     values: concat([past[depth]!.values, values], 1),
   }));
-  return simplified([["logProbabilities", logProbabilities], ...named("new past", longer)]);
+  return simplifyNamed({ logProbabilities, ...named("new past", longer) });
 }

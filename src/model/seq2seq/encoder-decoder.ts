@@ -1,22 +1,11 @@
 /** The encoder–decoder over vectors: two stacks, each with its own plan; nothing is shared between the sides. */
-import {
-  anything,
-  checkOptions,
-  defined,
-  dropoutRate,
-  number,
-  oneOf,
-  type Rules,
-  required,
-  truth,
-  whole,
-} from "../../base/options.ts";
+import { anything, checkOptions, defined, number, type Rules, required, whole } from "../../base/options.ts";
 import { type PartSharing, type Plan, uniqueOf } from "../../depth/plan.ts";
 import { type Tensor, within } from "../../graph/index.ts";
-import { type Activation, activations, inference, type Mode, type Parameter } from "../../nn/index.ts";
+import { type Activation, inference, type Mode, type Parameter } from "../../nn/index.ts";
 import { additiveMask } from "../../nn/masks.ts";
-import { fromRows, type Layout, toRows } from "./shared-encoder.ts";
-import { DecoderStack, EncoderStack, sharingRules } from "./stacks.ts";
+import { fromRows, toRows } from "./shared-encoder.ts";
+import { DecoderStack, EncoderStack, type Layout, layoutRule, stackDefaults, stackRules } from "./stacks.ts";
 
 /** Sizes of an encoder-decoder, and the plan of either side. */
 export interface EncoderDecoderOptions extends PartSharing {
@@ -35,18 +24,14 @@ export interface EncoderDecoderOptions extends PartSharing {
 }
 
 /** Rules of all options but the layout, which models of pieces do not have. */
-export const stackRules: Rules<Omit<EncoderDecoderOptions, "layout">> = {
+export const sidesRules: Rules<Omit<EncoderDecoderOptions, "layout">> = {
   width: required(whole(1)),
   heads: required(whole(1)),
   hidden: required(whole(1)),
   encoderPlan: required(anything),
   decoderPlan: required(anything),
-  dropout: dropoutRate,
-  activation: oneOf(Object.keys(activations)),
-  norm: truth,
-  normFirst: truth,
   epsilon: number({ above: 0 }),
-  ...sharingRules,
+  ...stackRules,
 };
 
 /** true hides, in all of them; masks that are not padding may hold numbers to add. */
@@ -73,20 +58,10 @@ export class EncoderDecoder {
   readonly decoder: DecoderStack;
 
   constructor(options: EncoderDecoderOptions) {
-    checkOptions("encoder-decoder", options, { ...stackRules, layout: oneOf(["batch-first", "sequence-first"]) });
+    checkOptions("encoder-decoder", options, { ...sidesRules, layout: layoutRule });
     uniqueOf(options.encoderPlan, "encoder-decoder / encoderPlan");
     uniqueOf(options.decoderPlan, "encoder-decoder / decoderPlan");
-    this.options = {
-      dropout: 0.1,
-      activation: "relu",
-      norm: false,
-      normFirst: false,
-      epsilon: 1e-5,
-      layout: "batch-first",
-      share: "layers",
-      norms: "shared",
-      ...defined(options),
-    };
+    this.options = { ...stackDefaults, epsilon: 1e-5, ...defined(options) };
     this.encoder = new EncoderStack("encoder.", { ...this.options, plan: options.encoderPlan });
     this.decoder = new DecoderStack("decoder.", { ...this.options, plan: options.decoderPlan });
     this.parameters = [...this.encoder.parameters, ...this.decoder.parameters];

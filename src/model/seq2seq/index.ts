@@ -6,9 +6,8 @@ export {
   EncoderProgram,
   type ForwardMasks,
   type ForwardOptions,
-  type Layout,
   ParameterSharedTransformerEncoder,
   type SharedEncoderOptions,
 } from "./shared-encoder.ts";
-export type { StackOptions, Trace } from "./stacks.ts";
+export type { Layout, StackOptions, Trace } from "./stacks.ts";
 export { type DecodingStep, TranslationModel, type TranslationOptions } from "./translation.ts";

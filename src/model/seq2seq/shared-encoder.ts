@@ -1,16 +1,6 @@
 /** The parameter-shared transformer encoder: M layers of weights run at N depths, number for number as in PyTorch. */
 import { rejectShape } from "../../base/errors.ts";
-import {
-  anything,
-  checkOptions,
-  defined,
-  dropoutRate,
-  number,
-  oneOf,
-  type Rules,
-  truth,
-  whole,
-} from "../../base/options.ts";
+import { anything, checkOptions, defined, number, oneOf, type Rules, truth, whole } from "../../base/options.ts";
 import { type PartSharing, type Plan, type ShareMode, shareModes, uniqueOf } from "../../depth/plan.ts";
 import type { Engine, Feed } from "../../engine/engine.ts";
 import {
@@ -25,12 +15,12 @@ import {
   transpose,
   within,
 } from "../../graph/index.ts";
-import { type Activation, activations, inference, type Mode, type Parameter } from "../../nn/index.ts";
+import { type Activation, inference, type Mode, type Parameter } from "../../nn/index.ts";
 import { additiveMask, type Masks } from "../../nn/masks.ts";
 import { Programs } from "../programs.ts";
 import { countParameters, type ModelReport } from "../report.ts";
 import { boundWeights, type Weights } from "../state-dict.ts";
-import { EncoderStack, sharingRules, type Trace } from "./stacks.ts";
+import { EncoderStack, type Layout, layoutRule, stackDefaults, stackRules, type Trace } from "./stacks.ts";
 
 /** Options of the shared encoder, under PyTorch's names. */
 export interface SharedEncoderOptions extends PartSharing {
@@ -54,42 +44,29 @@ export interface SharedEncoderOptions extends PartSharing {
   layout?: Layout;
 }
 
-/** Whether batches or positions come first. */
-export type Layout = "batch-first" | "sequence-first";
-
 /** The original's defaults, but for the layout: batch-first, as its own README feeds it. */
 export const sharedEncoderDefaults = {
+  ...stackDefaults,
   dModel: 512,
   nhead: 16,
   dimFeedforward: 2048,
-  dropout: 0.1,
-  activation: "relu",
   numUniqueLayers: 3,
   numTotalLayers: 6,
   mode: "cycle_rev",
-  norm: false,
-  normFirst: false,
   layerNormEps: 1e-5,
-  layout: "batch-first",
-  share: "layers",
-  norms: "shared",
 } as const satisfies SharedEncoderOptions;
 
 const encoderRules: Rules<SharedEncoderOptions> = {
   dModel: whole(1),
   nhead: whole(1),
   dimFeedforward: whole(1),
-  dropout: dropoutRate,
-  activation: oneOf(Object.keys(activations)),
   numUniqueLayers: whole(1),
   numTotalLayers: whole(1),
   mode: oneOf(Object.keys(shareModes)),
   plan: anything,
-  norm: truth,
-  normFirst: truth,
   layerNormEps: number({ above: 0 }),
-  layout: oneOf(["batch-first", "sequence-first"]),
-  ...sharingRules,
+  layout: layoutRule,
+  ...stackRules,
 };
 
 /** Masks, mode and trace of one application of the encoder. */

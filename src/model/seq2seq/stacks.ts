@@ -1,10 +1,18 @@
 /** Stacks of PyTorch's layers in the order of a plan: the two sides of an encoder–decoder. Rows in, rows out. */
-import { oneOf, type Rules } from "../../base/options.ts";
+import { dropoutRate, oneOf, type Rules, truth } from "../../base/options.ts";
 import { fixed } from "../../depth/fixed.ts";
 import { type PartSharing, type Parts, type Plan, partsOf, sharedParts } from "../../depth/plan.ts";
 import type { Tensor } from "../../graph/index.ts";
 import type { Cache, KeyValues } from "../../nn/attention.ts";
-import { type Block, type Context, LayerNorm, type Parameter, type Rows } from "../../nn/index.ts";
+import {
+  type Activation,
+  activations,
+  type Block,
+  type Context,
+  LayerNorm,
+  type Parameter,
+  type Rows,
+} from "../../nn/index.ts";
 import {
   DecoderLayer,
   EncoderLayer,
@@ -21,11 +29,40 @@ export interface StackOptions extends TorchLayerOptions, PartSharing {
   norm: boolean;
 }
 
-/** Of the options that say what a plan shares. */
-export const sharingRules: Rules<PartSharing> = {
+/** [B, T, C], or [T, B, C]. */
+export type Layout = "batch-first" | "sequence-first";
+
+/** What models of these stacks may be told besides their sizes and plans. */
+interface StackChoices extends PartSharing {
+  dropout?: number;
+  activation?: Activation;
+  norm?: boolean;
+  normFirst?: boolean;
+}
+
+/** The rules of these options. */
+export const stackRules: Rules<StackChoices> = {
+  dropout: dropoutRate,
+  activation: oneOf(Object.keys(activations)),
+  norm: truth,
+  normFirst: truth,
   share: oneOf(sharedParts),
   norms: oneOf(["shared", "per-depth"]),
 };
+
+/** The rule of a layout. */
+export const layoutRule = oneOf(["batch-first", "sequence-first"]);
+
+/** What holds where nothing is said. */
+export const stackDefaults = {
+  dropout: 0.1,
+  activation: "relu",
+  norm: false,
+  normFirst: false,
+  layout: "batch-first",
+  share: "layers",
+  norms: "shared",
+} as const;
 
 /** Called for each executed layer, while the graph is built, with the state after it. */
 export type Trace = (layer: number, depth: number, state: Tensor) => void;
@@ -92,55 +129,47 @@ interface DepthHooks {
   readonly caches?: readonly Cache[] | undefined;
 }
 
-const finalNorm = (prefix: string, { width, epsilon }: StackOptions) =>
-  new LayerNorm(`${prefix}norm`, { width, epsilon });
-
-export class EncoderStack {
+/** Layers in the order of a plan, and a norm after the last where there is one. */
+class Stack<L extends Owner> {
   readonly parameters: readonly Parameter[];
+  protected readonly layers: readonly L[];
   readonly #plan: Plan;
-  readonly #layers: readonly EncoderLayer[];
   readonly #norm: LayerNorm | undefined;
 
-  constructor(prefix: string, options: StackOptions) {
-    this.#plan = options.plan;
-    this.#layers = layersOf(prefix, options, 2, ({ name, at, attention, feedForward, norms }) => {
-      const parts = {
-        attention: attention(at.attention),
-        feedForward: feedForward(at.feedForward),
-        norms: norms(at.norm),
-      };
-      return new EncoderLayer(name, parts, options);
-    });
-    this.#norm = options.norm ? finalNorm(prefix, options) : undefined;
-    this.parameters = distinct([...this.#layers, ...(this.#norm ? [this.#norm] : [])]);
+  constructor(prefix: string, options: StackOptions, norms: number, build: (layer: LayerSource) => L) {
+    const { plan, norm, width, epsilon } = options;
+    this.#plan = plan;
+    this.layers = layersOf(prefix, options, norms, build);
+    this.#norm = norm ? new LayerNorm(`${prefix}norm`, { width, epsilon }) : undefined;
+    this.parameters = distinct([...this.layers, ...(this.#norm ? [this.#norm] : [])]);
   }
 
-  /** x [B·T, C] → [B·T, C] */
-  apply(x: Tensor, context: Context, trace?: Trace): Tensor {
-    const last = run(this.#layers, this.#plan, x, context, { trace });
+  protected run(blocks: readonly Block[], x: Tensor, context: Context, hooks: DepthHooks): Tensor {
+    const last = run(blocks, this.#plan, x, context, hooks);
     return this.#norm ? this.#norm.apply(last) : last;
   }
 }
 
-export class DecoderStack {
-  readonly parameters: readonly Parameter[];
-  readonly #plan: Plan;
-  readonly #layers: readonly DecoderLayer[];
-  readonly #norm: LayerNorm | undefined;
-
+export class EncoderStack extends Stack<EncoderLayer> {
   constructor(prefix: string, options: StackOptions) {
-    this.#plan = options.plan;
-    this.#layers = layersOf(prefix, options, 3, ({ name, at, attention, cross, feedForward, norms }) => {
-      const parts = {
-        attention: attention(at.attention),
-        cross: cross(at.attention),
-        feedForward: feedForward(at.feedForward),
-        norms: norms(at.norm),
-      };
-      return new DecoderLayer(name, parts, options);
+    super(prefix, options, 2, ({ name, at, attention, feedForward, norms }) => {
+      const own = { attention: attention(at.attention), feedForward: feedForward(at.feedForward) };
+      return new EncoderLayer(name, { ...own, norms: norms(at.norm) }, options);
     });
-    this.#norm = options.norm ? finalNorm(prefix, options) : undefined;
-    this.parameters = distinct([...this.#layers, ...(this.#norm ? [this.#norm] : [])]);
+  }
+
+  /** x [B·T, C] → [B·T, C] */
+  apply(x: Tensor, context: Context, trace?: Trace): Tensor {
+    return this.run(this.layers, x, context, { trace });
+  }
+}
+
+export class DecoderStack extends Stack<DecoderLayer> {
+  constructor(prefix: string, options: StackOptions) {
+    super(prefix, options, 3, ({ name, at, attention, cross, feedForward, norms }) => {
+      const own = { attention: attention(at.attention), feedForward: feedForward(at.feedForward) };
+      return new DecoderLayer(name, { ...own, cross: cross(at.attention), norms: norms(at.norm) }, options);
+    });
   }
 
   /** How many pairs of keys and values `remember` gives. */
@@ -150,7 +179,7 @@ export class DecoderStack {
 
   /** Each layer remembers a memory once, however many depths run it. */
   get #distinct(): DecoderLayer[] {
-    return [...new Set(this.#layers)];
+    return [...new Set(this.layers)];
   }
 
   /** Keys and values of an encoder's output, one pair a distinct layer. */
@@ -161,11 +190,10 @@ export class DecoderStack {
   /** x [B·T, C] → [B·T, C], over what `remember` gave; `memoryMask` is added to the scores of cross-attention. */
   apply(x: Tensor, context: Context, memory: readonly KeyValues[], hooks: DecoderHooks = {}): Tensor {
     const known = new Map(this.#distinct.map((layer, i) => [layer, memory[i]!]));
-    const blocks = this.#layers.map((layer) =>
+    const blocks = this.layers.map((layer) =>
       layer.over({ ...known.get(layer)!, mask: hooks.memoryMask, rows: hooks.memoryRows }),
     );
-    const last = run(blocks, this.#plan, x, context, hooks);
-    return this.#norm ? this.#norm.apply(last) : last;
+    return this.run(blocks, x, context, hooks);
   }
 }
 

@@ -27,7 +27,7 @@ import type { Cache, KeyValues } from "../../nn/attention.ts";
 import { causalMask, Embedding, inference, type Mode, normal, type Parameter, Training } from "../../nn/index.ts";
 import { additiveMask, sentenceMask } from "../../nn/masks.ts";
 import type { Objective } from "../language/language.ts";
-import { EncoderDecoder, type EncoderDecoderOptions, stackRules } from "./encoder-decoder.ts";
+import { EncoderDecoder, type EncoderDecoderOptions, sidesRules } from "./encoder-decoder.ts";
 
 /** Sizes of a translation model over one vocabulary for both languages. */
 export interface TranslationOptions extends Omit<EncoderDecoderOptions, "layout"> {
@@ -40,7 +40,7 @@ export interface TranslationOptions extends Omit<EncoderDecoderOptions, "layout"
 }
 
 const rules: Rules<TranslationOptions> = {
-  ...stackRules,
+  ...sidesRules,
   vocabulary: required(whole(1)),
   length: required(whole(1)),
   smoothing: number({ from: 0, below: 1 }),

@@ -1,6 +1,6 @@
 /** A fine-tuned model at work: scores of texts in batches of one length, and what they say about a task. */
 import { type Engine, feedsFor, type Program } from "../../engine/engine.ts";
-import { simplify, type Tensor } from "../../graph/index.ts";
+import { simplifyNamed, type Tensor } from "../../graph/index.ts";
 import type { DescribedAlbert } from "../../model/albert/description.ts";
 import { albertObjective, textInputs } from "../../model/albert/heads.ts";
 import { inference } from "../../nn/index.ts";
@@ -41,18 +41,12 @@ export class Classifier {
     const { classes } = heads.classification!.logits(encoded, {}, inference);
     const { updates } = encoded.probes;
     const outputs: Record<string, Tensor> = { classes: classes!, ...(updates ? { updates } : {}) };
-    const names = Object.keys(outputs);
-    const simple = simplify(Object.values(outputs));
-    const program = await engine.compile({
-      outputs: Object.fromEntries(names.map((name, i) => [name, simple[i]!])),
-      takesTurns: true,
-    });
+    const program = await engine.compile({ outputs: simplifyNamed(outputs), takesTurns: true });
     return new Classifier(program, model.options.length);
   }
 
   private constructor(program: Program, most: number) {
-    this.#program = program;
-    this.#most = most;
+    [this.#program, this.#most] = [program, most];
   }
 
   /** Scores of all examples, in their order. */

@@ -101,20 +101,16 @@ export function depthsByKind(run: AlbertRun, options: KindOptions = {}): Promise
   });
 }
 
+type Analyse<S, A> = (reader: DepthReader, sentences: readonly S[], framing: Framing, onText?: OnText) => Promise<A>;
+type OnText = DepthOptions["onText"];
+
+const depthsIn =
+  <S, A>(analyse: Analyse<S, A>) =>
+  (albert: Readable, sentences: readonly S[], options: DepthOptions = {}): Promise<A> =>
+    reading(albert, options, (reader, framing) => analyse(reader, sentences, framing, options.onText));
+
 /** Depths by part of speech and by dependency relation, in sentences of a treebank. */
-export function depthsByTag(
-  albert: Readable,
-  sentences: readonly TreebankSentence[],
-  options: DepthOptions = {},
-): Promise<TagAnalysis> {
-  return reading(albert, options, (reader, framing) => depthByTag(reader, sentences, framing, options.onText));
-}
+export const depthsByTag = depthsIn<TreebankSentence, TagAnalysis>(depthByTag);
 
 /** Depths by label and, of a masked word, by the distance to its subject. */
-export function depthsByProbe(
-  albert: Readable,
-  sentences: readonly ProbeSentence[],
-  options: DepthOptions = {},
-): Promise<ProbeAnalysis> {
-  return reading(albert, options, (reader, framing) => depthByProbe(reader, sentences, framing, options.onText));
-}
+export const depthsByProbe = depthsIn<ProbeSentence, ProbeAnalysis>(depthByProbe);

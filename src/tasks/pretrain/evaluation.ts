@@ -1,8 +1,8 @@
 /** Evaluation on masked text: words and orders guessed, each part of the loss, and how deep each kind of token runs. */
 import { reject } from "../../base/errors.ts";
 import { DepthTally } from "../../depth/tally.ts";
-import type { Engine, Program } from "../../engine/engine.ts";
-import { argMax, crossEntropy, reshape, simplify, type Tensor } from "../../graph/index.ts";
+import { type Engine, feedsFor } from "../../engine/engine.ts";
+import { argMax, crossEntropy, reshape, simplifyNamed, type Tensor } from "../../graph/index.ts";
 import type { DescribedAlbert } from "../../model/albert/description.ts";
 import { albertObjective } from "../../model/albert/heads.ts";
 import type { MaskedBatches } from "../../text/masked/batches.ts";
@@ -39,81 +39,45 @@ function outputsOf(
   };
 }
 
-/** The same texts under weights that change. */
-export class PretrainingEvaluator {
-  readonly #program: Program;
-  readonly #batches: readonly PretrainingBatch[];
-  readonly #special: SpecialIds;
-  readonly #cap: number;
-  readonly #halting: DescribedAlbert["model"]["options"]["halting"];
-
-  /** Evaluates on the first `texts` texts of the batches, or on all there are. */
-  static async create(
-    engine: Engine,
-    described: Described,
-    { batch, length, predictions }: Shape,
-    given: { batches: MaskedBatches; special: SpecialIds; texts: number },
-  ): Promise<PretrainingEvaluator> {
-    const outputs = outputsOf(described, { batch, length, predictions });
-    const simple = simplify(Object.values(outputs));
-    const program = await engine.compile({
-      outputs: Object.fromEntries(Object.keys(outputs).map((name, i) => [name, simple[i]!])),
-    });
-    return new PretrainingEvaluator(program, described.model.options, given);
-  }
-
-  private constructor(
-    program: Program,
-    { depth, halting }: DescribedAlbert["model"]["options"],
-    { batches, special, texts }: { batches: MaskedBatches; special: SpecialIds; texts: number },
-  ) {
-    const count = Math.min(batches.count, Math.max(1, Math.round(texts / batches.rows)));
-    this.#program = program;
-    this.#batches = Array.from({ length: count }, (_, i) => batches.at(i));
-    this.#special = special;
-    this.#cap = depth;
-    this.#halting = halting;
-  }
-
-  /** Texts that are looked at. */
-  get texts(): number {
-    return this.#batches.reduce((total, { rows }) => total + rows, 0);
-  }
-
-  async measure(weights: Weights, { onBatch, signal }: Omit<EvaluateOptions, "split"> = {}): Promise<Measured> {
-    const taken = new Set(this.#program.inputs.map(({ name }) => name));
-    const only = <T>(values: readonly (readonly [string, T])[]) =>
-      Object.fromEntries(values.filter(([name]) => taken.has(name)));
-    const fixed = only([...weights].map(([{ attributes }, data]) => [attributes.name, data] as const));
-    const sums = new Sums(this.#cap);
-    for (const [i, batch] of this.#batches.entries()) {
+/** The same texts under weights that change: the first `texts` of the batches, or all there are. */
+export async function pretrainingEvaluator(
+  engine: Engine,
+  described: Described,
+  shape: Shape,
+  { batches, special, texts }: { batches: MaskedBatches; special: SpecialIds; texts: number },
+) {
+  const { depth, halting } = described.model.options;
+  const program = await engine.compile({ outputs: simplifyNamed(outputsOf(described, shape)) });
+  const count = Math.min(batches.count, Math.max(1, Math.round(texts / batches.rows)));
+  const taken = Array.from({ length: count }, (_, i) => batches.at(i));
+  const measure = async (weights: Weights, { onBatch, signal }: Omit<EvaluateOptions, "split"> = {}) => {
+    const fixed = Object.fromEntries([...weights].map(([{ attributes }, data]) => [attributes.name, data]));
+    const sums = new Sums(depth);
+    for (const [i, batch] of taken.entries()) {
       signal?.throwIfAborted();
-      onBatch?.(i, this.#batches.length);
-      const found = await this.#program.run({ ...fixed, ...only(Object.entries(pretrainingFeeds(batch))) });
-      sums.add(batch, found, this.#special);
+      onBatch?.(i, count);
+      sums.add(batch, await program.run(feedsFor(program, { ...fixed, ...pretrainingFeeds(batch) })), special);
     }
-    return this.#figures(sums);
-  }
+    return figuresOf(sums, halting);
+  };
+  const read = taken.reduce((total, { rows }) => total + rows, 0);
+  return { texts: read, measure, release: () => program.release() };
+}
 
-  #figures(sums: Sums): Measured {
-    const [words, order] = [sums.words.mean, sums.order.mean];
-    return {
-      loss: (words?.loss ?? 0) + (order?.loss ?? 0),
-      perplexity: Math.exp(words?.loss ?? order!.loss),
-      tokens: sums.words.count,
-      scalars: {
-        ...(words ? { mlm_loss: words.loss, mlm_accuracy: words.accuracy } : {}),
-        ...(order ? { sop_loss: order.loss, sop_accuracy: order.accuracy } : {}),
-        ...(this.#halting ? depthFigures(sums, this.#halting) : {}),
-      },
-      // Where lines have no order of their own, that of sentences is learnt by heart, and its loss would speak for the earliest weights.
-      ...(words ? { decisive: "mlm_accuracy" } : {}),
-    };
-  }
-
-  async release(): Promise<void> {
-    await this.#program.release();
-  }
+function figuresOf(sums: Sums, halting: DescribedAlbert["model"]["options"]["halting"]): Measured {
+  const [words, order] = [sums.words.mean, sums.order.mean];
+  return {
+    loss: (words?.loss ?? 0) + (order?.loss ?? 0),
+    perplexity: Math.exp(words?.loss ?? order!.loss),
+    tokens: sums.words.count,
+    scalars: {
+      ...(words ? { mlm_loss: words.loss, mlm_accuracy: words.accuracy } : {}),
+      ...(order ? { sop_loss: order.loss, sop_accuracy: order.accuracy } : {}),
+      ...(halting ? depthFigures(sums, halting) : {}),
+    },
+    // Where lines have no order of their own, that of sentences is learnt by heart, and its loss would speak for the earliest weights.
+    ...(words ? { decisive: "mlm_accuracy" } : {}),
+  };
 }
 
 /** The mean token's cost N + R, the penalty as the loss has it in full, and mean depths by kind of token. */

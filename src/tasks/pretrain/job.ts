@@ -1,4 +1,5 @@
 /** The job of pre-training: masked words and the order of sentences, a training step per phase, one loop over all of them. */
+import { lazily } from "../../base/lazily.ts";
 import { formatNumber } from "../../base/table.ts";
 import { ponderScale } from "../../depth/halting.ts";
 import type { Engine } from "../../engine/engine.ts";
@@ -18,7 +19,7 @@ import { defaultEngine } from "../engine.ts";
 import type { Fact, Job, Rehearsal, Start } from "../job.ts";
 import type { Given } from "../text-data.ts";
 import { albertContent, type TrainedAlbert } from "./albert-run.ts";
-import { PretrainingEvaluator } from "./evaluation.ts";
+import { pretrainingEvaluator } from "./evaluation.ts";
 import { firstWeights } from "./first-weights.ts";
 import { type Initial, originOf } from "./origin.ts";
 import { describePretraining, type MaskedData, openMaskedData, pretrainingGroups } from "./parts.ts";
@@ -141,22 +142,19 @@ async function openPhase(parts: PretrainParts, start: PhaseStart): Promise<Stage
   const boundary = () => lastPhaseFrom(settings, start.total());
   const [training, valid] = [await data.batches("train", phase), await data.batches("valid", phase)];
   const texts = { batches: valid, special: data.special, texts: settings.evaluateTexts };
-  let evaluator: PretrainingEvaluator | undefined;
+  const evaluator = lazily(() => pretrainingEvaluator(engine, described, phase, texts));
   const stage = await phaseStage(parts, phase, {
     length: start.length,
     batches: fed(settings, training, () => (start.index === 0 ? 0 : boundary() * phases[0].accumulate)),
     initial: start.initial ?? (start.state ? undefined : firstWeights(settings, described, training)),
     unitLearns: (step) => step > settings.ponderFrom * start.total(),
-    evaluate: async (weights) => {
-      evaluator ??= await PretrainingEvaluator.create(engine, described, phase, texts);
-      return evaluator.measure(weights);
-    },
+    evaluate: async (weights) => (await evaluator()).measure(weights),
   });
   return {
     ...stage,
     accumulate: phase.accumulate,
     pause: (step) => start.index < phases.length - 1 && step >= boundary(),
-    release: async () => void (await Promise.all([stage.release(), evaluator?.release()])),
+    release: async () => void (await Promise.all([stage.release(), evaluator.release()])),
   };
 }
 

@@ -123,12 +123,12 @@ export async function openImported(stored: StoredRun): Promise<ImportedRun> {
 const [BATCH, LENGTH, PREDICTIONS] = [8, 128, 20];
 
 async function evaluateMasked(run: AlbertRun, engine: Engine, how: MaskedOptions): Promise<MaskedFigures> {
-  const { PretrainingEvaluator } = await import("./evaluation.ts");
+  const { pretrainingEvaluator } = await import("./evaluation.ts");
   const sizes = { length: Math.min(LENGTH, run.model.options.length), predictions: PREDICTIONS };
   const { corpus, batches } = await maskedTexts(run, how, { rows: BATCH, ...sizes });
   const special = specialIds(needTokenizer(run).tokenizer);
   const all = { batches, special, texts: Number.POSITIVE_INFINITY };
-  const evaluator = await PretrainingEvaluator.create(engine, run, { batch: BATCH, ...sizes }, all);
+  const evaluator = await pretrainingEvaluator(engine, run, { batch: BATCH, ...sizes }, all);
   const { scalars = {}, tokens = 0 } = await evaluator.measure(run.weights, how);
   await evaluator.release();
   const { mlm_loss, mlm_accuracy: maskedAccuracy, sop_loss: orderLoss, sop_accuracy: orderAccuracy } = scalars;

@@ -68,6 +68,7 @@ export {
   type PlannedBlocks,
   type TextSizes,
 } from "./language/language.ts";
+export { type ImportedLanguageModel, importLlama, llamaOptions } from "./language/llama.ts";
 export {
   attention,
   type CandidateChoice,

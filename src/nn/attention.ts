@@ -1,4 +1,6 @@
 /** Attention: the one function that weighs values by scores, and the self-attention that is made of it. */
+import { reject } from "../base/errors.ts";
+import { check, whole } from "../base/options.ts";
 import {
   add,
   concat,
@@ -15,9 +17,10 @@ import {
   type Tensor,
   transpose,
 } from "../graph/index.ts";
-import { headWidth, Linear } from "./layers.ts";
+import { headWidth, Linear, RmsNorm } from "./layers.ts";
 import { inference, type Mode } from "./mode.ts";
 import type { Initial, Parameter } from "./parameter.ts";
+import { Rotary, type RotaryOptions } from "./rotary.ts";
 
 /** Activations are kept as rows [B·T, C]; this says how they fold. */
 export interface Rows {
@@ -72,6 +75,8 @@ export function attend(queries: Tensor, { keys, values }: KeyValues, options: At
 /** Scores by heads, and how rows fold. */
 export interface ByHeadsOptions extends AttendOptions {
   readonly heads: number;
+  /** Heads of keys and values: each serves as many heads of queries. Default: as many as those. */
+  readonly keyHeads?: number | undefined;
   /** How queries, keys and values fold that are given as rows. */
   readonly rows: Rows;
 }
@@ -81,15 +86,27 @@ export interface ByHeadsOptions extends AttendOptions {
  * folded [B, T, C], each by itself; the result has the shape of the queries. The mask is added to scores [B, H, T, S].
  */
 export function attendByHeads(queries: Tensor, { keys, values }: KeyValues, options: ByHeadsOptions): Tensor {
-  const { rows, heads } = options;
+  const { rows, heads, keyHeads = heads } = options;
   const size = headWidth(currentScope() || "attention", Number(queries.shape.at(-1)), heads);
-  const byHead = (x: Tensor) => {
+  const byHead = (x: Tensor, count: number) => {
     const length = x.shape.length === 3 ? x.shape[1]! : rows.length;
-    return transpose(reshape(x, [rows.batch, length, heads, size]), [0, 2, 1, 3]); // [B, H, S, D]
+    return transpose(reshape(x, [rows.batch, length, count, size]), [0, 2, 1, 3]); // [B, H, S, D]
   };
-  const pair = { keys: byHead(keys), values: byHead(values) };
-  const { mixed } = attend(byHead(queries), pair, options);
+  const pair = { keys: byHead(keys, keyHeads), values: byHead(values, keyHeads) };
+  const asked = byHead(queries, heads);
+  const { mixed } = keyHeads === heads ? attend(asked, pair, options) : attendInGroups(asked, pair, options);
   return reshape(transpose(mixed, [0, 2, 1, 3]), queries.shape);
+}
+
+/** `attend` where G heads of queries [B, K·G, T, D] share one of keys and values [B, K, S, D]. */
+function attendInGroups(queries: Tensor, { keys, values }: KeyValues, options: AttendOptions): Attended {
+  const [batch, heads, length, size] = queries.shape as [Dim, number, Dim, Dim];
+  const keyHeads = Number(keys.shape[1]);
+  const grouped = reshape(queries, [batch, keyHeads, heads / keyHeads, length, size]);
+  const pair = { keys: expandDims(keys, 2), values: expandDims(values, 2) };
+  const mask = options.mask?.shape.length === 4 ? expandDims(options.mask, 1) : options.mask;
+  const { weights, mixed } = attend(grouped, pair, { ...options, mask });
+  return { weights, mixed: reshape(mixed, queries.shape) };
 }
 
 /** Keys and values [B·S, C] → [B, S, C]. */
@@ -106,43 +123,69 @@ export function withPast(added: KeyValues, cache: Cache | undefined): KeyValues 
   return { keys: concat([past.keys, added.keys], 1), values: concat([past.values, added.values], 1) };
 }
 
-/** Sizes of self-attention. */
+/** Sizes of self-attention, and how it knows positions. */
 export interface AttentionOptions {
   width: number;
   heads: number;
   dropout: number;
   weight?: Initial;
+  /** Heads of keys and values, each of which serves several heads of queries. Default: as many as heads. */
+  keyHeads?: number | undefined;
+  /** Whether products add a bias. Default: true. */
+  bias?: boolean | undefined;
+  /** Whether every head's queries and keys are brought to one size first. Default: false. */
+  queryKeyNorm?: boolean | undefined;
+  /** Turns queries and keys by their places. Default: positions are in the rows already. */
+  rotary?: RotaryOptions | undefined;
 }
 
 /** Multi-head self-attention over rows of a batch. */
 export class SelfAttention {
   readonly #qkv: Linear;
   readonly #out: Linear;
-  readonly #options: AttentionOptions;
+  readonly #norms: readonly RmsNorm[];
+  readonly #rotary: Rotary | undefined;
+  readonly #options: AttentionOptions & { readonly keyHeads: number };
   readonly #headWidth: number;
 
   constructor(name: string, options: AttentionOptions) {
-    const { width, heads, weight } = options;
-    const initial = weight ? { weight } : {};
-    this.#options = options;
+    const { width, heads, weight, keyHeads = heads, bias = true, queryKeyNorm, rotary } = options;
+    const given = { bias, ...(weight ? { weight } : {}) };
+    this.#options = { ...options, keyHeads };
     this.#headWidth = headWidth(name, width, heads);
-    this.#qkv = new Linear(`${name}.qkv`, { in: width, out: 3 * width, ...initial });
-    this.#out = new Linear(`${name}.out`, { in: width, out: width, ...initial });
+    checkKeyHeads(name, heads, keyHeads);
+    this.#qkv = new Linear(`${name}.qkv`, { in: width, out: width + 2 * keyHeads * this.#headWidth, ...given });
+    this.#out = new Linear(`${name}.out`, { in: width, out: width, ...given });
+    const norm = (of: string) => new RmsNorm(`${name}.${of}`, { width: this.#headWidth });
+    this.#norms = queryKeyNorm ? [norm("query_norm"), norm("key_norm")] : [];
+    this.#rotary = rotary && new Rotary(name, { ...rotary, width: evenWidth(name, this.#headWidth) });
   }
 
   get parameters(): Parameter[] {
-    return [...this.#qkv.parameters, ...this.#out.parameters];
+    return [this.#qkv, this.#out, ...this.#norms].flatMap((layer) => layer.parameters);
   }
 
   /** x [B·T, C] → [B·T, C]; `mask` is added to the scores [B, H, T, P + T]. */
   apply(x: Tensor, rows: Rows, mode: Mode, mask?: Tensor, cache?: Cache): Tensor {
-    const { width, heads, dropout } = this.#options;
-    const [q, k, v] = split(this.#qkv.apply(x), 1, [width, width, width]) as [Tensor, Tensor, Tensor];
+    const { width, heads, keyHeads, dropout } = this.#options;
+    const narrow = keyHeads * this.#headWidth;
+    const [query, key, v] = split(this.#qkv.apply(x), 1, [width, narrow, narrow]) as [Tensor, Tensor, Tensor];
+    const past = cache?.past?.keys.shape[1] ?? 0;
+    const [q, k] = [this.#placed(query, heads, rows, past, 0), this.#placed(key, keyHeads, rows, past, 1)];
     const own = { keys: k, values: v };
     const all = cache ? withPast(foldPair(own, rows), cache) : own;
-    const once = cache?.past && rows.length === 1;
-    const mixed = once ? this.#attendOnce(q, all) : attendByHeads(q, all, { heads, rows, mask, mode, dropout });
-    return this.#out.apply(mixed);
+    const once = cache?.past && rows.length === 1 && keyHeads === heads;
+    const how = { heads, keyHeads, rows, mask, mode, dropout };
+    return this.#out.apply(once ? this.#attendOnce(q, all) : attendByHeads(q, all, how));
+  }
+
+  /** Queries or keys [B·T, H·D], head by head brought to one size and turned by their places. */
+  #placed(x: Tensor, heads: number, { batch, length }: Rows, past: Dim, side: 0 | 1): Tensor {
+    const norm = this.#norms[side];
+    if (!norm && !this.#rotary) return x;
+    const byHead = reshape(x, [batch, length, heads, this.#headWidth]);
+    const sized = norm ? norm.apply(byHead) : byHead;
+    return reshape(this.#rotary ? this.#rotary.apply(sized, past) : sized, x.shape);
   }
 
   /**
@@ -156,6 +199,18 @@ export class SelfAttention {
     const { mixed } = attend(spread, all, { scale: this.#headWidth ** -0.5 });
     return sum(multiply(mixed, columns), { axes: [1] }); // [B, C]
   }
+}
+
+function checkKeyHeads(name: string, heads: number, keyHeads: number): void {
+  check(`${name} / keyHeads`, keyHeads, whole(1, heads));
+  if (heads % keyHeads === 0) return;
+  reject({ who: `${name} / keyHeads`, needed: `a divisor of ${heads} heads`, got: `${keyHeads}` }, 2);
+}
+
+function evenWidth(name: string, width: number): number {
+  if (width % 2 === 0) return width;
+  const remedy = "change width or heads";
+  return reject({ who: `${name} / rotary`, needed: "heads of an even width", got: `${width}`, remedy }, 2);
 }
 
 /** 1 where column c belongs to head h: [H, C]. */

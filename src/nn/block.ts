@@ -1,11 +1,22 @@
 /** What a model stacks: the Block interface, and the pre-norm transformer block. */
-import { anything, checkOptions, dropoutRate, oneOf, type Rules, required, whole } from "../base/options.ts";
+import {
+  anything,
+  checkOptions,
+  dropoutRate,
+  number,
+  oneOf,
+  type Rules,
+  required,
+  truth,
+  whole,
+} from "../base/options.ts";
 import { add, type Tensor, within } from "../graph/index.ts";
 import { type Cache, type Rows, SelfAttention } from "./attention.ts";
 import { type Activation, activations, FeedForward } from "./feed-forward.ts";
-import { LayerNorm } from "./layers.ts";
+import { type Norm, type NormName, norms } from "./layers.ts";
 import type { Mode } from "./mode.ts";
 import type { Initial, Parameter } from "./parameter.ts";
+import type { RotaryOptions } from "./rotary.ts";
 
 /** What a block is told about the place where it runs. */
 export interface Context {
@@ -32,14 +43,42 @@ export interface Block {
 }
 
 /** Sizes and parts of a transformer block. */
-export interface TransformerBlockOptions {
+export interface TransformerBlockOptions extends BlockStyle {
   width: number;
   heads: number;
   hidden: number;
   dropout: number;
   activation: Activation;
   weight?: Initial;
+  /** Turns queries and keys by their places, up to a length. Default: positions are in the rows already. */
+  rotary?: RotaryOptions | undefined;
 }
+
+/** What sets newer blocks apart from the first ones; each of them by itself. */
+export interface BlockStyle {
+  /** Default: layer. */
+  norm?: NormName | undefined;
+  /** Added to the norms' variance. Default: 1e-5. */
+  normEpsilon?: number | undefined;
+  /** Heads of keys and values, each of which serves several heads of queries. Default: as many as heads. */
+  keyHeads?: number | undefined;
+  /** Whether every head's queries and keys are brought to one size first. Default: false. */
+  queryKeyNorm?: boolean | undefined;
+  /** Whether the feed-forward layer has a gate, such as SwiGLU with silu. Default: false. */
+  gated?: boolean | undefined;
+  /** Whether products add a bias. Default: true. */
+  bias?: boolean | undefined;
+}
+
+/** Rules for those who take the style of blocks as options. */
+export const styleRules: Rules<BlockStyle> = {
+  norm: oneOf(Object.keys(norms)),
+  normEpsilon: number({ above: 0 }),
+  keyHeads: whole(1),
+  queryKeyNorm: truth,
+  gated: truth,
+  bias: truth,
+};
 
 const rules: Rules<TransformerBlockOptions> = {
   width: required(whole(1)),
@@ -48,15 +87,17 @@ const rules: Rules<TransformerBlockOptions> = {
   dropout: required(dropoutRate),
   activation: required(oneOf(Object.keys(activations))),
   weight: anything,
+  rotary: anything,
+  ...styleRules,
 };
 
 /** x + attention(norm x), then x + feed-forward(norm x). */
 export class TransformerBlock implements Block {
   readonly caches = 1;
   readonly #name: string;
-  readonly #norm1: LayerNorm;
+  readonly #norm1: Norm;
   readonly #attention: SelfAttention;
-  readonly #norm2: LayerNorm;
+  readonly #norm2: Norm;
   readonly #feedForward: FeedForward;
   readonly #dropout: number;
 
@@ -64,15 +105,16 @@ export class TransformerBlock implements Block {
     checkOptions(name, options, rules);
     this.#name = name;
     this.#dropout = options.dropout;
-    const { width, hidden, activation, weight } = options;
-    this.#norm1 = new LayerNorm(`${name}.norm1`, { width });
+    const { width, hidden, activation, weight, gated, bias, norm = "layer", normEpsilon: epsilon = 1e-5 } = options;
+    this.#norm1 = norms[norm](`${name}.norm1`, { width, epsilon });
     this.#attention = new SelfAttention(name, options);
-    this.#norm2 = new LayerNorm(`${name}.norm2`, { width });
-    this.#feedForward = new FeedForward(name, { width, hidden, activation, ...(weight ? { weight } : {}) });
+    this.#norm2 = norms[norm](`${name}.norm2`, { width, epsilon });
+    const given = { gated, bias, ...(weight ? { weight } : {}) };
+    this.#feedForward = new FeedForward(name, { width, hidden, activation, ...given });
   }
 
   get parameters(): Parameter[] {
-    return [this.#norm1, this.#attention, this.#norm2, this.#feedForward].flatMap((layer) => layer.parameters);
+    return [this.#norm1, this.#attention, this.#norm2, this.#feedForward].flatMap((layer) => [...layer.parameters]);
   }
 
   apply(x: Tensor, { rows, mode, mask, cache }: Context): Tensor {

@@ -13,13 +13,32 @@ export {
   type Rows,
   SelfAttention,
 } from "./attention.ts";
-export { type Block, type Context, TransformerBlock, type TransformerBlockOptions } from "./block.ts";
+export {
+  type Block,
+  type BlockStyle,
+  type Context,
+  styleRules,
+  TransformerBlock,
+  type TransformerBlockOptions,
+} from "./block.ts";
 export * from "./candidates.ts";
-export { type Activation, activations, FeedForward } from "./feed-forward.ts";
+export { type Activation, activations, FeedForward, type FeedForwardOptions } from "./feed-forward.ts";
 export * from "./gumbel.ts";
-export { Embedding, type EmbeddingOptions, LayerNorm, Linear, type LinearOptions } from "./layers.ts";
+export {
+  Embedding,
+  type EmbeddingOptions,
+  LayerNorm,
+  Linear,
+  type LinearOptions,
+  type Norm,
+  type NormName,
+  type NormOptions,
+  norms,
+  RmsNorm,
+} from "./layers.ts";
 export * from "./masks.ts";
 export { inference, type Mode, Sampling, Training } from "./mode.ts";
 export * from "./parameter.ts";
 export * from "./relative.ts";
+export { Rotary, type RotaryOptions, rotaryRules } from "./rotary.ts";
 export * from "./running.ts";

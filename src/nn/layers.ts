@@ -1,7 +1,19 @@
-/** The layers everything is made of: linear, embedding, layer norm. A layer owns its parameters; using it twice shares them. */
+/** The layers everything is made of: linear, embedding, norms. A layer owns its parameters; using it twice shares them. */
 import { reject } from "../base/errors.ts";
 import { anything, check, checkOptions, number, oneOf, type Rules, required, truth, whole } from "../base/options.ts";
-import { add, gather, layerNorm, matmul, roles, type Tensor } from "../graph/index.ts";
+import {
+  add,
+  divide,
+  gather,
+  layerNorm,
+  matmul,
+  mean,
+  multiply,
+  roles,
+  sqrt,
+  square,
+  type Tensor,
+} from "../graph/index.ts";
 import {
   type Initial,
   kaimingUniform,
@@ -96,22 +108,29 @@ export class Embedding {
   }
 }
 
-export interface LayerNormOptions {
+/** Size of a norm. */
+export interface NormOptions {
   width: number;
-  /** Added to the variance. Default: 1e-5. */
+  /** Added to the variance or the mean square. Default: 1e-5. */
   epsilon?: number;
 }
 
-const layerNormRules: Rules<LayerNormOptions> = { width: required(whole(1)), epsilon: number({ above: 0 }) };
+const normRules: Rules<NormOptions> = { width: required(whole(1)), epsilon: number({ above: 0 }) };
+
+/** A norm over the last axis. */
+export interface Norm {
+  readonly parameters: readonly Parameter[];
+  apply(x: Tensor): Tensor;
+}
 
 /** Layer norm over the last axis. */
-export class LayerNorm {
+export class LayerNorm implements Norm {
   readonly weight: Parameter;
   readonly bias: Parameter;
   readonly epsilon: number;
 
-  constructor(name: string, options: LayerNormOptions) {
-    checkOptions(name, options, layerNormRules);
+  constructor(name: string, options: NormOptions) {
+    checkOptions(name, options, normRules);
     const { width, epsilon = 1e-5 } = options;
     this.weight = newParameter(`${name}.weight`, [width], ones, "norm");
     this.bias = newParameter(`${name}.bias`, [width], zeros, "norm");
@@ -126,6 +145,37 @@ export class LayerNorm {
     return layerNorm(x, this.weight.tensor, this.bias.tensor, this.epsilon);
   }
 }
+
+/** x / √(mean x² + epsilon) · gain, over the last axis: no mean is taken off, and nothing is added. */
+export class RmsNorm implements Norm {
+  readonly weight: Parameter;
+  readonly epsilon: number;
+
+  constructor(name: string, options: NormOptions) {
+    checkOptions(name, options, normRules);
+    const { width, epsilon = 1e-5 } = options;
+    this.weight = newParameter(`${name}.weight`, [width], ones, "norm");
+    this.epsilon = epsilon;
+  }
+
+  get parameters(): Parameter[] {
+    return [this.weight];
+  }
+
+  apply(x: Tensor): Tensor {
+    const size = sqrt(add(mean(square(x), { axes: [-1], keepDims: true }), this.epsilon));
+    return multiply(divide(x, size), this.weight.tensor);
+  }
+}
+
+/** The norms by name. */
+export const norms = {
+  layer: (name: string, options: NormOptions): Norm => new LayerNorm(name, options),
+  rms: (name: string, options: NormOptions): Norm => new RmsNorm(name, options),
+} as const;
+
+/** Names of norms. */
+export type NormName = keyof typeof norms;
 
 /** Width of one head. */
 export function headWidth(who: string, width: number, heads: number): number {

@@ -3,7 +3,7 @@ import { type ShareMode, shareModes } from "../depth/plan.ts";
 import { choice, group, optional, real, text, textLike, whole } from "../runs/fields.ts";
 
 /** Activations of feed-forward layers. */
-export const activationNames = ["gelu", "gelu_new", "relu", "silu", "tanh"] as const;
+export const activationNames = ["gelu", "gelu_new", "relu", "relu2", "silu", "tanh"] as const;
 
 /** Where data, tokenizers and trained vocabularies come from. */
 export const dataFields = group("Data", {

@@ -46,13 +46,18 @@ async function collect(source: AsyncIterable<number>): Promise<number[]> {
 }
 
 const engines = { reference: async () => referenceEngine(), onnxruntime: () => ortEngine({ threads: 1 }) };
-const plans = { "own blocks": [0, 1], "shared blocks": [0, 1, 0, 1] };
+const newer = { positions: "rotary", norm: "rms", keyHeads: 2, queryKeyNorm: true, gated: true, bias: false } as const;
+const models = {
+  "own blocks": { plan: [0, 1] },
+  "shared blocks": { plan: [0, 1, 0, 1] },
+  "newer blocks, an own head": { plan: [0, 1, 0], ...newer, tied: false },
+};
 const cases = Object.entries(engines).flatMap(([engine, open]) => {
-  return Object.entries(plans).map(([kind, plan]) => ({ engine, open, kind, plan }));
+  return Object.entries(models).map(([kind, options]) => ({ engine, open, kind, options }));
 });
 
-describe.each(cases)("cached generation with $kind on $engine", ({ open, plan }) => {
-  const model = languageModel({ ...base, plan });
+describe.each(cases)("cached generation with $kind on $engine", ({ open, options }) => {
+  const model = languageModel({ ...base, ...options });
   const weights = weightsOf(model);
   let decoder: Decoder;
   let recomputed: Awaited<ReturnType<typeof openRecomputed>>;

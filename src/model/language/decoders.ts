@@ -9,6 +9,7 @@ import {
   reshape,
   simplify,
   simplifyNamed,
+  sizeOf,
   type Tensor,
   topological,
 } from "../../graph/index.ts";
@@ -53,25 +54,33 @@ export class CachedDecoder implements Decoder {
   readonly #model: Readable;
   readonly #engine: Engine;
   readonly #weights: ReadonlyMap<Tensor, Float32Array>;
-  /** Keys and values in turn, cache by cache: [length, C] each. */
+  /** Keys and values in turn, cache by cache: [length, width] each. */
   readonly #memory: readonly Float32Array[];
+  readonly #widths: readonly number[];
   readonly #step: Program;
   #reader: Program | undefined;
   #text: number[] = [];
 
   static async create(engine: Engine, model: Readable, weights: Weights): Promise<CachedDecoder> {
     const bound = boundWeights(model, weights);
-    const step = await engine.compile({ outputs: stepOutputs(model), weights: bound });
-    return new CachedDecoder(engine, model, bound, step);
+    const widths = widthsOf(model);
+    const step = await engine.compile({ outputs: stepOutputs(model, widths), weights: bound });
+    return new CachedDecoder(engine, model, bound, step, widths);
   }
 
-  private constructor(engine: Engine, model: Readable, weights: ReadonlyMap<Tensor, Float32Array>, step: Program) {
-    const { length, width } = model.options;
+  private constructor(
+    engine: Engine,
+    model: Readable,
+    weights: ReadonlyMap<Tensor, Float32Array>,
+    step: Program,
+    widths: readonly number[],
+  ) {
     this.#model = model;
     this.#engine = engine;
     this.#weights = weights;
     this.#step = step;
-    this.#memory = Array.from({ length: 2 * cachesOf(model) }, () => new Float32Array(length * width));
+    this.#widths = widths;
+    this.#memory = widths.map((width) => new Float32Array(model.options.length * width));
   }
 
   clear(): void {
@@ -96,10 +105,9 @@ export class CachedDecoder implements Decoder {
 
   async #readOne(token: number): Promise<Float32Array> {
     const position = this.#text.length;
-    const { width } = this.#model.options;
-    const shape = [1, position, width];
     const past = this.#memory.map((array, i) => {
-      return [pastName(i), { data: array.subarray(0, position * width), shape }] as const;
+      const width = this.#widths[i]!;
+      return [pastName(i), { data: array.subarray(0, position * width), shape: [1, position, width] }] as const;
     });
     const { logits, added } = await this.#step.run({ ids: Int32Array.of(token), ...Object.fromEntries(past) });
     this.#append([token], added!.data as Float32Array);
@@ -115,11 +123,14 @@ export class CachedDecoder implements Decoder {
 
   /** `added` holds the new rows of all arrays of the memory, one array's after the other's. */
   #append(tokens: readonly number[], added: Float32Array): void {
-    const { width } = this.#model.options;
-    const start = this.#text.length * width;
-    const size = tokens.length * width;
+    let read = 0;
     this.#memory.forEach((array, i) => {
-      array.set(added.subarray(i * size, (i + 1) * size), start);
+      const [start, size] = [this.#text.length, tokens.length].map((count) => count * this.#widths[i]!) as [
+        number,
+        number,
+      ];
+      array.set(added.subarray(read, read + size), start);
+      read += size;
     });
     this.#text.push(...tokens);
   }
@@ -130,14 +141,19 @@ export class CachedDecoder implements Decoder {
   }
 }
 
-const cachesOf = ({ policy }: Readable) => policy.caches ?? 0;
 const pastName = (i: number) => `past ${i}`;
 
+/** Widths of keys and values in turn, cache by cache: where several heads share theirs they are narrower than the model. */
+function widthsOf(model: Readable): number[] {
+  const { added } = model.extend(input("ids", [1, 1], "int"));
+  return added.flatMap(({ keys, values }) => [Number(keys.shape[2]), Number(values.shape[2])]);
+}
+
 /** One token after P others: logits [V] and its keys and values. */
-function stepOutputs(model: Readable): Record<string, Tensor> {
-  const { width, vocabulary } = model.options;
-  const past = Array.from({ length: 2 * cachesOf(model) }, (_, i) => input(pastName(i), [1, "P", width]));
-  const pairs = Array.from({ length: cachesOf(model) }, (_, i) => ({ keys: past[2 * i]!, values: past[2 * i + 1]! }));
+function stepOutputs(model: Readable, widths: readonly number[]): Record<string, Tensor> {
+  const { vocabulary } = model.options;
+  const past = widths.map((width, i) => input(pastName(i), [1, "P", width]));
+  const pairs = Array.from({ length: past.length / 2 }, (_, i) => ({ keys: past[2 * i]!, values: past[2 * i + 1]! }));
   const { logits, added } = model.extend(input("ids", [1, 1], "int"), pairs);
   const [simpler, packed] = simplify([reshape(logits, [vocabulary]), pack(added)]) as [Tensor, Tensor];
   checkReads(simpler, past);
@@ -161,12 +177,11 @@ function readerOutputs(model: Readable): Record<string, Tensor> {
   return { added: simplify([pack(added)])[0]! };
 }
 
-/** All keys and values as one output, since each output costs a call: [2·caches, T, C]. */
+/** All keys and values as one output, since each output costs a call: one array's rows after the other's. */
 function pack(added: Extension["added"]): Tensor {
-  return concat(
-    added.flatMap(({ keys, values }) => [keys, values]),
-    0,
-  );
+  const all = added.flatMap(({ keys, values }) => [keys, values]);
+  const even = new Set(all.map((each) => each.shape[2])).size === 1;
+  return concat(even ? all : all.map((each) => reshape(each, [sizeOf(each.shape)])), 0);
 }
 
 /** Reads the whole text for every new token, batch 1: for policies and blocks that know of no caches. */

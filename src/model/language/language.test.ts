@@ -5,10 +5,25 @@ import type { Numbers } from "../../engine/engine.ts";
 import { ortEngine } from "../../engine/ort.ts";
 import { referenceEngine } from "../../engine/reference.ts";
 import { gradients, input, simplify, type Tensor } from "../../graph/index.ts";
-import { initialise } from "../../nn/index.ts";
-import { type LanguageModel, languageModel } from "./language.ts";
+import { type BlockStyle, initialise } from "../../nn/index.ts";
+import { type LanguageModel, languageModel, type TextSizes } from "./language.ts";
 
 const options = { vocabulary: 11, width: 8, heads: 2, plan: [0, 1, 0], length: 5 };
+/** Everything that newer blocks have. */
+const newer: typeof options & Partial<TextSizes> & BlockStyle = {
+  ...options,
+  width: 16,
+  heads: 4,
+  positions: "rotary",
+  rotaryBase: 100,
+  tied: false,
+  norm: "rms",
+  keyHeads: 2,
+  queryKeyNorm: true,
+  gated: true,
+  bias: false,
+};
+const styles = { "the first style": options, "newer style": newer };
 const [BATCH, LENGTH] = [2, 4];
 const oracle = referenceEngine({ precision: "double" });
 
@@ -63,8 +78,8 @@ describe("a language model", () => {
     expect(count([0, 1, 0])).toBe(count([0]) + 12);
   });
 
-  it("does not let later tokens touch earlier logits", async () => {
-    const model = languageModel(options);
+  it.each(Object.entries(styles))("in %s does not let later tokens touch earlier logits", async (_, given) => {
+    const model = languageModel(given);
     const logits = model.logits(input("ids", [BATCH, LENGTH], "int"));
     const weights = weightsOf(model);
     const at = (ids: Int32Array) => runOnce(oracle, { logits }, { ...weights, ids });
@@ -89,20 +104,23 @@ describe("a language model", () => {
     }
   });
 
-  it("computes on ONNX Runtime what the reference engine computes, every gradient included", async () => {
-    const model = languageModel(options);
-    const feeds = { ...single(weightsOf(model)), ...batch };
-    const outputs = trainingOutputs(model);
-    const simple = simplify(Object.values(outputs));
-    const simplified = Object.fromEntries(Object.keys(outputs).map((name, i) => [name, simple[i]!]));
-    const expected = await runOnce(oracle, outputs, feeds);
-    const actual = await runOnce(await ortEngine({ threads: 2 }), simplified, feeds);
-    for (const name of Object.keys(outputs)) {
-      expect(actual[name]!.shape).toEqual(expected[name]!.shape);
-      // Single precision through three blocks; values of order 1.
-      expect(difference(actual[name]!.data, expected[name]!.data), name).toBeLessThan(2e-5);
-    }
-  });
+  it.each(Object.entries(styles))(
+    "in %s computes on ONNX Runtime what the reference engine computes, every gradient included",
+    async (_, given) => {
+      const model = languageModel(given);
+      const feeds = { ...single(weightsOf(model)), ...batch };
+      const outputs = trainingOutputs(model);
+      const simple = simplify(Object.values(outputs));
+      const simplified = Object.fromEntries(Object.keys(outputs).map((name, i) => [name, simple[i]!]));
+      const expected = await runOnce(oracle, outputs, feeds);
+      const actual = await runOnce(await ortEngine({ threads: 2 }), simplified, feeds);
+      for (const name of Object.keys(outputs)) {
+        expect(actual[name]!.shape).toEqual(expected[name]!.shape);
+        // Single precision through three blocks; values of order 1.
+        expect(difference(actual[name]!.data, expected[name]!.data), name).toBeLessThan(2e-5);
+      }
+    },
+  );
 });
 
 describe("sharing", () => {
@@ -125,25 +143,28 @@ describe("sharing", () => {
     }
   });
 
-  it("gives gradients that equal central differences, for every parameter", async () => {
-    const model = languageModel(options);
-    const weights = weightsOf(model);
-    const outputs = trainingOutputs(model);
-    const found = await runOnce(oracle, outputs, { ...weights, ...batch });
-    const program = await oracle.compile({ outputs: { loss: outputs.loss! } });
-    const lossAt = async (name: string, i: number, step: number) => {
-      const moved = weights[name]!.with(i, weights[name]![i]! + step);
-      return (await program.run({ ...weights, ...batch, [name]: moved })).loss!.data[0]!;
-    };
-    const h = 1e-6;
-    for (const [name, values] of Object.entries(weights)) {
-      for (const i of new Set([0, Math.floor(values.length / 2), values.length - 1])) {
-        const slope = ((await lossAt(name, i, h)) - (await lossAt(name, i, -h))) / (2 * h);
-        // Rounding (1e-16 / h), and h² times a third derivative that reaches (1 / 0.02)³ where a norm sees first weights.
-        expect(Math.abs(found[`d ${name}`]!.data[i]! - slope), `${name} ${i}`).toBeLessThan(1e-7);
+  it.each(Object.entries(styles))(
+    "in %s gives gradients that equal central differences, for every parameter",
+    async (_, given) => {
+      const model = languageModel(given);
+      const weights = weightsOf(model);
+      const outputs = trainingOutputs(model);
+      const found = await runOnce(oracle, outputs, { ...weights, ...batch });
+      const program = await oracle.compile({ outputs: { loss: outputs.loss! } });
+      const lossAt = async (name: string, i: number, step: number) => {
+        const moved = weights[name]!.with(i, weights[name]![i]! + step);
+        return (await program.run({ ...weights, ...batch, [name]: moved })).loss!.data[0]!;
+      };
+      const h = 1e-6;
+      for (const [name, values] of Object.entries(weights)) {
+        for (const i of new Set([0, Math.floor(values.length / 2), values.length - 1])) {
+          const slope = ((await lossAt(name, i, h)) - (await lossAt(name, i, -h))) / (2 * h);
+          // Rounding (1e-16 / h), and h² times a third derivative that reaches (1 / 0.02)³ where a norm sees first weights.
+          expect(Math.abs(found[`d ${name}`]!.data[i]! - slope), `${name} ${i}`).toBeLessThan(1e-7);
+        }
       }
-    }
-  });
+    },
+  );
 });
 
 describe("mistakes in a language model", () => {
@@ -163,6 +184,12 @@ describe("mistakes in a language model", () => {
     expect(() => languageModel({ ...options, width: 30, heads: 4 })).toThrow(
       "blocks.0: expected a width divisible by heads, got width 30, heads 4; set width to 32",
     );
+  });
+
+  it("heads of keys that do not divide the heads, and a base without rotary positions, are refused", () => {
+    expect(() => languageModel({ ...newer, keyHeads: 3 })).toThrow("keyHeads: expected a divisor of 4 heads, got 3");
+    expect(() => languageModel({ ...options, rotaryBase: 100 })).toThrow("expected rotary positions, got learned ones");
+    expect(() => languageModel({ ...newer, width: 12 })).toThrow("rotary: expected heads of an even width, got 3");
   });
 
   it("a text longer than the positions is refused when built", () => {

@@ -1,6 +1,16 @@
 /** The language model: learned positions, a depth policy, a norm, and a head tied to the embedding. The policy is an argument. */
 import { reject } from "../../base/errors.ts";
-import { checkOptions, dropoutRate, type Rules, required, whole } from "../../base/options.ts";
+import {
+  checkOptions,
+  defined,
+  dropoutRate,
+  number,
+  oneOf,
+  type Rules,
+  required,
+  truth,
+  whole,
+} from "../../base/options.ts";
 import { fixed } from "../../depth/fixed.ts";
 import { type HaltingOptions, halting } from "../../depth/halting.ts";
 import { uniqueOf } from "../../depth/plan.ts";
@@ -23,14 +33,17 @@ import {
 import type { Cache, KeyValues } from "../../nn/attention.ts";
 import {
   type Activation,
+  type BlockStyle,
   type Context,
   causalMask,
   Embedding,
   inference,
-  LayerNorm,
   type Mode,
+  type Norm,
   normal,
+  norms,
   type Parameter,
+  styleRules,
   Training,
   TransformerBlock,
 } from "../../nn/index.ts";
@@ -46,14 +59,20 @@ export interface TextSizes {
   /** Number of pieces. */
   vocabulary: number;
   width: number;
-  /** Longest text the learned positions reach. */
+  /** Longest text that positions reach. */
   length: number;
   /** Of the embedded text and, where the model makes its own blocks, inside them. Default: 0. */
   dropout?: number;
+  /** A learned vector for each place, or rotary positions inside the model's own blocks. Default: learned. */
+  positions?: "learned" | "rotary" | undefined;
+  /** Of rotary positions. Default: 10,000. */
+  rotaryBase?: number | undefined;
+  /** Whether the head is the embedding's transpose. Default: true. */
+  tied?: boolean | undefined;
 }
 
 /** Transformer blocks that the model makes itself, in the order of a plan. */
-export interface PlannedBlocks {
+export interface PlannedBlocks extends BlockStyle {
   heads: number;
   /** Which block runs at each depth; a block named twice shares its weights. */
   plan: readonly number[];
@@ -74,7 +93,7 @@ export interface OwnDepth {
 export type LanguageModelOptions = TextSizes & (PlannedBlocks | OwnDepth) & { kind?: "language-model" };
 
 /** What a model was made from, as plain data: of an own policy only the sizes. */
-export type CompleteLanguageOptions = Required<TextSizes> & Partial<Required<PlannedBlocks>>;
+export type CompleteLanguageOptions = TextSizes & { readonly dropout: number } & Partial<PlannedBlocks>;
 
 const DEVIATION = 0.02;
 
@@ -83,26 +102,29 @@ export class LanguageModel implements CausalModel {
   readonly options: CompleteLanguageOptions;
   readonly policy: DepthPolicy;
   readonly #embedding: Embedding;
-  readonly #positions: Embedding;
-  readonly #norm: LayerNorm;
+  /** Absent where blocks know positions. */
+  readonly #positions: Embedding | undefined;
+  readonly #norm: Norm;
+  /** Absent where the embedding is the head. */
+  readonly #head: Embedding | undefined;
 
   constructor(given: LanguageModelOptions) {
-    checkOptions("language model", given, [...own, ...planned, "vocabulary", "width", "length", "dropout", "kind"]);
-    const { vocabulary, width, length, dropout = 0 } = given;
-    const sizes = { vocabulary, width, length, dropout };
-    checkOptions("language model", sizes, sizeRules);
+    checkOptions("language model", given, [...own, ...planned, ...Object.keys(sizeRules), "kind"]);
+    const sizes = sizesIn(given);
+    const { vocabulary, width, length, positions, tied } = sizes;
     const blocks = blocksIn(given);
     this.options = { ...sizes, ...blocks };
     this.policy = blocks ? policyOf({ ...sizes, ...blocks }) : ownPolicy(given as OwnDepth, width);
     this.#embedding = new Embedding("embedding", { count: vocabulary, width });
-    this.#positions = new Embedding("positions", { count: length, width });
-    this.#norm = new LayerNorm("norm", { width });
+    this.#positions = positions === "rotary" ? undefined : new Embedding("positions", { count: length, width });
+    this.#norm = norms[blocks?.norm ?? "layer"]("norm", { width, epsilon: blocks?.normEpsilon ?? 1e-5 });
+    this.#head = tied === false ? new Embedding("head", { count: vocabulary, width, role: "head" }) : undefined;
     checkNames(this.parameters);
   }
 
   get parameters(): Parameter[] {
-    const layers = [this.#embedding, this.#positions, this.policy, this.#norm];
-    return layers.flatMap((layer) => [...layer.parameters]);
+    const layers = [this.#embedding, this.#positions, this.policy, this.#norm, this.#head];
+    return layers.flatMap((layer) => (layer ? [...layer.parameters] : []));
   }
 
   /** ids [B, T] → hidden rows [B·T, C], after the last norm; `caches`, where given, are as many as the policy has. */
@@ -114,12 +136,23 @@ export class LanguageModel implements CausalModel {
   deepened(ids: Tensor, mode: Mode = inference, caches?: readonly Cache[]): Deepened {
     const [batch, length] = ids.shape as [Dim, Dim];
     const past = caches?.[0]?.past?.keys.shape[1] ?? 0;
-    const positions = slice(this.#positions.weight.tensor, 0, past, addDims(past, length));
-    const embedded = within("embedding", () => add(this.#embedding.apply(ids), positions));
+    const embedded = within("embedding", () => this.#embed(ids, past));
     // A single last token may look at everything.
     const mask = caches && length === 1 ? undefined : causalMask(length, past);
     const context: Context = { rows: { batch, length }, mode, mask, caches };
     return this.policy.apply(mode.dropout(flattenRows(embedded), this.options.dropout), context);
+  }
+
+  /** ids [B, T] after P others → [B, T, C] */
+  #embed(ids: Tensor, past: Dim): Tensor {
+    const pieces = this.#embedding.apply(ids);
+    if (!this.#positions) return pieces;
+    return add(pieces, slice(this.#positions.weight.tensor, 0, past, addDims(past, ids.shape[1]!)));
+  }
+
+  /** Hidden rows [N, C] → scores of all pieces [N, V]. */
+  #logits(hidden: Tensor): Tensor {
+    return (this.#head ?? this.#embedding).logits(hidden);
   }
 
   /** ids [B, T] → [B, T, V] */
@@ -129,12 +162,12 @@ export class LanguageModel implements CausalModel {
 
   /** ids [B, T] → the logits [N, V] of the rows that `rows`, int [N], names among the B·T. */
   logitsAt(ids: Tensor, rows: Tensor): Tensor {
-    return this.#embedding.logits(gather(this.hidden(ids), rows));
+    return this.#logits(gather(this.hidden(ids), rows));
   }
 
   /** Hidden rows [B·T, C] → scores of all pieces [B, T, V]. */
   #scores(hidden: Tensor, shape: readonly Dim[]): Tensor {
-    return reshape(this.#embedding.logits(hidden), [...shape, this.options.vocabulary]);
+    return reshape(this.#logits(hidden), [...shape, this.options.vocabulary]);
   }
 
   /** Mean cross-entropy of `targets` after `ids`, both [batch, length]; with dropout, penalty and the policy's scalars for training. */
@@ -143,7 +176,7 @@ export class LanguageModel implements CausalModel {
     const targets = input("targets", [batch, length], "int");
     const mode = training ? new Training() : inference;
     const { hidden, penalty } = this.deepened(ids, mode);
-    const logits = this.#embedding.logits(this.#norm.apply(hidden));
+    const logits = this.#logits(this.#norm.apply(hidden));
     const entropy = mean(crossEntropy(logits, reshape(targets, [batch * length])));
     const loss = training && penalty ? add(entropy, penalty) : entropy;
     const inputs = { ids, targets, ...(training ? scalarInputs(this.policy) : {}) };
@@ -191,29 +224,55 @@ function refuseCaches(got: string): never {
   return reject({ who: "depth policy / caches", needed: "one pair of keys and values stored per cache", got, remedy });
 }
 
-const sizeRules: Rules<Required<TextSizes>> = {
+const sizeRules: Rules<TextSizes> = {
   vocabulary: required(whole(1)),
   width: required(whole(1)),
   length: required(whole(1)),
-  dropout: required(dropoutRate),
+  dropout: dropoutRate,
+  positions: oneOf(["learned", "rotary"]),
+  rotaryBase: number({ above: 1 }),
+  tied: truth,
 };
-const planned: readonly (keyof PlannedBlocks)[] = ["heads", "plan", "hidden", "activation", "halting"];
+const styles = Object.keys(styleRules) as (keyof BlockStyle)[];
+const planned: readonly (keyof PlannedBlocks)[] = ["heads", "plan", "hidden", "activation", "halting", ...styles];
 const own: readonly (keyof OwnDepth)[] = ["depth"];
 
+const picked = <T extends object>(given: object, keys: readonly (keyof T)[]) =>
+  defined(Object.fromEntries(Object.entries(given).filter(([key]) => keys.includes(key as keyof T)))) as T;
+
+function sizesIn(given: LanguageModelOptions): TextSizes & { dropout: number } {
+  const sizes = picked<TextSizes>(given, Object.keys(sizeRules) as (keyof TextSizes)[]);
+  checkOptions("language model", sizes, sizeRules);
+  if (sizes.rotaryBase !== undefined && sizes.positions !== "rotary") {
+    reject(
+      { who: "language model / rotaryBase", needed: "rotary positions", got: sizes.positions ?? "learned ones" },
+      2,
+    );
+  }
+  return { ...sizes, dropout: sizes.dropout ?? 0 };
+}
+
+/** Blocks with everything that has a default; the style as it was given. */
+type CompleteBlocks = PlannedBlocks & Required<Pick<PlannedBlocks, "hidden" | "activation">>;
+
 /** The blocks that the model is to make; undefined where a policy is given. */
-function blocksIn(given: LanguageModelOptions): Required<PlannedBlocks> | undefined {
+function blocksIn(given: LanguageModelOptions): CompleteBlocks | undefined {
   const isOwn = "depth" in given && given.depth !== undefined;
   const { heads, plan, halting, hidden = 4 * given.width, activation = "gelu" } = given as PlannedBlocks & TextSizes;
-  if (!isOwn && plan !== undefined && heads !== undefined) return { heads, plan, hidden, activation, halting };
+  if (!isOwn && plan !== undefined && heads !== undefined) {
+    return { heads, plan, hidden, activation, halting, ...picked<BlockStyle>(given, styles) };
+  }
   const set = planned.filter((key) => Object.hasOwn(given, key));
   if (isOwn && set.length === 0) return undefined;
   const got = [...(isOwn ? ["depth"] : []), ...set].join(", ") || "neither";
   return reject({ who: "language model", needed: "heads and plan, or a policy as depth", got }, 2);
 }
 
-function policyOf(options: Required<TextSizes> & Required<PlannedBlocks>): DepthPolicy {
-  const { plan, width, heads, hidden, dropout, activation } = options;
-  const sizes = { width, heads, hidden, dropout, activation, weight: normal(DEVIATION) };
+function policyOf(options: TextSizes & { dropout: number } & CompleteBlocks): DepthPolicy {
+  const { plan, width, heads, hidden, dropout, activation, length, rotaryBase: base } = options;
+  const rotary = options.positions === "rotary" ? { length, ...(base === undefined ? {} : { base }) } : undefined;
+  const style = picked<BlockStyle>(options, styles);
+  const sizes = { width, heads, hidden, dropout, activation, weight: normal(DEVIATION), rotary, ...style };
   const blocks = Array.from({ length: uniqueOf(plan) }, (_, i) => new TransformerBlock(`blocks.${i}`, sizes));
   return options.halting ? halting(blocks, plan, { ...options.halting, width }) : fixed(blocks, plan);
 }

@@ -68,6 +68,19 @@ export function planOf(config: PlanSettings): Plan {
 
 type PlanSettings = Pick<LanguageConfig, "depth" | "unique" | "share" | "plan">;
 
+/** What differs from the first style of blocks: config.json of the others stays as it was. */
+function styleOf({ positions, norm, keyHeads, queryKeyNorm, gated, noBias, untied }: LanguageConfig) {
+  return {
+    ...(positions === "learned" ? {} : { positions }),
+    ...(norm === "layer" ? {} : { norm }),
+    ...(keyHeads === null ? {} : { keyHeads }),
+    ...(queryKeyNorm ? { queryKeyNorm } : {}),
+    ...(gated ? { gated } : {}),
+    ...(noBias ? { bias: false } : {}),
+    ...(untied ? { tied: false } : {}),
+  };
+}
+
 /** The model that settings describe. */
 export function modelOf(config: LanguageConfig, vocabulary: number): LanguageModel {
   const { width, heads, hidden, length, dropout, activation, ponder, ponderFrom, ponderWarmup } = config;
@@ -85,5 +98,6 @@ export function modelOf(config: LanguageConfig, vocabulary: number): LanguageMod
     activation,
     hidden: hidden ?? 4 * width,
     halting,
+    ...styleOf(config),
   });
 }

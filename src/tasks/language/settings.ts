@@ -26,6 +26,13 @@ const fields = {
     activation: choice(activationNames, "gelu", "activation of the feed-forward layer"),
     length: whole(128, "tokens per row of a batch, and the longest context"),
     dropout: real(0.1, "fraction of activations and attention that is dropped in training", { from: 0, below: 1 }),
+    positions: choice(["learned", "rotary"], "learned", "a learned vector for each place, or rotary ones in attention"),
+    norm: choice(["layer", "rms"], "layer", "layer norms, or norms by the mean square alone"),
+    keyHeads: optional(whole(2, "heads of keys and values, shared among heads; default: as many as heads")),
+    queryKeyNorm: flag("bring every head's queries and keys to one size"),
+    gated: flag("a gate in the feed-forward layer: with silu this is SwiGLU"),
+    noBias: flag("products without a bias"),
+    untied: flag("a head of its own instead of the embedding's transpose"),
   }),
   ...planFields,
   ...group("Depth", {

@@ -1,0 +1,43 @@
+/** Rotary positions: queries and keys are turned by an angle that grows with their place, so that scores know distances. */
+import { checkOptions, number, type Rules, required, whole } from "../base/options.ts";
+import { add, addDims, concat, constant, type Dim, multiply, slice, subtract, type Tensor } from "../graph/index.ts";
+
+/** How far places reach, and how slowly the slowest pair turns. */
+export interface RotaryOptions {
+  /** Longest text. */
+  length: number;
+  /** The last of the pairs turns about this many times as slowly as the first. Default: 10,000. */
+  base?: number;
+}
+
+/** Rules for those who take rotary positions as an option. */
+export const rotaryRules: Rules<RotaryOptions> = { length: required(whole(1)), base: number({ above: 1 }) };
+
+/** Turns each pair (x[i], x[i + D/2]) of a head of even width D by place · base^(−2i/D), as Llama has it. */
+export class Rotary {
+  readonly #cosines: Tensor;
+  readonly #sines: Tensor;
+  readonly #half: number;
+
+  constructor(name: string, options: RotaryOptions & { readonly width: number }) {
+    const { width, ...places } = options;
+    checkOptions(`${name} / rotary`, places, rotaryRules);
+    const { length, base = 10_000 } = places;
+    this.#half = width / 2;
+    const angle = (i: number) => Math.floor(i / this.#half) * base ** ((-2 * (i % this.#half)) / width);
+    const table = (of: (angle: number) => number) => {
+      const values = Float32Array.from({ length: length * this.#half }, (_, i) => of(angle(i)));
+      return constant(values, [length, 1, this.#half]);
+    };
+    [this.#cosines, this.#sines] = [table(Math.cos), table(Math.sin)];
+  }
+
+  /** x [B, T, H, D] at places P … P + T − 1. */
+  apply(x: Tensor, past: Dim = 0): Tensor {
+    const here = (table: Tensor) => slice(table, 0, past, addDims(past, x.shape[1]!)); // [T, 1, D / 2]
+    const [cosine, sine] = [here(this.#cosines), here(this.#sines)];
+    const [a, b] = [slice(x, 3, 0, this.#half), slice(x, 3, this.#half, 2 * this.#half)];
+    const turned = [subtract(multiply(a, cosine), multiply(b, sine)), add(multiply(b, cosine), multiply(a, sine))];
+    return concat(turned, 3);
+  }
+}

@@ -24,6 +24,10 @@ describe.each(taskNames)("the settings of %s", async (task) => {
     }
   });
 
+  it("have no name that a command line would take for a negation", () => {
+    expect(schema.keys.filter((key) => /^no[A-Z]/.test(key))).toEqual([]);
+  });
+
   it("name every property as the schema has it", () => {
     const { properties } = schema.jsonSchema();
     expect(Object.keys(properties!)).toEqual(["task", ...schema.keys]);

@@ -69,14 +69,14 @@ export function planOf(config: PlanSettings): Plan {
 type PlanSettings = Pick<LanguageConfig, "depth" | "unique" | "share" | "plan">;
 
 /** What differs from the first style of blocks: config.json of the others stays as it was. */
-function styleOf({ positions, norm, keyHeads, queryKeyNorm, gated, noBias, untied }: LanguageConfig) {
+function styleOf({ positions, norm, keyHeads, queryKeyNorm, gated, withoutBias, untied }: LanguageConfig) {
   return {
     ...(positions === "learned" ? {} : { positions }),
     ...(norm === "layer" ? {} : { norm }),
     ...(keyHeads === null ? {} : { keyHeads }),
     ...(queryKeyNorm ? { queryKeyNorm } : {}),
     ...(gated ? { gated } : {}),
-    ...(noBias ? { bias: false } : {}),
+    ...(withoutBias ? { bias: false } : {}),
     ...(untied ? { tied: false } : {}),
   };
 }

@@ -31,7 +31,7 @@ const fields = {
     keyHeads: optional(whole(2, "heads of keys and values, shared among heads; default: as many as heads")),
     queryKeyNorm: flag("bring every head's queries and keys to one size"),
     gated: flag("a gate in the feed-forward layer: with silu this is SwiGLU"),
-    noBias: flag("products without a bias"),
+    withoutBias: flag("products without a bias"),
     untied: flag("a head of its own instead of the embedding's transpose"),
   }),
   ...planFields,

@@ -54,6 +54,12 @@ const multi30k = {
   epochs: 8,
 } as const;
 
+/** Settings that only language models have. */
+const ofLanguageModels = [
+  ...["cased", "halt", "ponder", "ponderWarmup", "haltBias", "ponderFrom", "accumulateStates"],
+  ...["positions", "norm", "keyHeads", "queryKeyNorm", "gated", "withoutBias", "untied"],
+];
+
 /** The schema of translation's settings. */
 export const translateSettings = defineSettings("translate", withDefaults(fields, multi30k), {
   command: "train --task translate",
@@ -63,15 +69,7 @@ export const translateSettings = defineSettings("translate", withDefaults(fields
     ...smallPresets,
   },
   derive: ({ rate, optimiser }) => ({ task: "translate" as const, rate: rate ?? usualRates[optimiser] }),
-  elsewhere: {
-    cased: "task language",
-    halt: "task language",
-    ponder: "task language",
-    ponderWarmup: "task language",
-    haltBias: "task language",
-    ponderFrom: "task language",
-    accumulateStates: "task language",
-  },
+  elsewhere: Object.fromEntries(ofLanguageModels.map((key) => [key, "task language"])),
 });
 
 /** Settings of translation as they are when a run begins. */

@@ -16,7 +16,6 @@ export {
   type PatternBlock,
   parsePattern,
   patternBlocks,
-  patternHelp,
   printPattern,
   publishedPatterns,
   scalePattern,

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { fromJSONSchema } from "zod";
-import { settingsNamed } from "../tasks/settings.ts";
+import { settingsNamed } from "../tasks/settings/index.ts";
 import { migrate, migrateRun } from "./migration.ts";
 import { parseSettings, parseYaml, storedSettings } from "./settings-file.ts";
 

@@ -26,6 +26,6 @@ export { type NewRun, newRun } from "./new-run.ts";
 export type { Exporting, OpenOptions, OpenRun, ResumeOptions, StoredRun } from "./open-run.ts";
 export { type Performing, perform } from "./perform.ts";
 export { type AnyRun, kindOf, Run, type RunKind, type RunKinds } from "./run.ts";
-export { settingsNamed, type TaskName, taskNames, taskSettings } from "./settings.ts";
+export { settingsNamed, type TaskName, taskNames, taskSettings } from "./settings/index.ts";
 export type { Given, GivenText } from "./text-data.ts";
 export type { TrainConfig, TrainedModel } from "./trained-job.ts";

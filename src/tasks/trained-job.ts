@@ -71,7 +71,8 @@ export interface TrainedModel<M extends Model> extends TrainResult<M> {
 export function trainedJob<M extends Model>(parts: TrainedParts<M>): Job<TrainedModel<M>> {
   const { settings, config, model, tokenizer } = parts;
   const files = { [TOKENIZER_FILE]: tokenizer.bytes };
-  const kept = { config, files, keep: settings.keep, describe: () => describe(parts) };
+  let facts: readonly Fact[] | undefined; // counted from graphs, which takes a while
+  const kept = { config, files, keep: settings.keep, describe: () => (facts ??= describe(parts)) };
   const job = trainJob(model, trainOptions(parts), kept);
   return {
     ...job,

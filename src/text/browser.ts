@@ -15,7 +15,8 @@ export {
   textCorpus,
 } from "./corpus.ts";
 export { loadTokenizer, type OpenTokenizer, type Tokenizer, tokenizerFromBytes } from "./tokenizer.ts";
-export { type TrainingWatcher, trainTokenizer, type VocabularyOptions } from "./tokenizer-training.ts";
+export { trainTokenizer } from "./tokenizer-training.ts";
+export type { TrainingWatcher, VocabularyOptions } from "./vocabulary.ts";
 
 // Token ids, and batches of them.
 

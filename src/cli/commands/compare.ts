@@ -3,7 +3,8 @@ import { type Command, Option } from "commander";
 import { formatNumber, reject, table } from "../../base/index.ts";
 import type { SettingsSchema } from "../../runs/index.ts";
 import type { Contestant, Result, Spread } from "../../sweep/index.ts";
-import { type TrainConfig, taskSettings } from "../../tasks/index.ts";
+import type { TrainConfig } from "../../tasks/index.ts";
+import { taskSettings } from "../../tasks/settings/index.ts";
 import { addRunFlags, addSettings, type SettingsFlags, schemaFrom, settingsFrom, settingsIn, whole } from "../flags.ts";
 
 /** The tasks of this command. */

@@ -5,7 +5,7 @@ import { reject, startProgress, table } from "../../base/index.ts";
 import type { CheckpointChoice } from "../../runs/index.ts";
 import type { SearchFlags, SearchResult } from "../../sweep/index.ts";
 import type { GlueSettings } from "../../tasks/finetune/index.ts";
-import { taskSettings } from "../../tasks/index.ts";
+import { taskSettings } from "../../tasks/settings/index.ts";
 import type { GlueTask } from "../../text/index.ts";
 import { addCheckpointFlag } from "../finished.ts";
 import { addRunFlags, addSettings, type SettingsFlags, settingsFrom, settingsIn, whole } from "../flags.ts";

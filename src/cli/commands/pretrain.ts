@@ -1,6 +1,6 @@
 /** `layerwise pretrain`: an ALBERT whose tokens choose their depth, on masked words and the order of sentences. */
 import type { Command } from "commander";
-import { taskSettings } from "../../tasks/index.ts";
+import { taskSettings } from "../../tasks/settings/index.ts";
 import { addRunFlags, addSettings, type SettingsFlags, settingsFrom } from "../flags.ts";
 import { freeFolder } from "../free-folder.ts";
 

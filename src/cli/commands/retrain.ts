@@ -1,7 +1,6 @@
 /** `layerwise retrain`: trains what a search found as an ordinary network, beside the (sf)-baseline. */
 import type { Command } from "commander";
-import { patternHelp } from "../../depth/index.ts";
-import { newRun, taskSettings } from "../../tasks/index.ts";
+import { patternHelp, taskSettings } from "../../tasks/settings/index.ts";
 import { addRunFlags, addSettings, layersFrom, type SettingsFlags } from "../flags.ts";
 import { freeFolder } from "../free-folder.ts";
 
@@ -53,6 +52,7 @@ async function run(source: string, flags: RetrainFlags): Promise<void> {
   const settings = retrainSettings.merge(await layersFrom(retrainSettings, flags));
   const options = { ...settings, fromSupernet, baseline, say };
   if (dryRun) return (await import("../dry-run.ts")).printDryRun(await openRetrainJob(source, options), json);
+  const { newRun } = await import("../../tasks/index.ts");
   const { watchSession } = await import("../session.ts");
   const { concludeRetrain } = await import("../searches.ts");
   const into = await newRun(out ?? freeFolder("retrain-"));

@@ -21,7 +21,7 @@ export function addSchema(program: Command): void {
 }
 
 async function run(task: string | undefined, { json }: { json?: boolean }): Promise<void> {
-  const { settingsNamed, taskNames } = await import("../../tasks/index.ts");
+  const { settingsNamed, taskNames } = await import("../../tasks/settings/index.ts");
   if (task !== undefined) return print((await settingsNamed(task)).jsonSchema());
   const all = await Promise.all(taskNames.map(settingsNamed));
   if (json) return print(Object.fromEntries(all.map((each) => [each.task, each.jsonSchema()])));

@@ -1,8 +1,7 @@
 /** `layerwise search`: which kind of block a Transformer-XL wants at each depth. */
 import type { Command } from "commander";
-import { patternHelp } from "../../depth/index.ts";
-import { defaultEngine, newRun, taskSettings } from "../../tasks/index.ts";
 import type { SearchConfig } from "../../tasks/search/index.ts";
+import { patternHelp, taskSettings } from "../../tasks/settings/index.ts";
 import { addRunFlags, addSettings, layersFrom, type SettingsFlags, settingsIn } from "../flags.ts";
 import { freeFolder } from "../free-folder.ts";
 
@@ -75,6 +74,7 @@ async function run(flags: SearchFlags): Promise<void> {
   const seeds = flags.seeds === undefined ? {} : { seeds: parseSeeds(flags.seeds) };
   const options = { ...settings, ...seeds, say };
   if (dryRun) return (await import("../dry-run.ts")).printDryRun(await openSearchJob(options), json);
+  const { newRun } = await import("../../tasks/index.ts");
   const { watchSession } = await import("../session.ts");
   const { choicePicture, concludeSearch } = await import("../searches.ts");
   const into = await newRun(out ?? freeFolder("search-"));
@@ -85,6 +85,7 @@ async function run(flags: SearchFlags): Promise<void> {
 /** What goes on does so on as many threads as it began with, unless told otherwise. */
 async function resumeSearch(path: string, flags: SearchFlags): Promise<void> {
   const { threads = null, device = "cpu" } = settingsIn(searchSettings, flags);
+  const { defaultEngine } = await import("../../tasks/index.ts");
   const engine = threads === null ? undefined : await defaultEngine({ device, threads });
   await (await import("../resume.ts")).resume(path, { engine, json: flags.json ?? false });
 }

@@ -1,7 +1,8 @@
 /** `layerwise train` and `layerwise resume`. */
 import { type Command, Option } from "commander";
 import type { SettingsSchema } from "../../runs/index.ts";
-import { openJob, type TrainConfig, taskSettings } from "../../tasks/index.ts";
+import type { TrainConfig } from "../../tasks/index.ts";
+import { taskSettings } from "../../tasks/settings/index.ts";
 import { addRunFlags, addSettings, type SettingsFlags, schemaFrom, settingsFrom } from "../flags.ts";
 import { freeFolder } from "../free-folder.ts";
 
@@ -57,6 +58,7 @@ const say = (text: string) => void process.stderr.write(`${text}\n`);
 
 async function runTrain(flags: TrainFlags): Promise<void> {
   const settings = (await settingsFrom(await schemaFrom(schemas, flags), flags)) as TrainConfig;
+  const { openJob } = await import("../../tasks/index.ts");
   // Mistakes in data or in the run to start from leave no folder.
   const job = await openJob(settings, { say });
   const { carryOut } = await import("../carry-out.ts");

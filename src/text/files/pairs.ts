@@ -8,7 +8,7 @@ import { sha256 } from "../../files/checksum.ts";
 import type { Split } from "../corpus.ts";
 import type { SentencePairs } from "../pairs/packing.ts";
 import type { OpenTokenizer } from "../tokenizer.ts";
-import { trainingOptions, trainModelOn } from "../tokenizer-training.ts";
+import { trainingOptions } from "../vocabulary.ts";
 import { defaultCacheFolder, keyOf } from "./cache.ts";
 import { dataFolder } from "./corpus.ts";
 import { openTokenizer } from "./tokenizer.ts";
@@ -102,6 +102,7 @@ export async function jointTokenizer(
   const key = keyOf("joint unigram 1", JSON.stringify(training), content);
   const path = join(cache, "tokenizers", `${key}.model`);
   if (!existsSync(path)) {
+    const { trainModelOn } = await import("../tokenizer-training.ts");
     const model = trainModelOn([...source, ...target], `both sides of ${corpus.name}`, training, say ? { say } : {});
     await writeAtomically(path, model);
   }

@@ -11,11 +11,9 @@ import {
   corpusTraining,
   type TrainingWatcher,
   trainedName,
-  trainModelOn,
-  trainTokenizer,
   type VocabularyOptions,
   vocabularyRules,
-} from "../tokenizer-training.ts";
+} from "../vocabulary.ts";
 import { defaultCacheFolder, keyOf } from "./cache.ts";
 import { openTokenizer } from "./tokenizer.ts";
 
@@ -38,17 +36,21 @@ export async function chooseTokenizer(
   if (wanted !== undefined) return openTokenizer(wanted, place);
   if (!liesInFiles(partOf(corpus, "train"))) {
     const { data: _, cache: __, ...training } = options;
-    return trainTokenizer(corpus, training);
+    return (await trainers()).trainTokenizer(corpus, training);
   }
   const training = corpusTraining(corpus, options);
   const key = keyOf(...(await factsOf(corpus, training)));
   const path = join(options.cache ?? defaultCacheFolder(), "tokenizers", `${key}.model`);
   if (!existsSync(path)) {
+    const { trainModelOn } = await trainers();
     await writeAtomically(path, trainModelOn(linesOf(corpus, "train"), corpus.name, training, options));
   }
   const opened = await openTokenizer(path);
   return { ...opened, name: trainedName(corpus, opened) };
 }
+
+/** Loaded only where something is trained. */
+const trainers = () => import("../tokenizer-training.ts");
 
 /** All that a training run depends on. */
 async function factsOf(corpus: Corpus, options: TrainingOptions): Promise<(string | number)[]> {

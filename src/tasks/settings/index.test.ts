@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
 import { fromJSONSchema } from "zod";
-import { languageSettings } from "./language/settings.ts";
-import { searchSettings } from "./search/settings.ts";
-import { settingsNamed, taskNames } from "./settings.ts";
-import { translateSettings } from "./translate/settings.ts";
+import { languageSettings } from "../language/settings.ts";
+import { searchSettings } from "../search/settings.ts";
+import { translateSettings } from "../translate/settings.ts";
+import { settingsNamed, taskNames } from "./index.ts";
 
 describe.each(taskNames)("the settings of %s", async (task) => {
   const schema = await settingsNamed(task);

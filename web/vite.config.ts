@@ -13,7 +13,7 @@ export default defineConfig({
     reportCompressedSize: false,
     rollupOptions: {
       // "Save as one HTML file" reads both by their names.
-      output: { entryFileNames: "page.js", assetFileNames: "[name][extname]", inlineDynamicImports: true },
+      output: { entryFileNames: "page.js", assetFileNames: "style[extname]", inlineDynamicImports: true },
     },
   },
 });

@@ -2,10 +2,10 @@
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
-import { type Curve, joined, smoothed } from "./curves.ts";
+import { type Curve, joined, logTicks, smoothed } from "./curves.ts";
 import { curveSentence, figure } from "./format.ts";
-import { dashOf, SERIES, token } from "./palette.ts";
 import { darkMode } from "./media.ts";
+import { dashOf, SERIES, token } from "./palette.ts";
 
 /** A line of a chart. */
 export interface Line extends Curve {
@@ -14,6 +14,8 @@ export interface Line extends Curve {
   readonly colour: number;
   /** A dashed line beside the solid one of the same colour: a budget, a target. */
   readonly dashed?: boolean;
+  /** False: never smoothed, for the few points of evaluations. */
+  readonly smooth?: boolean;
   /** What a click on the line opens. */
   readonly onPick?: () => void;
 }
@@ -46,7 +48,7 @@ interface Props {
 export function Chart(props: Props) {
   const { title, lines, xTitle, height = 220 } = props;
   const host = useRef<HTMLDivElement>(null);
-  const plot = useRef<uPlot>();
+  const plot = useRef<uPlot | undefined>(undefined);
   const [cursor, setCursor] = useState<number | null>(null);
   const latest = useRef(props);
   latest.current = props;
@@ -111,7 +113,7 @@ const dashOfLine = (colour: number, dashed = false) => (dashed ? [4, 4] : [...da
 /** Columns: x, then the lines; with smoothing the raw ones first. */
 function dataOf({ lines, smoothing = 0, logX, logY }: Props): uPlot.AlignedData {
   const usable = lines.map((line) => positive(line, logX === true, logY === true));
-  const shown = usable.map(({ x, y }) => ({ x, y: smoothing > 0 ? smoothed(y, smoothing) : y }));
+  const shown = usable.map(({ x, y }, i) => ({ x, y: lines[i]!.smooth === false ? y : smoothed(y, smoothing) }));
   return joined(smoothing > 0 ? [...usable, ...shown] : shown) as uPlot.AlignedData;
 }
 
@@ -129,7 +131,12 @@ function valueAt(data: uPlot.AlignedData, cursor: number | null, line: number, c
 }
 
 const sentenceOf = ({ label, x, y }: Line, unit: string) =>
-  curveSentence(label, x, y.map((value) => value ?? Number.NaN), unit);
+  curveSentence(
+    label,
+    x,
+    y.map((value) => value ?? Number.NaN),
+    unit,
+  );
 
 interface Latest {
   readonly current: Props;
@@ -197,20 +204,6 @@ function tick(value: number): string {
   if (size >= 1e6) return `${+(value / 1e6).toFixed(2)}M`;
   if (size >= 1e4) return `${+(value / 1e3).toFixed(1)}k`;
   return size > 0 && size < 1e-3 ? value.toExponential(0) : String(+value.toPrecision(6));
-}
-
-/** 1, 2, 5 of every power of ten; where fewer than three fall into the range, even steps. */
-export function logTicks(min: number, max: number): number[] {
-  const powers = Array.from({ length: 40 }, (_, i) => i - 20);
-  const all = powers.flatMap((power) => [1, 2, 5].map((digit) => +(digit * 10 ** power).toPrecision(3)));
-  const inside = all.filter((value) => value >= min && value <= max);
-  if (inside.length > 8) return inside.filter((value) => Number.isInteger(Math.round(1e6 * Math.log10(value)) / 1e6));
-  if (inside.length >= 3) return inside;
-  const step = 10 ** Math.floor(Math.log10((max - min) / 3));
-  const first = Math.ceil(min / step);
-  const count = Math.floor(max / step) - first + 1;
-  const every = Math.ceil(count / 6);
-  return Array.from({ length: count }, (_, i) => +((first + i) * step).toPrecision(6)).filter((_, i) => i % every === 0);
 }
 
 function seriesOf({ label, colour, dashed, x }: Line, raw: boolean): uPlot.Series {

@@ -41,3 +41,25 @@ export function indexAt(steps: readonly number[], step: number): number {
   }
   return low - 1;
 }
+
+/** 1, 2, 5 of every power of ten; where fewer than three fall into the range, even steps. */
+export function logTicks(min: number, max: number): number[] {
+  const powers = Array.from({ length: 40 }, (_, i) => i - 20);
+  const all = powers.flatMap((power) => [1, 2, 5].map((digit) => +(digit * 10 ** power).toPrecision(3)));
+  const inside = all.filter((value) => value >= min && value <= max);
+  if (inside.length > 8) return inside.filter((value) => Number.isInteger(Math.round(1e6 * Math.log10(value)) / 1e6));
+  if (inside.length >= 3) return inside;
+  return ticks(min, max);
+}
+
+/** Four or five round numbers between two. */
+export function ticks(low: number, high: number): number[] {
+  const rough = (high - low) / 4;
+  const power = 10 ** Math.floor(Math.log10(rough));
+  const step = [1, 2, 5, 10].map((each) => each * power).find((each) => each >= rough)!;
+  const first = Math.ceil(low / step);
+  return Array.from(
+    { length: Math.max(0, Math.floor(high / step) - first + 1) },
+    (_, i) => +((first + i) * step).toPrecision(8),
+  );
+}

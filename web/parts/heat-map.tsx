@@ -1,8 +1,9 @@
 /** A heat map on a canvas: columns × rows of fractions, walked through with the arrow keys, and the same as a table. */
 import { useEffect, useRef, useState } from "preact/hooks";
 import { percent } from "./format.ts";
-import { css, inkOn, scale, token } from "./palette.ts";
 import { darkMode } from "./media.ts";
+import { css, inkOn, scale, token } from "./palette.ts";
+import { Scroll } from "./ui.tsx";
 
 interface Props {
   /** What it shows, for screen readers: "π at step 1,200". */
@@ -77,7 +78,9 @@ const valueText = (value: number | undefined) => (value === undefined ? "cut" : 
 /** The most probable row of each column. */
 function summary({ columns, rows, at, columnTitle }: Props): string {
   const best = columns.map((name, column) => {
-    const row = rows.map((_, i) => at(column, i) ?? -1).reduce((top, value, i, all) => (value > all[top]! ? i : top), 0);
+    const row = rows
+      .map((_, i) => at(column, i) ?? -1)
+      .reduce((top, value, i, all) => (value > all[top]! ? i : top), 0);
     return `${columnTitle} ${name}: ${rows[row]} ${valueText(at(column, row))}`;
   });
   return `Most probable: ${best.join(", ")}.`;
@@ -85,8 +88,7 @@ function summary({ columns, rows, at, columnTitle }: Props): string {
 
 function CellTable({ columns, rows, at, columnTitle }: Props) {
   return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard
-    <div class="scroll" tabIndex={0} role="region" aria-label="table">
+    <Scroll label="table">
       <table>
         <thead>
           <tr>
@@ -111,7 +113,7 @@ function CellTable({ columns, rows, at, columnTitle }: Props) {
           ))}
         </tbody>
       </table>
-    </div>
+    </Scroll>
   );
 }
 

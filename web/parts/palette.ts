@@ -24,7 +24,7 @@ export function inkOn(colour: Rgb): string {
     return part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4;
   }) as [number, number, number];
   const light = 0.2126 * red + 0.7152 * green + 0.0722 * blue;
-  return 1.05 / (light + 0.05) > (light + 0.05) / 0.05 ? "#ffffff" : "#10131a";
+  return 1.05 / (light + 0.05) > (light + 0.05) / 0.05 ? "#ffffff" : "#000000";
 }
 
 /** Lines of several runs differ in colour and in dash. */

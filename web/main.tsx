@@ -1,0 +1,123 @@
+/** The studio's page: navigation, the view that the address names, and what is said to screen readers. */
+import { type ComponentType, render } from "preact";
+import { useEffect } from "preact/hooks";
+import "./styles/style.css";
+import { about, connect, connection, failure, newest } from "./data/live.ts";
+import { href, route } from "./data/route.ts";
+import { savePage } from "./data/save.ts";
+import { saved } from "./data/server.ts";
+import { announced } from "./parts/announce.ts";
+import { Empty, Fault } from "./parts/ui.tsx";
+import { CompareView } from "./views/compare.tsx";
+import { DepthView } from "./views/depth.tsx";
+import { NewView } from "./views/new.tsx";
+import { PlayView } from "./views/play.tsx";
+import { RunView } from "./views/run.tsx";
+import { RunsView } from "./views/runs.tsx";
+import { SearchView } from "./views/search.tsx";
+import { SharingView } from "./views/sharing.tsx";
+
+const VIEWS: Readonly<Record<string, ComponentType>> = {
+  runs: RunsView,
+  run: () => <RunView />,
+  latest: LatestRun,
+  compare: CompareView,
+  search: SearchView,
+  depth: DepthView,
+  play: PlayView,
+  sharing: SharingView,
+  new: NewView,
+};
+
+const NAVIGATION = [
+  ["runs", "Runs"],
+  ["latest", "Latest run"],
+  ["search", "Search"],
+  ["depth", "Depth"],
+  ["play", "Play"],
+  ["sharing", "Sharing"],
+  ["new", "New"],
+] as const;
+
+/** The run that changed last, whichever that is. */
+function LatestRun() {
+  const latest = newest.value.find(({ status }) => status !== "foreign" && status !== "damaged");
+  return latest ? <RunView id={latest.id} /> : <NoRuns />;
+}
+
+function NoRuns() {
+  if (connection.value === "waiting") return <p class="muted">Reading runs …</p>;
+  return <Empty title="No runs yet" commands={["layerwise train --preset tiny"]} />;
+}
+
+function Shell() {
+  const { view } = route.value;
+  const View = VIEWS[view];
+  const title = titleOf(view);
+  useEffect(() => {
+    document.title = `${title} · layerwise studio`;
+  }, [title]);
+  return (
+    <>
+      <button type="button" class="skip" onClick={() => document.getElementById("content")?.focus()}>
+        Skip to content
+      </button>
+      <div class="bar">
+        <a class="brand" href={href("runs")}>
+          <Mark />
+          layerwise <span>studio</span>
+        </a>
+        <nav aria-label="Views">
+          {NAVIGATION.map(([name, text]) => (
+            <a key={name} href={href(name)} aria-current={isCurrent(name, view) ? "page" : undefined}>
+              {text}
+            </a>
+          ))}
+        </nav>
+        <div class="bar-end">
+          <Connection />
+          {!saved && (
+            <button type="button" class="quiet" onClick={() => void savePage(location.hash, `layerwise ${title}`)}>
+              Save as HTML
+            </button>
+          )}
+        </div>
+      </div>
+      <main id="content" tabIndex={-1}>
+        <Fault error={failure.value} />
+        {View ? <View /> : <Empty title={`There is no view called ${view}`} />}
+      </main>
+      <p class="sr-only" role="status" aria-live="polite">
+        {announced.value}
+      </p>
+    </>
+  );
+}
+
+const titleOf = (view: string) =>
+  NAVIGATION.find(([name]) => name === view)?.[1] ?? (view === "compare" ? "Compare" : "Run");
+const isCurrent = (name: string, view: string) =>
+  name === view || (name === "runs" && (view === "run" || view === "compare"));
+
+function Connection() {
+  if (saved) return <span class="connection">saved {saved.date.slice(0, 16).replace("T", " ")}</span>;
+  const text = { waiting: "connecting", live: "live", lost: "no connection", saved: "" }[connection.value];
+  return (
+    <span class={`connection ${connection.value}`} title={about.value?.folder}>
+      {text}
+    </span>
+  );
+}
+
+function Mark() {
+  return (
+    <svg viewBox="0 0 20 20" aria-hidden="true">
+      <path class="stroke-2" d="M3 5h14" />
+      <path class="stroke-1" d="M3 10h9" />
+      <path class="stroke-0" d="M3 15h5" />
+    </svg>
+  );
+}
+
+connect();
+render(<Shell />, document.getElementById("app")!);

@@ -1,0 +1,197 @@
+/** The front of found networks: perplexity against latency, and what to do with each. */
+import { useState } from "preact/hooks";
+import type { FrontPoint, Started } from "../../src/studio/api.ts";
+import { useAction } from "../data/loaded.ts";
+import { go, href } from "../data/route.ts";
+import { post, saved } from "../data/server.ts";
+import { ticks } from "./curves.ts";
+import { figure, short } from "./format.ts";
+import { Command, Facts, Fault, Scroll } from "./ui.tsx";
+
+const [WIDTH, HEIGHT, LEFT, BOTTOM, TOP, RIGHT] = [640, 300, 56, 40, 16, 24];
+const SOURCES: Readonly<Record<FrontPoint["source"], string>> = {
+  search: "found by a search",
+  retrain: "trained again",
+  published: "published pattern",
+};
+
+interface Props {
+  readonly points: readonly FrontPoint[];
+  readonly budgetMs: number | null;
+}
+
+/** A scatter whose points say how to train them, and the same as a table. */
+export function Front({ points, budgetMs }: Props) {
+  const placed = points.filter(({ ms }) => ms !== null);
+  const [chosen, setChosen] = useState<FrontPoint>();
+  return (
+    <div class="front">
+      {placed.length > 0 && <Scatter points={placed} budgetMs={budgetMs} chosen={chosen} onChoose={setChosen} />}
+      {chosen ? (
+        <Chosen point={chosen} />
+      ) : (
+        <p class="muted">Choose a network in the picture or in the table to see how to train it.</p>
+      )}
+      <PointTable points={points} chosen={chosen} onChoose={setChosen} />
+    </div>
+  );
+}
+
+interface Choosing {
+  readonly points: readonly FrontPoint[];
+  readonly chosen: FrontPoint | undefined;
+  readonly onChoose: (point: FrontPoint) => void;
+}
+
+/** Networks that nobody trained have no perplexity: they stand on the axis. */
+function Scatter({ points, budgetMs, chosen, onChoose }: Choosing & { readonly budgetMs: number | null }) {
+  const times = [...points.map(({ ms }) => ms!), ...(budgetMs === null ? [] : [budgetMs])];
+  const known = points.flatMap(({ perplexity }) => perplexity ?? []);
+  const [left, right] = room(times);
+  const [low, high] = room(known.length > 0 ? known : [0, 1]);
+  const x = (ms: number) => LEFT + ((ms - left) / (right - left)) * (WIDTH - LEFT - RIGHT);
+  const y = (value: number | null) =>
+    value === null ? HEIGHT - BOTTOM : TOP + ((high - value) / (high - low)) * (HEIGHT - BOTTOM - TOP);
+  return (
+    <svg class="scatter" viewBox={`0 0 ${WIDTH} ${HEIGHT}`}>
+      <title>Networks by latency and perplexity</title>
+      {ticks(low, high).map((value) => (
+        <g key={value}>
+          <line class="grid" x1={LEFT} x2={WIDTH - RIGHT} y1={y(value)} y2={y(value)} />
+          <text x={LEFT - 8} y={y(value) + 4} text-anchor="end">
+            {+value.toPrecision(5)}
+          </text>
+        </g>
+      ))}
+      {ticks(left, right).map((value) => (
+        <text key={value} x={x(value)} y={HEIGHT - BOTTOM + 18} text-anchor="middle">
+          {+value.toPrecision(4)}
+        </text>
+      ))}
+      <text x={WIDTH - RIGHT} y={HEIGHT - 4} text-anchor="end">
+        forward milliseconds
+      </text>
+      <text x="4" y="12">
+        perplexity
+      </text>
+      {budgetMs !== null && (
+        <g>
+          <line class="budget" x1={x(budgetMs)} x2={x(budgetMs)} y1={TOP} y2={HEIGHT - BOTTOM} />
+          <text x={x(budgetMs) + 4} y={TOP + 10}>
+            budget
+          </text>
+        </g>
+      )}
+      {points.map((point) => (
+        // biome-ignore lint/a11y/useSemanticElements: a button cannot stand in an SVG
+        <g
+          key={`${point.source} ${point.name} ${point.pattern}`}
+          class={`point ${point.source} ${point === chosen ? "chosen" : ""}`}
+          role="button"
+          tabIndex={0}
+          aria-pressed={point === chosen}
+          aria-label={labelOf(point)}
+          onClick={() => onChoose(point)}
+          onKeyDown={(event) => {
+            if (event.key !== "Enter" && event.key !== " ") return;
+            event.preventDefault();
+            onChoose(point);
+          }}
+        >
+          <circle class="target" cx={x(point.ms!)} cy={y(point.perplexity)} r="14" />
+          <Shape source={point.source} x={x(point.ms!)} y={y(point.perplexity)} />
+          <title>{labelOf(point)}</title>
+        </g>
+      ))}
+    </svg>
+  );
+}
+
+const labelOf = ({ name, source, pattern, ms, perplexity }: FrontPoint) =>
+  `${name}, ${SOURCES[source]}: ${pattern}, ${figure(ms)} ms, ${perplexity === null ? "not trained here" : `perplexity ${figure(perplexity)}`}`;
+
+/** Each source has a shape, so that colour is not alone. */
+function Shape({ source, x, y }: { readonly source: FrontPoint["source"]; readonly x: number; readonly y: number }) {
+  if (source === "search") return <circle class="dot" cx={x} cy={y} r="6" />;
+  if (source === "retrain") return <rect class="dot" x={x - 5.5} y={y - 5.5} width="11" height="11" />;
+  return <path class="dot" d={`M${x},${y - 7}l7,12h-14z`} />;
+}
+
+function room(values: readonly number[]): [number, number] {
+  const [low, high] = [Math.min(...values), Math.max(...values)];
+  const space = high > low ? 0.12 * (high - low) : Math.abs(high) * 0.1 || 1;
+  return [low - space, high + space];
+}
+
+function Chosen({ point }: { readonly point: FrontPoint }) {
+  const { busy, error, run } = useAction();
+  const retrain = async () => {
+    const of = point.source === "search" && point.id ? { of: point.id } : { pattern: point.pattern };
+    await post<Started>("/api/start", { task: "retrain", ...of });
+    go(href("runs"));
+  };
+  return (
+    <div class="chosen-point">
+      <h3>{point.name}</h3>
+      <Facts
+        facts={[
+          ["pattern", <code key="pattern">{point.pattern}</code>],
+          ["forward", point.ms === null ? "–" : `${figure(point.ms)} ms`],
+          ["perplexity", figure(point.perplexity)],
+          ["parameters", short(point.parameters)],
+        ]}
+      />
+      <Command text={point.retrain} />
+      {!saved && (
+        <button type="button" class="primary" disabled={busy} onClick={() => run(retrain)}>
+          Train it now
+        </button>
+      )}
+      {point.id && (
+        <a class="button" href={href("run", point.id)}>
+          Its run
+        </a>
+      )}
+      <Fault error={error} />
+    </div>
+  );
+}
+
+function PointTable({ points, chosen, onChoose }: Choosing) {
+  return (
+    <Scroll label="Table of networks">
+      <table>
+        <thead>
+          <tr>
+            <th scope="col">Network</th>
+            <th scope="col">Pattern</th>
+            <th scope="col" class="number">
+              ms
+            </th>
+            <th scope="col" class="number">
+              Perplexity
+            </th>
+            <th scope="col">From</th>
+          </tr>
+        </thead>
+        <tbody>
+          {points.map((point) => (
+            <tr key={`${point.source} ${point.name} ${point.pattern}`} class={point === chosen ? "chosen" : ""}>
+              <th scope="row">
+                <button type="button" class="link" onClick={() => onChoose(point)}>
+                  {point.name}
+                </button>
+              </th>
+              <td>
+                <code>{point.pattern}</code>
+              </td>
+              <td class="number">{figure(point.ms)}</td>
+              <td class="number">{figure(point.perplexity)}</td>
+              <td>{SOURCES[point.source]}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </Scroll>
+  );
+}

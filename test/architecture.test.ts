@@ -214,6 +214,27 @@ describe("the entry point for browsers", () => {
   });
 });
 
+describe("the studio's page", () => {
+  const root = fileURLToPath(new URL("../web", import.meta.url));
+  const files = readdirSync(root, { recursive: true, encoding: "utf8" }).filter((file) => /\.tsx?$/.test(file));
+  const product = files.filter((file) => !/\.(test|config)\.ts$/.test(file)).map((file) => file.replaceAll("\\", "/"));
+
+  it("takes of the library only the types that the server speaks", () => {
+    const outside = product.flatMap((file) => {
+      const source = readFileSync(join(root, file), "utf8").replace(
+        /import type [^;]*?"[^"]*src\/studio\/api\.ts";/g,
+        "",
+      );
+      const targets = importsOf(source).filter((target) => target.startsWith(".") || target.startsWith("node:"));
+      return targets
+        .filter((target) => /^(node:|\.\.\/)/.test(resolved(file, target)))
+        .map((target) => `${file}: ${target}`);
+    });
+    expect(product.length).toBeGreaterThan(20);
+    expect(outside).toEqual([]);
+  });
+});
+
 describe("the entry point for text", () => {
   it("loads text, formats and files only", () => {
     const folders = new Set([...loadedBy("text/index.ts", readSources())].map(folderOf));

@@ -13,6 +13,7 @@ export { RandomStream } from "./base/random.ts";
 export { fixed } from "./depth/fixed.ts";
 export { halting } from "./depth/halting.ts";
 export * as depth from "./depth/index.ts";
+export { looped } from "./depth/looped.ts";
 export { nested } from "./depth/nested.ts";
 export { parsePattern, printPattern } from "./depth/pattern.ts";
 export { cycle, cycleReverse, type Plan, parsePlan, printPlan, sequence } from "./depth/plan.ts";

@@ -1,4 +1,4 @@
-/** Caches of keys and values among the blocks of a policy: how many there are, and which block has which. */
+/** What the blocks of a policy are told one by one: which caches are theirs, and how often they ran before. */
 import type { Block, Context } from "../nn/index.ts";
 
 type Cached = Pick<Block, "caches">;
@@ -10,14 +10,24 @@ export function cachesOf(order: readonly Cached[]): number | undefined {
   }, 0);
 }
 
-/** What each of the blocks that run in this order is told: the context with the caches that are its own. */
+/**
+ * What each of the blocks that run in this order is told: the context with the caches that are its own, and how often it ran before. A
+ * block of a stack that is itself visited again goes on counting.
+ */
 export function contextsOf<C extends Context>(context: C, order: readonly Cached[]): C[] {
-  const { caches } = context;
-  if (!caches) return order.map(() => context);
+  const { caches, visit: outer = 0 } = context;
+  const runs = new Map<Cached, number>();
   let taken = 0;
-  return order.map(({ caches: count = 0 }) => {
-    const own = caches.slice(taken, taken + count);
-    taken += count;
-    return { ...context, cache: own[0], caches: own };
+  const visits = order.map((block) => {
+    const before = runs.get(block) ?? 0;
+    runs.set(block, before + 1);
+    return before;
+  });
+  return order.map((block, i) => {
+    const visit = outer * runs.get(block)! + visits[i]!;
+    if (!caches) return { ...context, visit };
+    const own = caches.slice(taken, taken + (block.caches ?? 0));
+    taken += own.length;
+    return { ...context, visit, cache: own[0], caches: own };
   });
 }

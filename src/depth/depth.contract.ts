@@ -1,8 +1,22 @@
 /** What every depth policy must do, as one suite: own its parameters, keep shapes, use all it owns, and keep texts apart. */
 import { describe, expect, it } from "vitest";
+import { RandomStream } from "../base/random.ts";
 import { difference, runOnce } from "../engine/engine.contract.ts";
+import { ortEngine } from "../engine/ort.ts";
 import { referenceEngine } from "../engine/reference.ts";
-import { add, gradients, input, is, mean, multiply, slice, type Tensor, topological } from "../graph/index.ts";
+import {
+  add,
+  gradients,
+  input,
+  is,
+  mean,
+  multiply,
+  type NoiseInput,
+  simplifyNamed,
+  slice,
+  type Tensor,
+  topological,
+} from "../graph/index.ts";
 import type { KeyValues } from "../nn/attention.ts";
 import { causalMask, inference, initialise, Training } from "../nn/index.ts";
 import type { Deepened, DepthPolicy } from "./policy.ts";
@@ -22,16 +36,58 @@ const states = (width: number) => input("x", [BATCH * LENGTH, width]);
 const rows = { batch: BATCH, length: LENGTH };
 const numbers = (count: number, seed = 1) => Float32Array.from({ length: count }, (_, i) => Math.sin(seed + 1.7 * i));
 
-/** Runs outputs of a policy on x with its first weights, its scalars as they are midway. */
+/** First weights by name, moved a little so that no two gains or biases are alike, in double precision. */
+function weightsOf(policy: DepthPolicy): Record<string, Float64Array> {
+  const first = [...initialise(policy.parameters, 3)];
+  return Object.fromEntries(
+    first.map(([{ attributes }, data]) => {
+      const random = new RandomStream(4, attributes.name);
+      return [attributes.name, Float64Array.from(data, (value) => value + 0.05 * random.normal())];
+    }),
+  );
+}
+
+/** All that the graphs of a policy may ask for: weights, its scalars as they are midway, noise. */
+function feedsFor(policy: DepthPolicy, noise: readonly NoiseInput[] = []): Record<string, Float64Array> {
+  const scalars = Object.entries(policy.scalars ?? {}).map(([name, { at }]) => [name, Float64Array.of(at(50, 100))]);
+  const random = new RandomStream(5, "noise");
+  const drawn = noise.map(({ tensor, draw }) => {
+    const count = (tensor.shape as number[]).reduce((a, b) => a * b, 1);
+    const one = () => {
+      const u = random.uniform();
+      return draw.kind === "mask" ? (u < draw.keep ? 1 / draw.keep : 0) : draw.kind === "uniform" ? u : random.normal();
+    };
+    return [tensor.attributes.name, Float64Array.from({ length: count }, one)];
+  });
+  return { ...weightsOf(policy), ...Object.fromEntries([...scalars, ...drawn]) };
+}
+
+const oracle = referenceEngine({ precision: "double" });
+
+/** Runs outputs of a policy on x, its scalars as they are midway. */
 async function evaluate(policy: DepthPolicy, outputs: Record<string, Tensor>, x: Float32Array) {
-  const weights = [...initialise(policy.parameters, 3)].map(([{ attributes }, data]) => [attributes.name, data]);
   const leaves = topological(Object.values(outputs));
   const needed = new Set(
     leaves.flatMap((leaf) => (is(leaf, "parameter") || is(leaf, "input") ? leaf.attributes.name : [])),
   );
-  const scalars = Object.entries(policy.scalars ?? {}).map(([name, { at }]) => [name, Float32Array.of(at(50, 100))]);
-  const feeds = Object.fromEntries([...weights, ...scalars, ["x", x]].filter(([name]) => needed.has(name as string)));
-  return runOnce(referenceEngine({ precision: "double" }), outputs, feeds);
+  const all = Object.entries({ ...feedsFor(policy), x });
+  return runOnce(oracle, outputs, Object.fromEntries(all.filter(([name]) => needed.has(name))));
+}
+
+/** The loss of training with its slopes along all parameters, and what it is fed. */
+function trainingLoss(policy: DepthPolicy, width: number) {
+  const mode = new Training();
+  const loss = lossOf(policy.apply(states(width), { rows, mode, mask: causalMask(LENGTH) }));
+  const slopes = gradients(
+    loss,
+    policy.parameters.map(({ tensor }) => tensor),
+  );
+  const outputs = Object.fromEntries(slopes.map((slope, i) => [`slope of ${policy.parameters[i]!.name}`, slope]));
+  const feeds: Record<string, Float64Array> = {
+    ...feedsFor(policy, mode.noise),
+    x: Float64Array.from(numbers(BATCH * LENGTH * width)),
+  };
+  return { loss, slopes: outputs, feeds };
 }
 
 /** Reads rows of one text after those whose keys and values are given. */
@@ -45,8 +101,15 @@ function read(policy: DepthPolicy, x: Tensor, past: readonly KeyValues[]): Deepe
   return { stored, ...policy.apply(x, { rows: { batch: 1, length }, mode: inference, mask, caches }) };
 }
 
+/** What the suite has to know of a policy. */
+export interface ContractOptions {
+  /** Gradients are, by intent, not the slopes of the loss: straight-through draws, loops that gradients do not enter. Default: false. */
+  readonly bentGradients?: boolean;
+}
+
 /** Runs the suite on a policy; `open` makes a new one over blocks of the given width. */
-export function depthContract(name: string, open: OpenPolicy, width = 8): void {
+export function depthContract(name: string, open: OpenPolicy, { bentGradients = false }: ContractOptions = {}): void {
+  const width = 8;
   describe(`${name} keeps the depth policy's contract`, () => {
     it("owns distinct parameters, by node and by name", () => {
       const { parameters } = open(width);
@@ -123,6 +186,37 @@ export function depthContract(name: string, open: OpenPolicy, width = 8): void {
       for (const { data } of Object.values(found)) expect(data.every(Number.isFinite)).toBe(true);
       const moved = Object.values(found).filter(({ data }) => data.some((value) => value !== 0));
       expect(moved.length).toBeGreaterThan(0);
+    });
+
+    it.skipIf(bentGradients)("has the slopes that central differences have, in training", async () => {
+      const { loss, slopes, feeds } = trainingLoss(open(width), width);
+      const found = await runOnce(oracle, slopes, feeds);
+      for (const [output, { data }] of Object.entries(found)) {
+        const name = output.slice("slope of ".length);
+        const random = new RandomStream(6, name);
+        const direction = Array.from(data, () => random.normal());
+        const at = async (h: number) => {
+          const moved = { ...feeds, [name]: feeds[name]!.map((value, i) => value + h * direction[i]!) };
+          return (await runOnce(oracle, { loss }, moved)).loss!.data[0]!;
+        };
+        const slope = direction.reduce((total, each, i) => total + each * data[i]!, 0);
+        // h² times a third derivative along a direction of up to a hundred numbers.
+        expect(Math.abs(slope - ((await at(1e-5)) - (await at(-1e-5))) / 2e-5), name).toBeLessThan(1e-6);
+      }
+    });
+
+    it("computes on ONNX Runtime what the oracle computes, loss and slopes", async () => {
+      const { loss, slopes, feeds } = trainingLoss(open(width), width);
+      const outputs = simplifyNamed({ ...slopes, loss });
+      const single = Object.fromEntries(Object.entries(feeds).map(([name, data]) => [name, Float32Array.from(data)]));
+      const [found, expected] = [
+        await runOnce(await ortEngine({ threads: 1 }), outputs, single),
+        await runOnce(oracle, { ...slopes, loss }, single),
+      ];
+      // Single precision through some ten blocks, forwards and backwards.
+      for (const name of Object.keys(expected)) {
+        expect(difference(found[name]!.data, expected[name]!.data), name).toBeLessThan(2e-5);
+      }
     });
 
     it("continues a text from its caches, where it has them, as it reads it at once", async () => {

@@ -9,6 +9,8 @@ export {
   halting,
   ponderScale,
 } from "./halting.ts";
+export { type Injection, type LoopedOptions, type LoopedPolicy, looped } from "./looped.ts";
+export { type Loops, loopCourse } from "./loops.ts";
 export { nested, type Outer } from "./nested.ts";
 export {
   type BlockKind,

@@ -20,7 +20,7 @@ import type { DepthPolicy } from "./policy.ts";
 import { searched } from "./searched.ts";
 
 const WIDTH = 8;
-const options = { heads: 2, hidden: 12, dropout: 0, activation: "relu" } as const;
+const options = { heads: 2, hidden: 12, dropout: 0, activation: "gelu" } as const;
 const rows = { batch: 2, length: 3 };
 const x = input("x", [6, WIDTH]);
 const states = Float64Array.from({ length: 6 * WIDTH }, (_, i) => Math.sin(1 + 1.7 * i));

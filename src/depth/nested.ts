@@ -85,6 +85,7 @@ function drawingOnce(mode: Mode, drawn: WeakMap<Mode, Tensor[]>): Mode {
   drawn.set(mode, kept);
   let next = 0;
   return {
+    trains: mode.trains,
     dropout: (x, rate) => mode.dropout(x, rate),
     draw: (draw, shape) => {
       const index = next++;

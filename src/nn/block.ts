@@ -28,6 +28,8 @@ export interface Context {
   readonly caches?: readonly Cache[] | undefined;
   /** The first of them, for blocks that have one. */
   readonly cache?: Cache | undefined;
+  /** How often the block has run before in this pass: what a shared block needs to differ from depth to depth. */
+  readonly visit?: number | undefined;
 }
 
 /** Owns parameters; applying one block at several depths shares them. */

@@ -4,6 +4,8 @@ import { type Draw, multiply, Noise, type NoiseInput, type Shape, type Tensor } 
 
 /** What differs between training and use: dropout and noise. */
 export interface Mode {
+  /** Whether weights are being trained: what only training feeds or stops (scalars, gradients) is built where this is true. */
+  readonly trains: boolean;
   /** x with some elements zeroed and the others scaled up, where this mode trains. */
   dropout(x: Tensor, rate: number): Tensor;
   /** Random numbers that a model is made to draw (Gumbel noise); undefined where it is to do without. */
@@ -12,6 +14,7 @@ export interface Mode {
 
 /** Nothing is dropped, nothing drawn; a rate that could not be trained with is still refused. */
 export const inference: Mode = {
+  trains: false,
   dropout: (x, rate) => {
     check("dropout", rate, dropoutRate);
     return x;
@@ -21,6 +24,7 @@ export const inference: Mode = {
 
 /** The mode of training: drops activations and draws noise, through inputs that it lists. */
 export class Training implements Mode {
+  readonly trains = true;
   readonly #noise = new Noise();
 
   /** The random inputs that were asked for while building. */

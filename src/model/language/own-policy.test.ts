@@ -2,6 +2,7 @@ import ort from "onnxruntime-node";
 import { describe, expect, it } from "vitest";
 import { fixed } from "../../depth/fixed.ts";
 import { halting } from "../../depth/halting.ts";
+import { looped } from "../../depth/looped.ts";
 import { nested } from "../../depth/nested.ts";
 import type { DepthPolicy } from "../../depth/policy.ts";
 import { searched } from "../../depth/searched.ts";
@@ -18,8 +19,7 @@ import {
   TransformerBlock,
 } from "../../nn/index.ts";
 import { lower } from "../../onnx/lower.ts";
-import { adamw } from "../../train/optimiser.ts";
-import { TrainingStep } from "../../train/step.ts";
+import { train } from "../../train/train.ts";
 import { generateIds } from "../generation.ts";
 import { reportOn } from "../report.ts";
 import type { Weights } from "../weights.ts";
@@ -74,32 +74,42 @@ function composed(): DepthPolicy {
   return nested([stack], [0, 0], (blocks, plan) => halting(blocks, plan, { width: WIDTH, ponder: 0.01 }));
 }
 
+/** Two to four loops between two blocks of their own. */
+const loopedOf = () =>
+  looped({
+    prelude: [transformer("prelude")],
+    core: [transformer("core")],
+    coda: [transformer("coda")],
+    loops: { mean: 2, most: 4 },
+    width: WIDTH,
+    injection: "diagonal",
+    gradientLoops: 2,
+  });
+
 const policies: Record<string, { make: () => DepthPolicy; unique: number; depth: number }> = {
   "an own block in a plan": { make: () => fixed([gatedSum("blocks.0")], [0, 0, 0]), unique: 1, depth: 3 },
   "own policy and own block": { make: () => blended([gatedSum("a"), gatedSum("b")]), unique: 2, depth: 2 },
   "an own policy with caches": { make: () => blended([transformer("a"), transformer("b")], 2), unique: 2, depth: 2 },
   "search, sharing and halting at once": { make: composed, unique: 2, depth: 4 },
+  "loops of drawn number": { make: loopedOf, unique: 3, depth: 6 },
 };
 
-/** A few updates on one text. */
-async function trained(model: ReturnType<typeof languageModel>) {
-  const objective = model.objective({ batch: 1, length: text.length - 1, training: true });
-  const step = await TrainingStep.create({
-    engine: referenceEngine(),
-    ...objective,
-    groups: [{ parameters: model.parameters.map(({ tensor }) => tensor), optimiser: adamw({}) }],
-    initial: initialise(model.parameters, 1),
-    seed: 1,
-  });
-  const losses: number[] = [];
-  for (let i = 0; i < 8; i++) {
-    const scalars = Object.entries(objective.courses!).map(([name, at]) => [name, [at(i, 8)]] as const);
-    const batch = { ids: text.slice(0, -1), targets: text.slice(1), ...Object.fromEntries(scalars) };
-    losses.push((await step.run(batch, 0.03)).loss);
+/** A few updates on one text, and the same from its middle on. */
+async function trained(model: ReturnType<typeof languageModel>, steps = 8) {
+  const batch = { ids: text.slice(0, -1), targets: text.slice(1) };
+  const data = { train: { count: 1, rows: 1, length: text.length - 1, at: () => batch } };
+  const options = { engine: referenceEngine(), data, steps, rate: 0.03, warmup: 0, checkpointEvery: steps / 2 };
+  const [losses, resumed]: [number[], number[]] = [[], []];
+  const session = train(model, options);
+  for await (const event of session) {
+    if (event.type === "step") losses.push(event.loss);
+    if (event.type !== "checkpoint" || event.step !== steps / 2) continue;
+    for await (const again of train(model, { ...options, resume: event.state })) {
+      if (again.type === "step") resumed.push(again.loss);
+    }
   }
-  const weights: Weights = new Map([...step.weights].map(([tensor, data]) => [tensor, data.slice()]));
-  await step.release();
-  return { losses, weights };
+  const { weights } = await session.result;
+  return { losses, resumed, weights };
 }
 
 /** Logits of the last of the ids, from the whole text. */
@@ -111,10 +121,11 @@ async function lastLogits(model: ReturnType<typeof languageModel>, weights: Weig
 }
 
 describe.each(Object.entries(policies))("a language model over %s", (_, { make, unique, depth }) => {
-  it("trains, generates, exports and reports", async () => {
+  it("trains, resumes, generates, exports and reports", async () => {
     const model = languageModel({ ...sizes, depth: make() });
-    const { losses, weights } = await trained(model);
+    const { losses, resumed, weights } = await trained(model);
     expect(losses.at(-1)!).toBeLessThan(losses[0]!);
+    expect(resumed).toEqual(losses.slice(4));
 
     const decoder = await model.open(referenceEngine(), weights);
     const read: number[] = [];

@@ -48,7 +48,7 @@ export { loadStateDict, stateDict } from "./model/state-dict.ts";
 export type { Weights } from "./model/weights.ts";
 export * as nn from "./nn/index.ts";
 export { initialise } from "./nn/parameter.ts";
-export { lower as toOnnx } from "./onnx/lower.ts";
+export { type LowerSource, lower as toOnnx } from "./onnx/lower.ts";
 export * as pictures from "./pictures/index.ts";
 
 // Text in memory.

@@ -75,7 +75,8 @@ export async function depthOfTexts(
   });
 }
 
-type OnText = (done: number) => void;
+/** Told how many texts are done. */
+export type OnText = (done: number) => void;
 
 /** The table of kinds over masked texts. */
 export async function depthByKind(

@@ -1,4 +1,6 @@
 /** Looking at models: depth by kind of token, tag and probe; what candidates and softmax clusters cost on this machine. */
+
+export type { OnText } from "./depth-analysis.ts";
 export {
   type Analysis,
   depthByKind,
@@ -12,6 +14,7 @@ export {
   traceOf,
 } from "./depth-analysis.ts";
 export { type DepthBenchOptions, type DepthMeasurement, measureDepth, spreadDepths } from "./depth-bench.ts";
+export type { ReadableAlbert } from "./depth-reader.ts";
 export { DepthReader, type TextIds, type TokenDepths } from "./depth-reader.ts";
 export { depthsOfLanguage, type ReadableLanguage } from "./language-depths.ts";
 export {

@@ -13,3 +13,4 @@ export { nearest } from "./nearest.ts";
 export { clock, type Progress, type ProgressOptions, type ProgressOutput, startProgress } from "./progress.ts";
 export { RandomStream, type StreamKey, type StreamState } from "./random.ts";
 export { type Cell, type Column, formatNumber, type Row, table } from "./table.ts";
+export type { WasmMemory } from "./wasm.ts";

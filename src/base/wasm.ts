@@ -1,5 +1,6 @@
 /** The part of the WebAssembly interface that kernels use, declared here: TypeScript has it only together with a browser's document. */
 
+/** The memory of a WebAssembly program. */
 export interface WasmMemory {
   readonly buffer: ArrayBuffer;
 }

@@ -2,6 +2,7 @@
 import { reject } from "../base/errors.ts";
 import { formats } from "../index.ts";
 
+/** A golden case: options, inputs and the values expected of them. */
 export interface GoldenCase {
   /** Where it was found. */
   readonly folder: string;
@@ -24,6 +25,7 @@ export interface Finding {
 /** README of the golden values: room for another order of summation and nothing else. */
 export const TOLERANCE = 1e-5;
 
+/** Whether a parsed file is a golden case. */
 export function isCase(about: unknown): about is Record<string, unknown> & { case: string } {
   return typeof about === "object" && about !== null && "case" in about && typeof about.case === "string";
 }

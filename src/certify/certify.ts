@@ -25,6 +25,7 @@ const systems: Readonly<Record<string, System>> = {
   "par-transformer-xl": parTransformerXl,
 };
 
+/** What came of a case. */
 export interface Verdict {
   readonly folder: string;
   readonly case: string;
@@ -38,6 +39,7 @@ export interface Verdict {
 
 const strain = ({ error, tolerance }: Finding) => error / tolerance;
 
+/** Runs a case and compares. */
 export async function certifyCase(golden: GoldenCase, engine: Engine): Promise<Verdict> {
   const about = { folder: golden.folder, case: golden.name, system: golden.system };
   const system = systems[golden.system];

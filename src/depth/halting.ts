@@ -117,7 +117,7 @@ export interface Counters {
 }
 
 /** One depth for every token: how much of the block output it takes, and its counters afterwards. */
-interface Turn extends Counters, Share {
+export interface Turn extends Counters, Share {
   readonly probability: Tensor;
   /** bool: true from the depth on at which a token halts. */
   readonly halts: Tensor;
@@ -125,7 +125,8 @@ interface Turn extends Counters, Share {
   readonly total: Tensor;
 }
 
-interface Share {
+/** How much of a block output each token takes, and who still runs. */
+export interface Share {
   /** Weight of the block output: probability, remainder at the halting step, 0 once halted. */
   readonly weight: Tensor;
   /** Left out where all of them run. */
@@ -133,7 +134,7 @@ interface Share {
 }
 
 /** State and sum of the outputs, [N, C] each; with `blend` only the state counts. */
-interface Accumulated {
+export interface Accumulated {
   readonly state: Tensor;
   readonly total: Tensor;
 }

@@ -1,5 +1,6 @@
 /** `layerwise/depth`: depth as data: plans (which block runs at each depth), patterns (which kind it is) and policies (how blocks become depth). */
 export { fixed } from "./fixed.ts";
+export type { Accumulated, Share, Turn } from "./halting.ts";
 export {
   type Counters,
   compat as haltingCompat,
@@ -12,6 +13,7 @@ export {
 export { type Injection, type LoopedOptions, type LoopedPolicy, looped } from "./looped.ts";
 export { type Loops, loopCourse } from "./loops.ts";
 export { nested, type Outer } from "./nested.ts";
+export type { Lettered } from "./pattern.ts";
 export {
   type BlockKind,
   type KindLetter,

@@ -12,7 +12,7 @@ export type BlockKind = (typeof kinds)[KindLetter] | (string & {});
 export const isOwnLetter = (kind: string): boolean => /^[a-zA-Z]$/.test(kind) && !"sfix".includes(kind);
 
 /** Candidates whose letters a pattern may hold besides ours. */
-type Lettered = readonly { readonly kind: BlockKind }[];
+export type Lettered = readonly { readonly kind: BlockKind }[];
 
 /** A block of a pattern: its kind and, where the network's own is not meant, its heads (attention) or width (feed-forward). */
 export interface PatternBlock {

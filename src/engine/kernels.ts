@@ -8,6 +8,7 @@ import { type AdamSettings, adamConstants, type LambSettings, type SgdSettings }
 /** Bytes at the start of the memory that kernels use for themselves. */
 export const SCRATCH_BYTES = 128;
 
+/** A view of an arena. */
 export type ArenaView = Float32Array | Int32Array | Uint8Array;
 
 /** The memory kernels work on: an arena. */

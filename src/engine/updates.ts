@@ -19,16 +19,19 @@ export interface MomentSettings {
   gradientScale?: number;
 }
 
+/** One update of Adam or AdamW. */
 export interface AdamSettings extends MomentSettings {
   /** Decay the weight itself by rate * weightDecay (AdamW) instead of adding weightDecay * weight to the gradient. */
   decoupled: boolean;
 }
 
+/** One update of LAMB. */
 export interface LambSettings extends MomentSettings {
   /** Scale the step by |weight| / |direction|; false for biases and norms. */
   adapt: boolean;
 }
 
+/** One update of stochastic gradient descent. */
 export interface SgdSettings {
   rate: number;
   momentum: number;

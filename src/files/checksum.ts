@@ -2,6 +2,7 @@
 import { createHash } from "node:crypto";
 import { createReadStream } from "node:fs";
 
+/** SHA-256 of a file, in hexadecimal. */
 export function sha256(content: Uint8Array | string): string {
   return createHash("sha256").update(content).digest("hex");
 }

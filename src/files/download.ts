@@ -5,6 +5,7 @@ import { dirname } from "node:path";
 import { LayerwiseError, messageOf, reject } from "../base/errors.ts";
 import { sha256OfFile } from "./checksum.ts";
 
+/** How a file is fetched. */
 export interface DownloadOptions {
   /** The content's SHA-256, in hexadecimal; without it the content is not checked. */
   sha256?: string;

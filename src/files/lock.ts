@@ -13,6 +13,7 @@ export interface LockHolder {
   readonly token: string;
 }
 
+/** A folder that is held by one process. */
 export interface Lock {
   /** False once the file is gone or another's. */
   isHeld(): boolean;

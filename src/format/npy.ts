@@ -2,7 +2,8 @@
 import { rejectFile as reject } from "../base/errors.ts";
 import type { TensorRecord } from "./safetensors.ts";
 
-type NpyData = Float32Array | Float64Array | Int32Array | BigInt64Array;
+/** The numbers of an array, by its type. */
+export type NpyData = Float32Array | Float64Array | Int32Array | BigInt64Array;
 
 /** An array in row-major order. */
 export interface NpyArray extends TensorRecord {

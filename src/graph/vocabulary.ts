@@ -83,8 +83,10 @@ export interface Attributes {
   oneHot: { readonly size: Dim };
 }
 
-type None = Readonly<Record<never, never>>;
+/** No attributes. */
+export type None = Readonly<Record<never, never>>;
 
+/** Axes that are reduced. */
 export interface Reduction {
   readonly axes: readonly number[];
   readonly keepDims: boolean;

@@ -2,11 +2,12 @@
 import { rejectData } from "../base/errors.ts";
 import type { NamedTensor } from "./state-dict.ts";
 
-type Checkpoint = ReadonlyMap<string, NamedTensor & { readonly data: Float32Array }>;
+/** The weights of a checkpoint by name. */
+export type NamedWeights = ReadonlyMap<string, NamedTensor & { readonly data: Float32Array }>;
 
 /** The mean, weight by weight; all checkpoints hold the same weights. Sums are double. */
 export function averageCheckpoints(
-  checkpoints: readonly Checkpoint[],
+  checkpoints: readonly NamedWeights[],
 ): Map<string, { shape: readonly number[]; data: Float32Array }> {
   const [first] = checkpoints;
   if (!first) return rejectData({ who: "averaging", needed: "a checkpoint", got: "none" });

@@ -45,6 +45,7 @@ export {
   ownName,
   saveAlbert,
 } from "./albert/weights.ts";
+export type { NamedWeights } from "./averaging.ts";
 export { averageCheckpoints } from "./averaging.ts";
 export type { CausalModel, Decoder, ForwardPass, Objective } from "./causal.ts";
 export {
@@ -58,6 +59,7 @@ export {
   type TextOptions,
   type Trained,
 } from "./generation.ts";
+export type { Extension } from "./language/decoders.ts";
 export { type ExportedConfig, exportConfig, languageProgram } from "./language/export.ts";
 export {
   type CompleteLanguageOptions,
@@ -68,6 +70,7 @@ export {
   type PlannedBlocks,
   type TextSizes,
 } from "./language/language.ts";
+export type { LlamaConfig } from "./language/llama.ts";
 export { type ImportedLanguageModel, importLlama, llamaOptions } from "./language/llama.ts";
 export {
   attention,
@@ -79,6 +82,7 @@ export {
   type MakeCandidate,
   type SharedSizes,
 } from "./par/candidates.ts";
+export type { ReadableNetwork } from "./par/decoder.ts";
 export { type Carried, type MemoryReading, ParDecoder } from "./par/decoder.ts";
 export { type ParProgramShape, parProgram } from "./par/export.ts";
 export { type FoundNetwork, foundNetwork } from "./par/found.ts";
@@ -87,5 +91,14 @@ export { ParModel, type ParObjective, type ParRun, parModel, type Segment, type 
 export { countParameters, type ModelReport, reportOn } from "./report.ts";
 export type { SamplingOptions } from "./sampling.ts";
 export * from "./seq2seq/index.ts";
+export type {
+  DecoderHooks,
+  DecoderStack,
+  DepthHooks,
+  EncoderStack,
+  LayerSource,
+  Owner,
+  Stack,
+} from "./seq2seq/stacks.ts";
 export { type FloatRecord, loadStateDict, type NamedTensor, type NamedTensors, stateDict } from "./state-dict.ts";
 export { boundWeights, type Named, type Weights } from "./weights.ts";

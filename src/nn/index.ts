@@ -1,6 +1,12 @@
 /** Layers, blocks and initial distributions. */
 export * from "./adaptive-softmax.ts";
-export type { RowwiseBlock } from "./albert.ts";
+export type {
+  AlbertEmbeddingOptions,
+  AlbertEmbeddings,
+  AlbertLayer,
+  AlbertLayerOptions,
+  RowwiseBlock,
+} from "./albert.ts";
 export {
   type Attended,
   type AttendOptions,
@@ -17,7 +23,6 @@ export {
   type Block,
   type BlockStyle,
   type Context,
-  styleRules,
   TransformerBlock,
   type TransformerBlockOptions,
 } from "./block.ts";
@@ -40,5 +45,15 @@ export * from "./masks.ts";
 export { inference, type Mode, Sampling, Training } from "./mode.ts";
 export * from "./parameter.ts";
 export * from "./relative.ts";
-export { Rotary, type RotaryOptions, rotaryRules } from "./rotary.ts";
+export { Rotary, type RotaryOptions } from "./rotary.ts";
 export * from "./running.ts";
+export type {
+  DecoderLayer,
+  DecoderParts,
+  EncoderLayer,
+  EncoderParts,
+  Memory,
+  MultiheadAttention,
+  TorchFeedForward,
+  TorchLayerOptions,
+} from "./torch-layers.ts";

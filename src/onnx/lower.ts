@@ -152,6 +152,7 @@ const lowering: { readonly [K in Op]: Lower<K> } = {
   },
 };
 
+/** What is written as ONNX: outputs by name, and the weights that become part of the file. */
 export interface LowerSource {
   readonly outputs: Readonly<Record<string, Tensor>>;
   /** Parameters whose values are stored in the model; each once, however often it is used. */

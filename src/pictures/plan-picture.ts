@@ -2,17 +2,14 @@
 import { reject } from "../base/errors.ts";
 import { svgDocument, svgText } from "./svg.ts";
 
-/** Number of the block at each depth. */
-type Plan = readonly number[];
-
 /** Blocks of a plan, which are numbered from 0. */
-function uniqueOf(plan: Plan): number {
+function uniqueOf(plan: readonly number[]): number {
   if (plan.length > 0 && plan.every((block) => Number.isInteger(block) && block >= 0)) return Math.max(...plan) + 1;
   return reject({ who: "plan", needed: "block numbers 0, 1, …", got: `[${plan}]` }, 2);
 }
 
 /** One line per block, the last on top, one column per depth. */
-export function drawPlan(plan: Plan): string {
+export function drawPlan(plan: readonly number[]): string {
   const size = Math.max(1, String(plan.length - 1).length);
   const cell = (text: string) => ` ${text.padStart(size)}`;
   const rows = Array.from({ length: uniqueOf(plan) }, (_, block) => {
@@ -29,7 +26,7 @@ const [TOP, BOTTOM] = [34, 34];
 const colour = (block: number) => `hsl(${Math.round((210 + block * 137.5) % 360)} 60% 50%)`;
 
 /** The same grid as an SVG with a title; colours tell the blocks apart, labels name them. */
-export function planSvg(plan: Plan, title: string): string {
+export function planSvg(plan: readonly number[], title: string): string {
   const unique = uniqueOf(plan);
   const [width, height] = [Math.max(LEFT + plan.length * CELL + 16, 260), TOP + unique * CELL + BOTTOM];
   const x = (depth: number) => LEFT + depth * CELL;

@@ -1,7 +1,7 @@
 /** `layerwise/runs`: run folders as data, what lies in one, how runs compare, settings in files; nothing here loads a model. For Node. */
 export type { CheckpointPlace, LoadedCheckpoint } from "./checkpoints.ts";
 export { decodeJson, encodeJson, type LoggedEvent, type StoredEvent } from "./event-log.ts";
-export type { FieldInfo } from "./fields.ts";
+export type { Field, FieldInfo, Fields, JsonSchema } from "./fields.ts";
 export { type CheckpointChoice, type RunContent, RunFolder, type RunOptions } from "./folder.ts";
 export type { Layer, Resolved, SettingsSchema, Values } from "./settings.ts";
 export { parseSettings, parseYaml } from "./settings-file.ts";

@@ -40,6 +40,7 @@ export const contestants: readonly Contestant[] = [
   ...shared.filter(({ depth }) => depth === 9),
 ];
 
+/** A mean over seeds and its deviation. */
 export interface Spread {
   readonly mean: number;
   /** Of the sample; null where there is one seed. */
@@ -47,6 +48,7 @@ export interface Spread {
   readonly values: readonly number[];
 }
 
+/** A row of a comparison: a plan, and what came of it over seeds. */
 export interface Result extends Contestant, ModelReport {
   /** Median of the seeds. */
   readonly tokensPerSecond: number | null;

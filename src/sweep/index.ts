@@ -11,4 +11,5 @@ export {
 } from "./comparison.ts";
 export { runSearch, type SearchOptions, type SearchResult } from "./glue-search.ts";
 export { serveTrials } from "./glue-worker.ts";
+export type { Setting } from "./strategies.ts";
 export { planSearch, type SearchFlags, type SearchPlan, type SearchRow, type StrategyName } from "./strategies.ts";

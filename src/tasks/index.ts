@@ -2,6 +2,10 @@
  * `layerwise/tasks`: what tasks are made of: settings by name, jobs, how they are performed into run folders, runs by kind, the machine
  * they ran on. The code of a task is loaded when it is asked for. For Node.
  */
+
+export type { Outcome } from "./concluded.ts";
+export type { CustomRun } from "./custom/uses.ts";
+export type { ReadableDepths, ReadableLanguageModel } from "./depths.ts";
 export { type Diagnosis, diagnose } from "./diagnosis.ts";
 export { dryRun } from "./dry-run.ts";
 export { defaultEngine, type EngineSettings } from "./engine.ts";
@@ -22,10 +26,14 @@ export type {
   TaskEvent,
 } from "./job.ts";
 export { openJob } from "./jobs.ts";
+export type { LanguageConfig } from "./language/settings.ts";
+export type { LanguageRun } from "./language/uses.ts";
 export { type NewRun, newRun } from "./new-run.ts";
 export type { Exporting, OpenOptions, OpenRun, ResumeOptions, StoredRun } from "./open-run.ts";
 export { type Performing, perform } from "./perform.ts";
 export { type AnyRun, kindOf, Run, type RunKind, type RunKinds } from "./run.ts";
 export { settingsNamed, type TaskName, taskNames, taskSettings } from "./settings/index.ts";
 export type { Given, GivenText } from "./text-data.ts";
-export type { TrainConfig, TrainedModel } from "./trained-job.ts";
+export type { TrainableModel, TrainConfig, TrainedModel } from "./trained-job.ts";
+export type { TranslateConfig } from "./translate/settings.ts";
+export type { TranslateOptions, TranslateRun, TranslationScore } from "./translate/uses.ts";

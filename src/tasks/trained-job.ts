@@ -15,7 +15,8 @@ import type { Fact, Job } from "./job.ts";
 import type { LanguageConfig } from "./language/settings.ts";
 import type { TranslateConfig } from "./translate/settings.ts";
 
-type Model = Trainable & { readonly parameters: readonly Parameter[] };
+/** A model that a job can train. */
+export type TrainableModel = Trainable & { readonly parameters: readonly Parameter[] };
 
 /** Settings of `layerwise train`; `task` tells them apart. */
 export type TrainConfig = LanguageConfig | TranslateConfig;
@@ -45,7 +46,7 @@ export function trainJob<M extends Trainable>(model: M, options: TrainOptions, k
   };
 }
 
-export interface TrainedParts<M extends Model> {
+export interface TrainedParts<M extends TrainableModel> {
   readonly settings: TrainConfig;
   /** The text of config.yaml. */
   readonly config: string;
@@ -63,12 +64,12 @@ export interface TrainedParts<M extends Model> {
 }
 
 /** What such a job ends with: a model and its weights, ready to be used. */
-export interface TrainedModel<M extends Model> extends TrainResult<M> {
+export interface TrainedModel<M extends TrainableModel> extends TrainResult<M> {
   readonly tokenizer: OpenTokenizer;
 }
 
 /** A job that trains the model by `train`, and keeps its tokenizer. */
-export function trainedJob<M extends Model>(parts: TrainedParts<M>): Job<TrainedModel<M>> {
+export function trainedJob<M extends TrainableModel>(parts: TrainedParts<M>): Job<TrainedModel<M>> {
   const { settings, config, model, tokenizer } = parts;
   const files = { [TOKENIZER_FILE]: tokenizer.bytes };
   let facts: readonly Fact[] | undefined; // counted from graphs, which takes a while
@@ -83,7 +84,7 @@ export function trainedJob<M extends Model>(parts: TrainedParts<M>): Job<Trained
   };
 }
 
-function trainOptions<M extends Model>(parts: TrainedParts<M>): TrainOptions {
+function trainOptions<M extends TrainableModel>(parts: TrainedParts<M>): TrainOptions {
   const { settings, engine, data, validText, groups, scalars, initial } = parts;
   const { steps, epochs, minutes, evaluateEvery, patience, ...how } = settings;
   const length = steps !== null ? { steps } : epochs !== null ? { epochs } : { minutes: minutes ?? 1 };
@@ -111,7 +112,7 @@ function trainOptions<M extends Model>(parts: TrainedParts<M>): TrainOptions {
 
 const million = (n: number) => `${formatNumber(n / 1e6, 2)} M`;
 
-function describe<M extends Model>({ report, facts, engine, data }: TrainedParts<M>): Fact[] {
+function describe<M extends TrainableModel>({ report, facts, engine, data }: TrainedParts<M>): Fact[] {
   const { parameters, executedDepth, uniqueBlocks, flopsPerToken, trainingFlopsPerToken } = report();
   return [
     ...facts,

@@ -110,3 +110,13 @@ export { type ModelSummary, summarise } from "./sentencepiece/summary.ts";
 export { TRAINING_DEFAULTS, type TrainingOptions as TokenizerTraining } from "./sentencepiece/training/options.ts";
 export type { TrainingStep as TokenizerTrainingStep } from "./sentencepiece/training/trainer.ts";
 export type { Release } from "./sentencepiece/unigram.ts";
+
+// Types that stand in the signatures above.
+
+export type { EncodedExample } from "./labelled/glue-batches.ts";
+export type { Specials } from "./pairs/packing.ts";
+export type { Codec } from "./sentencepiece/lines.ts";
+export type { ModelKind, NormaliserSpec, Piece, PieceKind, TrainerSpec } from "./sentencepiece/model.ts";
+export type { ModelLimits } from "./sentencepiece/model-reader.ts";
+export { NORMALISATIONS, type Normalisation } from "./sentencepiece/normalisation-rules.ts";
+export type { SentencePieceTokenizer } from "./sentencepiece/tokenizer.ts";

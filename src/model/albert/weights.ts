@@ -180,16 +180,14 @@ export function saveAlbert(
   return new Map(own.map(([name, record]) => [foreignName(name, { adaptive, prefix }), record]));
 }
 
-type Json = Readonly<Record<string, unknown>>;
-
-function numberIn(config: Json, source: string, key: string, fallback?: number): number {
+function numberIn(config: Readonly<Record<string, unknown>>, source: string, key: string, fallback?: number): number {
   const value = config[key] ?? fallback;
   if (typeof value === "number" && Number.isFinite(value)) return value;
   return reject({ who: `${source} / ${key}`, needed: "a number", got: JSON.stringify(value) ?? "nothing" });
 }
 
 /** The model a Hugging Face `config.json` describes, ALBERT or ALBERT-ACT; what is not built here is an error that names `source`. */
-export function albertOptionsFrom(config: Json, source = "config"): AlbertOptions {
+export function albertOptionsFrom(config: Readonly<Record<string, unknown>>, source = "config"): AlbertOptions {
   const position = config.position_embedding_type ?? "absolute";
   if (position !== "absolute") {
     reject({ who: `${source} / position_embedding_type`, needed: '"absolute"', got: JSON.stringify(position) });
@@ -223,7 +221,7 @@ export function albertOptionsFrom(config: Json, source = "config"): AlbertOption
 const OWN_HALTING = "layerwise_halting";
 
 /** As the published adaptive models were trained, unless the file was saved here and says otherwise. */
-function haltingFrom(config: Json, epsilon: number): Omit<HaltingOptions, "width"> {
+function haltingFrom(config: Readonly<Record<string, unknown>>, epsilon: number): Omit<HaltingOptions, "width"> {
   const own = (config[OWN_HALTING] ?? compat) as Omit<HaltingOptions, "width">;
   return { ...own, epsilon };
 }

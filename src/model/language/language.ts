@@ -31,6 +31,7 @@ import {
   within,
 } from "../../graph/index.ts";
 import type { Cache, KeyValues } from "../../nn/attention.ts";
+import { styleRules } from "../../nn/block.ts";
 import {
   type Activation,
   type BlockStyle,
@@ -43,7 +44,6 @@ import {
   normal,
   norms,
   type Parameter,
-  styleRules,
   Training,
   TransformerBlock,
 } from "../../nn/index.ts";

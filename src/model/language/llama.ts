@@ -18,10 +18,11 @@ export interface ImportedLanguageModel {
   readonly weights: Weights;
 }
 
-type Config = Readonly<Record<string, unknown>>;
+/** A config.json as Hugging Face writes it. */
+export type LlamaConfig = Readonly<Record<string, unknown>>;
 
 /** Options of the model that a Llama-shaped config.json describes, one block a layer; `source` names the file in errors. */
-export function llamaOptions(config: Config, source = "config"): TextSizes & PlannedBlocks {
+export function llamaOptions(config: LlamaConfig, source = "config"): TextSizes & PlannedBlocks {
   const whole = (key: string, fallback?: number) => numberIn(config, key, source, fallback);
   const [width, heads, layers] = [whole("hidden_size"), whole("num_attention_heads"), whole("num_hidden_layers")];
   refuseUnknown(config, source, width / heads);
@@ -48,7 +49,7 @@ export function llamaOptions(config: Config, source = "config"): TextSizes & Pla
 /** Builds the model that config and tensors describe, and checks every name and shape. `length` may be shorter than the config's. */
 export function importLlama(
   tensors: NamedTensors,
-  config: Config,
+  config: LlamaConfig,
   { source = "tensors", length }: { readonly source?: string; readonly length?: number } = {},
 ): ImportedLanguageModel {
   const options = llamaOptions(config, `${source} / config`);
@@ -119,24 +120,27 @@ function refuseExtra(tensors: NamedTensors, { parameters }: LanguageModel, sourc
   });
 }
 
-function numberIn(config: Config, key: string, source: string, fallback?: number): number {
+function numberIn(config: LlamaConfig, key: string, source: string, fallback?: number): number {
   const value = config[key] ?? fallback;
   if (typeof value === "number" && Number.isFinite(value) && value > 0) return value;
   return rejectData({ who: `${source} / ${key}`, needed: "a number above 0", got: JSON.stringify(value) ?? "nothing" });
 }
 
 /** Newer configs keep what is about rotary positions in an object of its own. */
-const ropeOf = (config: Config): Config => ({ ...config, ...(config.rope_parameters as Config | undefined) });
+const ropeOf = (config: LlamaConfig): LlamaConfig => ({
+  ...config,
+  ...(config.rope_parameters as LlamaConfig | undefined),
+});
 
-function activationIn({ hidden_act: name = "silu" }: Config, source: string): Activation {
+function activationIn({ hidden_act: name = "silu" }: LlamaConfig, source: string): Activation {
   if (typeof name === "string" && Object.hasOwn(activations, name)) return name as Activation;
   const needed = `one of ${Object.keys(activations).join(", ")}`;
   return rejectData({ who: `${source} / hidden_act`, needed, got: JSON.stringify(name) });
 }
 
 /** What these models may have and ours has not. */
-function refuseUnknown(config: Config, source: string, headWidth: number): void {
-  const scaling = (config.rope_scaling ?? null) as Config | null;
+function refuseUnknown(config: LlamaConfig, source: string, headWidth: number): void {
+  const scaling = (config.rope_scaling ?? null) as LlamaConfig | null;
   const { rope_type: type = scaling?.rope_type ?? scaling?.type ?? "default" } = ropeOf(config);
   const faults = {
     model_type: ["llama", "qwen3", "mistral", undefined].includes(config.model_type as string)

@@ -21,7 +21,7 @@ export interface Carried {
 }
 
 /** What the decoder asks of a model. */
-interface Readable {
+export interface ReadableNetwork {
   readonly parameters: readonly Parameter[];
   readonly words: Pick<WordDistribution, "logProbabilities">;
   readonly options: { readonly vocabulary: number; readonly width: number; readonly memory: number };
@@ -40,13 +40,13 @@ export class ParDecoder implements Decoder {
   readonly #program: Program;
   readonly #carried: readonly Carried[];
   readonly #memory: number;
-  readonly #options: Readable["options"];
+  readonly #options: ReadableNetwork["options"];
   #state: Readonly<Record<string, Numbers>> = {};
   #position = 0;
 
   static async create(
     engine: Engine,
-    model: Readable,
+    model: ReadableNetwork,
     weights: Weights,
     { memory = model.options.memory, evaluation }: MemoryReading = {},
   ): Promise<ParDecoder> {
@@ -58,7 +58,12 @@ export class ParDecoder implements Decoder {
     return new ParDecoder(program, carried, memory, model.options);
   }
 
-  private constructor(program: Program, carried: readonly Carried[], memory: number, options: Readable["options"]) {
+  private constructor(
+    program: Program,
+    carried: readonly Carried[],
+    memory: number,
+    options: ReadableNetwork["options"],
+  ) {
     this.#program = program;
     this.#carried = carried;
     this.#memory = memory;

@@ -94,7 +94,8 @@ function layersOf<L>(prefix: string, options: StackOptions, norms: number, build
   });
 }
 
-interface LayerSource {
+/** Parts of the layers of a stack, made once each. */
+export interface LayerSource {
   readonly name: string;
   readonly at: Parts;
   readonly attention: (i: number) => MultiheadAttention;
@@ -103,7 +104,8 @@ interface LayerSource {
   readonly norms: (i: number) => LayerNorm[];
 }
 
-type Owner = { readonly parameters: readonly Parameter[] };
+/** What has parameters. */
+export type Owner = { readonly parameters: readonly Parameter[] };
 
 /** Shared parts count once. */
 const distinct = (owners: readonly Owner[]) => [...new Set(owners.flatMap((owner) => [...owner.parameters]))];
@@ -123,14 +125,15 @@ function run(blocks: readonly Block[], plan: Plan, x: Tensor, context: Context, 
   return fixed(atDepths, [...plan.keys()]).apply(x, context).hidden;
 }
 
-interface DepthHooks {
+/** Told what happens at each depth. */
+export interface DepthHooks {
   readonly trace?: Trace | undefined;
   /** Keys and values of self-attention, one a depth. */
   readonly caches?: readonly Cache[] | undefined;
 }
 
 /** Layers in the order of a plan, and a norm after the last where there is one. */
-class Stack<L extends Owner> {
+export class Stack<L extends Owner> {
   readonly parameters: readonly Parameter[];
   protected readonly layers: readonly L[];
   readonly #plan: Plan;
@@ -150,6 +153,7 @@ class Stack<L extends Owner> {
   }
 }
 
+/** Encoder layers in the order of a plan. */
 export class EncoderStack extends Stack<EncoderLayer> {
   constructor(prefix: string, options: StackOptions) {
     super(prefix, options, 2, ({ name, at, attention, feedForward, norms }) => {
@@ -164,6 +168,7 @@ export class EncoderStack extends Stack<EncoderLayer> {
   }
 }
 
+/** Decoder layers in the order of a plan. */
 export class DecoderStack extends Stack<DecoderLayer> {
   constructor(prefix: string, options: StackOptions) {
     super(prefix, options, 3, ({ name, at, attention, cross, feedForward, norms }) => {
@@ -197,6 +202,7 @@ export class DecoderStack extends Stack<DecoderLayer> {
   }
 }
 
+/** The same of a decoder. */
 export interface DecoderHooks extends DepthHooks {
   readonly memoryMask?: Tensor | undefined;
   /** How rows fold for cross-attention, where that differs. */

@@ -30,8 +30,10 @@ import type { Weights } from "../../train/stages.ts";
 import { activationNames } from "../fields.ts";
 import { keptTokenizer, type OpenOptions, readStored, type StoredRun } from "../open-run.ts";
 
+/** What config.yaml calls the task of pre-training. */
 export const ALBERT_TASK = "albert";
 
+/** Settings of a run that holds an ALBERT. */
 export interface AlbertRunConfig extends AlbertDescription {
   readonly task: typeof ALBERT_TASK;
   /** Settings of the command that trained; nobody else reads them. */

@@ -22,7 +22,8 @@ import { defaultEngine } from "../engine.ts";
 import { type AlbertRun, needTokenizer, type TrainedAlbert } from "./albert-run.ts";
 import { maskedTexts, type TextChoice } from "./masked-texts.ts";
 
-type Readable = Pick<TrainedAlbert, "model" | "weights" | "tokenizer" | "path">;
+/** A trained ALBERT to read depths of. */
+export type ReadableAlbertRun = Pick<TrainedAlbert, "model" | "weights" | "tokenizer" | "path">;
 
 /** How depths are read. */
 export interface DepthOptions {
@@ -37,7 +38,7 @@ export type DepthsOf<T> = T extends string ? TokenDepth[] : TokenDepth[][];
 
 /** The tokens of a text with the number of iterations that each took, [CLS] and [SEP] among them; of several texts, a list each. */
 export async function depthsOfAlbert<T extends string | readonly string[]>(
-  albert: Readable,
+  albert: ReadableAlbertRun,
   text: T,
   options: DepthOptions = {},
 ): Promise<DepthsOf<T>> {
@@ -51,7 +52,7 @@ export async function depthsOfAlbert<T extends string | readonly string[]>(
 type Framing = Parameters<typeof depthOfTexts>[2];
 
 async function reading<T>(
-  albert: Readable,
+  albert: ReadableAlbertRun,
   { engine }: DepthOptions,
   use: (reader: DepthReader, framing: Framing) => Promise<T>,
 ): Promise<T> {
@@ -106,7 +107,7 @@ type OnText = DepthOptions["onText"];
 
 const depthsIn =
   <S, A>(analyse: Analyse<S, A>) =>
-  (albert: Readable, sentences: readonly S[], options: DepthOptions = {}): Promise<A> =>
+  (albert: ReadableAlbertRun, sentences: readonly S[], options: DepthOptions = {}): Promise<A> =>
     reading(albert, options, (reader, framing) => analyse(reader, sentences, framing, options.onText));
 
 /** Depths by part of speech and by dependency relation, in sentences of a treebank. */

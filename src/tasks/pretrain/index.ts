@@ -8,6 +8,8 @@ export {
   traceOf,
 } from "../../analysis/depth-analysis.ts";
 export type { AlbertRun, AlbertRunConfig, TrainedAlbert } from "./albert-run.ts";
+export { ALBERT_TASK } from "./albert-run.ts";
+export type { ReadableAlbertRun } from "./depths.ts";
 export {
   type DepthOptions,
   type DepthsOf,
@@ -22,6 +24,8 @@ export { openPretrain, type PretrainParts, type PretrainResult, pretrainJob } fr
 export type { TextChoice } from "./masked-texts.ts";
 export { type AlbertSource, type Initial, initialFrom } from "./origin.ts";
 export type { MaskedData } from "./parts.ts";
+export type { Phase } from "./phases.ts";
+export type { Renamed } from "./pretrain.ts";
 export { type PretrainModel, type PretrainOptions, type PretrainPhase, pretrain } from "./pretrain.ts";
 export type { PretrainingConfig } from "./settings.ts";
 export type { AlbertUses, ImportedRun, MaskedFigures, MaskedOptions, PretrainRun } from "./uses.ts";

@@ -13,8 +13,6 @@ import { openPretrain, type PretrainResult, pretrainJob } from "./job.ts";
 import { type AlbertSource, initialFrom } from "./origin.ts";
 import { type PretrainingConfig, pretrainSettings } from "./settings.ts";
 
-type Settings = Partial<PretrainingConfig>;
-
 /** The model's sizes under the names of `albert`, and the settings that they are. */
 const modelKeys = {
   width: "width",
@@ -26,7 +24,7 @@ const modelKeys = {
   dropout: "dropout",
   /** The longest text it can take. */
   length: "positions",
-} as const satisfies Record<string, keyof Settings>;
+} as const satisfies Record<string, keyof Partial<PretrainingConfig>>;
 
 /** The same of halting; `ponderWarmup` is a fraction of the updates. */
 const haltingKeys = {
@@ -38,9 +36,10 @@ const haltingKeys = {
   ponder: "ponder",
   ponderReduce: "ponderReduce",
   ponderWarmup: "ponderWarmup",
-} as const satisfies Record<string, keyof Settings>;
+} as const satisfies Record<string, keyof Partial<PretrainingConfig>>;
 
-type Renamed<K extends Readonly<Record<string, keyof Settings>>> = {
+/** Settings under other names. */
+export type Renamed<K extends Readonly<Record<string, keyof Partial<PretrainingConfig>>>> = {
   readonly [N in keyof K]?: PretrainingConfig[K[N]] | undefined;
 };
 
@@ -64,7 +63,7 @@ export interface PretrainPhase {
 }
 
 /** How to pre-train. Every setting of `layerwise pretrain` may be given by name. */
-export interface PretrainOptions extends Omit<Settings, "corpus" | "tokenizer">, Performing {
+export interface PretrainOptions extends Omit<Partial<PretrainingConfig>, "corpus" | "tokenizer">, Performing {
   /** A named set of settings, below all that is given. */
   readonly preset?: string | undefined;
   readonly model?: PretrainModel | undefined;
@@ -100,9 +99,9 @@ export function pretrain(options: PretrainOptions): Session<TaskEvent, PretrainR
   );
 }
 
-type Given = Settings & Pick<PretrainOptions, "preset" | "model" | "phases">;
+type Given = Partial<PretrainingConfig> & Pick<PretrainOptions, "preset" | "model" | "phases">;
 
-/** Settings: defaults < preset < model and phases < all others. */
+/** Partial<PretrainingConfig>: defaults < preset < model and phases < all others. */
 export function pretrainSettingsOf({ preset, model, phases, ...values }: Given): PretrainingConfig {
   return pretrainSettings.resolve([
     layer(`preset ${preset}`, preset && pretrainSettings.preset(preset).values),
@@ -116,13 +115,13 @@ function layer(source: string, values: object | "" | undefined) {
   return { source, values: values || {} };
 }
 
-function modelSettings({ halting, ...sizes }: PretrainModel): Settings {
+function modelSettings({ halting, ...sizes }: PretrainModel): Partial<PretrainingConfig> {
   const own = renamed(sizes, modelKeys, "pretrain / model");
   if (!halting) return { ...own, depthPolicy: "fixed" };
   return { ...own, ...renamed(halting, haltingKeys, "pretrain / model / halting"), depthPolicy: "adaptive" };
 }
 
-function renamed(values: object, keys: Readonly<Record<string, string>>, who: string): Settings {
+function renamed(values: object, keys: Readonly<Record<string, string>>, who: string): Partial<PretrainingConfig> {
   const given = Object.entries(values).filter(([, value]) => value !== undefined);
   return Object.fromEntries(given.map(([name, value]) => [keys[name] ?? refuse(name, keys, who), value]));
 }
@@ -136,7 +135,7 @@ function refuse(name: string, keys: Readonly<Record<string, string>>, who: strin
 const phaseKeys = { steps: "steps", length: "length", batch: "batch", rate: "rate", warmup: "warmup" } as const;
 const longKeys = { length: "longLength", batch: "longBatch", rate: "longRate", warmup: "longWarmup" } as const;
 
-function phaseSettings([first, second]: NonNullable<PretrainOptions["phases"]>): Settings {
+function phaseSettings([first, second]: NonNullable<PretrainOptions["phases"]>): Partial<PretrainingConfig> {
   const own = renamed(first, phaseKeys, "pretrain / phases / 0");
   if (!second) return own;
   const { steps, ...long } = second;

@@ -13,15 +13,18 @@ import { openRetraining, type RetrainRequest, retraining } from "./retrain.ts";
 import { type SeedsResult, searchingSeeds, seedsOf } from "./seeds.ts";
 import { searchDefaults } from "./settings.ts";
 
+export type { Ratios } from "./comparison.ts";
 export { type NetworkFigures, type RetrainedNetwork, type RetrainResult, retrainData } from "./comparison.ts";
 export { generateText, type ParNetwork, type ParTextOptions, type SegmentChoices } from "./network.ts";
-export type { BudgetOption, RetrainOptions, SearchOptions } from "./options.ts";
+export type { BudgetOption, RetrainOptions, SearchOptions, SharedOptions } from "./options.ts";
 export type { RetrainSource } from "./origin.ts";
 export { type Cut, type Found, foundOf, type SearchResult } from "./result.ts";
 export type { RetrainRun } from "./retrain.ts";
+export type { Chosen } from "./seeds.ts";
 export { parseSeeds, type SeedRow, type SeedsResult, type SeedsRun } from "./seeds.ts";
 export { type SearchConfig, searchDefaults } from "./settings.ts";
 export type { SearchFigures } from "./stage.ts";
+export type { StoredModel } from "./stored.ts";
 export type { ParUses, SearchRun, SegmentFigures } from "./uses.ts";
 
 /** Opens a search without carrying it out, to be described and tried. Of several seeds it is the first. */

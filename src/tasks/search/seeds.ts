@@ -40,7 +40,8 @@ export interface SeedRow {
   readonly withinBudget: boolean;
 }
 
-interface Chosen {
+/** The search that was chosen among seeds. */
+export interface Chosen {
   readonly seed: number;
   readonly seeds: readonly SeedRow[];
 }

@@ -8,15 +8,17 @@ import { sha256, sha256OfFile } from "../../files/checksum.ts";
 import { download } from "../../files/download.ts";
 import { openZip } from "../../format/zip.ts";
 
-type Contents = Record<string, Uint8Array>;
+/** Files by name. */
+export type Contents = Record<string, Uint8Array>;
 
 /** Addresses whose contents together give some files of the dataset. */
-interface Source {
+export interface Source {
   urls: string[];
   unpack(contents: Uint8Array[]): Contents;
 }
 
-interface Dataset {
+/** A dataset that can be fetched. */
+export interface Dataset {
   about: string;
   sources: Source[];
   /** Path under the dataset's folder → SHA-256. */

@@ -1,23 +1,21 @@
 /** How well predictions agree with the truth: accuracy, F1, Matthews, Pearson and Spearman, as scikit-learn and SciPy count. */
 import { reject } from "../../base/errors.ts";
 
-type Numbers = ArrayLike<number>;
-
 /** A figure of guesses against the truth, both of one length. */
-export type Metric = (truth: Numbers, guess: Numbers) => number;
+export type Metric = (truth: ArrayLike<number>, guess: ArrayLike<number>) => number;
 
-const mean = (values: Numbers) => Array.from(values).reduce((a, b) => a + b, 0) / values.length;
+const mean = (values: ArrayLike<number>) => Array.from(values).reduce((a, b) => a + b, 0) / values.length;
 
 /** A quotient whose divisor is 0 where one side is constant: 0 says that nothing is known. */
 const orZero = (part: number, whole: number) => (whole === 0 ? 0 : part / whole);
 
 /** Part of the guesses that are right. */
-export function accuracy(truth: Numbers, guess: Numbers): number {
+export function accuracy(truth: ArrayLike<number>, guess: ArrayLike<number>): number {
   return mean(Array.from(truth, (value, i) => Number(value === guess[i])));
 }
 
 /** 2·TP / (2·TP + FP + FN) of class 1. */
-export function f1(truth: Numbers, guess: Numbers): number {
+export function f1(truth: ArrayLike<number>, guess: ArrayLike<number>): number {
   let [both, one] = [0, 0];
   for (let i = 0; i < truth.length; i++) {
     const found = Number(truth[i] === 1) + Number(guess[i] === 1);
@@ -28,7 +26,7 @@ export function f1(truth: Numbers, guess: Numbers): number {
 }
 
 /** The correlation of two sides with any number of classes: (c·n − Σ tₖ·gₖ) / √((n² − Σ tₖ²)·(n² − Σ gₖ²)), c of n right. */
-export function matthews(truth: Numbers, guess: Numbers): number {
+export function matthews(truth: ArrayLike<number>, guess: ArrayLike<number>): number {
   const n = truth.length;
   const right = accuracy(truth, guess) * n;
   const [t, g] = [countsOf(truth), countsOf(guess)];
@@ -39,14 +37,14 @@ export function matthews(truth: Numbers, guess: Numbers): number {
 
 type Counts = ReadonlyMap<number, number>;
 
-function countsOf(labels: Numbers): Counts {
+function countsOf(labels: ArrayLike<number>): Counts {
   const counts = new Map<number, number>();
   for (const label of Array.from(labels)) counts.set(label, (counts.get(label) ?? 0) + 1);
   return counts;
 }
 
 /** Σ (x − x̄)(y − ȳ) / √(Σ (x − x̄)² · Σ (y − ȳ)²); 0 where a side is constant. */
-export function pearson(truth: Numbers, guess: Numbers): number {
+export function pearson(truth: ArrayLike<number>, guess: ArrayLike<number>): number {
   const [x, y] = [truth, guess].map((side) => {
     const middle = mean(side);
     return Array.from(side, (value) => value - middle);
@@ -56,12 +54,12 @@ export function pearson(truth: Numbers, guess: Numbers): number {
 }
 
 /** Pearson's of the ranks. */
-export function spearman(truth: Numbers, guess: Numbers): number {
+export function spearman(truth: ArrayLike<number>, guess: ArrayLike<number>): number {
   return pearson(ranks(truth), ranks(guess));
 }
 
 /** Ranks from 1; equal values share the mean of their ranks. */
-export function ranks(values: Numbers): Float64Array {
+export function ranks(values: ArrayLike<number>): Float64Array {
   const order = Array.from(values, (_, i) => i).sort((a, b) => values[a]! - values[b]!);
   const found = new Float64Array(values.length);
   for (let first = 0; first < order.length; ) {
@@ -79,7 +77,11 @@ export const metrics = { accuracy, f1, matthews, pearson, spearman } as const sa
 export type MetricName = keyof typeof metrics;
 
 /** Several figures of one set of guesses. */
-export function figuresOf(names: readonly MetricName[], truth: Numbers, guess: Numbers): Record<string, number> {
+export function figuresOf(
+  names: readonly MetricName[],
+  truth: ArrayLike<number>,
+  guess: ArrayLike<number>,
+): Record<string, number> {
   if (truth.length === 0 || truth.length !== guess.length) {
     reject({ who: "metrics", needed: "one guess an example", got: `${guess.length} for ${truth.length}` });
   }

@@ -40,7 +40,8 @@ export interface PackingOptions {
   warn?: (message: string) => void;
 }
 
-type Specials = Pick<Tokenizer, "bosId" | "eosId" | "padId">;
+/** Ids of the pieces that begin, end and fill a sentence. */
+export type Specials = Pick<Tokenizer, "bosId" | "eosId" | "padId">;
 
 /** Encodes both sides of all pairs. */
 export function encodePairs(tokenizer: Tokenizer, { source, target }: SentencePairs): IdPair[] {

@@ -3,7 +3,8 @@ import { reject } from "../../base/errors.ts";
 import type { SentencePieceTokenizer } from "./tokenizer.ts";
 import { toText } from "./utf8.ts";
 
-type Codec = Pick<
+/** What lines are encoded and decoded with. */
+export type Codec = Pick<
   SentencePieceTokenizer,
   "encode" | "encodeBytes" | "encodePieces" | "decode" | "decodePieces" | "size"
 >;

@@ -5,7 +5,9 @@ import { foldCase, foldCharacter } from "./case-folding.ts";
 export type Rules = Map<string, string>;
 
 /** Names as SentencePiece gives them; `_cf` folds case, `nmt_` also cleans control characters and odd spaces. */
+/** The normalisations there are. */
 export const NORMALISATIONS = ["identity", "nfkc", "nfkc_cf", "nmt_nfkc", "nmt_nfkc_cf"] as const;
+/** Names of normalisations. */
 export type Normalisation = (typeof NORMALISATIONS)[number];
 
 /** Where characters with a decomposition or with case lie; the rest of Unicode is unassigned or never changes. */

@@ -85,7 +85,8 @@ function remarksOn(uses: readonly { task: string; info: FieldInfo }[], tasks: nu
 }
 
 const kebab = (key: string) => key.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
-const flagOf = (key: string) => `--${kebab(key)}`;
+/** How the command line writes a setting or an option: `evaluateEvery` is --evaluate-every. */
+export const flagOf = (key: string) => `--${kebab(key)}`;
 
 /** The option of a setting and, hidden, its opposite: a file may say otherwise. */
 function optionsOf({ key, kind, group, description, ...info }: FieldInfo, remarks: readonly string[]): Option[] {

@@ -2,6 +2,7 @@
 import { reject } from "../base/index.ts";
 import type { AnyRun, RunKind } from "../index.ts";
 import type { CheckpointChoice } from "../runs/index.ts";
+import { flagOf } from "./flags.ts";
 
 const say = (text: string) => void process.stderr.write(`${text}\n`);
 
@@ -45,7 +46,6 @@ export function refuseFlags({ kind, path }: Pick<AnyRun, "kind" | "path">, flags
   const given = Object.keys(understood).filter((name) => flags[name] !== undefined);
   const stranger = given.find((name) => !understood[name]!.includes(kind));
   if (stranger === undefined) return;
-  const flag = `--${stranger.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
-  const needed = `a run of kind ${understood[stranger]!.join(", ")} for ${flag}`;
+  const needed = `a run of kind ${understood[stranger]!.join(", ")} for ${flagOf(stranger)}`;
   reject({ who: path, needed, got: `one of kind ${kind}`, remedy: "leave it out" }, 2);
 }

@@ -40,7 +40,7 @@ export function migrate(config: Values): StoredConfig {
   const { task, settings, notes } = split(config);
   const unchanged = Object.entries(withoutEffect[task] ?? {}).filter(([key, value]) => settings[key] === value);
   const dropped = unchanged.map(([key]) => key);
-  return { task, notes, settings: current(task, without(settings, dropped)) };
+  return { task, notes, settings: without(current(task, settings), dropped) };
 }
 
 function split({ task = "language", ...rest }: Values): StoredConfig {
@@ -59,6 +59,10 @@ function splitAlbert({ training, ...notes }: Values): StoredConfig {
 
 /** Values that have another form today. */
 function current(task: string, settings: Values): Values {
+  // Version 0.1.0, which wrote settings of language models down too, trained translation with AdamW whatever it said.
+  if (task === "translate" && "cased" in settings && settings.optimiser === "muon") {
+    return { ...settings, optimiser: "adamw" };
+  }
   const isSearch = task === "search" || task === "retrain";
   // It was true or false.
   if (!isSearch || typeof settings.compat !== "boolean") return settings;

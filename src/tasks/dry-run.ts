@@ -4,6 +4,7 @@ import { clock } from "../base/progress.ts";
 import { formatNumber } from "../base/table.ts";
 import { tokensIn } from "../train/evaluate.ts";
 import { fed } from "../train/loop.ts";
+import type { Stage } from "../train/stages.ts";
 import type { Fact, Rehearsal, Rehearsed } from "./job.ts";
 
 const [WARM_UP, MEASURED] = [2, 5];
@@ -23,7 +24,7 @@ export async function dryRun(job: Rehearsed): Promise<Fact[]> {
 
 async function rehearse({ stage, accumulate, times = 1, updates }: Rehearsal): Promise<Fact[]> {
   try {
-    const stepMs = times * (await measure(stage, accumulate));
+    const stepMs = times * (await measureStep(stage, accumulate));
     const count = updates(stepMs);
     const tokens = times * accumulate * tokensIn(stage.batches);
     return [
@@ -40,7 +41,8 @@ async function rehearse({ stage, accumulate, times = 1, updates }: Rehearsal): P
   }
 }
 
-async function measure({ step, batches, scalars }: Rehearsal["stage"], accumulate: number): Promise<number> {
+/** How long an update takes, in milliseconds: the median of a few. */
+export async function measureStep({ step, batches, scalars }: Stage, accumulate = 1): Promise<number> {
   const given = fed(scalars?.(1)(0) ?? {});
   const times: number[] = [];
   const begin = performance.now();

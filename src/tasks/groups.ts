@@ -22,8 +22,7 @@ export function languageGroups(settings: Settings, parameters: readonly Paramete
   return optimiserGroups(parameters, { ...shared(settings), optimiser, engine, matricesFirst: true });
 }
 
-/** Of a translation model. Where settings say Muon it is AdamW for all parameters, as it was in version 0.1.0: its runs must go on. */
-export function translationGroups(settings: Settings, parameters: readonly Parameter[]): Group[] {
-  const { optimiser } = settings;
-  return optimiserGroups(parameters, { ...shared(settings), optimiser: optimiser === "muon" ? "adamw" : optimiser });
+/** Of a translation model. */
+export function translationGroups(settings: Settings, parameters: readonly Parameter[], engine: Engine): Group[] {
+  return optimiserGroups(parameters, { ...shared(settings), optimiser: settings.optimiser, engine });
 }

@@ -27,7 +27,7 @@ describe("layerwise import", () => {
   it("reads a PyTorch file and TensorFlow's variables as the same run", async () => {
     const [bin, npy] = [join(folder, "bin"), join(folder, "npy")];
     const first = layerwise("fixtures/albert/act/pytorch_model.bin", "--out", bin, "--json");
-    expect(first.stderr).toContain("transposePooler");
+    expect(first.stderr).toContain("if so, set --transpose-pooler");
     expect(JSON.parse(first.stdout)).toMatchObject({ tensors: 27, adaptive: true, depth: 3, heads: [] });
     expect(layerwise("fixtures/albert/act-npy", "--out", npy).status).toBe(0);
     expect(await stored(npy)).toEqual(await stored(bin));
@@ -61,6 +61,8 @@ describe("layerwise import", () => {
 
   it("ends with exit code 2 when there is nothing to import", () => {
     expect(layerwise("absent.bin", "--out", join(folder, "x"))).toMatchObject({ status: 2, stdout: "" });
+    const given = layerwise("fixtures/albert/act", "--activation", "none", "--out", join(folder, "x"));
+    expect(given.stderr).toMatch(/^layerwise: --activation: expected one of relu/);
     expect(layerwise("src/base", "--out", join(folder, "x")).stderr).toContain("src/base: expected .npy files");
   });
 });

@@ -1,6 +1,7 @@
 /** `layerwise import`: weights of Hugging Face's ALBERT, ALBERT-ACT or TensorFlow's .npy files, checked and made a run. */
 import type { Command } from "commander";
-import { table } from "../../base/index.ts";
+import { LayerwiseError, table } from "../../base/index.ts";
+import { flagOf } from "../flags.ts";
 
 const HELP = `
 Examples:
@@ -38,16 +39,25 @@ export function addImport(program: Command): void {
     .action(run);
 }
 
+/** The library names its options; who calls the command knows them as flags. */
+const flagged = (text: string) =>
+  text.replace(/importAlbert \/ (\w+)|`(\w+)`/g, (_, rule?: string, option?: string) => flagOf(rule ?? option!));
+
+function inFlags(error: unknown): never {
+  if (!(error instanceof LayerwiseError)) throw error;
+  throw new LayerwiseError(flagged(error.message), error.exitCode, { code: error.code, cause: error });
+}
+
 async function run(file: string, { out, force = false, json, ...options }: Flags): Promise<void> {
   const { importAlbertRun, models, Run } = await import("../../index.ts");
   const { writeFolderAtomically } = await import("../../files/index.ts");
   let imported: Awaited<ReturnType<typeof importAlbertRun>> | undefined;
   const fill = async (folder: string) => {
-    imported = await importAlbertRun(file, { ...options, into: await Run.create(folder) });
+    imported = await importAlbertRun(file, { ...options, into: await Run.create(folder) }).catch(inFlags);
   };
   await writeFolderAtomically(out, fill, { command: "import", force });
   const { model, parameters, heads, tokenizer, warnings } = imported!;
-  for (const warning of warnings) process.stderr.write(`layerwise: warning: ${warning}\n`);
+  for (const warning of warnings) process.stderr.write(`layerwise: warning: ${flagged(warning)}\n`);
   const { width, depth, halting } = model.options;
   const names = Object.keys(heads);
   const report = {

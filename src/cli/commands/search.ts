@@ -18,7 +18,7 @@ blocks settle for the likeliest network that keeps to it, and so does the search
 Examples:
   layerwise search --preset quick                    seconds, on the embedded books
   layerwise search --preset wikitext --data ~/data   the recipe of the README
-  layerwise search --corpus wikitext-2 --tokenizer wiki2_12k --steps 2000
+  layerwise search --corpus wikitext-2 --tokenizer wiki2_12k --minutes 10
   layerwise search --corpus wikitext-2 --tokenizer wiki2_12k --blocks 12 --epochs 4 --out runs/search
   layerwise search --corpus wikitext-2 --tokenizer wiki2_12k --procedure alternate --architecture-rate 0.01 --epochs 4
   layerwise search --corpus wikitext-2 --tokenizer wiki2_12k --budget 0.65 --seeds 3 --out runs/cheap

@@ -78,7 +78,7 @@ export function importAlbert(
   const halting = adaptive || halt ? { ...(adaptive ? { haltAtCap: false } : {}), ...options.halting } : undefined;
   if (options.halting && !halting) {
     const needed = "a halting unit (act.dense), which its config speaks of";
-    rejectFile({ who: source, needed, got: "none", remedy: "set halt for a new one, or remove act_epsilon" });
+    rejectFile({ who: source, needed, got: "none", remedy: "set `halt` for a new one, or remove act_epsilon" });
   }
   const description = { model: { ...options, halting, pooler: holds(found, "pooler.") }, heads: headsIn(found) };
   const described = describedAlbert(description);
@@ -97,7 +97,7 @@ function warningsFor(
   const warnings: string[] = [];
   if (adaptive && published) {
     warnings.push(
-      "the published PyTorch files of ALBERT-ACT probably hold the pooler transposed: if so, set transposePooler",
+      "the published PyTorch files of ALBERT-ACT probably hold the pooler transposed: if so, set `transposePooler`",
     );
   }
   if (adaptive && options.activation === "gelu") {

@@ -148,7 +148,7 @@ function configBeside(source: string, given: string | undefined): string {
   const file = given ?? beside.find((each) => existsSync(each));
   if (file !== undefined) return file;
   const needed = "a config.json beside it";
-  return reject({ who: basename(source), needed, got: "none", remedy: "name it as config" }, 2);
+  return reject({ who: basename(source), needed, got: "none", remedy: "name it as `config`" }, 2);
 }
 
 async function readConfig(file: string): Promise<Record<string, unknown>> {

@@ -7,11 +7,11 @@ import type { RetrainResult } from "./comparison.ts";
 import { searchJob } from "./job.ts";
 import { type RetrainOptions, type SearchOptions, splitRetrain, splitSearch } from "./options.ts";
 import type { RetrainSource } from "./origin.ts";
-import { openSearch } from "./parts.ts";
 import type { SearchResult } from "./result.ts";
 import { openRetraining, type RetrainRequest, retraining } from "./retrain.ts";
 import { type SeedsResult, searchingSeeds, seedsOf } from "./seeds.ts";
 import { searchDefaults } from "./settings.ts";
+import { openTimedSearch } from "./timed.ts";
 
 export type { Ratios } from "./comparison.ts";
 export { type NetworkFigures, type RetrainedNetwork, type RetrainResult, retrainData } from "./comparison.ts";
@@ -33,7 +33,7 @@ export async function openSearchJob(options: SearchOptions): Promise<Job<SearchR
   const { seed = searchDefaults.seed, blocks = searchDefaults.blocks } = settings;
   const seeds = seedsOf(options.seeds ?? 1, seed);
   const costs = options.costs ?? (typeof blocks === "number" ? "measure" : undefined);
-  const job = searchJob(await openSearch({ ...settings, seed: seeds[0]! }, { ...given, costs }));
+  const job = searchJob(await openTimedSearch({ ...settings, seed: seeds[0]! }, { ...given, costs }));
   const several = { what: "seeds", value: `${seeds.join(", ")}: a search each` };
   return seeds.length === 1 ? job : { ...job, describe: () => [...job.describe(), several] };
 }

@@ -30,6 +30,7 @@ export const networkSettings = [
   "clipNorm",
   "steps",
   "epochs",
+  "minutes",
   "evaluateEvery",
   "checkpointEvery",
   "keep",

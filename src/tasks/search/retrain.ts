@@ -22,6 +22,7 @@ import { openSearch, rankedText, type SearchGiven } from "./parts.ts";
 import { jsonText, keptResult, type SearchResult } from "./result.ts";
 import type { SearchConfig } from "./settings.ts";
 import { lastModel, type RetrainNotes, reopenSearch, type StoredSettings, storedSettings } from "./stored.ts";
+import { openTimedSearch } from "./timed.ts";
 import { type ParUses, parUses } from "./uses.ts";
 
 const RESULT_FILE = "retrain.json";
@@ -69,16 +70,18 @@ export async function openRetraining(request: RetrainRequest): Promise<Retrainin
     reject({ who: "from supernet", needed: "a search with weights", got: origin.name, remedy }, 2);
   }
   if (typeof baseline === "string") await settingsIn(baseline); // it must be a run that can be compared
-  const lengths = changes.steps !== undefined ? { epochs: null } : changes.epochs !== undefined ? { steps: null } : {};
-  const settings = ordinary({ ...origin.settings, ...lengths, ...changes }, origin.pattern);
+  const hasLength = [changes.steps, changes.epochs, changes.minutes].some((each) => (each ?? null) !== null);
+  const lengths = hasLength ? { steps: null, epochs: null, minutes: null } : {};
+  const asked = ordinary({ ...origin.settings, ...lengths, ...changes }, origin.pattern);
   const notes = notesOf(request, origin);
   const given = {
     ...request.given,
-    engine: request.given.engine ?? (await defaultEngine(settings)),
+    engine: request.given.engine ?? (await defaultEngine(asked)),
     tokenizer: request.given.tokenizer ?? (namesTokenizer(changes) ? undefined : origin.tokenizer),
   };
   const initial = request.fromSupernet ? await origin.weights!() : undefined;
-  const parts = await openSearch(settings, { ...given, initial });
+  const parts = await openTimedSearch(asked, { ...given, initial });
+  const { settings } = parts;
   const network = searchJob(parts, yamlOf(settings, notes));
   return { network, settings, notes, path, given, ...rehearsed(network, settings, notes, given) };
 }

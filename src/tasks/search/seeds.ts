@@ -15,11 +15,12 @@ import { newRun } from "../new-run.ts";
 import type { OpenRun, ResumeOptions, StoredRun } from "../open-run.ts";
 import { performed, resumed } from "../perform.ts";
 import { searchJob } from "./job.ts";
-import { openSearch, type SearchGiven } from "./parts.ts";
+import type { SearchGiven } from "./parts.ts";
 import { ARCHITECTURE_FILE, type Found, foundOf, jsonText, keptResult, type SearchResult } from "./result.ts";
 import { SEEDS_FILE, seedRun } from "./seed-folder.ts";
 import { type SearchConfig, searchSettings } from "./settings.ts";
 import { reopenSearch } from "./stored.ts";
+import { openTimedSearch } from "./timed.ts";
 import { open as openSearchRun, type ParUses } from "./uses.ts";
 
 /** What is searched from which seeds. */
@@ -101,7 +102,7 @@ async function seedJob(
   known: MeasuredCosts | "measure" | undefined,
 ): Promise<Job<SearchResult>> {
   const costs = known ?? (typeof config.blocks === "number" ? "measure" : undefined);
-  return searchJob(await openSearch(config, { ...given, costs }));
+  return searchJob(await openTimedSearch(config, { ...given, costs }));
 }
 
 /** Written once the first search is about to begin: a request that could not begin leaves no folder behind. */

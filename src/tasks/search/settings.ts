@@ -139,7 +139,12 @@ const fields = {
   }),
   ...group("Length", {
     steps: lengthFields.steps,
-    epochs: optional(real(1, "train for this many passes over the data; default: 1, unless steps are given")),
+    epochs: optional(real(1, "train for this many passes over the data; default: 1, unless another length is given")),
+    minutes: optional(
+      real(10, "train for as many updates as fit, by the first ones measured; cut candidates make it shorter", {
+        above: 0,
+      }),
+    ),
   }),
   ...group("Evaluation and checkpoints", {
     evaluateEvery: whole(500, "updates between evaluations"),

@@ -82,7 +82,7 @@ export async function translateJob(
       valid: batchesOf(settings, corpus, tokenizer, "valid", say),
     },
     validText: textSizeOf(corpus, tokenizer, "valid"),
-    groups: translationGroups(settings, model.parameters),
+    groups: translationGroups(settings, model.parameters, engine),
     initial,
     report: () => translationReport(model, settings.length),
     facts: factsOf(parts),

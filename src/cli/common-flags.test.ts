@@ -1,0 +1,32 @@
+import { Command } from "commander";
+import { describe, expect, it } from "vitest";
+import { commands } from "./commands.ts";
+
+/** The commands that train, and of the flags that all of them have the one that sets how long. */
+const training = [
+  ["train", "minutes"],
+  ["pretrain", "minutes"],
+  ["search", "minutes"],
+  ["retrain", "minutes"],
+  ["compare", "minutes"],
+  ["glue", "epochs"],
+] as const;
+const common = ["preset", "config", "dry-run", "json", "out", "seed", "threads"];
+
+async function flagsOf(name: string): Promise<string[]> {
+  const program = new Command();
+  (await commands[name]!.load())(program);
+  return program.commands[0]!.options.map(({ long }) => long!.slice(2));
+}
+
+describe("a command that trains", () => {
+  it.each(training)("%s takes the common flags, and a length in %s", async (name, length) => {
+    expect(await flagsOf(name)).toEqual(expect.arrayContaining([...common, length]));
+  });
+
+  it("is one of these: only they have a preset", async () => {
+    const presets = await Promise.all(Object.keys(commands).map(async (name) => [name, await flagsOf(name)] as const));
+    const found = presets.filter(([, flags]) => flags.includes("preset")).map(([name]) => name);
+    expect(found.sort()).toEqual(training.map(([name]) => name).sort());
+  });
+});

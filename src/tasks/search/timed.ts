@@ -1,0 +1,24 @@
+/** Searches whose length is given in minutes: what changes on the way must know the last update before the first is made. */
+import { measureStep } from "../dry-run.ts";
+import { courseOf } from "./course.ts";
+import { openSearch, type SearchGiven, type SearchParts } from "./parts.ts";
+import type { SearchConfig } from "./settings.ts";
+import { openSearchStage } from "./stage.ts";
+
+/** Any length will do to measure an update. */
+const PROVISIONAL = { minutes: null, steps: 1000 };
+
+/** Opens what the settings name; minutes become as many updates as a few measured ones say. */
+export async function openTimedSearch(settings: Partial<SearchConfig>, given: SearchGiven): Promise<SearchParts> {
+  const minutes = settings.minutes ?? null;
+  if (minutes === null) return openSearch(settings, given);
+  const parts = await openSearch({ ...settings, ...PROVISIONAL }, given);
+  const stage = await openSearchStage(parts, parts.model);
+  try {
+    const steps = Math.max(1, Math.round((minutes * 60_000) / (await measureStep(stage))));
+    const timed = { ...parts.settings, steps };
+    return { ...parts, settings: timed, course: courseOf(timed, parts.batches.train.count) };
+  } finally {
+    await stage.release();
+  }
+}

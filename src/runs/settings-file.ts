@@ -18,6 +18,9 @@ export function parseYaml(yaml: string, source: string): Values {
   return values as Values;
 }
 
+/** A found network keeps all settings of its search. */
+const keptAs = (task: string) => (task === "retrain" ? "search" : task);
+
 /** The settings in a user's file, which may be the config.yaml of a run, also of an older version. */
 export function parseSettings<S extends object, R extends object>(
   schema: SettingsSchema<S, R>,
@@ -26,7 +29,7 @@ export function parseSettings<S extends object, R extends object>(
 ): Partial<S> {
   const values = parseYaml(yaml, source);
   const { task, settings } = migrate({ ...values, task: values.task ?? schema.task });
-  return schema.check({ ...settings, task }, source);
+  return schema.check({ ...settings, task: values.task === undefined ? schema.task : keptAs(task) }, source);
 }
 
 /** The settings of a run, out of its config.yaml: complete, with the defaults of its time for what it does not say. */
@@ -36,6 +39,5 @@ export function storedSettings<S extends object, R extends object>(
   source: string,
 ): R {
   const { task, settings } = migrateRun(parseYaml(yaml, source));
-  const of = task === "retrain" ? "search" : task; // a found network has the settings of its search
-  return schema.resolve([{ source, values: schema.check({ ...settings, task: of }, source) }]);
+  return schema.resolve([{ source, values: schema.check({ ...settings, task: keptAs(task) }, source) }]);
 }

@@ -85,8 +85,8 @@ export function defineSettings<F extends Fields, D extends object = object>(
   const parts = { task, command, fields, keys, elsewhere };
   const defaults = defaultsOf(fields);
   const check = (values: Values, source: string, who = (key: string) => `${source} / ${key}`) =>
-    (wider && values.task !== undefined
-      ? pick(wider.check({ ...values, task: wider.task }, source, who), keys)
+    (wider && values.task === wider.task
+      ? pick(wider.check(values, source, who), keys)
       : checkValues(parts, values, source, who)) as Partial<S>;
   const merge = (layers: readonly Layer<S>[]): Partial<S> =>
     Object.assign(

@@ -1,5 +1,5 @@
 import { spawnSync } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync, statSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
@@ -40,6 +40,10 @@ describe("layerwise compare", () => {
     const before = statSync(events).mtimeMs;
     expect(JSON.parse(compare(...args).stdout).rows).toEqual(rows);
     expect(statSync(events).mtimeMs).toBe(before);
+    const more = [...args, "--only", "vanilla 3/3,vanilla 6/6", "--dry-run"];
+    const [unknown, known] = JSON.parse(compare(...more).stdout).rows;
+    expect([known, unknown.perplexity, existsSync(join(folder, "vanilla-6-6"))]).toEqual([rows[0], null, false]);
+    expect(unknown.parameters).toBeGreaterThan(known.parameters);
   });
 
   it("refuses settings that are not those of the runs, or that it decides itself", () => {

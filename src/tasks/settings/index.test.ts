@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { fromJSONSchema } from "zod";
+import { parseSettings } from "../../runs/settings-file.ts";
 import { languageSettings } from "../language/settings.ts";
 import { searchSettings } from "../search/settings.ts";
 import { translateSettings } from "../translate/settings.ts";
@@ -31,6 +32,24 @@ describe.each(taskNames)("the settings of %s", async (task) => {
   it("name every property as the schema has it", () => {
     const { properties } = schema.jsonSchema();
     expect(Object.keys(properties!)).toEqual(["task", ...schema.keys]);
+  });
+});
+
+describe("a retraining", async () => {
+  const schema = await settingsNamed("retrain");
+
+  it("takes of a search's file what a network has too, and refuses what no search has", () => {
+    const yaml = "task: search\nblocks: 4\nwidth: 32\nbudget: 0.5\n";
+    expect(parseSettings(schema, yaml, "f")).toEqual({ width: 32 });
+    expect(parseSettings(schema, yaml.replace("search", "retrain"), "f")).toEqual({ width: 32 });
+    expect(() => parseSettings(schema, `${yaml}widht: 3`, "f")).toThrow("got widht; did you mean width?");
+    expect(() => parseSettings(schema, "blocks: 4", "f")).toThrow("expected a known key, got blocks");
+  });
+
+  it("lays settings over those of its search without filling in defaults", () => {
+    const layers = [schema.preset("quick"), { source: "flags", values: { minutes: 2 } }];
+    expect(schema.merge(layers)).toMatchObject({ width: 64, steps: null, epochs: null, minutes: 2 });
+    expect(schema.merge([{ source: "flags", values: { width: 8 } }])).toEqual({ width: 8 });
   });
 });
 

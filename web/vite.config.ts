@@ -1,4 +1,4 @@
-/** The studio's page as static files in dist/studio: one script, one style sheet, nothing inline. */
+/** The studio's page as static files in dist/studio/page: one script, one style sheet, nothing inline. */
 import { defineConfig } from "vite";
 
 export default defineConfig({
@@ -6,7 +6,7 @@ export default defineConfig({
   logLevel: "warn",
   esbuild: { jsx: "automatic", jsxImportSource: "preact" },
   build: {
-    outDir: "../dist/studio",
+    outDir: "../dist/studio/page",
     emptyOutDir: true,
     assetsInlineLimit: 0,
     modulePreload: false,

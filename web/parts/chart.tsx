@@ -164,7 +164,10 @@ function optionsOf(latest: Latest, width: number, onCursor: (index: number | nul
       },
       y: { distr: logY ? 3 : 1, range: (_, min, max) => padded(min, max, logY === true) },
     },
-    axes: [axis(logX === true), { ...axis(logY === true), size: 56 }],
+    axes: [
+      { ...axis(logX === true), size: 30 },
+      { ...axis(logY === true), size: 56 },
+    ],
     series: [{}, ...raw, ...lines.map((line) => seriesOf(line, false))],
     hooks: {
       draw: [(plot) => drawMarks(plot, latest.current.marks ?? [])],

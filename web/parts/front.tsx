@@ -1,14 +1,15 @@
 /** The front of found networks: perplexity against latency, and what to do with each. */
-import { useState } from "preact/hooks";
+import { useRef, useState } from "preact/hooks";
 import type { FrontPoint, Started } from "../../src/studio/api.ts";
 import { useAction } from "../data/loaded.ts";
 import { go, href } from "../data/route.ts";
 import { post, saved } from "../data/server.ts";
 import { ticks } from "./curves.ts";
 import { figure, short } from "./format.ts";
+import { useWidth } from "./media.ts";
 import { Command, Facts, Fault, Scroll } from "./ui.tsx";
 
-const [WIDTH, HEIGHT, LEFT, BOTTOM, TOP, RIGHT] = [640, 300, 56, 40, 16, 24];
+const [HEIGHT, LEFT, BOTTOM, TOP, RIGHT] = [300, 56, 40, 22, 24];
 const SOURCES: Readonly<Record<FrontPoint["source"], string>> = {
   search: "found by a search",
   retrain: "trained again",
@@ -22,7 +23,8 @@ interface Props {
 
 /** A scatter whose points say how to train them, and the same as a table. */
 export function Front({ points, budgetMs }: Props) {
-  const placed = points.filter(({ ms }) => ms !== null);
+  const networks = distinct(points);
+  const placed = networks.filter(({ ms }) => ms !== null);
   const [chosen, setChosen] = useState<FrontPoint>();
   return (
     <div class="front">
@@ -32,9 +34,20 @@ export function Front({ points, budgetMs }: Props) {
       ) : (
         <p class="muted">Choose a network in the picture or in the table to see how to train it.</p>
       )}
-      <PointTable points={points} chosen={chosen} onChoose={setChosen} />
+      <PointTable points={networks} chosen={chosen} onChoose={setChosen} />
     </div>
   );
+}
+
+/** Published patterns that come to the same network are one, under all their names. */
+function distinct(points: readonly FrontPoint[]): FrontPoint[] {
+  const found = new Map<string, FrontPoint>();
+  for (const point of points) {
+    const key = point.perplexity === null ? `${point.source} ${point.pattern}` : `${point.source} ${point.name}`;
+    const same = found.get(key);
+    found.set(key, same ? { ...same, name: `${same.name}, ${point.name}` } : point);
+  }
+  return [...found.values()];
 }
 
 interface Choosing {
@@ -45,65 +58,69 @@ interface Choosing {
 
 /** Networks that nobody trained have no perplexity: they stand on the axis. */
 function Scatter({ points, budgetMs, chosen, onChoose }: Choosing & { readonly budgetMs: number | null }) {
+  const host = useRef<HTMLDivElement>(null);
+  const width = Math.min(900, useWidth(host) || 640);
   const times = [...points.map(({ ms }) => ms!), ...(budgetMs === null ? [] : [budgetMs])];
   const known = points.flatMap(({ perplexity }) => perplexity ?? []);
   const [left, right] = room(times);
   const [low, high] = room(known.length > 0 ? known : [0, 1]);
-  const x = (ms: number) => LEFT + ((ms - left) / (right - left)) * (WIDTH - LEFT - RIGHT);
+  const x = (ms: number) => LEFT + ((ms - left) / (right - left)) * (width - LEFT - RIGHT);
   const y = (value: number | null) =>
     value === null ? HEIGHT - BOTTOM : TOP + ((high - value) / (high - low)) * (HEIGHT - BOTTOM - TOP);
   return (
-    <svg class="scatter" viewBox={`0 0 ${WIDTH} ${HEIGHT}`}>
-      <title>Networks by latency and perplexity</title>
-      {ticks(low, high).map((value) => (
-        <g key={value}>
-          <line class="grid" x1={LEFT} x2={WIDTH - RIGHT} y1={y(value)} y2={y(value)} />
-          <text x={LEFT - 8} y={y(value) + 4} text-anchor="end">
-            {+value.toPrecision(5)}
+    <div ref={host}>
+      <svg class="scatter" width={width} height={HEIGHT}>
+        <title>Networks by latency and perplexity</title>
+        {ticks(low, high).map((value) => (
+          <g key={value}>
+            <line class="grid" x1={LEFT} x2={width - RIGHT} y1={y(value)} y2={y(value)} />
+            <text x={LEFT - 8} y={y(value) + 4} text-anchor="end">
+              {+value.toPrecision(5)}
+            </text>
+          </g>
+        ))}
+        {ticks(left, right).map((value) => (
+          <text key={value} x={x(value)} y={HEIGHT - BOTTOM + 18} text-anchor="middle">
+            {+value.toPrecision(4)}
           </text>
-        </g>
-      ))}
-      {ticks(left, right).map((value) => (
-        <text key={value} x={x(value)} y={HEIGHT - BOTTOM + 18} text-anchor="middle">
-          {+value.toPrecision(4)}
+        ))}
+        <text x={width - RIGHT} y={HEIGHT - 4} text-anchor="end">
+          forward milliseconds
         </text>
-      ))}
-      <text x={WIDTH - RIGHT} y={HEIGHT - 4} text-anchor="end">
-        forward milliseconds
-      </text>
-      <text x="4" y="12">
-        perplexity
-      </text>
-      {budgetMs !== null && (
-        <g>
-          <line class="budget" x1={x(budgetMs)} x2={x(budgetMs)} y1={TOP} y2={HEIGHT - BOTTOM} />
-          <text x={x(budgetMs) + 4} y={TOP + 10}>
-            budget
-          </text>
-        </g>
-      )}
-      {points.map((point) => (
-        // biome-ignore lint/a11y/useSemanticElements: a button cannot stand in an SVG
-        <g
-          key={`${point.source} ${point.name} ${point.pattern}`}
-          class={`point ${point.source} ${point === chosen ? "chosen" : ""}`}
-          role="button"
-          tabIndex={0}
-          aria-pressed={point === chosen}
-          aria-label={labelOf(point)}
-          onClick={() => onChoose(point)}
-          onKeyDown={(event) => {
-            if (event.key !== "Enter" && event.key !== " ") return;
-            event.preventDefault();
-            onChoose(point);
-          }}
-        >
-          <circle class="target" cx={x(point.ms!)} cy={y(point.perplexity)} r="14" />
-          <Shape source={point.source} x={x(point.ms!)} y={y(point.perplexity)} />
-          <title>{labelOf(point)}</title>
-        </g>
-      ))}
-    </svg>
+        <text x="4" y="12">
+          perplexity
+        </text>
+        {budgetMs !== null && (
+          <g>
+            <line class="budget" x1={x(budgetMs)} x2={x(budgetMs)} y1={TOP} y2={HEIGHT - BOTTOM} />
+            <text x={x(budgetMs) + 4} y={TOP + 10}>
+              budget
+            </text>
+          </g>
+        )}
+        {points.map((point) => (
+          // biome-ignore lint/a11y/useSemanticElements: a button cannot stand in an SVG
+          <g
+            key={`${point.source} ${point.name} ${point.pattern}`}
+            class={`point ${point.source} ${point === chosen ? "chosen" : ""}`}
+            role="button"
+            tabIndex={0}
+            aria-pressed={point === chosen}
+            aria-label={labelOf(point)}
+            onClick={() => onChoose(point)}
+            onKeyDown={(event) => {
+              if (event.key !== "Enter" && event.key !== " ") return;
+              event.preventDefault();
+              onChoose(point);
+            }}
+          >
+            <circle class="target" cx={x(point.ms!)} cy={y(point.perplexity)} r="14" />
+            <Shape source={point.source} x={x(point.ms!)} y={y(point.perplexity)} />
+            <title>{labelOf(point)}</title>
+          </g>
+        ))}
+      </svg>
+    </div>
   );
 }
 

@@ -1,7 +1,7 @@
 /** A heat map on a canvas: columns × rows of fractions, walked through with the arrow keys, and the same as a table. */
 import { useEffect, useRef, useState } from "preact/hooks";
 import { percent } from "./format.ts";
-import { darkMode } from "./media.ts";
+import { darkMode, useWidth } from "./media.ts";
 import { css, inkOn, scale, token } from "./palette.ts";
 import { Scroll } from "./ui.tsx";
 
@@ -23,14 +23,8 @@ export function HeatMap(props: Props) {
   const canvas = useRef<HTMLCanvasElement>(null);
   const [cell, setCell] = useState<{ column: number; row: number }>();
   const [asTable, setAsTable] = useState(false);
-  const [width, setWidth] = useState(0);
-  useEffect(() => {
-    const parent = canvas.current?.parentElement;
-    if (!parent) return;
-    const watcher = new ResizeObserver(() => setWidth(parent.clientWidth));
-    watcher.observe(parent);
-    return () => watcher.disconnect();
-  }, [asTable]);
+  const host = useRef<HTMLDivElement>(null);
+  const width = useWidth(host);
   useEffect(() => {
     if (canvas.current && width > 0) draw(canvas.current, width, props, cell);
   });
@@ -42,22 +36,20 @@ export function HeatMap(props: Props) {
   };
   const point = (event: PointerEvent) => setCell(cellAt(event, width, columns.length, rows.length));
   return (
-    <div class="heat-map" data-scheme={darkMode.value ? "dark" : "light"}>
+    <div class="heat-map" ref={host} data-scheme={darkMode.value ? "dark" : "light"}>
       {asTable ? (
         <CellTable {...props} />
       ) : (
-        <div>
-          <canvas
-            ref={canvas}
-            role="img"
-            aria-label={`${label}. ${summary(props)} Arrow keys read single cells.`}
-            tabIndex={0}
-            onKeyDown={move}
-            onPointerMove={point}
-            onPointerLeave={() => setCell(undefined)}
-            onBlur={() => setCell(undefined)}
-          />
-        </div>
+        <canvas
+          ref={canvas}
+          role="img"
+          aria-label={`${label}. ${summary(props)} Arrow keys read single cells.`}
+          tabIndex={0}
+          onKeyDown={move}
+          onPointerMove={point}
+          onPointerLeave={() => setCell(undefined)}
+          onBlur={() => setCell(undefined)}
+        />
       )}
       <div class="row between">
         <output class="number" aria-live="polite">
@@ -140,7 +132,7 @@ export function neighbour(cell: Cell | undefined, key: string, columns: number, 
   return { column: clamp(cell.column + step[0], columns), row: clamp(cell.row + step[1], rows) };
 }
 
-const cellWidth = (width: number, columns: number) => Math.min(96, (width - LEFT) / columns);
+const cellWidth = (width: number, columns: number) => Math.min(190, (width - LEFT) / columns);
 
 function cellAt({ offsetX, offsetY }: PointerEvent, width: number, columns: number, rows: number): Cell | undefined {
   const column = Math.floor((offsetX - LEFT) / cellWidth(width, columns));

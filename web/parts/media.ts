@@ -1,5 +1,7 @@
-/** What the reader's system prefers, as signals: dark colours, less motion. */
+/** What the reader has: dark colours, less motion, so many pixels. */
 import { type ReadonlySignal, signal } from "@preact/signals";
+import type { RefObject } from "preact";
+import { useEffect, useState } from "preact/hooks";
 
 function preference(query: string): ReadonlySignal<boolean> {
   const list = matchMedia(query);
@@ -12,3 +14,16 @@ function preference(query: string): ReadonlySignal<boolean> {
 
 export const darkMode = preference("(prefers-color-scheme: dark)");
 export const reducedMotion = preference("(prefers-reduced-motion: reduce)");
+
+/** The width of an element, as it changes. */
+export function useWidth(host: RefObject<HTMLElement>): number {
+  const [width, setWidth] = useState(0);
+  useEffect(() => {
+    const element = host.current;
+    if (!element) return;
+    const watcher = new ResizeObserver(() => setWidth(element.clientWidth));
+    watcher.observe(element);
+    return () => watcher.disconnect();
+  }, []);
+  return width;
+}

@@ -55,7 +55,7 @@ export function NewView() {
           </select>
         </Field>
         {task && name !== "retrain" && <PresetPicker task={task} />}
-        <Field label="Folder" hint="letters, digits, - _ .">
+        <Field label="Folder">
           <input
             value={asked("name")}
             placeholder="the next free one"

@@ -65,6 +65,7 @@ function Readable({ row }: { readonly row: RunRow }) {
         <StatusBadge status={row.status} />
         <Actions row={row} onDone={reload} />
       </Heading>
+      <NoteCell row={row} />
       <Progress row={row} />
       <Facts facts={factsOf(row)} />
       <Fault error={error ?? missing} />
@@ -184,9 +185,6 @@ function Report({ detail, row, added }: { readonly detail: RunDetail; readonly r
           ]}
         />
       </Panel>
-      <Panel title="Note">
-        <NoteCell row={row} />
-      </Panel>
       <Panel title="Checkpoints">
         {detail.checkpoints.length === 0 ? (
           <p class="muted">None yet.</p>
@@ -213,11 +211,11 @@ function Report({ detail, row, added }: { readonly detail: RunDetail; readonly r
           <pre>{(detail.log + added).trimEnd() || "Nothing yet."}</pre>
         </Scroll>
       </Panel>
-      <Panel title="Settings">
-        <Pairs pairs={Object.entries(row.settings).map(([key, value]) => [key, plain(value)])} />
+      <Panel title="Settings" class="wide">
+        <Pairs columns pairs={Object.entries(row.settings).map(([key, value]) => [key, plain(value)])} />
       </Panel>
-      <Panel title="Machine">
-        <Pairs pairs={Object.entries(detail.environment).map(([key, value]) => [words(key), plain(value)])} />
+      <Panel title="Machine" class="wide">
+        <Pairs columns pairs={Object.entries(detail.environment).map(([key, value]) => [words(key), plain(value)])} />
       </Panel>
     </div>
   );
@@ -229,9 +227,15 @@ function planSentence(plan: readonly number[]): string {
   return `${plan.length} layers run, ${unique} own weights: the others use theirs again.`;
 }
 
-function Pairs({ pairs }: { readonly pairs: readonly (readonly [string, string])[] }) {
+function Pairs({
+  pairs,
+  columns = false,
+}: {
+  readonly pairs: readonly (readonly [string, string])[];
+  readonly columns?: boolean;
+}) {
   return (
-    <dl class="pairs">
+    <dl class={columns ? "pairs columns" : "pairs"}>
       {pairs.map(([name, value]) => (
         <div key={name}>
           <dt>{name}</dt>

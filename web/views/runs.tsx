@@ -6,7 +6,7 @@ import { useAction } from "../data/loaded.ts";
 import { asked, go, href, setQuery } from "../data/route.ts";
 import { put, saved } from "../data/server.ts";
 import { cellOf, grouped, matches, sorted, telling } from "../data/table.ts";
-import { age, duration, figure, plain, short, whole } from "../parts/format.ts";
+import { age, figure, plain, short, whole } from "../parts/format.ts";
 import { Jobs } from "../parts/jobs.tsx";
 import { Sparkline } from "../parts/sparkline.tsx";
 import { Empty, Fault, Field, Heading, Scroll, StatusBadge } from "../parts/ui.tsx";
@@ -20,12 +20,11 @@ interface Column {
 
 const NUMBERS: readonly Column[] = [
   { key: "step", title: "Step", number: true, show: progressOf },
-  { key: "depth", title: "Depth", number: true, show: depthOf },
+  { key: "depth", title: "Blocks → depth", number: true, show: depthOf },
   { key: "parameters", title: "Parameters", number: true, show: (row) => short(row.parameters) },
   { key: "flops", title: "FLOPs/token", number: true, show: (row) => short(row.flopsPerToken) },
   { key: "best", title: "Best", number: true, show: bestOf },
   { key: "speed", title: "Tokens/s", number: true, show: (row) => short(row.tokensPerSecond) },
-  { key: "time", title: "Time", number: true, show: (row) => duration(row.elapsedMs) },
 ];
 
 /** The table of runs. */
@@ -119,9 +118,7 @@ function progressOf({ step, totalSteps }: RunRow) {
 
 function depthOf({ uniqueBlocks, executedDepth }: RunRow) {
   if (executedDepth === null) return "–";
-  return uniqueBlocks === null || uniqueBlocks === executedDepth
-    ? executedDepth
-    : `${executedDepth} of ${uniqueBlocks}`;
+  return uniqueBlocks === null || uniqueBlocks === executedDepth ? executedDepth : `${uniqueBlocks} → ${executedDepth}`;
 }
 
 function bestOf({ best }: RunRow) {
@@ -134,7 +131,17 @@ function bestOf({ best }: RunRow) {
 }
 
 function KeyPicker(props: { label: string; name: string; value: string; settings: readonly string[]; none?: string }) {
-  const columns = ["changed", "name", "kind", "status", ...NUMBERS.map(({ key }) => key), "unique", "loss", "note"];
+  const columns = [
+    "changed",
+    "name",
+    "kind",
+    "status",
+    ...NUMBERS.map(({ key }) => key),
+    "time",
+    "unique",
+    "loss",
+    "note",
+  ];
   return (
     <Field label={props.label}>
       <select
@@ -302,7 +309,7 @@ export function NoteCell({ row }: { readonly row: RunRow }) {
           onClick={() => setEditing(true)}
           aria-label={`Note on ${row.path}: ${row.note || "none"}`}
         >
-          {row.note || "Add a note"}
+          {row.note || "Add note"}
         </button>
         <Fault error={error} />
       </>

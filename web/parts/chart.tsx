@@ -218,7 +218,7 @@ function seriesOf({ label, colour, dashed, x }: Line, raw: boolean): uPlot.Serie
     width: raw ? 1 : 1.75,
     alpha: raw ? 0.28 : 1,
     dash: dashOfLine(colour, dashed),
-    points: { show: !raw && x.length <= 24, size: 5, fill: stroke, stroke },
+    points: { show: !raw && !dashed && x.length <= 24, size: 5, fill: stroke, stroke },
   };
 }
 

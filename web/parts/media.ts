@@ -16,7 +16,7 @@ export const darkMode = preference("(prefers-color-scheme: dark)");
 export const reducedMotion = preference("(prefers-reduced-motion: reduce)");
 
 /** The width of an element, as it changes. */
-export function useWidth(host: RefObject<HTMLElement>): number {
+export function useWidth(host: RefObject<HTMLElement | null>): number {
   const [width, setWidth] = useState(0);
   useEffect(() => {
     const element = host.current;

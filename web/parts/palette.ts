@@ -1,7 +1,7 @@
 /** Colours: an even scale for heat maps and depths, and the text that stays readable on it. */
 
-/** Cividis, nine stops: even in lightness and the same for readers who do not tell red from green. */
-const STOPS = ["#00224e", "#123570", "#3b496c", "#575d6d", "#707173", "#8a8678", "#a59c74", "#c3b369", "#fee838"];
+/** Viridis, nine stops: even in lightness, also for readers who do not tell red from green. */
+const STOPS = ["#440154", "#472d7b", "#3b528b", "#2c728e", "#21918c", "#28ae80", "#5ec962", "#addc30", "#fde725"];
 const CHANNELS = STOPS.map((stop) => [1, 3, 5].map((at) => Number.parseInt(stop.slice(at, at + 2), 16)));
 
 export type Rgb = readonly [number, number, number];

@@ -48,6 +48,10 @@ export const commands: Readonly<Record<string, CommandEntry>> = {
     about: "fine-tune an ALBERT on a task of GLUE",
     load: async () => (await import("./commands/glue.ts")).addGlue,
   },
+  studio: {
+    about: "watch, compare, use and start runs on a page in the browser",
+    load: async () => (await import("./commands/studio.ts")).addStudio,
+  },
   runs: {
     about: "list runs, show one, compare several",
     load: async () => (await import("./commands/runs.ts")).addRuns,

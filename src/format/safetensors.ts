@@ -40,6 +40,8 @@ interface Entry {
 const WIDTH: Record<StoredDtype, number> = { F64: 8, F32: 4, F16: 2, BF16: 2, I64: 8, I32: 4, U8: 1, BOOL: 1 };
 const PREFIX = 8;
 const ALIGNMENT = 64;
+/** Most headers end before this. */
+const FIRST_BYTES = 1 << 14;
 /** A longer header is damage, not a model; the reference implementation has the same limit. */
 const MAX_HEADER = 100_000_000;
 
@@ -57,6 +59,20 @@ export function readSafetensors(bytes: Uint8Array, source = "safetensors"): Safe
   const tensors = new Map<string, StoredTensor>();
   for (const entry of entries) tensors.set(entry.name, readTensor(entry, bytes, dataStart));
   return { tensors, metadata };
+}
+
+/** The shapes by name of a file of which only the header is read, by `read(from, count)`, which gives fewer bytes at the file's end. */
+export async function safetensorsShapes(
+  read: (from: number, count: number) => Promise<Uint8Array>,
+  source = "safetensors",
+): Promise<Map<string, readonly number[]>> {
+  const start = await read(0, FIRST_BYTES);
+  const size = start.length < FIRST_BYTES ? start.length : Number.POSITIVE_INFINITY;
+  const end = PREFIX + headerLength(start, source, size);
+  const whole = end <= start.length ? start : await read(0, end);
+  const header = parseHeader(whole.subarray(PREFIX, end), source);
+  const entries = Object.entries(header).filter(([name]) => name !== "__metadata__");
+  return new Map(entries.map(([name, value]) => [name, readEntry(name, value, source).shape]));
 }
 
 /** Writes a file whose bytes depend only on names and values: tensors by falling width, then name; data starts at a multiple of 64. */
@@ -115,10 +131,10 @@ function compare(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }
 
-function headerLength(bytes: Uint8Array, source: string): number {
+function headerLength(bytes: Uint8Array, source: string, size = bytes.length): number {
   if (bytes.length < PREFIX) reject({ who: source, needed: "8 bytes of header length", got: `${bytes.length} bytes` });
   const length = Number(new DataView(bytes.buffer, bytes.byteOffset, PREFIX).getBigUint64(0, true));
-  const room = Math.min(bytes.length - PREFIX, MAX_HEADER);
+  const room = Math.min(size - PREFIX, MAX_HEADER);
   if (length > room)
     reject({
       who: source,

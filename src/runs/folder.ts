@@ -32,6 +32,10 @@ const TENSORBOARD = "tensorboard";
 export const TOKENIZER_FILE = "tokenizer.model";
 export const COSTS_FILE = "costs.json";
 const RUN_FILES = [TOKENIZER_FILE, COSTS_FILE];
+
+/** Names of files, for those who only look. */
+export { EVENTS as EVENTS_FILE, LOCK as LOCK_FILE, LOG as LOG_FILE };
+
 const FLUSH_MS = 1000;
 
 /** What a run is made of: the resolved config as YAML text, the versions and machine it runs on, and files that it needs. */

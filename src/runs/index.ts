@@ -2,7 +2,16 @@
 export type { CheckpointPlace, LoadedCheckpoint } from "./checkpoints.ts";
 export { decodeJson, encodeJson, type LoggedEvent, type StoredEvent } from "./event-log.ts";
 export type { Field, FieldInfo, Fields, JsonSchema } from "./fields.ts";
-export { type CheckpointChoice, type RunContent, RunFolder, type RunOptions } from "./folder.ts";
+export {
+  type CheckpointChoice,
+  EVENTS_FILE,
+  LOCK_FILE,
+  LOG_FILE,
+  type RunContent,
+  RunFolder,
+  type RunOptions,
+} from "./folder.ts";
+export { glanceAt, type RunGlance } from "./glance.ts";
 export type { Layer, Resolved, SettingsSchema, Values } from "./settings.ts";
 export { parseSettings, parseYaml } from "./settings-file.ts";
 export {
@@ -16,6 +25,8 @@ export {
   rangeOf,
   sparkline,
   summarise,
+  weightShapes,
   weightsHash,
 } from "./summary.ts";
+export { EventTail } from "./tail.ts";
 export type { Drawing, Shown } from "./tensorboard.ts";

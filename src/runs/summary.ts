@@ -1,11 +1,11 @@
 /** What a run folder tells without loading a model: status, figures, curve; and how runs differ. */
 import { existsSync, statSync } from "node:fs";
-import { readdir, readFile } from "node:fs/promises";
+import { type FileHandle, open, readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { parse } from "yaml";
 import { LayerwiseError, messageOf } from "../base/errors.ts";
 import { sha256OfFile } from "../files/checksum.ts";
-import { readSafetensors } from "../format/safetensors.ts";
+import { safetensorsShapes } from "../format/safetensors.ts";
 import type { EvaluationEvent, Progress, StepEvent } from "../train/events.ts";
 import { type CheckpointPlace, readProgress, WEIGHTS_FILE } from "./checkpoints.ts";
 import type { StoredEvent } from "./event-log.ts";
@@ -52,14 +52,14 @@ export async function summarise(path: string): Promise<RunSummary> {
   const steps = events.filter((event): event is StoredEvent & StepEvent => event.type === "step");
   return {
     path,
-    status: statusOf(run, events, progress),
+    status: statusOf(run.owner(), events.at(-1), progress),
     step: events.at(-1)?.step ?? progress?.step ?? 0,
     totalSteps: progress?.totalSteps ?? (typeof config.steps === "number" ? config.steps : null),
     epoch: steps.at(-1)?.epoch ?? null,
     lastLoss: steps.at(-1)?.loss ?? null,
     best: bestOf(events),
     tokensPerSecond: median(steps.map(({ tokensPerSecond }) => tokensPerSecond)),
-    elapsedMs: elapsedOf(events, progress),
+    elapsedMs: elapsedOf(events.at(-1), progress),
     losses: steps.map(({ loss }) => loss),
     checkpoints,
     config,
@@ -69,16 +69,19 @@ export async function summarise(path: string): Promise<RunSummary> {
   };
 }
 
-function statusOf(run: RunFolder, events: readonly StoredEvent[], progress: Progress | undefined): RunStatus {
-  const owner = run.owner();
-  const last = events.at(-1);
+/** How a run is, from who owns it, its last event and the newest checkpoint. */
+export function statusOf(
+  owner: { readonly live: boolean } | undefined,
+  last: StoredEvent | undefined,
+  progress: Progress | undefined,
+): RunStatus {
   if (owner?.live) return "running";
   if (progress?.finished || (last?.type === "end" && last.reason !== "stopped")) return "finished";
   return owner && last?.type !== "end" ? "killed" : "stopped";
 }
 
 /** Of the newest checkpoint that can be read. */
-async function newestProgress(places: readonly CheckpointPlace[]): Promise<Progress | undefined> {
+export async function newestProgress(places: readonly CheckpointPlace[]): Promise<Progress | undefined> {
   for (const { path } of places.toReversed()) {
     const progress = await readProgress(path).catch(() => undefined);
     if (progress) return progress;
@@ -86,7 +89,8 @@ async function newestProgress(places: readonly CheckpointPlace[]): Promise<Progr
   return undefined;
 }
 
-function bestOf(events: readonly StoredEvent[]): BestFigures | null {
+/** The best of the evaluations on the validation split. */
+export function bestOf(events: readonly StoredEvent[]): BestFigures | null {
   const valid = events.filter((event) => event.type === "evaluation" && event.split === "valid") as EvaluationEvent[];
   if (valid.length === 0) return null;
   const best = valid.reduce((best, each) => (scoreOf(each) > scoreOf(best) ? each : best));
@@ -105,16 +109,18 @@ function bestOf(events: readonly StoredEvent[]): BestFigures | null {
 const scoreOf = ({ loss, scalars, decisive }: EvaluationEvent) =>
   decisive === undefined ? -loss : (scalars?.[decisive] ?? Number.NEGATIVE_INFINITY);
 
-function elapsedOf(events: readonly StoredEvent[], progress: Progress | undefined): number | null {
-  const last = events.at(-1);
+/** Time spent training. */
+export function elapsedOf(last: StoredEvent | undefined, progress: Progress | undefined): number | null {
   return last?.type === "end" ? last.elapsedMs : (progress?.elapsedMs ?? null);
 }
 
-function median(values: readonly number[]): number | null {
+/** The upper one of two in the middle; null of none. */
+export function median(values: readonly number[]): number | null {
   return [...values].sort((a, b) => a - b)[values.length >> 1] ?? null;
 }
 
-function parseConfig(text: string, source: string): Record<string, unknown> {
+/** The settings in a config.yaml. */
+export function parseConfig(text: string, source: string): Record<string, unknown> {
   try {
     const value: unknown = parse(text);
     if (typeof value === "object" && value !== null) return { ...value };
@@ -139,12 +145,30 @@ export async function weightsHash({ checkpoints }: Pick<RunSummary, "checkpoints
 }
 
 /** How many numbers the last checkpoint's weights are: each shared one counts once. */
-export async function parameterCount({ checkpoints }: Pick<RunSummary, "checkpoints">): Promise<number | null> {
+export async function parameterCount(run: Pick<RunSummary, "checkpoints">): Promise<number | null> {
+  const shapes = await weightShapes(run);
+  if (!shapes) return null;
+  return [...shapes.values()].reduce((sum, shape) => sum + shape.reduce((a, b) => a * b, 1), 0);
+}
+
+/** The shapes of the last checkpoint's weights by name, or null without one; the numbers are not read. */
+export async function weightShapes({
+  checkpoints,
+}: Pick<RunSummary, "checkpoints">): Promise<ReadonlyMap<string, readonly number[]> | null> {
   const last = checkpoints.at(-1);
   if (!last) return null;
   const path = join(last.path, WEIGHTS_FILE);
-  const { tensors } = readSafetensors(await readFile(path), path);
-  return [...tensors.values()].reduce((sum, { data }) => sum + data.length, 0);
+  const file = await open(path);
+  try {
+    return await safetensorsShapes((from, count) => readBytes(file, from, count), path);
+  } finally {
+    await file.close();
+  }
+}
+
+async function readBytes(file: FileHandle, from: number, count: number): Promise<Uint8Array> {
+  const { buffer, bytesRead } = await file.read(new Uint8Array(count), 0, count, from);
+  return buffer.subarray(0, bytesRead);
 }
 
 /** The runs in a folder and in the folders below it, by name; numbers in names count as numbers. */

@@ -15,7 +15,7 @@ export interface ApiError {
     readonly code: string;
     /** A sentence for a person. */
     readonly message: string;
-    readonly remedy?: string;
+    readonly remedy?: string | undefined;
   };
 }
 
@@ -72,7 +72,7 @@ export interface RunRow {
   readonly epoch: number | null;
   readonly lastLoss: number | null;
   readonly best: BestFigure | null;
-  /** Median over the steps. */
+  /** Median over steps at even distances. */
   readonly tokensPerSecond: number | null;
   readonly elapsedMs: number | null;
   /** Distinct parameters: shared ones count once. */
@@ -81,7 +81,7 @@ export interface RunRow {
   readonly executedDepth: number | null;
   /** Forward. Comes a little later than the rest, with an update. */
   readonly flopsPerToken: number | null;
-  /** Losses, at most 48 means over equal parts. */
+  /** Losses of at most 48 steps at even distances. */
   readonly sparkline: readonly (number | null)[];
   readonly note: string;
   /** When its first and its last event came, in milliseconds since 1970. */
@@ -142,6 +142,8 @@ export interface Series {
 export interface SeriesAnswer {
   readonly id: RunId;
   readonly x: Axis;
+  /** What the run can be drawn over: not all say how many tokens a step reads. */
+  readonly axes: readonly Axis[];
   readonly metrics: readonly string[];
   readonly series: Readonly<Record<string, Series>>;
   /** Give it to `/api/events` to get what comes after these points. */
@@ -205,6 +207,8 @@ export interface SeedState {
 /** `GET /api/runs/:id/search`, of a search, a folder of seeds (then of its chosen or newest seed) or a retrained network. */
 export interface SearchData {
   readonly id: RunId;
+  /** The run that frames and cuts are of: of a folder of seeds the chosen or the newest one. */
+  readonly shown: RunId;
   /** Everything each block could be. */
   readonly candidates: readonly (readonly string[])[];
   readonly frames: readonly SearchFrame[];
@@ -258,8 +262,8 @@ export interface DepthAnswer {
  */
 export interface DepthTableRequest {
   /** Most texts or sentences to read. Default: 64. */
-  readonly texts?: number;
-  readonly conllu?: string;
+  readonly texts?: number | undefined;
+  readonly conllu?: string | undefined;
 }
 
 /** Depth of tokens of one name. */
@@ -284,14 +288,14 @@ export interface DepthTables {
 /** `POST /api/runs/:id/generate`; what is left out is as `layerwise generate` has it. */
 export interface GenerateRequest {
   readonly prompt: string;
-  readonly tokens?: number;
-  readonly temperature?: number;
-  readonly topK?: number;
-  readonly topP?: number;
-  readonly seed?: number;
-  readonly stop?: string;
+  readonly tokens?: number | undefined;
+  readonly temperature?: number | undefined;
+  readonly topK?: number | undefined;
+  readonly topP?: number | undefined;
+  readonly seed?: number | undefined;
+  readonly stop?: string | undefined;
   /** Transformer-XLs: read the prompt after what the page's last text left in the memory. Default: forget it first. */
-  readonly keepMemory?: boolean;
+  readonly keepMemory?: boolean | undefined;
 }
 
 /** The answer is a stream of lines (`application/x-ndjson`), each one of these. Close the connection to stop. */
@@ -323,8 +327,8 @@ export type GenerateLine =
 /** `POST /api/runs/:id/translate`. */
 export interface TranslateRequest {
   readonly lines: readonly string[];
-  readonly beam?: number;
-  readonly lengthPenalty?: number;
+  readonly beam?: number | undefined;
+  readonly lengthPenalty?: number | undefined;
 }
 
 /** `{translations}`, as the command's. */
@@ -336,7 +340,7 @@ export interface TranslateAnswer {
 export interface FillRequest {
   readonly text: string;
   /** Pieces per mask. Default: 8. */
-  readonly top?: number;
+  readonly top?: number | undefined;
 }
 
 /** The masks in their order. */
@@ -352,7 +356,7 @@ export interface FillAnswer {
 export interface ClassifyRequest {
   readonly text: string;
   /** The second text, of tasks on pairs. */
-  readonly second?: string;
+  readonly second?: string | undefined;
 }
 
 /** What a fine-tuned model says. */
@@ -387,30 +391,30 @@ export interface TaskList {
 /** `POST /api/dry-run` and `POST /api/start`: what to start, as one of these. */
 export type StartRequest = {
   /** Name of the new folder below the studio's; letters, digits, `-`, `_`, `.`. Default: the next free one. */
-  readonly name?: string;
-  readonly preset?: string;
+  readonly name?: string | undefined;
+  readonly preset?: string | undefined;
   /** What differs from preset and defaults. */
-  readonly settings?: Readonly<Record<string, unknown>>;
+  readonly settings?: Readonly<Record<string, unknown>> | undefined;
 } & (
   | { readonly task: "language" | "translate" | "pretrain" }
   /** `seeds`: 3, or `1,5,9`. */
-  | { readonly task: "search"; readonly seeds?: string }
+  | { readonly task: "search"; readonly seeds?: string | undefined }
   /** `from`: a pre-trained or imported run. */
-  | { readonly task: "finetune"; readonly glueTask: string; readonly from?: RunId }
+  | { readonly task: "finetune"; readonly glueTask: string; readonly from?: RunId | undefined }
   /** `of`: a search, or `pattern` instead. `preset` is not for it. */
   | {
       readonly task: "retrain";
-      readonly of?: RunId;
-      readonly pattern?: string;
-      readonly fromSupernet?: boolean;
-      readonly baseline?: boolean;
+      readonly of?: RunId | undefined;
+      readonly pattern?: string | undefined;
+      readonly fromSupernet?: boolean | undefined;
+      readonly baseline?: boolean | undefined;
     }
   /** The table of sharing; `of` is the task. */
   | {
       readonly task: "compare";
       readonly of: "language" | "translate";
       readonly seeds: number;
-      readonly only?: readonly string[];
+      readonly only?: readonly string[] | undefined;
     }
 );
 
@@ -506,15 +510,15 @@ export interface SharingAnswer {
  */
 export interface Update {
   /** Rows that are new or changed. */
-  readonly runs?: readonly RunRow[];
+  readonly runs?: readonly RunRow[] | undefined;
   /** Rows that are gone. */
-  readonly removed?: readonly RunId[];
-  readonly jobs?: readonly JobState[];
+  readonly removed?: readonly RunId[] | undefined;
+  readonly jobs?: readonly JobState[] | undefined;
   /** New points, by run and metric. */
-  readonly points?: Readonly<Record<RunId, Readonly<Record<string, Series>>>>;
-  readonly frames?: Readonly<Record<RunId, readonly SearchFrame[]>>;
+  readonly points?: Readonly<Record<RunId, Readonly<Record<string, Series>>>> | undefined;
+  readonly frames?: Readonly<Record<RunId, readonly SearchFrame[]>> | undefined;
   /** Text added to logs. */
-  readonly log?: Readonly<Record<RunId, string>>;
+  readonly log?: Readonly<Record<RunId, string>> | undefined;
   /** Runs that were set back to an earlier step: fetch their series again. */
-  readonly reset?: readonly RunId[];
+  readonly reset?: readonly RunId[] | undefined;
 }

@@ -15,6 +15,9 @@ export async function defaultEngine({ threads, device = "cpu" }: EngineSettings 
   return ortEngine({ device, ...(threads === null || threads === undefined ? {} : { threads }) });
 }
 
+/** Threads of an engine that is not told how many. */
+export const usualThreads = async (): Promise<number> => (await import("../engine/ort.ts")).defaultThreads();
+
 /** As many threads as when a run began, so that its numbers stay its own. */
 export function engineAsBegun({ threads, device }: Readonly<Record<string, unknown>>): Promise<Engine> {
   return defaultEngine({

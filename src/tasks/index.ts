@@ -8,7 +8,7 @@ export type { CustomRun } from "./custom/uses.ts";
 export type { ReadableDepths, ReadableLanguageModel } from "./depths.ts";
 export { type Diagnosis, diagnose } from "./diagnosis.ts";
 export { dryRun } from "./dry-run.ts";
-export { defaultEngine, type EngineSettings } from "./engine.ts";
+export { defaultEngine, type EngineSettings, usualThreads } from "./engine.ts";
 export { type Environment, environment, instructionSets, packageVersion, processor } from "./environment.ts";
 export type { EvaluateOptions } from "./evaluate.ts";
 export type { ExportedFiles } from "./exports.ts";
@@ -31,8 +31,12 @@ export type { LanguageRun } from "./language/uses.ts";
 export { type NewRun, newRun } from "./new-run.ts";
 export type { Exporting, OpenOptions, OpenRun, ResumeOptions, StoredRun } from "./open-run.ts";
 export { type Performing, perform } from "./perform.ts";
-export { type AnyRun, kindOf, Run, type RunKind, type RunKinds } from "./run.ts";
+
+export { type AnyRun, kindIn, kindOf, Run, type RunKind, type RunKinds } from "./run.ts";
 export { settingsNamed, type TaskName, taskNames, taskSettings } from "./settings/index.ts";
+
+export { type StoredReport, storedReport } from "./stored-report.ts";
+
 export type { Given, GivenText } from "./text-data.ts";
 export type { TrainableModel, TrainConfig, TrainedModel } from "./trained-job.ts";
 export type { TranslateConfig } from "./translate/settings.ts";

@@ -61,7 +61,12 @@ export async function kindOf(path: string): Promise<RunKind> {
   if (isSeedFolder(path)) return "seeds";
   const { config } = await RunFolder.read(path);
   const { parseYaml } = await import("../runs/settings-file.ts");
-  const task = taskIn(parseYaml(config, `${path}/config.yaml`));
+  return kindIn(parseYaml(config, `${path}/config.yaml`), path);
+}
+
+/** The kind of a run from what its config.yaml holds. */
+export function kindIn(config: Readonly<Record<string, unknown>>, path: string): RunKind {
+  const task = taskIn(config);
   if (task in openers) return task as RunKind;
   const needed = `a task of ${Object.keys(openers).join(", ")}`;
   return reject({ who: path, needed, got: task, remedy: "use the version of layerwise that made the run" });

@@ -1,0 +1,60 @@
+/** `layerwise studio`: a page in the browser over the runs of a folder. */
+import type { Command } from "commander";
+import { commandName } from "../command-name.ts";
+import { wholeFrom } from "../flags.ts";
+
+const examples = `
+The address holds a token that stays the same for a folder; open it once, and the browser remembers it. Only this machine can reach the
+page unless --host names an address of it. Jobs that are started from the page are processes of their own: they go on when it ends.
+
+Examples:
+  layerwise studio                       the runs under runs/
+  layerwise studio experiments --open
+  layerwise studio --port 8080 --host gpu-1.lan`;
+
+interface StudioFlags {
+  port?: number;
+  host?: string;
+  open?: boolean;
+  token: boolean;
+}
+
+/** Adds `studio`. */
+export function addStudio(program: Command): void {
+  program
+    .command("studio")
+    .argument("[dir]", "folder of the runs", "runs")
+    .option("--port <n>", "port to listen at; 0: any that is free (default: 4700, or one that is free)", wholeFrom(0))
+    .option("--host <name>", "a name of this machine, under which others reach the page; they need the token")
+    .option("--open", "open the page in the browser")
+    .option("--no-token", "let everybody on this machine use the page")
+    .addHelpText("after", examples)
+    .action(run);
+}
+
+const say = (text: string) => void process.stderr.write(`${text}\n`);
+
+async function run(folder: string, { port, host, open, token }: StudioFlags): Promise<void> {
+  const { serveStudio } = await import("../../studio/index.ts");
+  const served = await serveStudio({ folder, port, host, token, command: commandName(), say });
+  say(`runs of ${folder}; Ctrl-C ends the studio, not the jobs it started`);
+  process.stdout.write(`${served.url}\n`);
+  if (open) await openInBrowser(served.url);
+  await new Promise((resolve) => {
+    for (const name of ["SIGINT", "SIGTERM"] as const) process.once(name, resolve);
+  });
+  await served.close();
+}
+
+const openers: Readonly<Record<string, readonly string[]>> = {
+  darwin: ["open"],
+  win32: ["cmd", "/c", "start", ""],
+};
+
+async function openInBrowser(url: string): Promise<void> {
+  const { spawn } = await import("node:child_process");
+  const [program, ...args] = openers[process.platform] ?? ["xdg-open"];
+  const child = spawn(program!, [...args, url], { detached: true, stdio: "ignore" });
+  child.once("error", () => say("no browser could be opened; open the address yourself"));
+  child.unref();
+}

@@ -1,0 +1,333 @@
+/** The runs below a folder: found by looking, named by ids, known at a glance, looked at again only where their files changed. */
+import { createHash } from "node:crypto";
+import { type Dirent, existsSync, readdirSync, readFileSync, realpathSync, statSync } from "node:fs";
+import { basename, join, relative, sep } from "node:path";
+import { messageOf } from "../base/errors.ts";
+import { EVENTS_FILE, glanceAt, LOCK_FILE, leaves, type RunGlance } from "../runs/index.ts";
+import { kindIn, type StoredReport as Report } from "../tasks/index.ts";
+import type { BestFigure, RunId, RunRow, Status, Use } from "./api.ts";
+import { Refusal } from "./refusal.ts";
+
+/** The file in a run folder that holds its note. */
+export const NOTE_FILE = "note.txt";
+const CONFIG = "config.yaml";
+const SEEDS = "seeds.json";
+const FOUND = "architecture.json";
+/** Folders below folders, and folders in all, that are looked at. */
+const [DEEPEST, MOST] = [8, 20_000];
+/** Runs that are opened at a time. */
+const AT_ONCE = 16;
+
+/** A folder of the index. */
+export interface Entry {
+  readonly id: RunId;
+  /** On this machine. */
+  readonly path: string;
+  readonly row: RunRow;
+  /** Undefined of folders that cannot be read, or hold several runs. */
+  readonly glance: RunGlance | undefined;
+}
+
+interface Place {
+  readonly path: string;
+  readonly parent: RunId | null;
+  readonly what: "run" | "seeds" | "foreign";
+  /** Changes with the files that a row is made from. */
+  readonly stamp: string;
+}
+
+/** Names a folder by its path below the studio's. */
+export const idOf = (path: string): RunId => createHash("sha256").update(path).digest("hex").slice(0, 12);
+
+/** The index of a folder. */
+export class RunIndex {
+  readonly folder: string;
+  /** The folder as the user named it. */
+  readonly shown: string;
+  truncated = false;
+  #entries = new Map<RunId, Entry>();
+  readonly #stamps = new Map<RunId, string>();
+  readonly #reports = new Map<RunId, Report>();
+  #refreshing: Promise<void> | undefined;
+
+  constructor(folder: string) {
+    this.shown = folder;
+    this.folder = existsSync(folder) ? realpathSync(folder) : folder;
+  }
+
+  /** All rows, in the order of their paths; numbers in names count as numbers. */
+  get rows(): RunRow[] {
+    const rows = [...this.#entries.values()].map(({ row }) => row);
+    return rows.sort((a, b) => a.path.localeCompare(b.path, "en", { numeric: true }));
+  }
+
+  has(id: string): boolean {
+    return this.#entries.has(id);
+  }
+
+  get entries(): Iterable<Entry> {
+    return this.#entries.values();
+  }
+
+  /** The runs of a folder of seeds. */
+  below(id: RunId): Entry[] {
+    return [...this.#entries.values()].filter(({ row }) => row.parent === id);
+  }
+
+  /** A folder by its id, the only name that requests have for it. */
+  entry(id: string): Entry {
+    const found = this.#entries.get(id);
+    if (!found) throw new Refusal(404, "not-found", "no such run; it may have been moved or deleted");
+    return found;
+  }
+
+  /** A run that can be read. */
+  run(id: string): Entry & { readonly glance: RunGlance } {
+    const { glance, ...entry } = this.entry(id);
+    if (!glance) throw new Refusal(409, "conflict", `${entry.row.path}: ${entry.row.fault ?? "not a single run"}`);
+    return { ...entry, glance };
+  }
+
+  /** Below the studio's folder, with `/`. */
+  relative(path: string): string {
+    return relative(this.folder, path).split(sep).join("/") || ".";
+  }
+
+  /** Says what a model is, once it is known. */
+  report(id: RunId, report: Report): void {
+    this.#reports.set(id, report);
+    const entry = this.#entries.get(id);
+    if (entry) this.#entries.set(id, { ...entry, row: { ...entry.row, ...shown(report) } });
+  }
+
+  /** What is known of a model. */
+  reportOf(id: RunId): Report | undefined {
+    return this.#reports.get(id);
+  }
+
+  /** Looks again; two who ask at once are answered by one look. */
+  refresh(): Promise<void> {
+    this.#refreshing ??= this.#look().finally(() => {
+      this.#refreshing = undefined;
+    });
+    return this.#refreshing;
+  }
+
+  async #look(): Promise<void> {
+    const places = new Map(this.#places().map((place) => [idOf(this.relative(place.path)), place]));
+    for (const id of this.#entries.keys()) if (!places.has(id)) this.#forget(id);
+    const changed = [...places].filter(([id, { stamp }]) => this.#stamps.get(id) !== stamp || this.#runs(id));
+    for (let i = 0; i < changed.length; i += AT_ONCE) {
+      await Promise.all(changed.slice(i, i + AT_ONCE).map(([id, place]) => this.#see(id, place)));
+    }
+    for (const [id, place] of places) if (place.what === "seeds") this.#put(id, place, this.#seedsRow(id, place));
+  }
+
+  /** A lock outlives a process that was killed, so running runs are asked again. */
+  #runs(id: RunId): boolean {
+    return this.#entries.get(id)?.row.status === "running";
+  }
+
+  #forget(id: RunId): void {
+    this.#entries.delete(id);
+    this.#stamps.delete(id);
+    this.#reports.delete(id);
+  }
+
+  #put(id: RunId, { path, stamp }: Place, row: RunRow, glance?: RunGlance): void {
+    this.#entries.set(id, { id, path, row, glance });
+    this.#stamps.set(id, stamp);
+  }
+
+  async #see(id: RunId, place: Place): Promise<void> {
+    if (place.what === "seeds") return;
+    if (place.what === "foreign")
+      return this.#put(id, place, this.#poorRow(id, place, "foreign", "not a run: it has no config.yaml"));
+    try {
+      const glance = await glanceAt(place.path);
+      const row = rowOf(glance, { ...this.#base(id, place), kind: kindIn(glance.config, this.relative(place.path)) });
+      this.#put(id, place, { ...row, ...shown(this.#reports.get(id)) }, glance);
+    } catch (error) {
+      if (existsSync(place.path)) this.#put(id, place, this.#poorRow(id, place, "damaged", messageOf(error)));
+    }
+  }
+
+  #base(id: RunId, { path, parent }: Place): Base {
+    return { id, name: basename(path), path: this.relative(path), parent, note: noteOf(path) };
+  }
+
+  #poorRow(id: RunId, place: Place, status: Status, fault: string): RunRow {
+    const changedMs = statSync(place.path, { throwIfNoEntry: false })?.mtimeMs ?? 0;
+    return { ...emptyRow, ...this.#base(id, place), status, fault: fault.replaceAll(this.folder, "."), changedMs };
+  }
+
+  /** A folder of seeds stands for the seed that was chosen or, until then, for the newest. */
+  #seedsRow(id: RunId, place: Place): RunRow {
+    const own = [...this.#entries.values()].map(({ row }) => row).filter(({ parent }) => parent === id);
+    const newest = own.toSorted((a, b) => b.changedMs - a.changedMs)[0];
+    const found = readJson(join(place.path, FOUND)) as { seed?: number } | undefined;
+    const chosen = own.find(({ settings }) => settings.seed === found?.seed) ?? newest;
+    const running = own.some(({ status }) => status === "running");
+    const status = running ? "running" : found ? "finished" : newest?.status === "killed" ? "killed" : "stopped";
+    const uses = usesOf("seeds", status, { checkpoint: found !== undefined, config: {} });
+    return { ...emptyRow, ...chosen, ...this.#base(id, place), kind: "seeds", status, uses, fault: null };
+  }
+
+  #places(): Place[] {
+    const found: Place[] = [];
+    let left = MOST;
+    this.truncated = false;
+    const visit = (path: string, depth: number, parent: RunId | null): boolean => {
+      if (depth > DEEPEST || left-- <= 0) {
+        this.truncated = true;
+        return false;
+      }
+      const entries = list(path);
+      const has = (name: string) => entries.some((entry) => entry.name === name);
+      if (has(CONFIG)) {
+        found.push({ path, parent, what: "run", stamp: stampOf(path, has(LOCK_FILE)) });
+        return true;
+      }
+      const id = has(SEEDS) ? idOf(this.relative(path)) : null;
+      if (id) found.push({ path, parent, what: "seeds", stamp: "" });
+      const folders = entries.filter((entry) => entry.isDirectory() && !entry.name.startsWith("."));
+      const below = folders.map((entry) => visit(join(path, entry.name), depth + 1, id));
+      if (below.some(Boolean) || id) return true;
+      const files = entries.some((entry) => entry.isFile() && !entry.name.startsWith("."));
+      if (!files || depth === 0) return false;
+      found.push({ path, parent, what: "foreign", stamp: "foreign" });
+      return true;
+    };
+    visit(this.folder, 0, null);
+    return found;
+  }
+}
+
+type Base = Pick<RunRow, "id" | "name" | "path" | "parent" | "note">;
+
+function list(path: string): Dirent[] {
+  try {
+    return readdirSync(path, { withFileTypes: true });
+  } catch {
+    return []; // gone, or not for us to read
+  }
+}
+
+const changed = (path: string) => {
+  const stat = statSync(path, { throwIfNoEntry: false });
+  return stat ? `${stat.size} ${stat.mtimeMs}` : "";
+};
+
+function stampOf(path: string, locked: boolean): string {
+  const files = [EVENTS_FILE, "checkpoints", NOTE_FILE, CONFIG, FOUND];
+  return [locked, ...files.map((name) => changed(join(path, name)))].join("|");
+}
+
+function readJson(path: string): unknown {
+  try {
+    return JSON.parse(readFileSync(path, "utf8"));
+  } catch {
+    return undefined;
+  }
+}
+
+function noteOf(path: string): string {
+  try {
+    return readFileSync(join(path, NOTE_FILE), "utf8");
+  } catch {
+    return "";
+  }
+}
+
+const emptyRow: RunRow = {
+  id: "",
+  name: "",
+  path: "",
+  parent: null,
+  kind: null,
+  status: "stopped",
+  fault: null,
+  uses: [],
+  settings: {},
+  step: 0,
+  totalSteps: null,
+  epoch: null,
+  lastLoss: null,
+  best: null,
+  tokensPerSecond: null,
+  elapsedMs: null,
+  parameters: null,
+  uniqueBlocks: null,
+  executedDepth: null,
+  flopsPerToken: null,
+  sparkline: [],
+  note: "",
+  startedMs: null,
+  changedMs: 0,
+};
+
+function rowOf(glance: RunGlance, base: Base & { readonly kind: string }): RunRow {
+  const settings = Object.fromEntries(leaves(glance.config));
+  const { status, step, totalSteps, epoch, lastLoss, tokensPerSecond, elapsedMs, parameters } = glance;
+  return {
+    ...emptyRow,
+    ...base,
+    status,
+    uses: usesOf(base.kind, status, { checkpoint: glance.checkpoints.length > 0, config: glance.config }),
+    settings,
+    step,
+    totalSteps,
+    epoch,
+    lastLoss,
+    best: bestFigure(glance.best),
+    tokensPerSecond,
+    elapsedMs,
+    parameters,
+    sparkline: glance.losses,
+    startedMs: glance.startedMs,
+    changedMs: glance.changedMs,
+  };
+}
+
+function bestFigure(best: RunGlance["best"]): BestFigure | null {
+  if (!best) return null;
+  const { step, loss, perplexity, scalars, decisive } = best;
+  if (decisive !== undefined) return { name: decisive, value: scalars?.[decisive] ?? null, step, better: "higher" };
+  return perplexity === undefined
+    ? { name: "loss", value: loss, step, better: "lower" }
+    : { name: "perplexity", value: perplexity, step, better: "lower" };
+}
+
+/** What kinds of runs can do once they have a checkpoint. */
+const modelUses: Readonly<Record<string, readonly Use[]>> = {
+  language: ["generate"],
+  translate: ["translate"],
+  pretrain: ["depth"],
+  imported: ["depth"],
+  finetune: ["depth", "classify"],
+  search: ["generate", "retrain"],
+  seeds: ["generate", "retrain"],
+  retrain: ["generate"],
+};
+
+function usesOf(
+  kind: string,
+  status: Status,
+  { checkpoint, config }: { checkpoint: boolean; config: RunGlance["config"] },
+): Use[] {
+  const uses: Use[] = checkpoint ? [...(modelUses[kind] ?? [])] : [];
+  if (checkpoint && kind === "language" && config.halt === true) uses.push("depth");
+  const { maskedLanguage } = (config.heads ?? {}) as { maskedLanguage?: unknown };
+  if (checkpoint && maskedLanguage) uses.push("fill");
+  if (["search", "seeds", "retrain"].includes(kind)) uses.push("search");
+  if (status === "running") uses.push("stop");
+  else if (status !== "finished" && kind !== "imported" && kind !== "custom") uses.push("resume");
+  return uses;
+}
+
+/** Figures of a report that a row has. */
+function shown(report: Report | undefined): Partial<RunRow> {
+  if (!report) return {};
+  const { parameters, uniqueBlocks, executedDepth, flopsPerToken } = report;
+  return { parameters, uniqueBlocks, executedDepth, flopsPerToken };
+}

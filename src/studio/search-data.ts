@@ -1,0 +1,214 @@
+/** Searches as pictures need them: π frame by frame, cuts, what was found, seeds side by side, and networks by cost and quality. */
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { parsePattern, printPattern, publishedPatterns } from "../depth/index.ts";
+import type { FrontPoint, SearchCut, SearchData, SearchFrame, SeedState } from "./api.ts";
+import type { Entry, RunIndex } from "./run-index.ts";
+import type { Evaluation, RunSeries } from "./series.ts";
+
+/** architecture.json, as far as it is shown. */
+interface Found {
+  readonly pattern: string;
+  readonly perplexity: number | null;
+  readonly cuts?: readonly SearchCut[];
+  readonly latency?: { readonly chosenMs: number } | null;
+  readonly targetMs?: number | null;
+  readonly seed?: number;
+  readonly seeds?: readonly Pick<SeedState, "seed" | "pattern" | "perplexity" | "ms" | "withinBudget">[];
+}
+
+/** retrain.json, as far as it is shown. */
+interface Retrained {
+  readonly networks: readonly {
+    readonly name: string;
+    readonly pattern: string;
+    readonly latencyMs: number | null;
+    readonly perplexity: number | null;
+    readonly parameters: number;
+  }[];
+}
+
+interface Costs {
+  readonly rest: { readonly ms: number };
+  readonly candidates: readonly { readonly name: string; readonly ms: number }[];
+}
+
+function readJson<T>(folder: string, file: string): T | undefined {
+  try {
+    return JSON.parse(readFileSync(join(folder, file), "utf8")) as T;
+  } catch {
+    return undefined;
+  }
+}
+
+const foundIn = (path: string) => readJson<Found>(path, "architecture.json");
+
+type Names = readonly (readonly string[])[];
+
+/** Everything each block could be: the names it had when it had most of them. */
+export function candidatesOf(evaluations: readonly Evaluation[]): Names {
+  const names: (readonly string[])[] = [];
+  for (const { choices = [] } of evaluations) {
+    for (const [block, choice] of choices.entries()) {
+      if (choice.names.length > (names[block]?.length ?? 0)) names[block] = choice.names;
+    }
+  }
+  return names;
+}
+
+/** π at an evaluation; undefined where it says nothing of it. */
+export function frameOf(evaluation: Evaluation, candidates: Names): SearchFrame | undefined {
+  const { choices, step, minutes, temperature, pattern, perplexity, latency } = evaluation;
+  if (!choices) return undefined;
+  return {
+    step,
+    minutes,
+    temperature,
+    probabilities: candidates.map((names, block) => {
+      const { names: left = [], probabilities = [] } = choices[block] ?? {};
+      return names.map((name) => probabilities[left.indexOf(name)] ?? 0);
+    }),
+    left: candidates.map((_, block) => choices[block]?.names.length ?? 0),
+    pattern: pattern ?? null,
+    perplexity: perplexity ?? null,
+    expectedMs: latency?.expectedMs ?? null,
+    chosenMs: latency?.chosenMs ?? null,
+  };
+}
+
+/** Which blocks lost candidates between evaluations; the result of a search knows their steps better. */
+function cutsBetween(evaluations: readonly Evaluation[]): SearchCut[] {
+  const cuts: SearchCut[] = [];
+  for (const [i, { choices = [], step }] of evaluations.entries()) {
+    for (const [block, { names: left }] of choices.entries()) {
+      const before = evaluations[i - 1]?.choices?.[block]?.names ?? left;
+      if (before.length > left.length)
+        cuts.push({ step, block, cut: before.filter((name) => !left.includes(name)), left });
+    }
+  }
+  return cuts;
+}
+
+/** Who gives the series of a run. */
+export type SeriesOf = (entry: Entry) => RunSeries;
+
+/** All of a search. */
+export function searchData(entry: Entry, index: RunIndex, seriesOf: SeriesOf, command: string): SearchData {
+  const runs = entry.row.kind === "seeds" ? seedRuns(entry, index) : [entry];
+  const found = foundIn(entry.path);
+  const shown = runs.find(({ row }) => row.settings.seed === found?.seed) ?? newest(runs) ?? entry;
+  const series = seriesOf(shown);
+  const evaluations = series.evaluations.filter(({ choices }) => choices !== undefined);
+  const candidates = candidatesOf(evaluations);
+  const own = shown === entry ? found : foundIn(shown.path);
+  return {
+    id: entry.id,
+    shown: shown.id,
+    candidates,
+    frames: evaluations.flatMap((each) => frameOf(each, candidates) ?? []),
+    cuts: own?.cuts ?? cutsBetween(evaluations),
+    budgetMs: own?.targetMs ?? budgetOf(shown, evaluations),
+    found: own ? { pattern: own.pattern, perplexity: own.perplexity, chosenMs: own.latency?.chosenMs ?? null } : null,
+    seeds: entry.row.kind === "seeds" ? seedStates(runs, found, seriesOf) : [],
+    front: frontOf(shown, index, evaluations.at(-1)?.choices?.length, command),
+    cursor: series.cursor,
+  };
+}
+
+const newest = (runs: readonly Entry[]) => runs.toSorted((a, b) => b.row.changedMs - a.row.changedMs)[0];
+
+function seedRuns({ id }: Entry, index: RunIndex): Entry[] {
+  return index.below(id).sort((a, b) => Number(a.row.settings.seed) - Number(b.row.settings.seed));
+}
+
+function seedStates(runs: readonly Entry[], found: Found | undefined, seriesOf: SeriesOf): SeedState[] {
+  return runs.map((run) => {
+    const { id, row } = run;
+    const seed = Number(row.settings.seed);
+    const known = found?.seeds?.find((each) => each.seed === seed);
+    const evaluations = seriesOf(run).evaluations.filter(({ choices }) => choices !== undefined);
+    const last = evaluations.at(-1);
+    const frame = last && frameOf(last, candidatesOf(evaluations));
+    return {
+      seed,
+      id,
+      status: row.status,
+      step: row.step,
+      pattern: known?.pattern ?? frame?.pattern ?? null,
+      perplexity: known?.perplexity ?? frame?.perplexity ?? null,
+      ms: known?.ms ?? frame?.chosenMs ?? null,
+      withinBudget: known?.withinBudget ?? null,
+      chosen: found?.seed === seed,
+      probabilities: frame?.probabilities ?? null,
+    };
+  });
+}
+
+/** `3.2ms` as it is; a fraction of the (sf)-baseline, by the costs that the search measured. */
+function budgetOf({ path, row }: Entry, evaluations: readonly Evaluation[]): number | null {
+  const found = /^\s*([\d.]+)\s*(ms)?\s*$/.exec(String(row.settings.budget ?? ""));
+  if (!found) return null;
+  if (found[2]) return Number(found[1]);
+  const costs = readJson<Costs>(path, "costs.json");
+  const blocks = evaluations[0]?.choices?.length;
+  const baseline = costs && blocks ? patternMs(costs, "baseline", blocks) : null;
+  return baseline === null ? null : Number(found[1]) * baseline;
+}
+
+/** What a published pattern costs at so many blocks; null where a block of it was not measured. */
+function patternMs(costs: Costs, name: string, blocks: number): number | null {
+  const kinds = parsePattern(`${name}/${blocks}`);
+  const each = kinds.map((kind) => costs.candidates.find((candidate) => candidate.name === kind)?.ms);
+  return each.includes(undefined) ? null : each.reduce<number>((sum, ms) => sum + ms!, costs.rest.ms);
+}
+
+/** Settings that networks must share for their perplexities and latencies to be compared. */
+const COMMON = ["corpus", "tokenizer", "pieces", "width", "heads", "length"];
+
+/** Networks that this search, searches like it and retrainings came to, and published patterns of as many blocks. */
+function frontOf(shown: Entry, index: RunIndex, blocks: number | undefined, command: string): FrontPoint[] {
+  const key = ({ row }: Entry) => JSON.stringify(COMMON.map((name) => row.settings[name]));
+  const alike = [...index.entries].filter((entry) => entry.glance && key(entry) === key(shown));
+  const costs = readJson<Costs>(shown.path, "costs.json");
+  const where = (path: string) => join(index.shown, path);
+  return [
+    ...alike.flatMap((entry) => foundPoint(entry, `${command} retrain ${where(entry.row.path)}`)),
+    ...alike.flatMap((entry) => retrainedPoints(entry, command)),
+    ...(blocks === undefined ? [] : publishedPoints(costs, blocks, `corpus ${shown.row.settings.corpus}`, command)),
+  ];
+}
+
+function foundPoint({ id, path, row }: Entry, retrain: string): FrontPoint[] {
+  const found = row.kind === "search" ? foundIn(path) : undefined;
+  if (!found) return [];
+  const { pattern, perplexity } = found;
+  const ms = found.latency?.chosenMs ?? null;
+  return [{ name: row.path, source: "search", id, pattern, ms, perplexity, parameters: null, retrain }];
+}
+
+function retrainedPoints({ id, path, row }: Entry, command: string): FrontPoint[] {
+  const { networks = [] } = (row.kind === "retrain" && readJson<Retrained>(path, "retrain.json")) || {};
+  return networks.map(({ name, pattern, latencyMs: ms, perplexity, parameters }) => ({
+    name: name === "found" ? row.path : `${row.path} ${name}`,
+    source: "retrain",
+    id,
+    pattern,
+    ms,
+    perplexity,
+    parameters,
+    retrain: `${command} retrain '${pattern}'`,
+  }));
+}
+
+function publishedPoints(costs: Costs | undefined, blocks: number, how: string, command: string): FrontPoint[] {
+  return Object.keys(publishedPatterns).map((name) => ({
+    name: `${name}/${blocks}`,
+    source: "published",
+    id: null,
+    pattern: printPattern(parsePattern(`${name}/${blocks}`)),
+    ms: costs ? patternMs(costs, name, blocks) : null,
+    perplexity: null,
+    parameters: null,
+    retrain: `${command} retrain ${name}/${blocks} --${how}`,
+  }));
+}

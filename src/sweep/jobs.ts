@@ -1,0 +1,43 @@
+/** Starts orders in processes of their own: those that are begun outlive who began them. */
+import { type ChildProcess, fork } from "node:child_process";
+import { closeSync, openSync } from "node:fs";
+import { extname } from "node:path";
+import { fileURLToPath } from "node:url";
+import { LayerwiseError } from "../base/errors.ts";
+import type { Fact } from "../tasks/job.ts";
+import type { Order, TaskOrder } from "./orders.ts";
+
+const script = () => fileURLToPath(new URL(`./job-process${extname(import.meta.url)}`, import.meta.url));
+
+/** Begins an order, or goes on with a run, in a process of its own whose output goes to a file. It is not waited for. */
+export function startOrder(order: Exclude<Order, { do: "try" }>, log: string): ChildProcess {
+  const output = openSync(log, "a");
+  try {
+    const child = fork(script(), [], { detached: true, stdio: ["ignore", output, output, "ipc"] });
+    child.send(order);
+    child.unref();
+    return child;
+  } finally {
+    closeSync(output);
+  }
+}
+
+/** What an order would be, and how long it would take, from a few steps in a process of their own; nothing is kept. */
+export function tryOrder(order: TaskOrder, signal?: AbortSignal): Promise<Fact[]> {
+  return new Promise((resolve, rejectWith) => {
+    const child = fork(script(), [], { stdio: ["ignore", "ignore", "pipe", "ipc"] });
+    const end = () => child.kill("SIGKILL");
+    signal?.addEventListener("abort", end, { once: true });
+    let said = "";
+    child.stderr?.on("data", (text: Buffer) => {
+      said = `${said}${text}`.slice(-4000);
+    });
+    child.on("message", (message: { facts: Fact[] }) => resolve(message.facts));
+    child.on("error", rejectWith);
+    child.on("close", () => {
+      signal?.removeEventListener("abort", end);
+      rejectWith(new LayerwiseError(said.trim().split("\n").at(-1) || "the trial ended without a word", 2));
+    });
+    child.send({ do: "try", order } satisfies Order);
+  });
+}

@@ -23,7 +23,8 @@ import type {
   TaskList,
 } from "./api.ts";
 import { nextCommands, prepare } from "./commands.ts";
-import { type Feed, textFrom } from "./feed.ts";
+import type { Feed } from "./feed.ts";
+import { textFrom } from "./file-text.ts";
 import { Refusal } from "./refusal.ts";
 import { bodies, bodyOf, seriesQuery, wantedIn } from "./requests.ts";
 import { type Entry, NOTE_FILE } from "./run-index.ts";

@@ -13,6 +13,6 @@ export {
 export { runSearch, type SearchOptions, type SearchResult } from "./glue-search.ts";
 export { serveTrials } from "./glue-worker.ts";
 export { startOrder, tryOrder } from "./jobs.ts";
-export type { Order, TaskOrder } from "./orders.ts";
+export type { Order, OrderSettings, TaskOrder } from "./orders.ts";
 export type { Setting } from "./strategies.ts";
 export { planSearch, type SearchFlags, type SearchPlan, type SearchRow, type StrategyName } from "./strategies.ts";

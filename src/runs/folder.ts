@@ -23,8 +23,11 @@ import { type Drawing, TensorBoardLog } from "./tensorboard.ts";
 
 const CONFIG = "config.yaml";
 const ENVIRONMENT = "environment.json";
+/** Events, one a line. */
 const EVENTS = "events.jsonl";
+/** The log in words. */
 const LOG = "log.txt";
+/** The lock of the process that trains. */
 const LOCK = "lock";
 const CHECKPOINTS = "checkpoints";
 const TENSORBOARD = "tensorboard";

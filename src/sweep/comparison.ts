@@ -57,6 +57,7 @@ export interface Result extends Contestant, ModelReport {
   readonly seconds: number | null;
 }
 
+/** Mean and deviation of the sample; null of none. */
 export function spreadOf(values: readonly number[]): Spread | null {
   if (values.length === 0) return null;
   const mean = values.reduce((a, b) => a + b, 0) / values.length;

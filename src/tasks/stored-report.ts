@@ -108,7 +108,11 @@ const reporters: Readonly<Partial<Record<RunKind, (stored: Stored) => Promise<St
 };
 
 /** The report on a run with a checkpoint; undefined for kinds whose model only a program knows. */
-export async function storedReport(path: string, kind: RunKind, shapes: Shapes): Promise<StoredReport | undefined> {
+export async function storedReport(
+  path: string,
+  kind: RunKind,
+  shapes: ReadonlyMap<string, readonly number[]>,
+): Promise<StoredReport | undefined> {
   const { config: yaml } = await RunFolder.read(path);
   return reporters[kind]?.({ path, yaml, shapes });
 }

@@ -1,4 +1,5 @@
 /** Certifies the optimisers: ten steps on given gradients, every value after every step. */
+import { reject } from "../base/errors.ts";
 import { adam, adamw, lamb, sgd, training } from "../index.ts";
 import { compare, type Finding, floats, type GoldenCase, namesUnder } from "./case.ts";
 
@@ -43,7 +44,7 @@ const builders: Readonly<Record<string, Build>> = {
 const configOf = (golden: GoldenCase) => golden.about.config as Config;
 
 export function covers(golden: GoldenCase): boolean {
-  return configOf(golden).optimiser in builders;
+  return Object.hasOwn(builders, configOf(golden).optimiser);
 }
 
 async function certifyTensor(golden: GoldenCase, name: string): Promise<Finding[]> {
@@ -53,6 +54,10 @@ async function certifyTensor(golden: GoldenCase, name: string): Promise<Finding[
   const start = floats(golden, `weight.${name}`);
   const tensor = new training.LoneTensor(start, golden.tensors.get(`weight.${name}`)!.shape, optimiser);
   const given = floats(golden, `input.grad.${name}`);
+  if (!(config.steps * start.length <= given.length)) {
+    const needed = `at most ${given.length / start.length} steps, as there are gradients`;
+    reject({ who: `${golden.folder}/${golden.name}.json / config.steps`, needed, got: `${config.steps}` });
+  }
   const values = new Float32Array(given.length);
   const ratios = new Float32Array(config.steps);
   for (let i = 0; i < config.steps; i++) {

@@ -22,7 +22,8 @@ const checks: Readonly<Record<string, Check>> = {
   "context-batches": certifyContextBatches,
 };
 
-const checkOf = ({ about }: GoldenCase) => checks[String(about.kind)];
+const checkOf = ({ about: { kind } }: GoldenCase) =>
+  typeof kind === "string" && Object.hasOwn(checks, kind) ? checks[kind] : undefined;
 
 export function covers(golden: GoldenCase): boolean {
   return checkOf(golden) !== undefined;

@@ -88,14 +88,14 @@ export type ShareMode = keyof typeof shareModes;
 /** The number M of blocks that a plan names; each of 0 … M − 1 must stand in it. */
 export function uniqueOf(plan: Plan, who = "plan"): number {
   const whole = plan.every((i) => Number.isInteger(i) && i >= 0);
-  const unique = new Set(plan).size;
-  if (whole && plan.length > 0 && Math.max(...plan) === unique - 1) return unique;
-  const missing = whole ? depths(Math.max(0, ...plan)).find((i) => !plan.includes(i)) : undefined;
+  const used = new Set(plan);
+  if (whole && plan.length > 0 && plan.every((i) => i < used.size)) return used.size;
+  const missing = whole && plan.length > 0 ? depths(used.size).find((i) => !used.has(i)) : undefined;
   return reject(
     {
       who,
       needed: "block numbers 0, 1, … with none left out",
-      got: plan.length === 0 ? "none" : `[${plan}]${missing === undefined ? "" : ` without ${missing}`}`,
+      got: plan.length === 0 ? "none" : `[${plan.slice(0, 64)}]${missing === undefined ? "" : ` without ${missing}`}`,
       remedy: "number the blocks from 0 without gaps",
     },
     2,

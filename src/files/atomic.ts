@@ -10,14 +10,15 @@ function temporaryName(path: string): string {
   return join(dirname(path), `.${basename(path)}.${process.pid}.${randomBytes(4).toString("hex")}.tmp`);
 }
 
-/** Writes a file so that readers see the old content or the new, never a part; makes missing folders. */
-export async function writeAtomically(path: string, data: Uint8Array | string): Promise<void> {
+/** Writes a file so that readers see the old content or the new, never a part; makes missing folders. Blocks are written one by one. */
+export async function writeAtomically(path: string, data: Uint8Array | string | Iterable<string>): Promise<void> {
   await mkdir(dirname(path), { recursive: true });
   const temporary = temporaryName(path);
   try {
     const file = await open(temporary, "wx");
     try {
-      await file.writeFile(data);
+      const blocks = typeof data === "string" || data instanceof Uint8Array ? [data] : data;
+      for (const block of blocks) await file.writeFile(block);
       await file.sync();
     } finally {
       await file.close();

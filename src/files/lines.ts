@@ -11,6 +11,8 @@ const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 export interface LineRange {
   from?: number;
   to?: number;
+  /** Replaces invalid UTF-8 instead of refusing it. */
+  lossy?: boolean;
 }
 
 /** Yields blocks of a file; each is valid until the next. */
@@ -44,12 +46,15 @@ function* byteLines(path: string): Generator<Buffer> {
 }
 
 /** Yields the lines of a file without their ends (`\n` or `\r\n`); a byte order mark at the start is dropped. */
-export function* readLines(path: string, { from = 0, to = Infinity }: LineRange = {}): Generator<string> {
+export function* readLines(
+  path: string,
+  { from = 0, to = Infinity, lossy = false }: LineRange = {},
+): Generator<string> {
   let index = 0;
   for (const bytes of byteLines(path)) {
     if (index >= to) return;
     if (index++ < from) continue;
-    const line = decodeLine(bytes, path, index);
+    const line = lossy ? bytes.toString("utf8") : decodeLine(bytes, path, index);
     yield index === 1 && line.startsWith("\ufeff") ? line.slice(1) : line;
   }
 }

@@ -223,7 +223,12 @@ export async function readNewest(places: readonly CheckpointPlace[]): Promise<Lo
 
 async function readState(folder: string): Promise<StoredState> {
   const path = join(folder, STATE_FILE);
-  const value = parse(path, (await readWhole(path)).toString("utf8"));
+  return parseState((await readWhole(path)).toString("utf8"), path);
+}
+
+/** The state in the text of a state.json; `path` names it in errors. */
+export function parseState(text: string, path: string): StoredState {
+  const value = parse(path, text);
   if (!isStored(value)) return damaged(path, `the state of a ${FORMAT}`, "other JSON");
   if (value.version !== VERSION)
     reject({
@@ -245,7 +250,8 @@ function parse(path: string, text: string): unknown {
 
 function isStored(value: unknown): value is StoredState {
   if (!isObject(value) || value.format !== FORMAT) return false;
-  return isObject(value.files) && isObject(value.progress) && typeof value.progress.step === "number";
+  if (typeof value.version !== "number" || !isObject(value.files) || !isObject(value.progress)) return false;
+  return Number.isSafeInteger(value.progress.step);
 }
 
 function isObject(value: unknown): value is Record<string, unknown> {

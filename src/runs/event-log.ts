@@ -7,7 +7,12 @@ export type LoggedEvent = StepEvent | EvaluationEvent | EndEvent;
 /** An event as stored: `timeMs` is the clock's time, in milliseconds since 1970. */
 export type StoredEvent = LoggedEvent & { readonly timeMs: number };
 
-const TYPES: ReadonlySet<unknown> = new Set<LoggedEvent["type"]>(["step", "evaluation", "end"]);
+/** The numbers that an event has by its type, besides step and time. */
+const NUMBERS: Readonly<Record<LoggedEvent["type"], readonly string[]>> = {
+  step: ["loss", "learningRate", "gradientNorm", "tokensPerSecond", "epoch"],
+  evaluation: ["loss"],
+  end: ["elapsedMs"],
+};
 const NUMBERS_WITHOUT_JSON = new Map([NaN, Infinity, -Infinity].map((value) => [String(value), value]));
 
 /** JSON in which NaN and the infinities survive, as "NaN", "Infinity" and "-Infinity". */
@@ -31,9 +36,23 @@ export function encodeEvent(event: StoredEvent): string {
   return `${encodeJson({ ...{ type: event.type, step: event.step }, ...event })}\n`;
 }
 
-/** The events of a file's text. What is no event is passed over: the last line of a killed run may be cut short. */
-export function decodeEvents(text: string): StoredEvent[] {
-  return text.split("\n").flatMap((line) => decodeEvent(line) ?? []);
+/** The lines of many events, in blocks: together they may be longer than a string can be. */
+export function* encodeEvents(events: readonly StoredEvent[]): Generator<string> {
+  for (let at = 0; at < events.length; at += 1000)
+    yield events
+      .slice(at, at + 1000)
+      .map(encodeEvent)
+      .join("");
+}
+
+/** The events in a file's lines. What is no event is passed over: the last line of a killed run may be cut short. */
+export function decodeEvents(lines: Iterable<string>): StoredEvent[] {
+  const events: StoredEvent[] = [];
+  for (const line of lines) {
+    const event = decodeEvent(line);
+    if (event) events.push(event);
+  }
+  return events;
 }
 
 function decodeEvent(line: string): StoredEvent | undefined {
@@ -53,8 +72,9 @@ function presentWords(event: StoredEvent): StoredEvent {
 
 function isEvent(value: unknown): value is StoredEvent {
   if (typeof value !== "object" || value === null) return false;
-  const { type, step, timeMs } = value as Record<string, unknown>;
-  return TYPES.has(type) && typeof step === "number" && typeof timeMs === "number";
+  const event = value as Record<string, unknown>;
+  const numbers = Object.hasOwn(NUMBERS, `${event.type}`) ? NUMBERS[event.type as LoggedEvent["type"]] : undefined;
+  return ["step", "timeMs", ...(numbers ?? [""])].every((key) => typeof event[key] === "number");
 }
 
 /** What holds of the events once training goes on from a step: nothing later, and no end. */

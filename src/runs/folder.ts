@@ -4,6 +4,7 @@ import { mkdir, readdir, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { reject } from "../base/errors.ts";
 import { writeAtomically } from "../files/atomic.ts";
+import { readLines } from "../files/lines.ts";
 import { type Lock, lockHolder, takeLock } from "../files/lock.ts";
 import type { TrainEvent, TrainState } from "../train/events.ts";
 import {
@@ -16,7 +17,14 @@ import {
   removeAfter,
   writeCheckpoint,
 } from "./checkpoints.ts";
-import { decodeEvents, encodeEvent, eventsUpTo, type LoggedEvent, type StoredEvent } from "./event-log.ts";
+import {
+  decodeEvents,
+  encodeEvent,
+  encodeEvents,
+  eventsUpTo,
+  type LoggedEvent,
+  type StoredEvent,
+} from "./event-log.ts";
 import { writeFault } from "./faults.ts";
 import { RunJournal } from "./journal.ts";
 import { type Drawing, TensorBoardLog } from "./tensorboard.ts";
@@ -216,7 +224,7 @@ export class RunFolder {
   /** The events on disk; a last line that was cut short does not count. */
   async events(): Promise<StoredEvent[]> {
     const path = join(this.path, EVENTS);
-    return existsSync(path) ? decodeEvents(await readFile(path, "utf8")) : [];
+    return existsSync(path) ? decodeEvents(readLines(path, { lossy: true })) : [];
   }
 
   /** Makes the folder as it was at `step`, to go on from there: later events and checkpoints are removed, TensorBoard files written anew. */
@@ -224,7 +232,7 @@ export class RunFolder {
     this.flush();
     try {
       const kept = eventsUpTo(await this.events(), step);
-      await writeAtomically(join(this.path, EVENTS), kept.map(encodeEvent).join(""));
+      await writeAtomically(join(this.path, EVENTS), encodeEvents(kept));
       await this.#tensorBoard.rewrite(kept, step);
       await removeAfter(join(this.path, CHECKPOINTS), step);
     } catch (error) {

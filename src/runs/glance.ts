@@ -4,16 +4,8 @@ import { join } from "node:path";
 import type { Progress, StepEvent } from "../train/events.ts";
 import type { StoredEvent } from "./event-log.ts";
 import { RunFolder } from "./folder.ts";
-import {
-  bestOf,
-  elapsedOf,
-  median,
-  newestProgress,
-  parameterCount,
-  parseConfig,
-  type RunSummary,
-  statusOf,
-} from "./summary.ts";
+import { parseYaml } from "./settings-file.ts";
+import { bestOf, elapsedOf, median, newestProgress, parameterCount, type RunSummary, statusOf } from "./summary.ts";
 import { type EventFile, lookAtEvents } from "./tail.ts";
 
 /** A summary in which `losses` and the median of tokens per second are of steps at even distances. */
@@ -40,7 +32,7 @@ export async function glanceAt(path: string): Promise<RunGlance> {
   const run = await RunFolder.read(path);
   const checkpoints = await run.checkpoints();
   const progress = await newestProgress(checkpoints);
-  const config = parseConfig(run.config, join(path, "config.yaml"));
+  const config = parseYaml(run.config, join(path, "config.yaml"));
   const { samples, first, recent, best } = lookAtEvents(path, (events) => look(events, progress)) ?? nothing;
   const [last, step] = [recent.at(-1), recent.findLast(isStep)];
   return {

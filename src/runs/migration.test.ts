@@ -70,8 +70,8 @@ describe("the config of a run of version 0.1.0", () => {
 
 describe("a file of settings", () => {
   it.each([
-    ["[1, 2", "f: not YAML"],
-    ["- 1", "f: expected keys with values, got object"],
+    ["[1, 2", "f: expected YAML settings"],
+    ["- 1", "f: expected keys with values, got a list"],
     ["width", "f: expected keys with values, got string"],
   ])("is refused where it is %j", (yaml, message) => {
     expect(() => parseYaml(yaml, "f")).toThrow(message);

@@ -1,4 +1,5 @@
 /** Settings that older versions wrote, as this version has them: plain objects in, plain objects out. */
+import { rejectFile } from "../base/errors.ts";
 import type { Values } from "./settings.ts";
 
 /** What a config.yaml holds. */
@@ -11,22 +12,25 @@ export interface StoredConfig {
 }
 
 /** Version 0.1.0 named the tasks of ALBERTs by their command, below `training`, and kept these keys there besides settings. */
-const albertTasks: Readonly<Record<string, { task: string; notes: readonly string[] }>> = {
-  pretrain: { task: "pretrain", notes: ["init", "initStep"] },
-  glue: { task: "finetune", notes: ["glueTask", "textTask", "trial", "from", "fromStep"] },
-};
+const albertTasks: ReadonlyMap<unknown, { task: string; notes: readonly string[] }> = new Map([
+  ["pretrain", { task: "pretrain", notes: ["init", "initStep"] }],
+  ["glue", { task: "finetune", notes: ["glueTask", "textTask", "trial", "from", "fromStep"] }],
+]);
+
+/** A table without the names that every object inherits. */
+const own = <T extends object>(table: T): T => Object.assign(Object.create(null), table);
 
 /** Settings of version 0.1.0 that had no effect on the task, with the defaults that every run wrote down. */
-const withoutEffect: Readonly<Record<string, Values>> = {
+const withoutEffect: Readonly<Record<string, Values | undefined>> = own({
   language: { source: "en", target: "de", parts: "layers", norms: "shared", decoderPlan: null, smoothing: 0.1 },
   translate: { cased: false, halt: false, ponder: 0.01, ponderWarmup: 0, haltBias: 0 },
-};
+});
 
 /** What runs did before a setting existed; today's default may differ. */
-const before: Readonly<Record<string, Values>> = {
+const before: Readonly<Record<string, Values | undefined>> = own({
   search: { keep: 3, threads: null, device: "cpu" },
   retrain: { keep: 3, threads: null, device: "cpu" },
-};
+});
 
 /** The config of a run that this or an older version made: complete, with the defaults of its time. */
 export function migrateRun(config: Values): StoredConfig {
@@ -46,12 +50,15 @@ export function migrate(config: Values): StoredConfig {
 function split({ task = "language", ...rest }: Values): StoredConfig {
   if (task === "albert") return splitAlbert(rest);
   const notes = task === "retrain" ? ["retrain"] : [];
-  return { task: `${task}`, settings: without(rest, notes), notes: only(rest, notes) };
+  return { task: wordOf(task), settings: without(rest, notes), notes: only(rest, notes) };
 }
+
+const wordOf = (task: unknown): string =>
+  typeof task === "string" ? task : rejectFile({ who: "task", needed: "the name of a task", got: typeof task }, 2);
 
 function splitAlbert({ training, ...notes }: Values): StoredConfig {
   const { command, ...settings } = (training ?? {}) as Values;
-  const known = albertTasks[`${command}`];
+  const known = albertTasks.get(command);
   if (!known) return { task: "albert", settings, notes };
   const own = { ...notes, ...only(settings, known.notes) };
   return { task: known.task, settings: without(settings, known.notes), notes: own };

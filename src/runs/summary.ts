@@ -2,14 +2,13 @@
 import { existsSync, statSync } from "node:fs";
 import { type FileHandle, open, readdir } from "node:fs/promises";
 import { join } from "node:path";
-import { parse } from "yaml";
-import { LayerwiseError, messageOf } from "../base/errors.ts";
 import { sha256OfFile } from "../files/checksum.ts";
 import { safetensorsShapes } from "../format/safetensors.ts";
 import type { EvaluationEvent, Progress, StepEvent } from "../train/events.ts";
 import { type CheckpointPlace, readProgress, WEIGHTS_FILE } from "./checkpoints.ts";
 import type { StoredEvent } from "./event-log.ts";
 import { RunFolder } from "./folder.ts";
+import { parseYaml } from "./settings-file.ts";
 
 /** `stopped` can be resumed and ended by its own will; `killed` did not. */
 export type RunStatus = "running" | "finished" | "stopped" | "killed";
@@ -48,7 +47,7 @@ export async function summarise(path: string): Promise<RunSummary> {
   const run = await RunFolder.read(path);
   const [events, checkpoints] = [await run.events(), await run.checkpoints()];
   const progress = await newestProgress(checkpoints);
-  const config = parseConfig(run.config, join(path, "config.yaml"));
+  const config = parseYaml(run.config, join(path, "config.yaml"));
   const steps = events.filter((event): event is StoredEvent & StepEvent => event.type === "step");
   return {
     path,
@@ -117,18 +116,6 @@ export function elapsedOf(last: StoredEvent | undefined, progress: Progress | un
 /** The upper one of two in the middle; null of none. */
 export function median(values: readonly number[]): number | null {
   return [...values].sort((a, b) => a - b)[values.length >> 1] ?? null;
-}
-
-/** The settings in a config.yaml. */
-export function parseConfig(text: string, source: string): Record<string, unknown> {
-  try {
-    const value: unknown = parse(text);
-    if (typeof value === "object" && value !== null) return { ...value };
-    throw new Error(`${text.slice(0, 40).trim()} instead of settings`);
-  } catch (error) {
-    const reason = messageOf(error).split("\n")[0]; // the rest draws the place
-    throw new LayerwiseError(`${source}: expected YAML settings, got ${reason}`, 1, { cause: error });
-  }
 }
 
 /** Files may vanish while a run is training. */

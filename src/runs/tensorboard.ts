@@ -151,7 +151,7 @@ export class TensorBoardLog {
   #keep(run: string, records: readonly Uint8Array[]): void {
     const waiting = this.#waiting.get(run) ?? [];
     this.#waiting.set(run, waiting);
-    waiting.push(...records);
+    for (const record of records) waiting.push(record);
   }
 
   flush(): void {
@@ -177,7 +177,7 @@ export class TensorBoardLog {
     this.#waiting.clear();
     const old = eventFiles(this.#folder);
     for (const event of events) this.add(event);
-    for (const path of old) this.#keep(basename(dirname(path)), drawingsIn(path, step));
+    for (const path of old) this.#keep(basename(dirname(path)), drawingsIn(readFileSync(path), path, step));
     for (const [run, records] of this.#waiting) {
       if (records.length === 0) continue;
       const path = newFile(this.#folder, run);
@@ -191,10 +191,10 @@ export class TensorBoardLog {
 }
 
 /** The records of a file that hold drawings of steps up to `step`: events.jsonl lacks those. A kill may have cut the file short. */
-function drawingsIn(path: string, step: number): Uint8Array[] {
+export function drawingsIn(bytes: Uint8Array, path: string, step: number): Uint8Array[] {
   const found: Uint8Array[] = [];
   try {
-    for (const record of readRecords(readFileSync(path), path)) if (isDrawing(record, path, step)) found.push(record);
+    for (const record of readRecords(bytes, path)) if (isDrawing(record, path, step)) found.push(record);
   } catch (error) {
     if (!(error instanceof LayerwiseError)) throw error;
   }

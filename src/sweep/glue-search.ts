@@ -7,6 +7,7 @@ import { stringify } from "yaml";
 import { reject } from "../base/errors.ts";
 import type { ProgressOutput } from "../base/progress.ts";
 import { writeAtomically } from "../files/atomic.ts";
+import { readJsonObject } from "../files/json.ts";
 import { lockHolder, takeLock } from "../files/lock.ts";
 import { RESULT_FILE, type TaskResult } from "../tasks/finetune/result.ts";
 import { TrialTable, TrialWorker } from "./processes.ts";
@@ -112,7 +113,7 @@ async function keepPlan(plan: SearchPlan, folder: string): Promise<void> {
 
 async function resultOf(folder: string, trial: Trial): Promise<TaskResult | undefined> {
   const path = join(folder, trialName(trial), RESULT_FILE);
-  return existsSync(path) ? (JSON.parse(await readFile(path, "utf8")) as TaskResult) : undefined;
+  return existsSync(path) ? ((await readJsonObject(path)) as unknown as TaskResult) : undefined;
 }
 
 async function runWave(

@@ -67,19 +67,25 @@ export async function kindOf(path: string): Promise<RunKind> {
 /** The kind of a run from what its config.yaml holds. */
 export function kindIn(config: Readonly<Record<string, unknown>>, path: string): RunKind {
   const task = taskIn(config);
-  if (task in openers) return task as RunKind;
+  if (Object.hasOwn(openers, task)) return task as RunKind;
   const needed = `a task of ${Object.keys(openers).join(", ")}`;
   return reject({ who: path, needed, got: task, remedy: "use the version of layerwise that made the run" });
 }
 
 /** Kinds of ALBERTs by the command that trained them. */
-const albertKinds: Readonly<Record<string, RunKind>> = { pretrain: "pretrain", glue: "finetune" };
+const albertKinds: ReadonlyMap<unknown, RunKind> = new Map([
+  ["pretrain", "pretrain"],
+  ["glue", "finetune"],
+]);
 
+/** The task that a config.yaml names, by today's names. */
 function taskIn({ task = "language", training }: { task?: unknown; training?: unknown }): string {
-  if (task !== "albert") return String(task);
+  if (task !== "albert") return wordOf(task);
   const { command = "imported" } = (training ?? {}) as { command?: unknown };
-  return albertKinds[`${command}`] ?? String(command);
+  return albertKinds.get(command) ?? wordOf(command);
 }
+
+const wordOf = (task: unknown): string => (typeof task === "string" ? task : `a ${typeof task}`);
 
 /** Opens a run to use it, by the command line's name of its folder. */
 async function open(path: string, options?: OpenOptions): Promise<AnyRun>;

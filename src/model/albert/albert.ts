@@ -96,15 +96,18 @@ export interface Encoded {
   readonly length: Dim;
 }
 
+/** The deepest published one has 24; a damaged config must not ask for a graph of millions. */
+const MOST_LAYERS = 1000;
+
 const rules: Rules<AlbertOptions> = {
   vocabulary: required(whole(1)),
   embedding: whole(1),
   width: required(whole(1)),
   heads: required(whole(1)),
   hidden: whole(1),
-  depth: required(whole(1)),
-  groups: whole(1),
-  inner: whole(1),
+  depth: required(whole(1, MOST_LAYERS)),
+  groups: whole(1, MOST_LAYERS),
+  inner: whole(1, MOST_LAYERS / 10),
   activation: oneOf(Object.keys(activations)),
   length: whole(1),
   types: whole(1),

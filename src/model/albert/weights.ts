@@ -193,7 +193,7 @@ export function albertOptionsFrom(config: Readonly<Record<string, unknown>>, sou
     reject({ who: `${source} / position_embedding_type`, needed: '"absolute"', got: JSON.stringify(position) });
   }
   const activation = config.hidden_act ?? "gelu_new";
-  if (typeof activation !== "string" || !(activation in activations)) {
+  if (typeof activation !== "string" || !Object.hasOwn(activations, activation)) {
     const needed = `one of ${Object.keys(activations).join(", ")}`;
     reject({ who: `${source} / hidden_act`, needed, got: JSON.stringify(activation) });
   }

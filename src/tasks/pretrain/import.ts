@@ -2,7 +2,8 @@
 import { existsSync, statSync } from "node:fs";
 import { readdir, readFile } from "node:fs/promises";
 import { basename, dirname, extname, join, relative } from "node:path";
-import { messageOf, reject } from "../../base/errors.ts";
+import { reject } from "../../base/errors.ts";
+import { readJsonObject } from "../../files/json.ts";
 import type { TensorData } from "../../format/safetensors.ts";
 import { type ImportedAlbert, type ImportOptions, importAlbert } from "../../model/albert/import.ts";
 import type { NamedTensor } from "../../model/albert/weights.ts";
@@ -33,7 +34,7 @@ export async function importAlbertRun(
 ): Promise<ImportedAlbertRun> {
   const { tensors, source } = await readTensors(path);
   const configSource = configBeside(source, given);
-  const config = await readConfig(configSource);
+  const config = await readJsonObject(configSource, 2);
   const imported = importAlbert(tensors, config, source, { ...options, configSource });
   const tokenizer = await readTokenizer(source, named, imported.model.options.vocabulary);
   if (into) await writeRun(into, source, imported, tokenizer);
@@ -149,14 +150,4 @@ function configBeside(source: string, given: string | undefined): string {
   if (file !== undefined) return file;
   const needed = "a config.json beside it";
   return reject({ who: basename(source), needed, got: "none", remedy: "name it as `config`" }, 2);
-}
-
-async function readConfig(file: string): Promise<Record<string, unknown>> {
-  try {
-    const config: unknown = JSON.parse(await readFile(file, "utf8"));
-    if (typeof config === "object" && config !== null) return config as Record<string, unknown>;
-  } catch (error) {
-    reject({ who: file, needed: "a JSON config", got: messageOf(error) }, 2);
-  }
-  return reject({ who: file, needed: "a JSON object", got: "something else" }, 2);
 }

@@ -1,8 +1,8 @@
 /** What a search ends with: the network it found and how it got there, in memory and in architecture.json. */
 import { existsSync } from "node:fs";
-import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { MeasuredCosts } from "../../analysis/latency.ts";
+import { readJsonObject } from "../../files/json.ts";
 import { foundNetwork } from "../../model/par/found.ts";
 import type { ParModel } from "../../model/par/par.ts";
 import { COSTS_FILE } from "../../runs/folder.ts";
@@ -124,6 +124,6 @@ export const keptResult = (path: string): Promise<Found | undefined> => readJson
 /** The costs that a run measured when it began. */
 export const keptCosts = (path: string): Promise<MeasuredCosts | undefined> => readJson(join(path, COSTS_FILE));
 
-async function readJson<T>(file: string): Promise<T | undefined> {
-  return existsSync(file) ? JSON.parse(await readFile(file, "utf8")) : undefined;
+async function readJson<T extends object>(file: string): Promise<T | undefined> {
+  return existsSync(file) ? ((await readJsonObject(file)) as T) : undefined;
 }

@@ -1,12 +1,13 @@
 /** One search from several seeds: a run each, and the best of those within the budget. */
 import { existsSync } from "node:fs";
-import { mkdir, readFile } from "node:fs/promises";
+import { mkdir } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { MeasuredCosts } from "../../analysis/latency.ts";
 import { reject } from "../../base/errors.ts";
 import { table } from "../../base/table.ts";
 import type { Engine } from "../../engine/engine.ts";
 import { writeAtomically } from "../../files/atomic.ts";
+import { readJsonObject } from "../../files/json.ts";
 import { storedSettings } from "../../runs/settings-file.ts";
 import { type Session, startSession } from "../../train/session.ts";
 import { engineAsBegun } from "../engine.ts";
@@ -116,8 +117,8 @@ async function keepRequest(path: string, { config, ...request }: SeedRequest): P
 /** What was asked for when the search began. */
 async function keptRequest(path: string): Promise<SeedRequest> {
   const file = join(path, SEEDS_FILE);
-  const { config, ...rest } = JSON.parse(await readFile(file, "utf8"));
-  return { ...rest, config: storedSettings(searchSettings, config, file) };
+  const { config, ...rest } = await readJsonObject(file);
+  return { ...(rest as Omit<SeedRequest, "config">), config: storedSettings(searchSettings, `${config}`, file) };
 }
 
 /** Goes on with a search from several seeds. */

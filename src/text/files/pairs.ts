@@ -2,9 +2,10 @@
 import { existsSync, readFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { gunzipSync } from "node:zlib";
-import { LayerwiseError, messageOf, reject } from "../../base/errors.ts";
+import { messageOf, reject, rejectFile } from "../../base/errors.ts";
 import { writeAtomically } from "../../files/atomic.ts";
 import { sha256 } from "../../files/checksum.ts";
+import { Allowance, type ReadLimits } from "../../format/limits.ts";
 import type { Split } from "../corpus.ts";
 import type { SentencePairs } from "../pairs/packing.ts";
 import type { OpenTokenizer } from "../tokenizer.ts";
@@ -77,16 +78,20 @@ function readLanguage({ folder }: PairsCorpus, split: Split, language: string): 
 }
 
 /** Lines of a text file, gzipped or not, without spaces at their ends. */
-function linesOfFile(path: string): string[] {
+export function linesOfFile(path: string, read = () => readFileSync(path), limits: ReadLimits = {}): string[] {
   try {
-    const bytes = readFileSync(path);
-    const text = new TextDecoder("utf-8", { fatal: true }).decode(path.endsWith(".gz") ? gunzipSync(bytes) : bytes);
+    const bytes = read();
+    const { limit: maxOutputLength } = new Allowance(path, bytes.length, limits);
+    const unpacked = path.endsWith(".gz") ? gunzipSync(bytes, { maxOutputLength }) : bytes;
+    const text = new TextDecoder("utf-8", { fatal: true }).decode(unpacked);
     return text
       .replace(/\r?\n$/, "")
       .split(/\r?\n/)
       .map((line) => line.trim());
   } catch (error) {
-    throw new LayerwiseError(`${path}: cannot be read: ${messageOf(error)}`, 1, { cause: error });
+    const got = messageOf(error);
+    const remedy = got.includes("larger than") ? "if you trust the file, unpack it or raise maxBytes" : undefined;
+    return rejectFile({ who: path, needed: "lines of UTF-8 text", got, remedy });
   }
 }
 

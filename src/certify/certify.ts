@@ -4,6 +4,7 @@ import type { Engine } from "../index.ts";
 import * as adaptiveDepth from "./adaptive-depth.ts";
 import * as adaptiveSoftmax from "./adaptive-softmax.ts";
 import type { Finding, GoldenCase } from "./case.ts";
+import * as depth from "./depth.ts";
 import * as languageModel from "./language-model.ts";
 import * as optimisers from "./optimisers.ts";
 import * as parTransformerXl from "./par-transformer-xl.ts";
@@ -20,6 +21,7 @@ const systems: Readonly<Record<string, System>> = {
   optimisers,
   "adaptive-softmax": adaptiveSoftmax,
   "adaptive-depth": adaptiveDepth,
+  depth,
   "language-model": languageModel,
   "parameter-sharing": parameterSharing,
   "par-transformer-xl": parTransformerXl,

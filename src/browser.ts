@@ -10,9 +10,11 @@ export * as base from "./base/index.ts";
 export { RandomStream } from "./base/random.ts";
 
 // Depth: which block runs at each depth, which kind it is, how many times a token passes through.
+export { exits } from "./depth/exits.ts";
 export { fixed } from "./depth/fixed.ts";
 export { halting } from "./depth/halting.ts";
 export * as depth from "./depth/index.ts";
+export { layerDropout } from "./depth/layer-dropout.ts";
 export { looped } from "./depth/looped.ts";
 export { nested } from "./depth/nested.ts";
 export { parsePattern, printPattern } from "./depth/pattern.ts";

@@ -31,6 +31,14 @@ const kinds: Readonly<Record<string, Open>> = {
     const policy = depth.looped({ ...parts, ...(options as { loops: never }), width });
     return { policy, use: policy.at(use!) };
   },
+  exits: (blocks, { kind: _, plan, ...options }, width) => {
+    const policy = depth.exits(blocks, plan!, { ...options, width });
+    return { policy, use: policy };
+  },
+  layerDropout: (blocks, { kind: _, plan, use, ...options }) => {
+    const policy = depth.layerDropout(blocks, plan!, options);
+    return { policy, use: policy.at(use!) };
+  },
 };
 
 const configOf = (golden: GoldenCase) => golden.about.config as Config;

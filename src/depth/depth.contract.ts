@@ -14,6 +14,7 @@ import {
   type NoiseInput,
   simplifyNamed,
   slice,
+  square,
   type Tensor,
   topological,
 } from "../graph/index.ts";
@@ -26,14 +27,17 @@ const [BATCH, LENGTH] = [2, 3];
 /** A policy over blocks of the given width. */
 export type OpenPolicy = (width: number) => DepthPolicy;
 
-/** The state squared, in the mean, and the penalty: something that all parameters should move. */
-function lossOf({ hidden, penalty }: Deepened): Tensor {
-  const loss = mean(multiply(hidden, hidden));
+/** The state squared, in the mean, by exits where there are some, and the penalty: something that all parameters should move. */
+function lossOf({ hidden, exits = [], penalty }: Deepened): Tensor {
+  const terms: Tensor[] = exits.map((exit) => mean(multiply(square(exit.hidden), exit.probability)));
+  const loss = terms.length > 0 ? terms.reduce((a, b) => add(a, b)) : mean(square(hidden));
   return penalty ? add(loss, penalty) : loss;
 }
 
 const states = (width: number) => input("x", [BATCH * LENGTH, width]);
 const rows = { batch: BATCH, length: LENGTH };
+/** A head for those that ask one: the state itself. */
+const scores = (hidden: Tensor) => hidden;
 const numbers = (count: number, seed = 1) => Float32Array.from({ length: count }, (_, i) => Math.sin(seed + 1.7 * i));
 
 /** First weights by name, moved a little so that no two gains or biases are alike, in double precision. */
@@ -77,7 +81,7 @@ async function evaluate(policy: DepthPolicy, outputs: Record<string, Tensor>, x:
 /** The loss of training with its slopes along all parameters, and what it is fed. */
 function trainingLoss(policy: DepthPolicy, width: number) {
   const mode = new Training();
-  const loss = lossOf(policy.apply(states(width), { rows, mode, mask: causalMask(LENGTH) }));
+  const loss = lossOf(policy.apply(states(width), { rows, mode, mask: causalMask(LENGTH), scores }));
   const slopes = gradients(
     loss,
     policy.parameters.map(({ tensor }) => tensor),
@@ -98,7 +102,7 @@ function read(policy: DepthPolicy, x: Tensor, past: readonly KeyValues[]): Deepe
   });
   const length = Number(x.shape[0]);
   const mask = length === 1 ? undefined : causalMask(length);
-  return { stored, ...policy.apply(x, { rows: { batch: 1, length }, mode: inference, mask, caches }) };
+  return { stored, ...policy.apply(x, { rows: { batch: 1, length }, mode: inference, mask, caches, scores }) };
 }
 
 /** What the suite has to know of a policy. */
@@ -127,13 +131,17 @@ export function depthContract(name: string, open: OpenPolicy, { bentGradients = 
       ["known", { batch: BATCH, length: LENGTH }, BATCH * LENGTH],
       ["named", { batch: "B", length: "T" }, "B*T"],
     ])("keeps the shape of its rows, at %s sizes", (_, sizes, count) => {
-      const { hidden, penalty } = open(width).apply(input("x", [count, width]), { rows: sizes, mode: inference });
+      const { hidden, penalty } = open(width).apply(input("x", [count, width]), {
+        rows: sizes,
+        mode: inference,
+        scores,
+      });
       expect([hidden.shape, hidden.dtype]).toEqual([[count, width], "float"]);
       if (penalty) expect([penalty.shape, penalty.dtype]).toEqual([[], "float"]);
     });
 
     it("takes no random numbers but from its mode", () => {
-      const { hidden, probes } = open(width).apply(states(width), { rows, mode: inference });
+      const { hidden, probes } = open(width).apply(states(width), { rows, mode: inference, scores });
       const inputs = topological([hidden, ...Object.values(probes)]).filter((node) => is(node, "input"));
       expect(inputs.map(({ attributes }) => attributes)).toEqual([expect.objectContaining({ name: "x" })]);
     });
@@ -153,7 +161,7 @@ export function depthContract(name: string, open: OpenPolicy, { bentGradients = 
     it("asks training for its scalars and its noise, and for nothing else", () => {
       const policy = open(width);
       const mode = new Training();
-      const used = topological([lossOf(policy.apply(states(width), { rows, mode }))]).filter((node) =>
+      const used = topological([lossOf(policy.apply(states(width), { rows, mode, scores }))]).filter((node) =>
         is(node, "input"),
       );
       const scalars = Object.values(policy.scalars ?? {}).map(({ input }) => input);
@@ -164,14 +172,14 @@ export function depthContract(name: string, open: OpenPolicy, { bentGradients = 
 
     it("uses every parameter it owns, and no other", () => {
       const policy = open(width);
-      const used = topological([lossOf(policy.apply(states(width), { rows, mode: new Training() }))]);
+      const used = topological([lossOf(policy.apply(states(width), { rows, mode: new Training(), scores }))]);
       const found = new Set(used.filter((node) => is(node, "parameter")));
       expect(found).toEqual(new Set(policy.parameters.map(({ tensor }) => tensor)));
     });
 
     it("is the same weights when it is applied again", async () => {
       const policy = open(width);
-      const [a, b] = [0, 1].map(() => policy.apply(states(width), { rows, mode: inference }).hidden);
+      const [a, b] = [0, 1].map(() => policy.apply(states(width), { rows, mode: inference, scores }).hidden);
       const found = await evaluate(policy, { a: a! }, numbers(BATCH * LENGTH * width));
       const again = await evaluate(policy, { b: b! }, numbers(BATCH * LENGTH * width));
       expect(again.b!.data).toEqual(found.a!.data);
@@ -179,7 +187,7 @@ export function depthContract(name: string, open: OpenPolicy, { bentGradients = 
 
     it("gives finite states and slopes", async () => {
       const policy = open(width);
-      const loss = lossOf(policy.apply(states(width), { rows, mode: inference }));
+      const loss = lossOf(policy.apply(states(width), { rows, mode: inference, scores }));
       const wanted = policy.parameters.map(({ tensor }) => tensor);
       const outputs = Object.fromEntries(gradients(loss, wanted).map((slope, i) => [`slope ${i}`, slope]));
       const found = await evaluate(policy, outputs, numbers(BATCH * LENGTH * width));
@@ -233,7 +241,7 @@ export function depthContract(name: string, open: OpenPolicy, { bentGradients = 
 
     it("keeps the texts of a batch apart", async () => {
       const policy = open(width);
-      const { hidden } = policy.apply(states(width), { rows, mode: inference });
+      const { hidden } = policy.apply(states(width), { rows, mode: inference, scores });
       const text = LENGTH * width;
       const x = numbers(BATCH * text);
       const other = Float32Array.from(x, (value, i) => (i < text ? value : -2 * value));

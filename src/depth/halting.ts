@@ -322,7 +322,7 @@ function scalarsOf({ ponder, ponderFrom, ponderWarmup }: Required<HaltingOptions
 }
 
 /** C → 1, with a bias that starts where it is told. */
-class HaltingUnit {
+export class HaltingUnit {
   readonly parameters: readonly [weight: Parameter, bias: Parameter];
 
   constructor(name: string, width: number, bias: number) {

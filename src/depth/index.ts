@@ -1,4 +1,5 @@
 /** `layerwise/depth`: depth as data: plans (which block runs at each depth), patterns (which kind it is) and policies (how blocks become depth). */
+export { type ExitRule, type ExitsOptions, type ExitsPolicy, exits } from "./exits.ts";
 export { fixed } from "./fixed.ts";
 export type { Accumulated, Share, Turn } from "./halting.ts";
 export {
@@ -10,6 +11,7 @@ export {
   halting,
   ponderScale,
 } from "./halting.ts";
+export { type LayerDropoutOptions, type LayerDropoutPolicy, layerDropout } from "./layer-dropout.ts";
 export { type Injection, type LoopedOptions, type LoopedPolicy, looped } from "./looped.ts";
 export { type Loops, loopCourse } from "./loops.ts";
 export { nested, type Outer } from "./nested.ts";
@@ -41,7 +43,7 @@ export {
   sharedParts,
   shareModes,
 } from "./plan.ts";
-export type { Course, Deepened, DepthPolicy, TrainingScalar, TrainingScalars } from "./policy.ts";
+export type { Course, Deepened, DepthPolicy, Exit, TrainingScalar, TrainingScalars } from "./policy.ts";
 export {
   annealedTemperature,
   type Budget,

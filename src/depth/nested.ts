@@ -74,7 +74,9 @@ function joined(outer: Deepened, passes: readonly Pass[]): Deepened {
   const inner: Tensor[] = passes.flatMap(({ deepened }) => (deepened.penalty ? [deepened.penalty] : []));
   const mean = inner.length > 0 ? [multiply(sumOf(inner), 1 / passes.length)] : [];
   const penalties = [...(outer.penalty ? [outer.penalty] : []), ...mean];
-  return { hidden: outer.hidden, probes, ...(penalties.length > 0 ? { penalty: sumOf(penalties) } : {}) };
+  // Exits of a stack count where nothing comes after it.
+  const exits = outer.exits ?? passes.find(({ deepened }) => deepened.hidden === outer.hidden)?.deepened.exits;
+  return { hidden: outer.hidden, exits, probes, ...(penalties.length > 0 ? { penalty: sumOf(penalties) } : {}) };
 }
 
 const sumOf = (terms: readonly Tensor[]) => terms.reduce((a, b) => add(a, b));

@@ -1,11 +1,21 @@
-/** The depth policy: how blocks become depth. `fixed`, `searched` and `halting` are siblings, `nested` composes them; shared code never asks which it has. */
+/** The depth policy: how blocks become depth. the policies are siblings, `nested` composes them; shared code never asks which it has. */
 import type { Tensor } from "../graph/index.ts";
 import type { Context, Parameter } from "../nn/index.ts";
+
+/** A depth at which a text may be read off: its state, and what it counts for in the loss. */
+export interface Exit {
+  /** [B·T, C] */
+  readonly hidden: Tensor;
+  /** [B·T, 1] or [1, 1]; those of all exits add up to 1 for every token. */
+  readonly probability: Tensor;
+}
 
 /** What a policy makes of a hidden state. */
 export interface Deepened {
   /** [B·T, C], like the input. */
   readonly hidden: Tensor;
+  /** In training, where several depths are to predict: the loss is the sum of theirs by probability instead of that of `hidden`. */
+  readonly exits?: readonly Exit[] | undefined;
   /** A scalar to be added to the loss, where the policy has one (ponder cost, expected latency). */
   readonly penalty?: Tensor;
   /** What is worth looking at: architecture weights, iterations per token, halting probabilities. */

@@ -30,6 +30,8 @@ export interface Context {
   readonly cache?: Cache | undefined;
   /** How often the block has run before in this pass: what a shared block needs to differ from depth to depth. */
   readonly visit?: number | undefined;
+  /** Scores of the next token from hidden rows, [N, C] → [N, V], where the model has a head. */
+  readonly scores?: ((hidden: Tensor) => Tensor) | undefined;
 }
 
 /** Owns parameters; applying one block at several depths shares them. */

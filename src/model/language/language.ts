@@ -25,6 +25,7 @@ import {
   gather,
   input,
   mean,
+  multiply,
   reshape,
   slice,
   type Tensor,
@@ -139,7 +140,8 @@ export class LanguageModel implements CausalModel {
     const embedded = within("embedding", () => this.#embed(ids, past));
     // A single last token may look at everything.
     const mask = caches && length === 1 ? undefined : causalMask(length, past);
-    const context: Context = { rows: { batch, length }, mode, mask, caches };
+    const scores = (hidden: Tensor) => this.#logits(this.#norm.apply(hidden));
+    const context: Context = { rows: { batch, length }, mode, mask, caches, scores };
     return this.policy.apply(mode.dropout(flattenRows(embedded), this.options.dropout), context);
   }
 
@@ -175,9 +177,14 @@ export class LanguageModel implements CausalModel {
     const ids = input("ids", [batch, length], "int");
     const targets = input("targets", [batch, length], "int");
     const mode = training ? new Training() : inference;
-    const { hidden, penalty } = this.deepened(ids, mode);
-    const logits = this.#logits(this.#norm.apply(hidden));
-    const entropy = mean(crossEntropy(logits, reshape(targets, [batch * length])));
+    const { hidden, exits = [], penalty } = this.deepened(ids, mode);
+    const entropyOf = (each: Tensor) => {
+      return crossEntropy(this.#logits(this.#norm.apply(each)), reshape(targets, [batch * length]));
+    };
+    const parts: Tensor[] = exits.map(({ hidden: each, probability: p }) => {
+      return multiply(entropyOf(each), reshape(p, [p.shape[0]!]));
+    });
+    const entropy = mean(parts.length > 0 ? parts.reduce((a, b) => add(a, b)) : entropyOf(hidden));
     const loss = training && penalty ? add(entropy, penalty) : entropy;
     const inputs = { ids, targets, ...(training ? scalarInputs(this.policy) : {}) };
     const courses = training ? scalarCourses(this.policy) : {};
@@ -279,7 +286,11 @@ function policyOf(options: TextSizes & { dropout: number } & CompleteBlocks): De
 
 /** A policy that was given, once it is seen to keep the width. */
 function ownPolicy({ depth }: OwnDepth, width: number): DepthPolicy {
-  const { hidden } = depth.apply(input("x", [2, width]), { rows: { batch: 1, length: 2 }, mode: inference });
+  const { hidden } = depth.apply(input("x", [2, width]), {
+    rows: { batch: 1, length: 2 },
+    mode: inference,
+    scores: (rows) => rows,
+  });
   if (`${hidden.shape}` === `2,${width}`) return depth;
   return reject({ who: "depth policy", needed: `states of width ${width}, [2,${width}]`, got: `[${hidden.shape}]` });
 }

@@ -1,7 +1,9 @@
 import ort from "onnxruntime-node";
 import { describe, expect, it } from "vitest";
+import { exits } from "../../depth/exits.ts";
 import { fixed } from "../../depth/fixed.ts";
 import { halting } from "../../depth/halting.ts";
+import { layerDropout } from "../../depth/layer-dropout.ts";
 import { looped } from "../../depth/looped.ts";
 import { nested } from "../../depth/nested.ts";
 import type { DepthPolicy } from "../../depth/policy.ts";
@@ -86,12 +88,23 @@ const loopedOf = () =>
     gradientLoops: 2,
   });
 
+/** A stack of two blocks with an exit after each pass through it. */
+const exitsOf = () =>
+  nested([fixed([transformer("a"), transformer("b")], [0, 1])], [0, 0, 0], (stacks, plan) => {
+    return exits(stacks, plan, { width: WIDTH, gate: true });
+  });
+const byEntropy = { width: WIDTH, rule: { kind: "entropy", level: 2.3 } } as const;
+const skips = { dropout: 0.4, growing: true };
+
 const policies: Record<string, { make: () => DepthPolicy; unique: number; depth: number }> = {
   "an own block in a plan": { make: () => fixed([gatedSum("blocks.0")], [0, 0, 0]), unique: 1, depth: 3 },
   "own policy and own block": { make: () => blended([gatedSum("a"), gatedSum("b")]), unique: 2, depth: 2 },
   "an own policy with caches": { make: () => blended([transformer("a"), transformer("b")], 2), unique: 2, depth: 2 },
   "search, sharing and halting at once": { make: composed, unique: 2, depth: 4 },
   "loops of drawn number": { make: loopedOf, unique: 3, depth: 6 },
+  "a trained exit after every pass": { make: exitsOf, unique: 2, depth: 6 },
+  "an exit by entropy": { make: () => exits([transformer("a")], [0, 0, 0], byEntropy), unique: 1, depth: 3 },
+  "layer dropout": { make: () => layerDropout([transformer("a")], [0, 0, 0], skips), unique: 1, depth: 3 },
 };
 
 /** A few updates on one text, and the same from its middle on. */

@@ -48,6 +48,15 @@ export {
   type SearchResult,
   search,
 } from "./tasks/search/index.ts";
+export {
+  type AdaptResult,
+  type SearchedResult,
+  type ShareResult,
+  type TourEvent,
+  type TourOptions,
+  type TourResult,
+  tour,
+} from "./tasks/tour/index.ts";
 
 // Text in files.
 export * as text from "./text/index.ts";

@@ -1,4 +1,5 @@
 /** `layerwise/pictures`: pictures from data: SVG for pages, pixels for PNG and GIF, characters for the terminal. Pure functions. */
+export { type Bar, barsSvg } from "./bars.ts";
 export { type Choice, choicePixels, choiceSvg, type Milestone } from "./choice-picture.ts";
 export { type ComparedModel, comparisonSvg } from "./comparison-picture.ts";
 export { htmlView, type ShownToken, svgView, terminalView } from "./depth-view.ts";
@@ -15,4 +16,5 @@ export {
   type Point,
   plotSvg,
 } from "./plot.ts";
+export { KIND_HUES, type SearchMoment, searchSvg } from "./search-picture.ts";
 export { type Curve, curvesSvg, paretoFront, type TradeOff, tradeOffSvg } from "./trade-off-picture.ts";

@@ -28,7 +28,10 @@ const colour = (block: number) => `hsl(${Math.round((210 + block * 137.5) % 360)
 /** The same grid as an SVG with a title; colours tell the blocks apart, labels name them. */
 export function planSvg(plan: readonly number[], title: string): string {
   const unique = uniqueOf(plan);
-  const [width, height] = [Math.max(LEFT + plan.length * CELL + 16, 260), TOP + unique * CELL + BOTTOM];
+  const [width, height] = [
+    Math.max(LEFT + plan.length * CELL, LEFT + 7 * title.length, 244) + 16,
+    TOP + unique * CELL + BOTTOM,
+  ];
   const x = (depth: number) => LEFT + depth * CELL;
   const y = (block: number) => TOP + (unique - 1 - block) * CELL;
   const labels = Array.from({ length: unique }, (_, block) =>

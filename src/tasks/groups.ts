@@ -16,10 +16,15 @@ const shared = ({ weightDecay, momentum }: Settings) => ({
   settings: { adam: MOMENTS, adamw: MOMENTS, sgd: { momentum } },
 });
 
-/** Of a language model. */
-export function languageGroups(settings: Settings, parameters: readonly Parameter[], engine: Engine): Group[] {
-  const { optimiser } = settings;
-  return optimiserGroups(parameters, { ...shared(settings), optimiser, engine, matricesFirst: true });
+/** Of a language model; a halting unit with a rate of its own has a group of its own. */
+export function languageGroups(
+  settings: Settings & { readonly haltRate: number },
+  parameters: readonly Parameter[],
+  engine: Engine,
+): Group[] {
+  const { optimiser, haltRate } = settings;
+  const byRole = haltRate === 1 ? {} : { halting: { rateFactor: haltRate } };
+  return optimiserGroups(parameters, { ...shared(settings), optimiser, engine, matricesFirst: true, byRole });
 }
 
 /** Of a translation model. */

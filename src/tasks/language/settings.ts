@@ -41,6 +41,7 @@ const fields = {
     ponderFrom: whole(0, "updates before that penalty counts at all", 0),
     ponderWarmup: whole(0, "updates over which it then grows from 0", 0),
     haltBias: real(0, "first bias of the halting unit: 0 halts early, -3 late", {}),
+    haltRate: real(1, "the halting unit's learning rate, as a multiple of the others'"),
     accumulateStates: choice(["blend", "weightedSum"], "blend", "states move towards each output, or are their mean"),
   }),
   ...optimisationFields,

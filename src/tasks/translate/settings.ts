@@ -56,7 +56,7 @@ const multi30k = {
 
 /** Settings that only language models have. */
 const ofLanguageModels = [
-  ...["cased", "halt", "ponder", "ponderWarmup", "haltBias", "ponderFrom", "accumulateStates"],
+  ...["cased", "halt", "ponder", "ponderWarmup", "haltBias", "haltRate", "ponderFrom", "accumulateStates"],
   ...["positions", "norm", "keyHeads", "queryKeyNorm", "gated", "withoutBias", "untied"],
 ];
 

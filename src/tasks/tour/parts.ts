@@ -1,0 +1,117 @@
+/** The parts of the tour: each trains its runs, then reads its figures out of their folders. */
+import type { LanguageModel } from "../../model/language/language.ts";
+import { reportOn } from "../../model/report.ts";
+import { RunFolder } from "../../runs/folder.ts";
+import { type Corpus, linesOf } from "../../text/corpus.ts";
+import { openCorpus } from "../../text/files/corpus.ts";
+import type { TrainEvent } from "../../train/events.ts";
+import type { Session } from "../../train/session.ts";
+import { depthsOf } from "../depths.ts";
+import type { TaskEvent } from "../job.ts";
+import { languageJob, openLanguage, planOf } from "../language/job.ts";
+import type { LanguageConfig } from "../language/settings.ts";
+import type { NewRun } from "../new-run.ts";
+import { performOpened } from "../perform.ts";
+import type { NetworkFigures, RetrainedNetwork } from "../search/comparison.ts";
+import { retrain, search } from "../search/index.ts";
+import type { TrainedModel } from "../trained-job.ts";
+import { commonWords, depthsByKind } from "./kinds.ts";
+import type { Course, TourEvent } from "./laps.ts";
+import { adaptSettings, retrainSettings, shareSettings, supernetSettings } from "./recipe.ts";
+import type { AdaptResult, SearchedResult, SharedModel, ShareResult } from "./results.ts";
+
+/** A part's events, and its figures; null where it was stopped. */
+export type Part<R> = AsyncGenerator<TourEvent, R | null, void>;
+
+/** The session of a language model. */
+function training(
+  { engine, signal }: Course,
+  settings: LanguageConfig,
+  into: NewRun,
+): Session<TaskEvent, TrainedModel<LanguageModel>> {
+  const open = async (say: (text: string) => void) => {
+    const given = { engine, say };
+    return languageJob(await openLanguage(settings, given), given);
+  };
+  return performOpened(open, { into, signal });
+}
+
+async function* sharedModel(course: Course, name: string, unique: number): Part<SharedModel> {
+  const settings = shareSettings(name, unique, course.sizes);
+  const trained = yield* course.run(name, (into) => training(course, settings, into));
+  if (trained.reason === "stopped") return null;
+  const { parameters, flopsPerToken } = reportOn(trained.model, settings);
+  const { loss, perplexity } = trained.evaluation!;
+  return { run: name, plan: planOf(settings), parameters, flopsPerToken, loss, perplexity: perplexity! };
+}
+
+/** Two layers of weights run six deep, beside six layers of weights. */
+export async function* sharePart(course: Course): Part<ShareResult> {
+  const shared = yield* sharedModel(course, "shared", 2);
+  if (!shared) return null;
+  const unshared = yield* sharedModel(course, "unshared", 6);
+  return unshared && { shared, unshared };
+}
+
+/** A supernet that decides, then what it found beside the baseline. */
+export async function* searchPart(course: Course): Part<SearchedResult> {
+  const { engine, signal, sizes } = course;
+  const searched = yield* course.run("search", (into) => search({ ...supernetSettings(sizes), engine, into, signal }));
+  if (searched.reason === "stopped") return null;
+  const { reason, network, baseline } = yield* course.run("found", (into) =>
+    retrain(searched, { ...retrainSettings(sizes), engine, into, signal }),
+  );
+  if (reason === "stopped" || !baseline) return null;
+  const events = await (await RunFolder.read(course.folder("search"))).events();
+  const moments = momentsOf(events);
+  const { choices } = moments.at(-1)!;
+  return {
+    run: "search",
+    pattern: searched.pattern,
+    candidates: moments[0]!.choices[0]!.names,
+    certainty: choices.map(({ probabilities }) => Math.max(...probabilities)),
+    moments,
+    found: figuresOf(network, "found"),
+    baseline: figuresOf(baseline, "found-baseline"),
+  };
+}
+
+function figuresOf(network: RetrainedNetwork, run: string): NetworkFigures {
+  const { model: _, weights: __, tokenizer: ___, ranks: ____, ...figures } = network;
+  return { ...figures, run };
+}
+
+/** Evaluations with π, and the temperature of the update before. */
+function momentsOf(events: readonly TrainEvent[]): SearchedResult["moments"] {
+  let temperature: number | null = null;
+  return events.flatMap((event) => {
+    if (event.type === "step") temperature = event.scalars?.temperature ?? null;
+    if (event.type !== "evaluation" || !event.choices) return [];
+    return [{ step: event.step, choices: event.choices, perplexity: event.perplexity!, temperature }];
+  });
+}
+
+const LINES = 300;
+
+/** A language model whose tokens halt by themselves, read on the valid text. */
+export async function* adaptPart(course: Course): Part<AdaptResult> {
+  const settings = adaptSettings(course.sizes);
+  const trained = yield* course.run("adapt", (into) => training(course, settings, into));
+  if (trained.reason === "stopped") return null;
+  const corpus = await openCorpus(settings.corpus);
+  const sentence = shownSentence(corpus);
+  const { engine } = course;
+  const lines = [...linesOf(corpus, "valid")].filter((line) => line.length > 40).slice(0, LINES);
+  const [shown, ...read] = await depthsOf(trained, [sentence, ...lines], { engine });
+  const { loss, perplexity } = trained.evaluation!;
+  const cap = trained.model.policy.depth;
+  const figures = depthsByKind(read, commonWords(linesOf(corpus, "train")), cap);
+  const tokens = shown!.map(({ piece, depth }) => ({ piece, depth }));
+  return { run: "adapt", cap, loss, perplexity: perplexity!, ...figures, sentence: tokens };
+}
+
+/** The first sentence of the test text that fits on two lines. */
+function shownSentence(corpus: Corpus): string {
+  for (const line of linesOf(corpus, "test")) if (line.length > 90 && line.length < 150) return line.trim();
+  return "it was a bright cold day in april";
+}

@@ -12,6 +12,10 @@ export interface CommandEntry {
 
 /** Every command. */
 export const commands: Readonly<Record<string, CommandEntry>> = {
+  tour: {
+    about: "see share, search and adapt on the embedded books, in about three minutes",
+    load: async () => (await import("./commands/tour.ts")).addTour,
+  },
   train: {
     about: "train a model into a run folder",
     load: async () => (await import("./commands/train.ts")).addTrain,

@@ -13,8 +13,14 @@ describe("a sentence by depth", () => {
     expect(terminalView(tokens, 12, false)).toBe("[CLS]₆ run₁ning₃ <b>₁₂");
   });
 
-  it("is darker where it is deeper", () => {
+  it("is brighter where it is deeper on a dark terminal", () => {
     const view = terminalView(tokens, 12, true);
+    expect(view).toContain("48;2;24;32;44m\x1b[38;2;255;255;255mrun");
+    expect(view).toContain("48;2;222;240;255m\x1b[38;2;20;20;20m<b>");
+  });
+
+  it("is darker where it is deeper on a light one", () => {
+    const view = terminalView(tokens, 12, true, "light");
     expect(view).toContain("48;2;240;244;255m\x1b[38;2;20;20;20mrun");
     expect(view).toContain("48;2;20;44;110m\x1b[38;2;255;255;255m<b>");
   });

@@ -1,4 +1,5 @@
-/** π of a search as a picture for the terminal: one row a candidate, one column a block, darker means more probable. */
+/** π of a search as a picture for the terminal: one row a candidate, one column a block, the stronger the more probable. */
+import { KIND_HUES } from "./search-picture.ts";
 
 const shades = [" ", "░", "▒", "▓", "█"];
 
@@ -10,13 +11,29 @@ function cell(share: number, largest: boolean): string {
   return largest ? `${shade}${share.toFixed(2)}${shade}` : shade.repeat(6);
 }
 
+const BLACK = 24;
+
+/** The same in the hue of its row, out of the dark as the share grows. */
+function hued(share: number, largest: boolean, row: number): string {
+  const hue = KIND_HUES[row % KIND_HUES.length]!;
+  const channels = [1, 3, 5].map((at) => Number.parseInt(hue.slice(at, at + 2), 16));
+  const ground = channels.map((channel) => Math.round(BLACK + share * (channel - BLACK))).join(";");
+  return `\x1b[48;2;${ground}m\x1b[38;2;255;255;255m${largest ? ` ${share.toFixed(2)} ` : " ".repeat(6)}\x1b[0m`;
+}
+
 /** `names` are those of the candidates, in order; blocks with fewer candidates leave cells empty. */
-export function heatMap(probabilities: readonly (readonly number[])[], names: readonly string[]): string {
+export function heatMap(
+  probabilities: readonly (readonly number[])[],
+  names: readonly string[],
+  colours = false,
+): string {
   const width = Math.max(...names.map((name) => name.length));
   const rows = names.map((name, row) => {
     const cells = probabilities.map((shares) => {
       const share = shares[row];
-      return share === undefined ? " ".repeat(6) : cell(share, share === Math.max(...shares));
+      if (share === undefined) return " ".repeat(6);
+      const largest = share === Math.max(...shares);
+      return colours ? hued(share, largest, row) : cell(share, largest);
     });
     return `${name.padEnd(width)} |${cells.join("|")}|`;
   });

@@ -16,14 +16,15 @@ const shared = ({ weightDecay, momentum }: Settings) => ({
   settings: { adam: MOMENTS, adamw: MOMENTS, sgd: { momentum } },
 });
 
-/** Of a language model; a halting unit with a rate of its own has a group of its own. */
+/** Of a language model; a halting unit with a rate or a beginning of its own has a group of its own. */
 export function languageGroups(
-  settings: Settings & { readonly haltRate: number },
+  settings: Settings & { readonly haltRate: number; readonly ponderFrom: number },
   parameters: readonly Parameter[],
   engine: Engine,
 ): Group[] {
-  const { optimiser, haltRate } = settings;
-  const byRole = haltRate === 1 ? {} : { halting: { rateFactor: haltRate } };
+  const { optimiser, haltRate, ponderFrom } = settings;
+  const unit = { rateFactor: haltRate, active: (step: number) => step > ponderFrom };
+  const byRole = haltRate === 1 && ponderFrom === 0 ? {} : { halting: unit };
   return optimiserGroups(parameters, { ...shared(settings), optimiser, engine, matricesFirst: true, byRole });
 }
 

@@ -38,8 +38,8 @@ const fields = {
   ...group("Depth", {
     halt: flag("every token halts by itself, after as many of the depths as it needs"),
     ponder: real(0.01, "penalty on the mean depth of halting models"),
-    ponderFrom: whole(0, "updates before that penalty counts at all", 0),
-    ponderWarmup: whole(0, "updates over which it then grows from 0", 0),
+    ponderFrom: whole(0, "updates before the halting unit learns and is penalised: depth is learnt first", 0),
+    ponderWarmup: whole(0, "updates over which the penalty then grows from 0", 0),
     haltBias: real(0, "first bias of the halting unit: 0 halts early, -3 late", {}),
     haltRate: real(1, "the halting unit's learning rate, as a multiple of the others'"),
     accumulateStates: choice(["blend", "weightedSum"], "blend", "states move towards each output, or are their mean"),

@@ -59,5 +59,5 @@ export function adaptFinding({ kinds, meanDepth, cap }: AdaptResult): string {
     return `No finding: ${average}, and every kind about as many (${first.mean.toFixed(2)} to ${last.mean.toFixed(2)}).`;
   }
   const said = ({ name, mean }: DepthRow) => `${name} ${mean.toFixed(2)}`;
-  return `On average ${average}: ${said(first)}, ${said(last)}.`;
+  return `On average ${average}: ${order.map(said).join(", ")}.`;
 }

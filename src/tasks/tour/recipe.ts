@@ -52,8 +52,8 @@ function languageSizes(name: string, sizes: Sizes) {
     length: 64,
     steps,
     warmup: part(steps, 10),
-    evaluateEvery: part(steps, 5),
-    checkpointEvery: part(steps, 5),
+    evaluateEvery: part(steps, 2),
+    checkpointEvery: part(steps, 4),
     dropout: 0,
     keep: 1,
     seed: sizes.seed,
@@ -66,7 +66,7 @@ const resolved = (values: Partial<LanguageConfig>) => languageSettings.resolve([
 export const shareSettings = (name: string, unique: number, sizes: Sizes): LanguageConfig =>
   resolved({ ...languageSizes(name, sizes), width: 128, batch: 16, unique, share: "cycle" });
 
-/** One layer, run up to six times. The halting unit learns fast, and late enough that depth is of use before it is taxed. */
+/** One layer, run up to six times. The halting unit rests until depth is of use: before that it would only learn never to halt. */
 export function adaptSettings(sizes: Sizes): LanguageConfig {
   const own = languageSizes("adapt", sizes);
   return resolved({
@@ -76,7 +76,6 @@ export function adaptSettings(sizes: Sizes): LanguageConfig {
     unique: 1,
     halt: true,
     haltBias: -2,
-    haltRate: 2,
     accumulateStates: "weightedSum",
     ponder: 0.01,
     ponderFrom: part(3 * own.steps, 10),

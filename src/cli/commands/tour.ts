@@ -1,0 +1,76 @@
+/** `layerwise tour`: share, search and adapt on the embedded books, in about three minutes. */
+import type { Command } from "commander";
+import { commandName } from "../command-name.ts";
+import { commands } from "../commands.ts";
+import { whole, wholeFrom } from "../flags.ts";
+import { freeFolder } from "../free-folder.ts";
+
+const examples = `
+Everything is trained and measured while you watch, and kept in the folder: a report with pictures, and runs that other commands
+use. Ctrl-C stops after the present step and keeps what is done; the same command with --out goes on.
+
+Examples:
+  layerwise tour                     about three minutes on two cores
+  layerwise tour --seed 2            other first weights
+  layerwise tour --out runs/tour-1   goes on with a tour that was stopped`;
+
+interface Flags {
+  out?: string;
+  seed?: number;
+  steps?: number;
+  threads?: number;
+  json?: boolean;
+}
+
+export function addTour(program: Command): void {
+  program
+    .command("tour")
+    .option("--out <dir>", "folder of runs and report; a tour that was stopped goes on (default: runs/tour-1, -2, …)")
+    .option("--seed <n>", "seed of weights, noise and order (default: 1)", wholeFrom(0))
+    .option("--steps <n>", "updates of every run, to try the tour out (default: what each needs)", whole)
+    .option("--threads <n>", "threads of ONNX Runtime (default: physical cores)", whole)
+    .option("--json", "print the result as JSON")
+    .addHelpText("after", examples)
+    .action(run);
+}
+
+/** Commands to try, one per part and those that show more of what was done. */
+function nextCommands(path: string): string[] {
+  const name = commandName();
+  const studio = Object.hasOwn(commands, "studio") ? [`${name} studio`] : [];
+  return [
+    `${name} train --unique 2 --depth 6 --share cycle --minutes 5`,
+    `${name} search --preset quick`,
+    `${name} depth ${path}/adapt --text "The cat sat on the mat."`,
+    ...studio,
+    `tensorboard --logdir ${path}`,
+  ];
+}
+
+async function run({ out = freeFolder("tour-"), json, threads, ...how }: Flags): Promise<void> {
+  const { defaultEngine } = await import("../../tasks/index.ts");
+  const { tour } = await import("../../tasks/tour/index.ts");
+  const { Screen } = await import("../screen.ts");
+  const { summary, TourView } = await import("../tour.ts");
+  const { stopOnSignals } = await import("../signals.ts");
+  const screen = new Screen(process.stderr, process.env);
+  const view = new TourView(screen);
+  const next = nextCommands(out);
+  screen.say(
+    `${screen.paint("A transformer's depth is data.", 1)} A tour on the embedded books, trained while you watch.\n`,
+  );
+  const stop = stopOnSignals(process.stderr);
+  const engine = threads === undefined ? undefined : await defaultEngine({ threads });
+  try {
+    const session = tour({ ...how, out, engine, next, signal: stop.signal });
+    for await (const event of session) view.see(event);
+    const result = await session.result;
+    if (result.reason === "stopped") process.exitCode = 130;
+    const again = `${commandName()} tour --out ${out}`;
+    const shown = `${summary(result, [again], new Screen(process.stdout, process.env))}\n\nnext:\n  ${next.join("\n  ")}`;
+    process.stdout.write(`${json ? JSON.stringify(result) : shown}\n`);
+  } finally {
+    screen.wipe();
+    stop.release();
+  }
+}

@@ -1,0 +1,110 @@
+/** What a person sees of the tour: a bar per run that stays, the plan, π as it moves, a sentence coloured by depth. */
+import { clock } from "../base/index.ts";
+import { drawPlan, heatMap, type ShownToken, terminalView } from "../pictures/index.ts";
+import type { PartName, ProgressEvent, RunEvent, TourEvent, TourResult } from "../tasks/tour/index.ts";
+import type { Screen } from "./screen.ts";
+
+const titles: Readonly<Record<PartName, string>> = {
+  share: "1 of 3  share: two layers of weights, six layers deep",
+  search: "2 of 3  search: each block chooses attention, feed-forward or identity",
+  adapt: "3 of 3  adapt: each token chooses how deep it runs",
+};
+
+const BAR = 20;
+const [FULL, EMPTY] = ["━", "·"];
+
+/** `shared          ━━━━━━━━━━··········  step 80/160  17 %  1:50 left`. */
+export function barLine({ run, step, steps, done, secondsLeft }: ProgressEvent): string {
+  const full = Math.floor((BAR * step) / steps);
+  const bar = FULL.repeat(full) + EMPTY.repeat(BAR - full);
+  const left = step === steps && done >= 1 ? "done" : `${clock(secondsLeft)} left`;
+  return `  ${run.padEnd(14)}  ${bar}  step ${step}/${steps}  ${Math.floor(100 * done)} %  ${left}`;
+}
+
+/** Words in lines that are not wider than so many columns; a depth takes one column beside its piece. */
+export function sentenceLines(tokens: readonly ShownToken[], width: number): ShownToken[][] {
+  const words: ShownToken[][] = [];
+  for (const token of tokens) {
+    if (words.length === 0 || token.piece.startsWith("▁")) words.push([token]);
+    else words.at(-1)!.push(token);
+  }
+  const room = (line: readonly ShownToken[]) => line.reduce((sum, { piece }) => sum + [...piece].length + 1, 0);
+  const lines: ShownToken[][] = [[]];
+  for (const word of words) {
+    if (room(lines.at(-1)!) + room(word) > width) lines.push(word);
+    else lines.at(-1)!.push(...word);
+  }
+  return lines;
+}
+
+/** Text broken between words. */
+export function wrapped(text: string, width: number): string {
+  const lines: string[] = [];
+  for (const word of text.split(" ")) {
+    const last = lines.at(-1);
+    if (last === undefined || last.length + 1 + word.length > width) lines.push(word);
+    else lines[lines.length - 1] = `${last} ${word}`;
+  }
+  return lines.map((line) => `  ${line}`).join("\n");
+}
+
+const indented = (text: string) => text.split("\n").map((line) => `  ${line}`);
+
+/** Shows the events of a tour. */
+export class TourView {
+  readonly #screen: Screen;
+  #bar: ProgressEvent | undefined;
+  #map: readonly string[] = [];
+
+  constructor(screen: Screen) {
+    this.#screen = screen;
+  }
+
+  see(event: TourEvent): void {
+    if (event.type === "part") this.#begin(event.part);
+    if (event.type === "progress") this.#progress(event);
+    if (event.type === "run") this.#run(event);
+    if (event.type === "finding") this.#screen.say(`${this.#screen.paint(wrapped(event.sentence, 76), 1)}\n`);
+  }
+
+  #begin(part: PartName): void {
+    this.#screen.say(this.#screen.paint(titles[part], 1, 36));
+    if (part === "share") this.#screen.say(indented(drawPlan([0, 1, 0, 1, 0, 1])).join("\n"));
+  }
+
+  #progress(event: ProgressEvent): void {
+    this.#bar = event;
+    this.#screen.draw([...this.#map, barLine(event)]);
+  }
+
+  /** A run's bar stays with its figure when it has ended; π takes the place of the π before. */
+  #run({ event }: RunEvent): void {
+    if (event.type === "note" && event.text.startsWith("training a tokenizer")) this.#screen.say(`  ${event.text}`);
+    if (event.type === "evaluation" && event.choices) this.#look(event);
+    if (event.type !== "evaluation" || event.step !== this.#bar?.steps) return;
+    const figure = `  ${barLine(this.#bar).trim()}`;
+    for (const line of this.#map) this.#screen.say(line);
+    this.#map = [];
+    this.#screen.say(
+      `${figure}\n  ${" ".repeat(16)}valid loss ${event.loss.toFixed(3)}, perplexity ${event.perplexity!.toFixed(1)}`,
+    );
+  }
+
+  #look({ choices = [], pattern }: Extract<RunEvent["event"], { type: "evaluation" }>): void {
+    const shares = choices.map(({ probabilities }) => probabilities);
+    if (shares.every((block) => block.length < 2)) return;
+    const { names } = choices.reduce((a, b) => (b.names.length > a.names.length ? b : a));
+    this.#map = indented(`${heatMap(shares, names, this.#screen.colours)}\nnow ${pattern}`);
+  }
+}
+
+/** What the tour came to, where it lies and what to try next. */
+export function summary({ adapt, report, reason, path }: TourResult, next: readonly string[], screen: Screen): string {
+  const sentence = adapt
+    ? sentenceLines(adapt.sentence, screen.width - 4).map(
+        (line) => `  ${terminalView(line, adapt.cap, screen.colours)}`,
+      )
+    : [];
+  const ending = reason === "finished" ? [] : [`stopped; go on with: ${next[0]}`];
+  return [...sentence, ...(adapt ? [""] : []), ...ending, `report: ${report}`, `runs:   ${path}`].join("\n");
+}

@@ -1,0 +1,82 @@
+import { spawn, spawnSync } from "node:child_process";
+import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+
+const folder = mkdtempSync(join(tmpdir(), "layerwise-tour-"));
+afterAll(() => rmSync(folder, { recursive: true }));
+const at = (...names: string[]) => join(folder, ...names);
+const env = { ...process.env, LAYERWISE_CACHE: at("cache") };
+const command = (name: string, ...more: string[]) => [
+  ...["dist/cli/main.js", "tour", "--out", at(name), "--steps", "2", "--threads", "1"],
+  ...more,
+];
+const report = (name: string) => readFileSync(at(name, "report.html"), "utf8");
+const pictures = (name: string) => report(name).match(/<svg /g)?.length ?? 0;
+
+describe("layerwise tour", () => {
+  let whole: { status: number | null; stdout: string; stderr: string };
+  beforeAll(() => {
+    whole = spawnSync(process.execPath, command("whole", "--json"), { env, encoding: "utf8" });
+  }, 600_000);
+
+  it("ends with a finding per part, in JSON, and a report that holds all pictures", () => {
+    expect([whole.status, whole.stderr]).toEqual([0, expect.stringContaining("3 of 3  adapt")]);
+    const { reason, findings, share, search, adapt } = JSON.parse(whole.stdout);
+    expect([reason, Object.keys(findings)]).toEqual(["finished", ["share", "search", "adapt"]]);
+    expect(share.shared.parameters).toBeLessThan(0.5 * share.unshared.parameters);
+    expect([search.certainty.length, adapt.kinds.length]).toEqual([6, 4]);
+    expect(pictures("whole")).toBe(5);
+    for (const sentence of Object.values(findings)) expect(report("whole")).toContain(sentence);
+    expect(report("whole")).not.toMatch(/https?:\/\/(?!www\.w3\.org)/);
+  });
+
+  it("writes no control codes where nobody watches, and no line wider than 80 columns", () => {
+    expect(whole.stderr).not.toContain("\x1b");
+    expect(whole.stderr.split("\n").filter((line) => [...line].length > 80)).toEqual([]);
+  });
+
+  it("leaves runs that other commands use", () => {
+    const args = ["dist/cli/main.js", "depth", at("whole", "adapt"), "--text", "the end.", "--threads", "1"];
+    expect(spawnSync(process.execPath, args, { env, encoding: "utf8" }).stdout).toMatch(/the[₁-₆] end/);
+    for (const run of ["shared", "unshared", "search", "found", "found-baseline"]) {
+      expect(existsSync(at("whole", run, "config.yaml")), run).toBe(true);
+    }
+  });
+
+  it.each([
+    ["1 of 3", 0],
+    ["2 of 3", 2],
+    ["3 of 3", 3],
+  ])(
+    "stopped in part %s keeps what is done, and goes on to the same end",
+    async (part, drawn) => {
+      const name = `stopped ${drawn}`;
+      expect(await stopped(command(name), part)).toBe(130);
+      expect(pictures(name)).toBe(drawn);
+      const { status, stdout } = spawnSync(process.execPath, command(name, "--json"), { env, encoding: "utf8" });
+      expect([status, JSON.parse(stdout).findings]).toEqual([0, JSON.parse(whole.stdout).findings]);
+    },
+    600_000,
+  );
+
+  it("refuses a folder that is no tour's", () => {
+    const args = ["dist/cli/main.js", "tour", "--out", folder];
+    const { status, stderr } = spawnSync(process.execPath, args, { env, encoding: "utf8" });
+    expect([status, stderr]).toEqual([2, expect.stringContaining("expected a new folder, or a tour's")]);
+  });
+});
+
+/** Interrupts a tour once it has said something; gives its exit code. */
+function stopped(args: readonly string[], once: string): Promise<number | null> {
+  const child = spawn(process.execPath, args, { env });
+  let [text, sent] = ["", false];
+  child.stderr.on("data", (data) => {
+    text += data;
+    if (sent || !text.includes(once)) return;
+    sent = true;
+    child.kill("SIGINT");
+  });
+  return new Promise((resolve) => child.on("exit", resolve));
+}

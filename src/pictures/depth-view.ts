@@ -7,7 +7,8 @@ export interface ShownToken {
   readonly depth: number;
 }
 
-type Background = "light" | "dark";
+/** What a view is read on. */
+export type Background = "light" | "dark";
 
 /** From pale to dark blue and, for dark backgrounds, from dark to bright. */
 const SHADES: Readonly<Record<Background, readonly string[]>> = {

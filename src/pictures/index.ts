@@ -2,7 +2,7 @@
 export { type Bar, barsSvg } from "./bars.ts";
 export { type Choice, choicePixels, choiceSvg, type Milestone } from "./choice-picture.ts";
 export { type ComparedModel, comparisonSvg } from "./comparison-picture.ts";
-export { htmlView, type ShownToken, svgView, terminalView } from "./depth-view.ts";
+export { type Background, htmlView, type ShownToken, svgView, terminalView } from "./depth-view.ts";
 export { heatMap } from "./heat-map.ts";
 export { drawPlan, planSvg } from "./plan-picture.ts";
 export {

@@ -1,7 +1,6 @@
 /** `layerwise tour`: share, search and adapt on the embedded books, in about three minutes. */
 import type { Command } from "commander";
 import { commandName } from "../command-name.ts";
-import { commands } from "../commands.ts";
 import { whole, wholeFrom } from "../flags.ts";
 import { freeFolder } from "../free-folder.ts";
 
@@ -37,12 +36,10 @@ export function addTour(program: Command): void {
 /** Commands to try, one per part and those that show more of what was done. */
 function nextCommands(path: string): string[] {
   const name = commandName();
-  const studio = Object.hasOwn(commands, "studio") ? [`${name} studio`] : [];
   return [
     `${name} train --unique 2 --depth 6 --share cycle --minutes 5`,
     `${name} search --preset quick`,
     `${name} depth ${path}/adapt --text "The cat sat on the mat."`,
-    ...studio,
     `tensorboard --logdir ${path}`,
   ];
 }
@@ -57,7 +54,7 @@ async function run({ out = freeFolder("tour-"), json, threads, ...how }: Flags):
   const view = new TourView(screen);
   const next = nextCommands(out);
   screen.say(
-    `${screen.paint("A transformer's depth is data.", 1)} A tour on the embedded books, trained while you watch.\n`,
+    `${screen.paint("A transformer's depth is data.", 1)}\nA tour on the embedded books; every figure is computed while you watch.\n`,
   );
   const stop = stopOnSignals(process.stderr);
   const engine = threads === undefined ? undefined : await defaultEngine({ threads });

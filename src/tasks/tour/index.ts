@@ -1,4 +1,4 @@
-/** The tour: share, search and adapt shown on the embedded books within minutes, with figures that are computed on the spot. */
+/** `layerwise/tasks/tour`: share, search and adapt shown on the embedded books within minutes, with figures that are computed on the spot. */
 import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";

@@ -40,6 +40,7 @@ function nextCommands(path: string): string[] {
     `${name} train --unique 2 --depth 6 --share cycle --minutes 5`,
     `${name} search --preset quick`,
     `${name} depth ${path}/adapt --text "The cat sat on the mat."`,
+    `${name} studio ${path}`,
     `tensorboard --logdir ${path}`,
   ];
 }

@@ -4,34 +4,34 @@
  */
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { parseArgs } from "node:util";
 import { parse } from "yaml";
 import { table } from "../src/base/table.ts";
 import { type depth, finetune, glueTask, pretrain, Run, type Session, type TaskEvent } from "../src/index.ts";
 import { spreadOf } from "../src/sweep/comparison.ts";
 import type { TaskResult } from "../src/tasks/finetune/index.ts";
 import type { NewRun } from "../src/tasks/new-run.ts";
+import { flagsOf } from "./flags.ts";
 
-const { values, positionals } = parseArgs({
-  options: {
-    seeds: { type: "string", default: "3" },
+const { values, rest } = flagsOf(
+  {
+    seeds: "3",
     /** Updates of each seed. */
-    steps: { type: "string", default: "1200" },
-    out: { type: "string", default: "runs/pretraining" },
-    data: { type: "string" },
-    corpus: { type: "string", default: "wikitext-2" },
+    steps: "1200",
+    out: "runs/pretraining",
+    data: undefined,
+    corpus: "wikitext-2",
     /** `none`: only depths. */
-    task: { type: "string", default: "SST-2" },
+    task: "SST-2",
     /** Fine-tunings of each pre-trained model, and as many from new weights. */
-    tunings: { type: "string", default: "1" },
-    examples: { type: "string", default: "8000" },
-    rate: { type: "string", default: "0.001" },
-    "scratch-rate": { type: "string", default: "0.001" },
-    threads: { type: "string" },
-    json: { type: "boolean", default: false },
+    tunings: "1",
+    examples: "8000",
+    rate: "0.001",
+    "scratch-rate": "0.001",
+    threads: undefined,
+    json: false,
   },
-  allowPositionals: true,
-});
+  true,
+);
 
 const upTo = (count: string) => Array.from({ length: Number(count) }, (_, i) => i + 1);
 const numberOf = (text: string | undefined) => (text === undefined ? null : Number(text));
@@ -67,7 +67,7 @@ async function make(path: string, begin: (into: NewRun) => Session<TaskEvent, un
 function pretrained(seed: number): Promise<string> {
   const { corpus } = values;
   const length = { steps: Number(values.steps), longLength: null };
-  const own = settingsOf(positionals);
+  const own = settingsOf(rest);
   return make(join(values.out, `seed-${seed}`), (into) =>
     pretrain({ preset: "laptop", corpus, ...length, seed, ...common, ...own, into }),
   );

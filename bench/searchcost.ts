@@ -2,29 +2,27 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { parseArgs } from "node:util";
 import { median } from "../src/base/median.ts";
 import { table } from "../src/base/table.ts";
 import { ortEngine } from "../src/engine/ort.ts";
 import { Run } from "../src/tasks/run.ts";
 import { type Found, type SearchOptions, search } from "../src/tasks/search/index.ts";
+import { flagsOf, threadsOf } from "./flags.ts";
 import { searching } from "./searching.ts";
 
-const { values } = parseArgs({
-  options: {
-    data: { type: "string" },
-    corpus: { type: "string", default: "wikitext-2" },
-    tokenizer: { type: "string", default: "wiki2_12k" },
-    blocks: { type: "string", default: "6" },
-    steps: { type: "string", default: "1500" },
-    rounds: { type: "string", default: "2" },
-    threads: { type: "string" },
-    json: { type: "boolean", default: false },
-  },
+const { values } = flagsOf({
+  data: undefined,
+  corpus: "wikitext-2",
+  tokenizer: "wiki2_12k",
+  blocks: "6",
+  steps: "1500",
+  rounds: "2",
+  threads: undefined,
+  json: false,
 });
 
 const [blocks, steps] = [Number(values.blocks), Number(values.steps)];
-const engine = await ortEngine(values.threads === undefined ? {} : { threads: Number(values.threads) });
+const engine = await ortEngine(threadsOf(values.threads));
 const base: SearchOptions = {
   corpus: values.corpus,
   tokenizer: values.tokenizer,

@@ -2,7 +2,6 @@
 import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { parseArgs } from "node:util";
 import { type MeasuredCosts, measureCandidates, networkFlops, networkLatencies } from "../src/analysis/latency.ts";
 import { formatNumber, table } from "../src/base/table.ts";
 import { parsePattern, printPattern } from "../src/depth/pattern.ts";
@@ -20,32 +19,31 @@ import {
   search,
   searchDefaults,
 } from "../src/tasks/search/index.ts";
+import { flagsOf, threadsOf } from "./flags.ts";
 import { searching } from "./searching.ts";
 
-const { values } = parseArgs({
-  options: {
-    data: { type: "string" },
-    blocks: { type: "string", default: "6" },
-    budgets: { type: "string", default: "none,0.8,0.65,0.5" },
-    /** Published patterns to train beside the baseline, by name and with commas. */
-    published: { type: "string", default: "par-wikitext103-base,par-enwik8,sandwich" },
-    /** Patterns of one's own to train beside them, with commas. */
-    patterns: { type: "string", default: "" },
-    searchSteps: { type: "string", default: "1500" },
-    steps: { type: "string", default: "2000" },
-    threads: { type: "string" },
-    out: { type: "string", default: "runs/tradeoff" },
-    /** Seeds of the retrained networks; searches take the first. */
-    seeds: { type: "string", default: "1" },
-    json: { type: "boolean", default: false },
-  },
+const { values } = flagsOf({
+  data: undefined,
+  blocks: "6",
+  budgets: "none,0.8,0.65,0.5",
+  /** Published patterns to train beside the baseline, by name and with commas. */
+  published: "par-wikitext103-base,par-enwik8,sandwich",
+  /** Patterns of one's own to train beside them, with commas. */
+  patterns: "",
+  searchSteps: "1500",
+  steps: "2000",
+  threads: undefined,
+  out: "runs/tradeoff",
+  /** Seeds of the retrained networks; searches take the first. */
+  seeds: "1",
+  json: false,
 });
 
 const blocks = Number(values.blocks);
 const seeds = values.seeds.split(",").map(Number);
 const shape = searchDefaults.latency; // the paper's
 const say = (text: string) => void process.stderr.write(`${text}\n`);
-const engine = await ortEngine(values.threads === undefined ? {} : { threads: Number(values.threads) });
+const engine = await ortEngine(threadsOf(values.threads));
 const base = {
   ...searchDefaults,
   corpus: "wikitext-2",

@@ -1,5 +1,4 @@
 /** The race on WikiText-2: the same six-layer model and recipe, the same minutes on the same cores, here and in PyTorch. */
-import { parseArgs } from "node:util";
 import { defaultEngine } from "../src/tasks/engine.ts";
 import type { Rehearsal } from "../src/tasks/job.ts";
 import { languageJob, openLanguage } from "../src/tasks/language/job.ts";
@@ -10,17 +9,16 @@ import { figures, tokensIn } from "../src/train/evaluate.ts";
 import { Evaluator } from "../src/train/evaluator.ts";
 import { trainLoop } from "../src/train/loop.ts";
 import { schedule } from "../src/train/schedule.ts";
+import { flagsOf } from "./flags.ts";
 import { type Peer, pythonPeer, recordsOf, torchPython, withTensors } from "./peer.ts";
 
-const { values } = parseArgs({
-  options: {
-    minutes: { type: "string", default: "10" },
-    slice: { type: "string", default: "15" },
-    data: { type: "string" },
-    optimiser: { type: "string", default: "adamw" },
-    rate: { type: "string" },
-    json: { type: "boolean", default: false },
-  },
+const { values } = flagsOf({
+  minutes: "10",
+  slice: "15",
+  data: undefined,
+  optimiser: "adamw",
+  rate: undefined,
+  json: false,
 });
 
 /** One after the other would give one side the noisier hour: they take turns, each by its own clock. */

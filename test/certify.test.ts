@@ -1,24 +1,13 @@
-import { spawnSync } from "node:child_process";
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { readSafetensors, writeSafetensors } from "../src/format/safetensors.ts";
+import { layerwise, ownFolder } from "./command.ts";
 
 const golden = "../shared/golden";
-const folder = mkdtempSync(join(tmpdir(), "layerwise-certify-"));
-afterAll(() => rmSync(folder, { recursive: true }));
+const folder = ownFolder("certify");
 
-function certify(...args: string[]) {
-  const { status, stdout, stderr } = spawnSync(process.execPath, [
-    "--import",
-    "tsx",
-    "src/cli/main.ts",
-    "certify",
-    ...args,
-  ]);
-  return { status, stdout: String(stdout), stderr: String(stderr) };
-}
+const certify = (...args: string[]) => layerwise("certify", ...args);
 
 describe("layerwise certify", () => {
   it("passes the fixtures that ship with the project", () => {

@@ -1,35 +1,16 @@
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { Command } from "commander";
-import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { addData } from "../src/cli/commands/data.ts";
+import { ownFolder, printedBy } from "./command.ts";
 
 const SHARED = "../shared/data";
-const root = mkdtempSync(join(tmpdir(), "layerwise-data-"));
+const root = ownFolder("data");
 const at = (...names: string[]) => join(root, ...names);
-afterAll(() => rmSync(root, { recursive: true, force: true }));
 
-/** Runs `layerwise data …` in this process and returns what it prints. */
-async function data(...args: string[]): Promise<string> {
-  let printed = "";
-  const write = vi.spyOn(process.stdout, "write").mockImplementation((text) => {
-    printed += String(text);
-    return true;
-  });
-  vi.spyOn(process.stderr, "write").mockImplementation(() => true);
-  try {
-    const program = new Command("layerwise").exitOverride().configureOutput({ writeErr: () => {} });
-    addData(program);
-    await program.parseAsync(["data", ...args], { from: "user" });
-    return printed;
-  } finally {
-    write.mockRestore();
-    vi.restoreAllMocks();
-  }
-}
+const data = (...args: string[]) => printedBy(addData, "data", ...args);
 const small = ["--tokenizer", "sp250", "--data", SHARED, "--cache", at("cache"), "--batch", "4", "--length", "8"];
 
 it("layerwise data build goes from a text to a tokenizer and batches in one go", async () => {

@@ -1,25 +1,10 @@
-import { Command } from "commander";
-import { expect, it, vi } from "vitest";
+import { expect, it } from "vitest";
 import { addDoctor } from "../src/cli/commands/doctor.ts";
 import type { Diagnosis } from "../src/tasks/diagnosis.ts";
 import { instructionSets } from "../src/tasks/environment.ts";
+import { printedBy } from "./command.ts";
 
-/** Runs `layerwise doctor …` in this process and returns what it prints. */
-async function doctor(...args: string[]): Promise<string> {
-  let printed = "";
-  const write = vi.spyOn(process.stdout, "write").mockImplementation((text) => {
-    printed += String(text);
-    return true;
-  });
-  try {
-    const program = new Command("layerwise").exitOverride();
-    addDoctor(program);
-    await program.parseAsync(["doctor", ...args], { from: "user" });
-  } finally {
-    write.mockRestore();
-  }
-  return printed;
-}
+const doctor = (...args: string[]) => printedBy(addDoctor, "doctor", ...args);
 
 it("doctor --json prints versions, threads, devices and matrix speed, and nothing else", async () => {
   const found = JSON.parse(await doctor("--json")) as Diagnosis;

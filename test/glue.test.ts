@@ -1,27 +1,19 @@
-import { spawn, spawnSync } from "node:child_process";
+import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout } from "node:timers/promises";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import { RandomStream } from "../src/base/random.ts";
 import { summarise, weightsHash } from "../src/runs/summary.ts";
 import { writeModel } from "../src/text/sentencepiece/model-writer.ts";
 import { TRAINING_DEFAULTS } from "../src/text/sentencepiece/training/options.ts";
 import { Trainer } from "../src/text/sentencepiece/training/trainer.ts";
+import { command, layerwise, ownFolder } from "./command.ts";
 
-const folder = mkdtempSync(join(tmpdir(), "layerwise-glue-"));
-afterAll(() => rmSync(folder, { recursive: true }));
+const folder = ownFolder("glue");
 
 const at = (...parts: string[]) => join(folder, ...parts);
-const main = ["--import", "tsx", "src/cli/main.ts"];
-
-function layerwise(...args: string[]) {
-  const { status, stdout, stderr } = spawnSync(process.execPath, [...main, ...args], { encoding: "utf8" });
-  return { status, stdout, stderr };
-}
-
 const glue = (...args: string[]) => layerwise("glue", ...args);
 
 /** Praise and blame in made-up sentences: one word decides. */
@@ -166,7 +158,7 @@ describe("a fine-tuning that was stopped", () => {
   const result = (name: string) => readFileSync(at(name, "result.json"), "utf8");
 
   async function stopped(name: string, signal: "SIGKILL" | "SIGINT", when: string) {
-    const child = spawn(process.execPath, [...main, "glue", ...args(name)]);
+    const child = spawn(process.execPath, command("glue", ...args(name)));
     let said = "";
     child.stdout.on("data", (text) => (said += text));
     while (!existsSync(at(name, when))) await setTimeout(5);
@@ -210,7 +202,7 @@ describe("layerwise glue search", () => {
 
   it("of 12 trials, killed in the middle, finishes with the same table", async () => {
     const whole = glue(...search("whole"));
-    const child = spawn(process.execPath, [...main, "glue", ...search("killed")]);
+    const child = spawn(process.execPath, command("glue", ...search("killed")));
     while (finished("killed") < 3) await setTimeout(20);
     child.kill("SIGKILL");
     await once(child, "exit");

@@ -1,20 +1,15 @@
-/** Pre-training from the command line: two phases, exact resume, and the depths of what was trained. */
-import { spawnSync } from "node:child_process";
-import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { cpSync, existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import { RunFolder } from "../src/runs/folder.ts";
 import { summarise, weightsHash } from "../src/runs/summary.ts";
+import { layerwiseWith, ownFolder } from "./command.ts";
 
-const folder = mkdtempSync(join(tmpdir(), "layerwise-pretrain-"));
-afterAll(() => rmSync(folder, { recursive: true }));
+const folder = ownFolder("pretrain");
 const whole = join(folder, "whole");
 
-function layerwise(...args: string[]) {
-  const command = ["--import", "tsx", "src/cli/main.ts", ...args];
-  return spawnSync(process.execPath, command, { encoding: "utf8", env: { ...process.env, NO_COLOR: "1" } });
-}
+const env = { ...process.env, NO_COLOR: "1" };
+const layerwise = (...args: string[]) => layerwiseWith({ env }, ...args);
 
 const settings = ["--preset", "trial", "--threads", "1", "--dropout", "0.1", "--accumulate", "2", "--steps", "12"];
 const rest = ["--ponder-from", "0.4"];

@@ -1,21 +1,14 @@
-import { spawn, spawnSync } from "node:child_process";
+import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout } from "node:timers/promises";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
+import { command, layerwise, ownFolder } from "./command.ts";
 
-const folder = mkdtempSync(join(tmpdir(), "layerwise-retrain-"));
-afterAll(() => rmSync(folder, { recursive: true }));
+const folder = ownFolder("retrain");
 
 const at = (name: string) => join(folder, name);
-const command = (...args: string[]) => ["--import", "tsx", "src/cli/main.ts", ...args];
-
-function layerwise(...args: string[]) {
-  const { status, stdout, stderr } = spawnSync(process.execPath, command(...args), { encoding: "utf8" });
-  return { status, stdout, stderr };
-}
 
 const model = "--pieces 300 --width 16 --heads 2 --hidden 32 --memory 4 --batch 4 --length 8 --cutoffs 40,120";
 const tiny = `${model} --evaluation-batch 32 --evaluation-length 32 --warmup 2 --evaluate-every 16 --threads 1`.split(

@@ -1,13 +1,12 @@
-import { spawn, spawnSync } from "node:child_process";
+import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout } from "node:timers/promises";
-import { afterAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
+import { command, layerwise, ownFolder } from "./command.ts";
 
-const folder = mkdtempSync(join(tmpdir(), "layerwise-search-"));
-afterAll(() => rmSync(folder, { recursive: true }));
+const folder = ownFolder("search");
 
 const tiny =
   "--pieces 300 --width 16 --heads 2 --hidden 32 --blocks 2 --memory 4 --batch 4 --length 8 --cutoffs 40,120 --evaluation-batch 32 --evaluation-length 32".split(
@@ -16,9 +15,20 @@ const tiny =
 
 function search(...args: string[]) {
   const threads = args.includes("--resume") ? [] : ["--threads", "1"]; // what goes on does so as it began
-  const command = ["--import", "tsx", "src/cli/main.ts", "search", ...tiny, ...threads, ...args];
-  const { status, stdout, stderr } = spawnSync(process.execPath, command);
-  return { status, stdout: String(stdout), stderr: String(stderr) };
+  return layerwise("search", ...tiny, ...threads, ...args);
+}
+
+/** Begins a search, and ends it by a signal once so many checkpoints are there, in the folder or in one of its seeds. */
+async function interrupted(
+  name: string,
+  args: string[],
+  how: { signal: NodeJS.Signals; after: number; seed?: string },
+) {
+  const child = spawn(process.execPath, command("search", ...tiny, "--threads", "1", ...args, "--out", run(name)));
+  const checkpoints = join(run(name), how.seed ?? ".", "checkpoints");
+  while (!existsSync(checkpoints) || readdirSync(checkpoints).length < how.after) await setTimeout(1);
+  child.kill(how.signal);
+  await once(child, "exit");
 }
 
 const run = (name: string) => join(folder, name);
@@ -70,12 +80,7 @@ describe("layerwise search", () => {
   it("goes on after a kill with the same losses and pictures, memory included", async () => {
     const hasty = ["--architecture-rate", "0.2", "--cut", "0.7", "--cut-every", "10"];
     const long = ["--steps", "120", "--evaluate-every", "10", "--checkpoint-every", "5", "--json", ...hasty];
-    const killed = ["--import", "tsx", "src/cli/main.ts", "search", ...tiny, "--threads", "1"];
-    const child = spawn(process.execPath, [...killed, ...long, "--out", run("killed")]);
-    const checkpoints = join(run("killed"), "checkpoints");
-    while (!existsSync(checkpoints) || readdirSync(checkpoints).length < 2) await setTimeout(5);
-    child.kill("SIGKILL");
-    await once(child, "exit");
+    await interrupted("killed", long, { signal: "SIGKILL", after: 2 });
     expect(search("--resume", run("killed"), "--json").status).toBe(0);
     search(...long, "--out", run("whole"));
     expect(lossesOf("killed")).toHaveLength(120);
@@ -88,12 +93,7 @@ describe("layerwise search", () => {
 
   it("stops on SIGINT without a result, and goes on to the same one", async () => {
     const long = ["--steps", "300", "--evaluate-every", "300", "--checkpoint-every", "5", "--json"];
-    const command = ["--import", "tsx", "src/cli/main.ts", "search", ...tiny, "--threads", "1"];
-    const child = spawn(process.execPath, [...command, ...long, "--out", run("stopped")]);
-    const checkpoints = join(run("stopped"), "checkpoints");
-    while (!existsSync(checkpoints) || readdirSync(checkpoints).length < 1) await setTimeout(1);
-    child.kill("SIGINT");
-    await once(child, "exit");
+    await interrupted("stopped", long, { signal: "SIGINT", after: 1 });
     expect(lossesOf("stopped").length).toBeLessThan(300);
     expect(existsSync(join(run("stopped"), "architecture.json"))).toBe(false);
     const resumed = search("--resume", run("stopped"), "--json");
@@ -128,23 +128,9 @@ describe("layerwise search", () => {
 
   it("goes on with the seeds that a kill left unfinished, and ends with the same words", async () => {
     const args = ["--seeds", "3,5,4", "--steps", "60", "--checkpoint-every", "5", "--latency", "1x8+8"];
-    const command = ["--import", "tsx", "src/cli/main.ts"];
-    const child = spawn(process.execPath, [
-      ...command,
-      "search",
-      ...tiny,
-      "--threads",
-      "1",
-      ...args,
-      "--out",
-      run("cut"),
-    ]);
-    const checkpoints = join(run("cut"), "seed-5", "checkpoints");
-    while (!existsSync(checkpoints) || readdirSync(checkpoints).length < 2) await setTimeout(2);
-    child.kill("SIGKILL");
-    await once(child, "exit");
+    await interrupted("cut", args, { signal: "SIGKILL", after: 2, seed: "seed-5" });
     expect(existsSync(join(run("cut"), "seed-4"))).toBe(false);
-    const resumed = spawnSync(process.execPath, [...command, "resume", run("cut")], { encoding: "utf8" });
+    const resumed = layerwise("resume", run("cut"));
     const whole = search(...args, "--out", run("uncut"));
     // Milliseconds are measured anew, and time passes; nothing else differs.
     const words = (text: string) => text.replaceAll("uncut", "cut").replace(/\d+\.\d+ ms|in \d+ s/g, "");
@@ -156,7 +142,7 @@ describe("layerwise search", () => {
     expect(rows("cut")).toEqual(rows("uncut"));
     expect(resumed.stderr).toContain("chosen");
     for (const seed of [3, 5, 4]) expect(lossesOf(`cut/seed-${seed}`)).toEqual(lossesOf(`uncut/seed-${seed}`));
-    const used = spawnSync(process.execPath, [...command, "eval", run("cut"), "--json"], { encoding: "utf8" });
+    const used = layerwise("eval", run("cut"), "--json");
     expect(whole.stdout).toContain(`found ${JSON.parse(used.stdout).pattern} after`);
   });
 

@@ -1,25 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { RandomStream } from "../base/random.ts";
+import { base, tokens, weightsOf } from "../../test/steep-model.ts";
 import { referenceEngine } from "../engine/reference.ts";
-import type { Tensor } from "../graph/index.ts";
-import { initialise } from "../nn/index.ts";
 import { type GenerationOptions, generate, generateIds } from "./generation.ts";
-import { type LanguageModel, languageModel } from "./language/language.ts";
-
-const base = { vocabulary: 23, width: 16, heads: 4, length: 70 };
-
-/** First weights, made so large that attention is far from uniform and ties are out of the question. */
-function weightsOf(model: LanguageModel): Map<Tensor<"parameter">, Float32Array> {
-  const entries = [...initialise(model.parameters, 5)];
-  return new Map(
-    entries.map(([tensor, values]) => [tensor, tensor.shape.length > 1 ? values.map((x) => 15 * x) : values]),
-  );
-}
-
-function tokens(count: number): number[] {
-  const random = new RandomStream(2, "tokens");
-  return Array.from({ length: count }, () => random.integer(base.vocabulary));
-}
+import { languageModel } from "./language/language.ts";
 
 async function collect<T>(source: AsyncIterable<T>): Promise<T[]> {
   const all: T[] = [];

@@ -126,31 +126,36 @@ export interface EncoderParts {
   readonly norms: readonly LayerNorm[];
 }
 
-/** nn.TransformerEncoderLayer. */
-export class EncoderLayer implements Block {
+/** What both kinds of layers do: sublayers under their names, each with its residual and norm. */
+class TorchLayer<P extends EncoderParts> {
   readonly parameters: readonly Parameter[];
-  readonly #name: string;
-  readonly #parts: EncoderParts;
+  protected readonly name: string;
+  protected readonly parts: P;
   readonly #options: TorchLayerOptions;
 
-  constructor(name: string, parts: EncoderParts, options: TorchLayerOptions) {
-    this.#name = name;
-    this.#parts = parts;
-    this.#options = options;
-    this.parameters = parametersOf([parts.attention, parts.feedForward, ...parts.norms]);
+  constructor(name: string, parts: P, options: TorchLayerOptions, cross: readonly MultiheadAttention[] = []) {
+    [this.name, this.parts, this.#options] = [name, parts, options];
+    this.parameters = parametersOf([parts.attention, ...cross, parts.feedForward, ...parts.norms]);
   }
 
+  /** One sublayer; `norm` is the number of its norm. */
+  protected sublayer(name: string, norm: number, x: Tensor, mode: Mode, of: (y: Tensor) => Tensor): Tensor {
+    return within(name, () => residual(x, this.parts.norms[norm]!, this.#options, mode, of));
+  }
+
+  protected attended(x: Tensor, context: Context): Tensor {
+    return this.sublayer("attention", 0, x, context.mode, (y) => this.parts.attention.apply(y, context));
+  }
+
+  protected fed(x: Tensor, norm: number, mode: Mode): Tensor {
+    return this.sublayer("feed-forward", norm, x, mode, (y) => this.parts.feedForward.apply(y, mode));
+  }
+}
+
+/** nn.TransformerEncoderLayer. */
+export class EncoderLayer extends TorchLayer<EncoderParts> implements Block {
   apply(x: Tensor, context: Context): Tensor {
-    const { attention, feedForward, norms } = this.#parts;
-    const { mode } = context;
-    return within(this.#name, () => {
-      const attended = within("attention", () => {
-        return residual(x, norms[0]!, this.#options, mode, (y) => attention.apply(y, context));
-      });
-      return within("feed-forward", () => {
-        return residual(attended, norms[1]!, this.#options, mode, (y) => feedForward.apply(y, mode));
-      });
-    });
+    return within(this.name, () => this.fed(this.attended(x, context), 1, context.mode));
   }
 }
 
@@ -168,22 +173,14 @@ export interface Memory extends KeyValues {
 }
 
 /** nn.TransformerDecoderLayer; bound to a memory it is a block like any other. */
-export class DecoderLayer {
-  readonly parameters: readonly Parameter[];
-  readonly #name: string;
-  readonly #parts: DecoderParts;
-  readonly #options: TorchLayerOptions;
-
+export class DecoderLayer extends TorchLayer<DecoderParts> {
   constructor(name: string, parts: DecoderParts, options: TorchLayerOptions) {
-    this.#name = name;
-    this.#parts = parts;
-    this.#options = options;
-    this.parameters = parametersOf([parts.attention, parts.cross, parts.feedForward, ...parts.norms]);
+    super(name, parts, options, [parts.cross]);
   }
 
   /** This layer's keys and values of an encoder's output [B·S, C]: the same at all depths that run the layer. */
   remember(memory: Tensor, rows: Rows): KeyValues {
-    return within(this.#name, () => within("cross-attention", () => this.#parts.cross.remember(memory, rows)));
+    return within(this.name, () => within("cross-attention", () => this.parts.cross.remember(memory, rows)));
   }
 
   over(memory: Memory): Block {
@@ -191,20 +188,12 @@ export class DecoderLayer {
   }
 
   #apply(x: Tensor, context: Context, memory: Memory): Tensor {
-    const { attention, cross, feedForward, norms } = this.#parts;
     const { mode, rows } = context;
-    return within(this.#name, () => {
-      const attended = within("attention", () => {
-        return residual(x, norms[0]!, this.#options, mode, (y) => attention.apply(y, context));
-      });
-      const informed = within("cross-attention", () => {
-        return residual(attended, norms[1]!, this.#options, mode, (y) =>
-          cross.attendTo(y, memory, memory.rows ?? rows, mode, memory.mask),
-        );
-      });
-      return within("feed-forward", () => {
-        return residual(informed, norms[2]!, this.#options, mode, (y) => feedForward.apply(y, mode));
-      });
+    return within(this.name, () => {
+      const informed = this.sublayer("cross-attention", 1, this.attended(x, context), mode, (y) =>
+        this.parts.cross.attendTo(y, memory, memory.rows ?? rows, mode, memory.mask),
+      );
+      return this.fed(informed, 2, mode);
     });
   }
 }

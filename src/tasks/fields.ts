@@ -35,7 +35,7 @@ export const planFields = group("Depth", {
 });
 
 /** Optimisation of language models and of translation. */
-export const optimisationFields = group("Optimisation", {
+const optimisationFields = group("Optimisation", {
   batch: whole(16, "rows per batch"),
   accumulate: whole(1, "batches per update"),
   optimiser: choice(
@@ -95,7 +95,7 @@ export const lengthFields = group("Length", {
 });
 
 /** Evaluations and checkpoints of language models and of translation. */
-export const habitFields = group("Evaluation and checkpoints", {
+const habitFields = group("Evaluation and checkpoints", {
   evaluateEvery: optional(whole(250, "updates between evaluations; default: each epoch, at most every 500")),
   checkpointEvery: whole(50, "updates between checkpoints"),
   keep: whole(3, "checkpoints kept besides the best"),
@@ -107,3 +107,6 @@ export const hardwareFields = group("Hardware", {
   threads: optional(whole(2, "threads of ONNX Runtime; default: physical cores")),
   device: choice(["cpu", "cuda", "webgpu", "dml"], "cpu", "where programs run"),
 });
+
+/** How language models and translation are trained, as far as it is the same. */
+export const trainFields = { ...optimisationFields, ...lengthFields, ...habitFields, ...hardwareFields };

@@ -11,6 +11,7 @@ export { dryRun } from "./dry-run.ts";
 export { defaultEngine, type EngineSettings, usualThreads } from "./engine.ts";
 export { type Environment, environment, instructionSets, packageVersion, processor } from "./environment.ts";
 export type { EvaluateOptions } from "./evaluate.ts";
+export type { Exporting } from "./exporting.ts";
 export type { ExportedFiles } from "./exports.ts";
 export { type AnyTokenizer, type GenerateOptions, generate } from "./generate.ts";
 export type {
@@ -29,7 +30,7 @@ export { openJob } from "./jobs.ts";
 export type { LanguageConfig } from "./language/settings.ts";
 export type { LanguageRun } from "./language/uses.ts";
 export { type NewRun, newRun } from "./new-run.ts";
-export type { Exporting, OpenOptions, OpenRun, ResumeOptions, StoredRun } from "./open-run.ts";
+export type { OpenOptions, OpenRun, ResumeOptions, StoredRun } from "./open-run.ts";
 export { type Performing, perform } from "./perform.ts";
 
 export { type AnyRun, kindIn, kindOf, Run, type RunKind, type RunKinds } from "./run.ts";

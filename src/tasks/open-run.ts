@@ -1,10 +1,8 @@
 /** What every opened run has, whatever its kind: where it lies, what was stored, and an engine when one is needed. */
 import { existsSync } from "node:fs";
-import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { once } from "../base/lazily.ts";
 import type { Engine } from "../engine/engine.ts";
-import { writeFolderAtomically } from "../files/atomic.ts";
 import type { LoadedCheckpoint } from "../runs/checkpoints.ts";
 import { type CheckpointChoice, RunFolder, TOKENIZER_FILE } from "../runs/folder.ts";
 import type { RunSummary } from "../runs/summary.ts";
@@ -13,7 +11,6 @@ import { openTokenizer } from "../text/files/tokenizer.ts";
 import type { OpenTokenizer } from "../text/tokenizer.ts";
 import type { Session } from "../train/session.ts";
 import { engineAsBegun } from "./engine.ts";
-import type { ExportedFiles } from "./exports.ts";
 import type { Say, TaskEvent } from "./job.ts";
 
 /** How a run is opened. */
@@ -39,8 +36,11 @@ export interface StoredRun extends LoadedCheckpoint {
   readonly path: string;
   /** Its config.yaml. */
   readonly config: string;
-  readonly environment: Readonly<Record<string, unknown>>;
+  /** The tokenizer that it keeps, if it does. */
+  readonly tokenizer: OpenTokenizer | undefined;
   readonly options: OpenOptions;
+  /** The engine, opened when it is first needed. */
+  engine(): Promise<Engine>;
 }
 
 /** A run, opened to be used; each kind adds what it can do. */
@@ -61,7 +61,8 @@ export async function readStored(path: string, options: OpenOptions): Promise<St
   const hasBest = (await run.checkpoints()).some(({ best }) => best);
   const stored = await run.readCheckpoint(options.checkpoint ?? (hasBest ? "best" : "last"));
   for (const warning of stored.warnings) options.say?.(warning);
-  return { path, config: run.config, environment: run.environment, options, ...stored };
+  const engine = once(async () => options.engine ?? (await engineAsBegun(run.environment)));
+  return { path, config: run.config, tokenizer: await keptTokenizer(path), options, engine, ...stored };
 }
 
 /** What all kinds share. */
@@ -77,34 +78,6 @@ export function openRunBase<K extends string, R>(
     summary: async () => (await import("../runs/summary.ts")).summarise(path),
     resume: (options = {}) => resume(path, options),
   };
-}
-
-/** Files that make a run's model usable elsewhere (ONNX, safetensors, config, tokenizer), in memory or in a folder. */
-export interface Exporting {
-  /** The files by name. */
-  exported(): Promise<ExportedFiles>;
-  /** Writes them into a folder, whole or not at all, and gives them; one that exists is refused, unless `force` and an export wrote it. */
-  export(folder: string, options?: { readonly force?: boolean | undefined }): Promise<ExportedFiles>;
-}
-
-/** Both ways to export, from the first. */
-export function exporting(exported: () => Promise<ExportedFiles>): Exporting {
-  return {
-    exported,
-    export: async (path, { force = false } = {}) => {
-      const files = await exported();
-      const fill = async (folder: string) => {
-        for (const [name, bytes] of Object.entries(files)) await writeFile(join(folder, name), bytes);
-      };
-      await writeFolderAtomically(path, fill, { command: "export", force });
-      return files;
-    },
-  };
-}
-
-/** The engine of a run, opened when it is first needed. */
-export function engineOf({ environment, options }: StoredRun): () => Promise<Engine> {
-  return once(async () => options.engine ?? (await engineAsBegun(environment)));
 }
 
 /** The tokenizer that a run keeps, if it does. */

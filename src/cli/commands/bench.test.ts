@@ -1,20 +1,9 @@
-import { spawnSync } from "node:child_process";
 import { describe, expect, it } from "vitest";
+import { layerwise } from "../../../test/command.ts";
 
 const small = ["--width", "16", "--heads", "2", "--length", "8", "--batch", "2", "--rounds", "1", "--threads", "1"];
 
-function bench(...args: string[]) {
-  const { status, stdout, stderr } = spawnSync(process.execPath, [
-    "--import",
-    "tsx",
-    "src/cli/main.ts",
-    "bench",
-    "depth",
-    ...small,
-    ...args,
-  ]);
-  return { status, stdout: String(stdout), stderr: String(stderr) };
-}
+const bench = (...args: string[]) => layerwise("bench", "depth", ...small, ...args);
 
 describe("layerwise bench depth", () => {
   it("gives one row a mean depth, as JSON alone", () => {

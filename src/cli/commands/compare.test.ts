@@ -1,18 +1,13 @@
-import { spawnSync } from "node:child_process";
-import { existsSync, mkdtempSync, readFileSync, rmSync, statSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { existsSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
+import { layerwise, ownFolder } from "../../../test/command.ts";
 import { contestants, spreadOf } from "../../sweep/comparison.ts";
 
-const folder = mkdtempSync(join(tmpdir(), "layerwise-compare-"));
-afterAll(() => rmSync(folder, { recursive: true }));
+const folder = ownFolder("compare");
 
-function compare(...args: string[]) {
-  const command = ["--import", "tsx", "src/cli/main.ts", "compare", "--preset", "tiny", "--threads", "1"];
-  const { status, stdout, stderr } = spawnSync(process.execPath, [...command, "--out", folder, ...args]);
-  return { status, stdout: String(stdout), stderr: String(stderr) };
-}
+const compare = (...args: string[]) =>
+  layerwise("compare", "--preset", "tiny", "--threads", "1", "--out", folder, ...args);
 
 describe("layerwise compare", () => {
   it("has the paper's rows", () => {

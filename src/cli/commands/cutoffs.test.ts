@@ -1,17 +1,11 @@
-import { spawnSync } from "node:child_process";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
+import { layerwise, ownFolder } from "../../../test/command.ts";
 
-const folder = mkdtempSync(join(tmpdir(), "layerwise-cutoffs-"));
-afterAll(() => rmSync(folder, { recursive: true }));
+const folder = ownFolder("cutoffs");
 
-function cutoffs(...args: string[]) {
-  const command = ["--import", "tsx", "src/cli/main.ts", "cutoffs", ...args];
-  const { status, stdout, stderr } = spawnSync(process.execPath, command);
-  return { status, stdout: String(stdout), stderr: String(stderr) };
-}
+const cutoffs = (...args: string[]) => layerwise("cutoffs", ...args);
 
 let files = 0;
 

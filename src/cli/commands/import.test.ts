@@ -1,22 +1,16 @@
-import { spawnSync } from "node:child_process";
-import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
+import { layerwise, ownFolder } from "../../../test/command.ts";
 import { readSafetensors } from "../../format/safetensors.ts";
 import { ownName } from "../../model/albert/weights.ts";
 import { stateDict } from "../../model/state-dict.ts";
 import { summarise } from "../../runs/summary.ts";
 import { Run } from "../../tasks/run.ts";
 
-const folder = mkdtempSync(join(tmpdir(), "layerwise-import-"));
-afterAll(() => rmSync(folder, { recursive: true }));
+const folder = ownFolder("import");
 
-function layerwise(...args: string[]) {
-  const node = [process.execPath, ["--import", "tsx", "src/cli/main.ts", "import", ...args]] as const;
-  const { status, stdout, stderr } = spawnSync(...node);
-  return { status, stdout: String(stdout), stderr: String(stderr) };
-}
+const imported = (...args: string[]) => layerwise("import", ...args);
 
 const stored = async (out: string) => {
   const { parameters, weights } = await Run.open(out, "imported");
@@ -26,10 +20,10 @@ const stored = async (out: string) => {
 describe("layerwise import", () => {
   it("reads a PyTorch file and TensorFlow's variables as the same run", async () => {
     const [bin, npy] = [join(folder, "bin"), join(folder, "npy")];
-    const first = layerwise("fixtures/albert/act/pytorch_model.bin", "--out", bin, "--json");
+    const first = imported("fixtures/albert/act/pytorch_model.bin", "--out", bin, "--json");
     expect(first.stderr).toContain("if so, set --transpose-pooler");
     expect(JSON.parse(first.stdout)).toMatchObject({ tensors: 27, adaptive: true, depth: 3, heads: [] });
-    expect(layerwise("fixtures/albert/act-npy", "--out", npy).status).toBe(0);
+    expect(imported("fixtures/albert/act-npy", "--out", npy).status).toBe(0);
     expect(await stored(npy)).toEqual(await stored(bin));
     const { model, tokenizer, step } = await Run.open(bin, "imported");
     expect(model.options.halting).toMatchObject({ haltAtCap: false, ponderReduce: "sum", biasInitial: 0 });
@@ -39,7 +33,7 @@ describe("layerwise import", () => {
 
   it("keeps the numbers of a stock ALBERT with its head", async () => {
     const out = join(folder, "stock");
-    const { status, stdout } = layerwise("fixtures/albert/stock", "--out", out, "--json");
+    const { status, stdout } = imported("fixtures/albert/stock", "--out", out, "--json");
     expect([status, JSON.parse(stdout).heads]).toEqual([0, ["maskedLanguage"]]);
     const source = readSafetensors(readFileSync("fixtures/albert/stock/model.safetensors"), "stock").tensors;
     const weights = await stored(out);
@@ -53,16 +47,16 @@ describe("layerwise import", () => {
   it("refuses a file that would run code, and writes nothing", () => {
     const out = join(folder, "malicious");
     const config = ["--config", "fixtures/albert/act/config.json"];
-    const { status, stdout, stderr } = layerwise("fixtures/albert/malicious.bin", ...config, "--out", out);
+    const { status, stdout, stderr } = imported("fixtures/albert/malicious.bin", ...config, "--out", out);
     expect([status, stdout]).toEqual([1, ""]);
     expect(stderr).toContain("got posix.system");
     expect(existsSync(out)).toBe(false);
   });
 
   it("ends with exit code 2 when there is nothing to import", () => {
-    expect(layerwise("absent.bin", "--out", join(folder, "x"))).toMatchObject({ status: 2, stdout: "" });
-    const given = layerwise("fixtures/albert/act", "--activation", "none", "--out", join(folder, "x"));
+    expect(imported("absent.bin", "--out", join(folder, "x"))).toMatchObject({ status: 2, stdout: "" });
+    const given = imported("fixtures/albert/act", "--activation", "none", "--out", join(folder, "x"));
     expect(given.stderr).toMatch(/^layerwise: --activation: expected one of relu/);
-    expect(layerwise("src/base", "--out", join(folder, "x")).stderr).toContain("src/base: expected .npy files");
+    expect(imported("src/base", "--out", join(folder, "x")).stderr).toContain("src/base: expected .npy files");
   });
 });

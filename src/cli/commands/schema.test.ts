@@ -1,12 +1,8 @@
-import { spawnSync } from "node:child_process";
 import { describe, expect, it } from "vitest";
 import { fromJSONSchema } from "zod";
+import { layerwise } from "../../../test/command.ts";
 
-function schema(...args: string[]) {
-  const command = ["--import", "tsx", "src/cli/main.ts", "schema", ...args];
-  const { status, stdout, stderr } = spawnSync(process.execPath, command, { encoding: "utf8" });
-  return { status, stdout, stderr };
-}
+const schema = (...args: string[]) => layerwise("schema", ...args);
 
 describe("layerwise schema", () => {
   it("prints a JSON Schema that checks a file of settings", () => {

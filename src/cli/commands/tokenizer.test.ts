@@ -3,8 +3,8 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSy
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { Command } from "commander";
-import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { printedBy } from "../../../test/command.ts";
 import { ENGLISH, smallModel } from "../../../test/tokenizer.models.ts";
 import { writeModel } from "../../text/sentencepiece/model-writer.ts";
 import { addTokenizer } from "./tokenizer.ts";
@@ -22,22 +22,7 @@ beforeAll(() => {
   writeFileSync(at("book.txt"), BOOK);
 });
 
-/** Runs `layerwise tokenizer …` in this process and returns what it prints. */
-async function tokenizer(...args: string[]): Promise<string> {
-  let printed = "";
-  const write = vi.spyOn(process.stdout, "write").mockImplementation((text) => {
-    printed += String(text);
-    return true;
-  });
-  try {
-    const program = new Command("layerwise").exitOverride().configureOutput({ writeErr: () => {} });
-    addTokenizer(program);
-    await program.parseAsync(["tokenizer", ...args], { from: "user" });
-    return printed;
-  } finally {
-    write.mockRestore();
-  }
-}
+const tokenizer = (...args: string[]) => printedBy(addTokenizer, "tokenizer", ...args);
 
 /** Runs the program itself, with something on its standard input. */
 function program(args: readonly string[], input: string | Uint8Array) {

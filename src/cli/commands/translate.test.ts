@@ -1,11 +1,9 @@
-import { spawnSync } from "node:child_process";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
+import { layerwiseWith, ownFolder } from "../../../test/command.ts";
 
-const folder = mkdtempSync(join(tmpdir(), "layerwise-translate-"));
-afterAll(() => rmSync(folder, { recursive: true }));
+const folder = ownFolder("translate");
 
 const run = join(folder, "run");
 const nouns = { dog: "Hund", cat: "Kater", bird: "Vogel", horse: "Hengst", man: "Mann", boy: "Junge" };
@@ -14,13 +12,8 @@ const pairs = Object.entries(nouns).flatMap(([noun, Nomen]) =>
   Object.entries(verbs).map(([verb, Verb]) => [`The ${noun} ${verb}.`, `Der ${Nomen} ${Verb}.`] as const),
 );
 
-function layerwise(args: string[], input = "") {
-  const { status, stdout, stderr } = spawnSync(process.execPath, ["--import", "tsx", "src/cli/main.ts", ...args], {
-    input,
-    env: { ...process.env, XDG_CACHE_HOME: folder },
-  });
-  return { status, stdout: String(stdout), stderr: String(stderr) };
-}
+const env = { ...process.env, XDG_CACHE_HOME: folder };
+const layerwise = (args: string[], input = "") => layerwiseWith({ input, env }, ...args);
 
 beforeAll(() => {
   for (const part of ["train", "valid", "test"]) {

@@ -1,29 +1,13 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { RandomStream } from "../../base/random.ts";
+import { base, tokens, weightsOf } from "../../../test/steep-model.ts";
 import type { Engine, Numbers } from "../../engine/engine.ts";
 import { ortEngine } from "../../engine/ort.ts";
 import { referenceEngine } from "../../engine/reference.ts";
 import { input, type Tensor } from "../../graph/index.ts";
-import { initialise } from "../../nn/index.ts";
 import type { Decoder } from "../causal.ts";
 import { generateWith } from "../generation.ts";
 import { likeliest } from "../sampling.ts";
 import { type LanguageModel, languageModel } from "./language.ts";
-
-const base = { vocabulary: 23, width: 16, heads: 4, length: 70 };
-
-/** First weights, made so large that attention is far from uniform and ties are out of the question. */
-function weightsOf(model: LanguageModel): Map<Tensor<"parameter">, Float32Array> {
-  const entries = [...initialise(model.parameters, 5)];
-  return new Map(
-    entries.map(([tensor, values]) => [tensor, tensor.shape.length > 1 ? values.map((x) => 15 * x) : values]),
-  );
-}
-
-function tokens(count: number): number[] {
-  const random = new RandomStream(2, "tokens");
-  return Array.from({ length: count }, () => random.integer(base.vocabulary));
-}
 
 /** Logits after the last of `ids`, computed over the whole text. */
 async function openRecomputed(engine: Engine, model: LanguageModel, weights: ReadonlyMap<Tensor, Float32Array>) {

@@ -11,7 +11,7 @@ import type { TrainState } from "../../train/events.ts";
 import type { Session } from "../../train/session.ts";
 import { bestIn } from "../concluded.ts";
 import type { Say, TaskEvent } from "../job.ts";
-import { engineOf, type OpenRun, openRunBase, type ResumeOptions, type StoredRun } from "../open-run.ts";
+import { type OpenRun, openRunBase, type ResumeOptions, type StoredRun } from "../open-run.ts";
 import { type Reopened, resumeRun } from "../perform.ts";
 import { needTokenizer, parseAlbertRun } from "../pretrain/albert-run.ts";
 import { type AlbertUses, albertUses } from "../pretrain/uses.ts";
@@ -76,12 +76,11 @@ export interface FinetuneRun extends OpenRun<"finetune", FinetuneResult>, Albert
 
 /** Opens a fine-tuning to use it. */
 export async function open(stored: StoredRun): Promise<FinetuneRun> {
-  const engine = engineOf(stored);
-  const albert = await albertUses(stored, engine);
+  const albert = await albertUses(stored);
   const { settings, task } = storedFinetuning(stored.config, stored.path);
   const length = lengthFor(settings, { described: albert });
   const tuned = async (): Promise<Tuned> => ({
-    engine: await engine(),
+    engine: await stored.engine(),
     described: albert,
     weights: albert.weights,
     tokenizer: needTokenizer(albert),

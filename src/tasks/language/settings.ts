@@ -1,17 +1,7 @@
 /** Settings of language models: text, a causal transformer, and which of its blocks run at each depth. */
 import { choice, flag, group, optional, real, text, whole } from "../../runs/fields.ts";
 import { defineSettings, type Resolved } from "../../runs/settings.ts";
-import {
-  activationNames,
-  dataFields,
-  habitFields,
-  hardwareFields,
-  lengthFields,
-  optimisationFields,
-  planFields,
-  smallPresets,
-  usualRates,
-} from "../fields.ts";
+import { activationNames, dataFields, planFields, smallPresets, trainFields, usualRates } from "../fields.ts";
 
 const fields = {
   ...group("Data", {
@@ -44,10 +34,7 @@ const fields = {
     haltRate: real(1, "the halting unit's learning rate, as a multiple of the others'"),
     accumulateStates: choice(["blend", "weightedSum"], "blend", "states move towards each output, or are their mean"),
   }),
-  ...optimisationFields,
-  ...lengthFields,
-  ...habitFields,
-  ...hardwareFields,
+  ...trainFields,
 };
 
 /** The schema of a language model's settings. */

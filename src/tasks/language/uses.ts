@@ -8,17 +8,9 @@ import type { Figures } from "../../train/events.ts";
 import type { Session } from "../../train/session.ts";
 import type { Weights } from "../../train/stages.ts";
 import { type EvaluateOptions, evaluateText } from "../evaluate.ts";
+import { type Exporting, exporting } from "../exporting.ts";
 import type { TaskEvent } from "../job.ts";
-import {
-  type Exporting,
-  engineOf,
-  exporting,
-  keptTokenizer,
-  type OpenRun,
-  openRunBase,
-  type ResumeOptions,
-  type StoredRun,
-} from "../open-run.ts";
+import { type OpenRun, openRunBase, type ResumeOptions, type StoredRun } from "../open-run.ts";
 import { resumeRun } from "../perform.ts";
 import type { DepthOptions, DepthsOf } from "../pretrain/depths.ts";
 import { batchesOf, openData, textSizeOf } from "../text-data.ts";
@@ -44,12 +36,11 @@ const settingsIn = (config: string, path: string) => storedSettings(languageSett
 
 /** Opens a run to use it; its text is opened when it is first evaluated. */
 export async function open(stored: StoredRun): Promise<LanguageRun> {
-  const { path, config, state, step, options } = stored;
+  const { path, config, state, step, options, engine } = stored;
   const settings = settingsIn(config, path);
-  const tokenizer = (await keptTokenizer(path)) ?? (await openData(settings, options)).tokenizer;
+  const tokenizer = stored.tokenizer ?? (await openData(settings, options)).tokenizer;
   const model = modelOf(settings, tokenizer.tokenizer.size);
   const weights = loadStateDict(model.parameters, state.weights, `${path}, step ${step}`);
-  const engine = engineOf(stored);
   return {
     ...openRunBase("language", stored, resume),
     settings,

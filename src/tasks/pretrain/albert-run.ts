@@ -28,7 +28,7 @@ import { firstProgress } from "../../train/loop.ts";
 import type { ParameterTensor } from "../../train/memory.ts";
 import type { Weights } from "../../train/stages.ts";
 import { activationNames } from "../fields.ts";
-import { keptTokenizer, type OpenOptions, readStored, type StoredRun } from "../open-run.ts";
+import { type OpenOptions, readStored, type StoredRun } from "../open-run.ts";
 
 /** What config.yaml calls the task of pre-training. */
 export const ALBERT_TASK = "albert";
@@ -199,12 +199,11 @@ export async function openAlbertRun(path: string, options: OpenOptions = {}): Pr
 }
 
 /** The model of a run that was read. */
-export async function albertIn({ path, config: yaml, state, step }: StoredRun): Promise<AlbertRun> {
+export async function albertIn({ path, config: yaml, state, step, tokenizer }: StoredRun): Promise<AlbertRun> {
   const config = parseAlbertRun(yaml, join(path, "config.yaml"));
   const { model, heads } = config;
   const described = describedAlbert(config);
   const { weights } = loadAlbert(described.parameters, state.weights, `${path}, step ${step}`);
-  const tokenizer = await keptTokenizer(path);
   return { ...described, description: { model, heads }, config, weights, tokenizer, path, step };
 }
 

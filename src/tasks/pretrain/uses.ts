@@ -1,22 +1,14 @@
 /** Runs of ALBERTs, pre-trained or imported: evaluated on masked text, looked into, exported, resumed. */
 import type { ProbeAnalysis, TagAnalysis } from "../../analysis/depth-analysis.ts";
 import { reject } from "../../base/errors.ts";
-import type { Engine } from "../../engine/engine.ts";
 import { specialIds } from "../../text/masked/documents.ts";
 import type { TreebankSentence } from "../../text/probing/conllu.ts";
 import type { ProbeSentence } from "../../text/probing/probing.ts";
 import type { Session } from "../../train/session.ts";
 import type { EvaluateOptions } from "../evaluate.ts";
+import { type Exporting, exporting } from "../exporting.ts";
 import type { TaskEvent } from "../job.ts";
-import {
-  type Exporting,
-  engineOf,
-  exporting,
-  type OpenRun,
-  openRunBase,
-  type ResumeOptions,
-  type StoredRun,
-} from "../open-run.ts";
+import { type OpenRun, openRunBase, type ResumeOptions, type StoredRun } from "../open-run.ts";
 import { resumeRun } from "../perform.ts";
 import { type AlbertRun, albertIn, needTokenizer, parseAlbertRun } from "./albert-run.ts";
 import {
@@ -76,12 +68,12 @@ export interface ImportedRun extends Omit<OpenRun<"imported", never>, "resume">,
 }
 
 /** The model of a stored run, with what can be done with it. */
-export async function albertUses(stored: StoredRun, engine = engineOf(stored)): Promise<AlbertUses> {
+export async function albertUses(stored: StoredRun): Promise<AlbertUses> {
   const albert = await albertIn(stored);
   const { corpus } = stored.options;
   const own = async <O extends DepthOptions>(options?: O) => ({
     ...options,
-    engine: options?.engine ?? (await engine()),
+    engine: options?.engine ?? (await stored.engine()),
   });
   return {
     ...albert,
@@ -98,37 +90,36 @@ export async function albertUses(stored: StoredRun, engine = engineOf(stored)): 
 
 /** Opens a pre-training to use it; its text is opened when it is first evaluated. */
 export async function open(stored: StoredRun): Promise<PretrainRun> {
-  const engine = engineOf(stored);
-  const albert = await albertUses(stored, engine);
+  const albert = await albertUses(stored);
   return {
     ...openRunBase("pretrain", stored, resume),
     ...albert,
     settings: storedPretraining(stored.config, stored.path).settings,
-    evaluate: async (how) => evaluateMasked(albert, await engine(), { corpus: stored.options.corpus, ...how }),
+    evaluate: (how) => evaluateMasked(albert, stored, how),
   };
 }
 
 /** Opens an imported ALBERT. */
 export async function openImported(stored: StoredRun): Promise<ImportedRun> {
-  const engine = engineOf(stored);
-  const albert = await albertUses(stored, engine);
+  const albert = await albertUses(stored);
   const { resume: _, ...base } = openRunBase("imported", stored, resume);
   return {
     ...base,
     ...albert,
-    evaluate: async (how) => evaluateMasked(albert, await engine(), { corpus: stored.options.corpus, ...how }),
+    evaluate: (how) => evaluateMasked(albert, stored, how),
   };
 }
 
 const [BATCH, LENGTH, PREDICTIONS] = [8, 128, 20];
 
-async function evaluateMasked(run: AlbertRun, engine: Engine, how: MaskedOptions): Promise<MaskedFigures> {
+async function evaluateMasked(run: AlbertRun, stored: StoredRun, given: MaskedOptions = {}): Promise<MaskedFigures> {
+  const how = { corpus: stored.options.corpus, ...given };
   const { pretrainingEvaluator } = await import("./evaluation.ts");
   const sizes = { length: Math.min(LENGTH, run.model.options.length), predictions: PREDICTIONS };
   const { corpus, batches } = await maskedTexts(run, how, { rows: BATCH, ...sizes });
   const special = specialIds(needTokenizer(run).tokenizer);
   const all = { batches, special, texts: Number.POSITIVE_INFINITY };
-  const evaluator = await pretrainingEvaluator(engine, run, { batch: BATCH, ...sizes }, all);
+  const evaluator = await pretrainingEvaluator(await stored.engine(), run, { batch: BATCH, ...sizes }, all);
   const { scalars = {}, tokens = 0 } = await evaluator.measure(run.weights, how);
   await evaluator.release();
   const { mlm_loss, mlm_accuracy: maskedAccuracy, sop_loss: orderLoss, sop_accuracy: orderAccuracy } = scalars;

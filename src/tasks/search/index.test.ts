@@ -2,6 +2,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { tinySearch } from "../../../test/tiny-search.ts";
 import type { Engine } from "../../engine/engine.ts";
 import { ortEngine } from "../../engine/ort.ts";
 import type { Corpus } from "../../text/corpus.ts";
@@ -22,20 +23,10 @@ beforeAll(async () => {
   tiny = {
     data: { corpus },
     engine,
-    pieces: 300,
+    ...tinySearch,
     blocks: 2,
-    width: 16,
-    heads: 2,
-    hidden: 32,
-    memory: 4,
-    batch: 4,
-    length: 8,
-    cutoffs: [40, 120],
     steps: 8,
-    warmup: 2,
     evaluateEvery: 4,
-    evaluationBatch: 32,
-    evaluationLength: 64,
     latency: { batch: 1, length: 8, memory: 8 },
   };
 });

@@ -9,7 +9,7 @@ import type { OpenTokenizer } from "../../text/tokenizer.ts";
 import type { TrainState } from "../../train/events.ts";
 import type { Weights } from "../../train/stages.ts";
 import type { Job } from "../job.ts";
-import { keptTokenizer, readStored, type StoredRun } from "../open-run.ts";
+import { readStored, type StoredRun } from "../open-run.ts";
 import type { Reopened } from "../perform.ts";
 import { openData } from "../text-data.ts";
 import { searchJob } from "./job.ts";
@@ -57,9 +57,16 @@ export interface StoredModel {
 }
 
 /** Builds the model of a stored run; its text stays closed where the run keeps its tokenizer. */
-export async function storedModel({ path, config, state, step, options }: StoredRun): Promise<StoredModel> {
+export async function storedModel({
+  path,
+  config,
+  state,
+  step,
+  options,
+  tokenizer: kept,
+}: StoredRun): Promise<StoredModel> {
   const { settings } = storedSettings(config, path);
-  const tokenizer = (await keptTokenizer(path)) ?? (await openData(settings, options)).tokenizer;
+  const tokenizer = kept ?? (await openData(settings, options)).tokenizer;
   const costs = (await keptCosts(path)) ?? null;
   const model = modelAt(modelOf(settings, tokenizer.tokenizer.size, costs), state);
   const weights = loadStateDict(model.parameters, state.weights, `${path}, step ${step}`);

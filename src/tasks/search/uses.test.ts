@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { InferenceSession, Tensor } from "onnxruntime-node";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { tinySearch } from "../../../test/tiny-search.ts";
 import type { Engine } from "../../engine/engine.ts";
 import { ortEngine } from "../../engine/ort.ts";
 import { readSafetensors } from "../../format/safetensors.ts";
@@ -16,21 +17,7 @@ import { openSearch } from "./parts.ts";
 const folder = mkdtempSync(join(tmpdir(), "layerwise-par-"));
 afterAll(() => rmSync(folder, { recursive: true }));
 
-const tiny: Partial<SearchConfig> = {
-  pieces: 300,
-  width: 16,
-  heads: 2,
-  hidden: 32,
-  memory: 4,
-  batch: 4,
-  length: 8,
-  cutoffs: [40, 120],
-  steps: 20,
-  warmup: 2,
-  evaluationBatch: 32,
-  evaluationLength: 64,
-  evaluationMemory: 80,
-};
+const tiny: Partial<SearchConfig> = { ...tinySearch, steps: 20, evaluationMemory: 80 };
 
 let engine: Engine;
 beforeAll(async () => {

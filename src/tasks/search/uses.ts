@@ -8,16 +8,9 @@ import { Evaluator } from "../../train/evaluator.ts";
 import type { Figures } from "../../train/events.ts";
 import type { Session } from "../../train/session.ts";
 import { counted, type EvaluateOptions } from "../evaluate.ts";
+import { type Exporting, exporting } from "../exporting.ts";
 import type { TaskEvent } from "../job.ts";
-import {
-  type Exporting,
-  engineOf,
-  exporting,
-  type OpenRun,
-  openRunBase,
-  type ResumeOptions,
-  type StoredRun,
-} from "../open-run.ts";
+import { type OpenRun, openRunBase, type ResumeOptions, type StoredRun } from "../open-run.ts";
 import { resumeRun } from "../perform.ts";
 import { textSizeOf } from "../text-data.ts";
 import { generateText, type ParTextOptions, type SegmentChoices } from "./network.ts";
@@ -60,9 +53,8 @@ export function resume(path: string, options: ResumeOptions = {}): Session<TaskE
 
 /** What a stored run of search or retrain can do. */
 export async function parUses(stored: StoredRun): Promise<ParUses> {
-  const { path, step, options } = stored;
+  const { path, step, options, engine } = stored;
   const opened = await storedModel(stored);
-  const engine = engineOf(stored);
   const ranked = once(() => rankedText(opened.settings, { ...options, tokenizer: opened.tokenizer }));
   return {
     ...opened,

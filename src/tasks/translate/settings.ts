@@ -2,18 +2,7 @@
 import { sharedParts } from "../../depth/plan.ts";
 import { choice, group, optional, real, text, whole, withDefaults } from "../../runs/fields.ts";
 import { defineSettings, type Resolved } from "../../runs/settings.ts";
-import {
-  activationNames,
-  dataFields,
-  habitFields,
-  hardwareFields,
-  lengthFields,
-  optimisationFields,
-  plan,
-  planFields,
-  smallPresets,
-  usualRates,
-} from "../fields.ts";
+import { activationNames, dataFields, plan, planFields, smallPresets, trainFields, usualRates } from "../fields.ts";
 
 const fields = {
   ...group("Data", {
@@ -37,10 +26,7 @@ const fields = {
     norms: choice(["shared", "per-depth"], "shared", "whether layer norms follow the plan"),
     decoderPlan: optional(plan("the order of the decoder's blocks; default: as the encoder's")),
   }),
-  ...optimisationFields,
-  ...lengthFields,
-  ...habitFields,
-  ...hardwareFields,
+  ...trainFields,
 };
 
 /** Multi30k in about twenty minutes of a core; docs/log.md has the run it is taken from. */

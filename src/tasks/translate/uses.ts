@@ -15,7 +15,7 @@ import type { Session } from "../../train/session.ts";
 import type { Weights } from "../../train/stages.ts";
 import { type EvaluateOptions, evaluateText } from "../evaluate.ts";
 import type { TaskEvent } from "../job.ts";
-import { engineOf, keptTokenizer, type OpenRun, openRunBase, type ResumeOptions, type StoredRun } from "../open-run.ts";
+import { type OpenRun, openRunBase, type ResumeOptions, type StoredRun } from "../open-run.ts";
 import { resumeRun } from "../perform.ts";
 import type { TrainedModel } from "../trained-job.ts";
 import { batchesOf, openTranslate, pairsCorpusOf, textSizeOf, translateJob, translationModelOf } from "./job.ts";
@@ -55,12 +55,11 @@ const settingsIn = (config: string, path: string) => storedSettings(translateSet
 
 /** Opens a run to use it. */
 export async function open(stored: StoredRun): Promise<TranslateRun> {
-  const { path, config, state, step, options } = stored;
+  const { path, config, state, step, options, engine } = stored;
   const settings = settingsIn(config, path);
-  const tokenizer = (await keptTokenizer(path)) ?? (await openTranslate(settings, options)).tokenizer;
+  const tokenizer = stored.tokenizer ?? (await openTranslate(settings, options)).tokenizer;
   const model = translationModelOf(settings, tokenizer.tokenizer.size);
   const weights = loadStateDict(model.parameters, state.weights, `${path}, step ${step}`);
-  const engine = engineOf(stored);
   const pairs = () => pairsCorpusOf(settings, options.say);
   const translate = async (lines: readonly string[], { average, onLine, ...beam }: TranslateOptions = {}) => {
     const taken = average === undefined ? weights : await averaged(path, model, average);

@@ -1,7 +1,7 @@
 /** BPE segmentation: neighbouring symbols are merged, best score first and leftmost first among equals. */
 import type { DoubleArray } from "./double-array.ts";
 import type { Piece } from "./model.ts";
-import { roomFor, type Segmenter } from "./segmenter.ts";
+import { type Segmenter, Unscored } from "./segmenter.ts";
 import { characterLength } from "./utf8.ts";
 
 /** A merge that may be made: the symbols at `left` and `right` into a piece of `size` bytes. */
@@ -60,15 +60,11 @@ class Agenda {
   }
 }
 
-export class BpeSegmenter implements Segmenter {
+export class BpeSegmenter extends Unscored implements Segmenter {
   readonly #trie: DoubleArray;
   readonly #symbols: DoubleArray;
   readonly #pieces: readonly Piece[];
   readonly #unknownId: number;
-  readonly lead = Number.POSITIVE_INFINITY;
-  readonly endScore = 0;
-  ids = new Int32Array(0);
-  ends = new Int32Array(0);
   /** Per symbol: first byte, size in bytes (0 once merged away), neighbours, and whether it may be merged. */
   #begin = new Int32Array(0);
   #size = new Int32Array(0);
@@ -80,18 +76,12 @@ export class BpeSegmenter implements Segmenter {
   readonly #leftSize = new Map<number, number>();
 
   constructor(trie: DoubleArray, symbols: DoubleArray, pieces: readonly Piece[], unknownId: number) {
-    this.#trie = trie;
-    this.#symbols = symbols;
-    this.#pieces = pieces;
-    this.#unknownId = unknownId;
-  }
-
-  scoreOf(): number {
-    return 0;
+    super();
+    [this.#trie, this.#symbols, this.#pieces, this.#unknownId] = [trie, symbols, pieces, unknownId];
   }
 
   segment(text: Uint8Array, length: number): number {
-    this.#reserve(length);
+    this.#makeRoom(length);
     this.#text = text;
     this.#leftSize.clear();
     const count = this.#split(length);
@@ -159,11 +149,9 @@ export class BpeSegmenter implements Segmenter {
     return written + 1;
   }
 
-  #reserve(length: number): void {
-    if (length <= this.ids.length) return;
-    const room = roomFor(length);
-    this.ids = new Int32Array(room);
-    this.ends = new Int32Array(room);
+  #makeRoom(length: number): void {
+    const room = this.reserve(length);
+    if (room === undefined) return;
     this.#begin = new Int32Array(room);
     this.#size = new Int32Array(room);
     this.#previous = new Int32Array(room);

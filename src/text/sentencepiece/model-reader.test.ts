@@ -53,28 +53,25 @@ describe("a model file", () => {
     }
   });
 
+  /** Uses what some wrong bytes at random places of `whole` make of it. */
+  const damage = (whole: Uint8Array, most: number, numRuns: number, use: (damaged: Uint8Array) => void) => {
+    const change = fc.record({ at: fc.nat(whole.length - 1), byte: fc.nat(255) });
+    const property = fc.property(fc.array(change, { minLength: 1, maxLength: most }), (changes) => {
+      const damaged = whole.slice();
+      for (const { at, byte } of changes) damaged[at] = byte;
+      use(damaged);
+    });
+    fc.assert(property, { numRuns });
+  };
+
   it("never crashes its reader when bytes are wrong", () => {
-    const change = fc.record({ at: fc.nat(bytes.length - 1), byte: fc.nat(255) });
-    fc.assert(
-      fc.property(fc.array(change, { minLength: 1, maxLength: 8 }), (changes) => {
-        const damaged = bytes.slice();
-        for (const { at, byte } of changes) damaged[at] = byte;
-        useOrRefuse(damaged);
-      }),
-      { numRuns: 500 },
-    );
+    damage(bytes, 8, 500, useOrRefuse);
   });
 
   it("never crashes its reader when the rules are wrong", () => {
-    const change = fc.record({ at: fc.nat(charsmap.length - 1), byte: fc.nat(255) });
-    fc.assert(
-      fc.property(fc.array(change, { minLength: 1, maxLength: 20 }), (changes) => {
-        const damaged = charsmap.slice();
-        for (const { at, byte } of changes) damaged[at] = byte;
-        useOrRefuse(writeModel({ ...model, normaliser: { ...model.normaliser, charsmap: damaged } }));
-      }),
-      { numRuns: 300 },
-    );
+    damage(charsmap, 20, 300, (damaged) => {
+      useOrRefuse(writeModel({ ...model, normaliser: { ...model.normaliser, charsmap: damaged } }));
+    });
   });
 
   it("never crashes its reader when it is noise", () => {

@@ -1,6 +1,6 @@
 /** Segmentation of word and character models: no search, one piece a word or a character. */
 import type { DoubleArray } from "./double-array.ts";
-import { roomFor, type Segmenter } from "./segmenter.ts";
+import { type Segmenter, Unscored } from "./segmenter.ts";
 import { characterLength, SPACE_MARK_BYTES } from "./utf8.ts";
 
 /** Where the unit that starts at `at` ends. */
@@ -25,30 +25,18 @@ export function characterEnd(symbols: DoubleArray): UnitEnd {
   };
 }
 
-export class PlainSegmenter implements Segmenter {
+export class PlainSegmenter extends Unscored implements Segmenter {
   readonly #trie: DoubleArray;
   readonly #unitEnd: UnitEnd;
   readonly #unknownId: number;
-  readonly lead = Number.POSITIVE_INFINITY;
-  readonly endScore = 0;
-  ids = new Int32Array(0);
-  ends = new Int32Array(0);
 
   constructor(trie: DoubleArray, unitEnd: UnitEnd, unknownId: number) {
-    this.#trie = trie;
-    this.#unitEnd = unitEnd;
-    this.#unknownId = unknownId;
-  }
-
-  scoreOf(): number {
-    return 0;
+    super();
+    [this.#trie, this.#unitEnd, this.#unknownId] = [trie, unitEnd, unknownId];
   }
 
   segment(text: Uint8Array, length: number): number {
-    if (length > this.ids.length) {
-      this.ids = new Int32Array(roomFor(length));
-      this.ends = new Int32Array(roomFor(length));
-    }
+    this.reserve(length);
     let count = 0;
     for (let at = 0; at < length; count++) {
       const end = this.#unitEnd(text, at, length);

@@ -19,6 +19,27 @@ export interface Segmenter {
   scoreOf(id: number): number;
 }
 
+/** What segmenters have whose cuts do not depend on scores. */
+export abstract class Unscored {
+  readonly lead = Number.POSITIVE_INFINITY;
+  readonly endScore = 0;
+  ids = new Int32Array(0);
+  ends = new Int32Array(0);
+
+  scoreOf(): number {
+    return 0;
+  }
+
+  /** Room for pieces of so many bytes; gives the new capacity where there was too little. */
+  protected reserve(length: number): number | undefined {
+    if (length <= this.ids.length) return undefined;
+    const room = roomFor(length);
+    this.ids = new Int32Array(room);
+    this.ends = new Int32Array(room);
+    return room;
+  }
+}
+
 /** Capacity for `needed` items, with room to grow. */
 export function roomFor(needed: number): number {
   return Math.max(256, needed + (needed >> 1));

@@ -5,8 +5,7 @@ import type { Engine } from "../../engine/engine.ts";
 import type { Say } from "../job.ts";
 import type { Performing } from "../perform.ts";
 import { type Given, type GivenText, givenText } from "../text-data.ts";
-import { networkSettings } from "./network-settings.ts";
-import { type SearchConfig, searchSettings } from "./settings.ts";
+import { type NetworkSetting, retrainSettings, type SearchConfig, searchSettings } from "./settings.ts";
 
 /** What both take besides their settings. */
 export interface SharedOptions extends Performing {
@@ -33,9 +32,7 @@ export interface SearchOptions extends Partial<Omit<SearchConfig, "data" | "budg
 }
 
 /** How a found network is trained: settings that differ from the search's, and what it runs on. */
-export interface RetrainOptions
-  extends Partial<Omit<Pick<SearchConfig, (typeof networkSettings)[number]>, "data">>,
-    SharedOptions {
+export interface RetrainOptions extends Partial<Omit<Pick<SearchConfig, NetworkSetting>, "data">>, SharedOptions {
   /** Train the (sf)-baseline too and compare, compare with the run of a folder, or with nothing. Default: true. */
   readonly baseline?: boolean | string | undefined;
   /** Start from the search's weights of the chosen candidates, embedding and softmax. Default: false. */
@@ -50,7 +47,7 @@ export interface SplitOptions {
 
 const sharedNames = ["data", "engine", "say", "into", "signal"];
 const searchNames = [...searchSettings.keys, "preset", "seeds", "costs", ...sharedNames];
-const retrainNames = [...networkSettings, "baseline", "fromSupernet", ...sharedNames];
+const retrainNames = [...retrainSettings.keys, "baseline", "fromSupernet", ...sharedNames];
 
 /** Splits the options of `search`. */
 export function splitSearch(options: SearchOptions): SplitOptions {

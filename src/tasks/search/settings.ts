@@ -16,11 +16,10 @@ import {
   textLike,
   whole,
 } from "../../runs/fields.ts";
-import { defineSettings, type Resolved, type SettingsSchema } from "../../runs/settings.ts";
+import { defineSettings, type Resolved } from "../../runs/settings.ts";
 import type { Length } from "../../train/loop.ts";
 import { scheduleNames } from "../../train/schedule.ts";
 import { dataFields, hardwareFields, lengthFields } from "../fields.ts";
-import { networkSettings } from "./network-settings.ts";
 
 /** How candidates are written. */
 export const candidateForm = {
@@ -34,12 +33,83 @@ const budgetForm = {
 };
 const shapeNeeded = "batch x segment + memory, such as 1x64+640";
 
-const fields = {
-  ...group("Data", {
-    corpus: text("books", "books (embedded), wikitext-2, a text file, or a folder with train, valid and test"),
-    ...dataFields,
-    originalBatches: flag("evaluate on the original's batches, whose last ones repeat tokens"),
+const data = group("Data", {
+  corpus: text("books", "books (embedded), wikitext-2, a text file, or a folder with train, valid and test"),
+  ...dataFields,
+  originalBatches: flag("evaluate on the original's batches, whose last ones repeat tokens"),
+});
+const sizes = group("Model", {
+  width: whole(128, "width of the hidden state"),
+  heads: whole(4, "attention heads"),
+  hidden: whole(512, "width of the feed-forward blocks"),
+  memory: whole(16, "steps of memory", 0),
+  evaluationMemory: optional(whole(64, "steps of memory in evaluation; default: as in training", 0)),
+  dropout: real(0.1, "fraction of activations dropped in training", { from: 0, below: 1 }),
+  cutoffs: list(
+    whole(0, "", 0),
+    [250, 2500],
+    "ends of the softmax clusters; none: plain softmax",
+    "a list of whole numbers, such as 250,2500",
+  ),
+  factor: real(4, "each tail's projection is narrower by this factor"),
+  projectionSizes: optional(
+    list(whole(1, ""), [64, 16], "projection sizes, one per tail, instead of the factor", "a list of whole numbers"),
+  ),
+});
+const optimisation = group("Optimisation", {
+  batch: whole(32, "rows per batch"),
+  length: whole(32, "tokens per segment"),
+  evaluationBatch: optional(whole(32, "rows per batch in evaluation; default: as in training")),
+  evaluationLength: optional(whole(32, "tokens per segment in evaluation; default: as in training")),
+  optimiser: choice(["adamw", "muon"], "adamw", "muon for products inside blocks with adamw for the rest, or adamw"),
+  // Other rates are multiples of the first: without one they would be 0/0.
+  rate: real(0.003, "highest learning rate", { above: 0 }),
+  hiddenRate: optional(real(0.006, "highest learning rate of what muon updates; default: that of the rest")),
+  schedule: choice(scheduleNames, "cosine", "learning rate schedule after the warm-up"),
+  floor: fraction(0, "fraction of the highest rate that is left at the end (cosine, linear)"),
+  warmup: whole(400, "updates over which the learning rate rises", 0),
+  weightDecay: real(0.01, "decay of matrices"),
+  beta2: real(0.98, "decay rate of Adam's second moment", { from: 0, below: 1 }),
+  clipNorm: real(0.5, "largest gradient norm", { above: 0 }),
+  seed: whole(1, "seed of weights, noise and dropout", 0),
+});
+const latency = group("Latency", {
+  latency: shape(
+    { batch: whole(1, ""), length: whole(64, ""), memory: whole(640, "", 0) },
+    "batch x segment + memory at which latency is measured; the default is the paper's",
+    shapeNeeded,
+    {
+      read: (given) => shapeIn(given) ?? given,
+      show: ({ batch, length, memory }) => `${batch}x${length}+${memory}`,
+    },
+  ),
+});
+const others = {
+  ...group("Length", {
+    steps: lengthFields.steps,
+    epochs: optional(real(1, "train for this many passes over the data; default: 1, unless another length is given")),
+    minutes: optional(
+      real(10, "train for as many updates as fit, by the first ones measured; cut candidates make it shorter", {
+        above: 0,
+      }),
+    ),
   }),
+  ...group("Evaluation and checkpoints", {
+    evaluateEvery: whole(500, "updates between evaluations"),
+    checkpointEvery: whole(500, "updates between checkpoints"),
+    keep: whole(3, "checkpoints kept besides the best"),
+  }),
+  ...hardwareFields,
+};
+
+/** What an ordinary network is told, too. */
+const networkFields = { ...data, ...sizes, ...optimisation, ...latency, ...others };
+
+/** The name of such a setting. */
+export type NetworkSetting = keyof typeof networkFields;
+
+const fields = {
+  ...data,
   ...group("Model", {
     blocks: either(
       whole(6, ""),
@@ -50,44 +120,15 @@ const fields = {
     candidates: optional(
       textLike("s,f,f:1024,i", "what a block may be, with heads or feed-forward width; default: s,f,i", candidateForm),
     ),
-    width: whole(128, "width of the hidden state"),
-    heads: whole(4, "attention heads"),
-    hidden: whole(512, "width of the feed-forward blocks"),
-    memory: whole(16, "steps of memory", 0),
-    evaluationMemory: optional(whole(64, "steps of memory in evaluation; default: as in training", 0)),
-    dropout: real(0.1, "fraction of activations dropped in training", { from: 0, below: 1 }),
-    cutoffs: list(
-      whole(0, "", 0),
-      [250, 2500],
-      "ends of the softmax clusters; none: plain softmax",
-      "a list of whole numbers, such as 250,2500",
-    ),
-    factor: real(4, "each tail's projection is narrower by this factor"),
-    projectionSizes: optional(
-      list(whole(1, ""), [64, 16], "projection sizes, one per tail, instead of the factor", "a list of whole numbers"),
-    ),
+  }),
+  ...sizes,
+  ...group("Model", {
     adaptiveInput: flag("shorter vectors for rare words in the input, too"),
     clampLength: optional(whole(64, "positions further back count as this far")),
     sameLength: flag("every position sees as many steps back"),
     compat: optional(choice(["original"], "original", "build the model as the TensorFlow original has it")),
   }),
-  ...group("Optimisation", {
-    batch: whole(32, "rows per batch"),
-    length: whole(32, "tokens per segment"),
-    evaluationBatch: optional(whole(32, "rows per batch in evaluation; default: as in training")),
-    evaluationLength: optional(whole(32, "tokens per segment in evaluation; default: as in training")),
-    optimiser: choice(["adamw", "muon"], "adamw", "muon for products inside blocks with adamw for the rest, or adamw"),
-    // Other rates are multiples of the first: without one they would be 0/0.
-    rate: real(0.003, "highest learning rate", { above: 0 }),
-    hiddenRate: optional(real(0.006, "highest learning rate of what muon updates; default: that of the rest")),
-    schedule: choice(scheduleNames, "cosine", "learning rate schedule after the warm-up"),
-    floor: fraction(0, "fraction of the highest rate that is left at the end (cosine, linear)"),
-    warmup: whole(400, "updates over which the learning rate rises", 0),
-    weightDecay: real(0.01, "decay of matrices"),
-    beta2: real(0.98, "decay rate of Adam's second moment", { from: 0, below: 1 }),
-    clipNorm: real(0.5, "largest gradient norm", { above: 0 }),
-    seed: whole(1, "seed of weights, noise and dropout", 0),
-  }),
+  ...optimisation,
   ...group("Search", {
     procedure: choice(
       ["joint", "alternate"],
@@ -127,31 +168,9 @@ const fields = {
       ),
     ),
     budgetWeight: real(1, "weight of that penalty", { above: 0 }),
-    latency: shape(
-      { batch: whole(1, ""), length: whole(64, ""), memory: whole(640, "", 0) },
-      "batch x segment + memory at which latency is measured; the default is the paper's",
-      shapeNeeded,
-      {
-        read: (given) => shapeIn(given) ?? given,
-        show: ({ batch, length, memory }) => `${batch}x${length}+${memory}`,
-      },
-    ),
   }),
-  ...group("Length", {
-    steps: lengthFields.steps,
-    epochs: optional(real(1, "train for this many passes over the data; default: 1, unless another length is given")),
-    minutes: optional(
-      real(10, "train for as many updates as fit, by the first ones measured; cut candidates make it shorter", {
-        above: 0,
-      }),
-    ),
-  }),
-  ...group("Evaluation and checkpoints", {
-    evaluateEvery: whole(500, "updates between evaluations"),
-    checkpointEvery: whole(500, "updates between checkpoints"),
-    keep: whole(3, "checkpoints kept besides the best"),
-  }),
-  ...hardwareFields,
+  ...latency,
+  ...others,
 };
 
 /** The schema of a search's settings. */
@@ -198,19 +217,15 @@ export const searchSettings = defineSettings("search", fields, {
   derive: ({ budget }) => ({ budget: budget === null ? null : `${budget}` }),
 });
 
-type SearchSettings = (typeof searchSettings)["defaults"];
-type NetworkSettings = Pick<SearchSettings, (typeof networkSettings)[number]>;
-
-const ofNetwork = <T extends object>(all: T) =>
-  Object.fromEntries(networkSettings.flatMap((key) => (key in all ? [[key, all[key as keyof T]]] : [])));
+const ofNetwork = (values: object) => Object.entries(values).filter(([key]) => key in networkFields);
 
 /** The schema of a retraining's settings: those of a search that an ordinary network has too. */
-export const retrainSettings = defineSettings("retrain", ofNetwork(fields), {
+export const retrainSettings = defineSettings("retrain", networkFields, {
   presets: Object.fromEntries(
-    Object.entries(searchSettings.presets).map(([name, values]) => [name, ofNetwork(values)]),
+    Object.entries(searchSettings.presets).map(([name, values]) => [name, Object.fromEntries(ofNetwork(values))]),
   ),
   wider: searchSettings,
-}) as SettingsSchema as SettingsSchema<NetworkSettings>;
+});
 
 /** Everything a search is told; plain data, kept in its folder. */
 export type SearchConfig = Resolved<typeof searchSettings>;

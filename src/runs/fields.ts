@@ -1,5 +1,6 @@
 /** Fields of settings: zod types, each with a default, a range, a description, and a form as text for flags. */
 import * as z from "zod/mini";
+import type { Bounds } from "../base/options.ts";
 
 /** One setting: a zod type with its default; what is said about it is kept in a registry beside it. */
 export type Field<T = unknown> = z.ZodMiniDefault<z.ZodMiniType<T>>;
@@ -35,15 +36,7 @@ const typeOf = <T>(of: Field<T>): z.ZodMiniType<T> => of.def.innerType;
 const defaultOf = <T>(of: Field<T>): T => of.def.defaultValue as T;
 const noteOf = (of: Field): Note => notes.get(of) ?? { description: "" };
 
-/** Limits of a number; `above` and `below` are excluded, `from` and `to` included. */
-export interface Range {
-  readonly from?: number;
-  readonly above?: number;
-  readonly to?: number;
-  readonly below?: number;
-}
-
-function rangeWords({ from, above, to, below }: Range): string {
+function rangeWords({ from, above, to, below }: Bounds): string {
   const low = from !== undefined ? ` from ${from}` : above !== undefined ? ` above ${above}` : "";
   const high = to !== undefined ? ` to ${to}` : below !== undefined ? ` to below ${below}` : "";
   return `a number${low}${high}`;
@@ -56,7 +49,7 @@ export function whole(value: number, description: string, from = 1): Field<numbe
 }
 
 /** A number, by default from 0. */
-export function real(value: number, description: string, range: Range = { from: 0 }): Field<number> {
+export function real(value: number, description: string, range: Bounds = { from: 0 }): Field<number> {
   const needed = rangeWords(range);
   const { from, above, to, below } = range;
   const limits = [
@@ -128,7 +121,11 @@ export function optional<T>(of: Field<T>, value: T | null = null): Field<T | nul
   const { examples: _, ...note } = noteOf(of);
   const example = defaultOf(of);
   const shown = value === null && example !== "" ? { examples: [example] } : {};
-  const made = field<T | null>(z.nullable(typeOf(of)), value, { ...note, ...shown });
+  return formedAs(of, field<T | null>(z.nullable(typeOf(of)), value, { ...note, ...shown }));
+}
+
+/** Gives a field the text form of another. */
+function formedAs<F extends Field>(of: Field, made: F): F {
   const form = forms.get(of);
   if (form) forms.set(made, form);
   return made;
@@ -142,15 +139,9 @@ export function group<F extends Fields>(heading: string, fields: F): F {
 
 /** The same fields with other defaults. */
 export function withDefaults<F extends Fields>(fields: F, values: Partial<ValuesOf<F>>): F {
+  const copyOf = (of: Field, value: unknown) => formedAs(of, field(typeOf(of), value, noteOf(of)));
   const changed = Object.entries(values).map(([key, value]) => [key, copyOf(fields[key]!, value)] as const);
   return { ...fields, ...Object.fromEntries(changed) };
-}
-
-function copyOf(of: Field, value: unknown): Field {
-  const made = field(typeOf(of), value, noteOf(of));
-  const form = forms.get(of);
-  if (form) forms.set(made, form);
-  return made;
 }
 
 /** The default of every field, copied. */

@@ -2,6 +2,7 @@
 import { existsSync, statSync } from "node:fs";
 import { type FileHandle, open, readdir } from "node:fs/promises";
 import { join } from "node:path";
+import { defined } from "../base/options.ts";
 import { sha256OfFile } from "../files/checksum.ts";
 import { safetensorsShapes } from "../format/safetensors.ts";
 import type { EvaluationEvent, Progress, StepEvent } from "../train/events.ts";
@@ -94,14 +95,7 @@ export function bestOf(events: readonly StoredEvent[]): BestFigures | null {
   if (valid.length === 0) return null;
   const best = valid.reduce((best, each) => (scoreOf(each) > scoreOf(best) ? each : best));
   const { step, loss, perplexity, bitsPerByte, scalars, decisive } = best;
-  return {
-    step,
-    loss,
-    ...(perplexity === undefined ? {} : { perplexity }),
-    ...(bitsPerByte === undefined ? {} : { bitsPerByte }),
-    ...(scalars === undefined ? {} : { scalars }),
-    ...(decisive === undefined ? {} : { decisive }),
-  };
+  return defined({ step, loss, perplexity, bitsPerByte, scalars, decisive }) as BestFigures;
 }
 
 /** What an evaluation is judged by, the higher the better. */

@@ -1,16 +1,17 @@
 /** Jobs of models that `train` trains as they are; those of language models and translation bring a tokenizer. */
-import { formatNumber } from "../base/table.ts";
+
 import type { Engine } from "../engine/engine.ts";
 import type { ModelReport } from "../model/report.ts";
 import type { Parameter } from "../nn/index.ts";
 import { TOKENIZER_FILE } from "../runs/folder.ts";
 import type { OpenTokenizer } from "../text/tokenizer.ts";
-import { type Batches, type TextSize, tokensIn } from "../train/evaluate.ts";
+import type { Batches, TextSize } from "../train/evaluate.ts";
 import type { Group } from "../train/memory.ts";
 import { relayed } from "../train/session.ts";
 import type { Weights } from "../train/stages.ts";
 import { openStage, type Trainable, type TrainOptions, type TrainResult, train } from "../train/train.ts";
 import { concludedFrom } from "./concluded.ts";
+import { batchesFact, engineFact, million } from "./facts.ts";
 import type { Fact, Job } from "./job.ts";
 import type { LanguageConfig } from "./language/settings.ts";
 import type { TranslateConfig } from "./translate/settings.ts";
@@ -110,8 +111,6 @@ function trainOptions<M extends TrainableModel>(parts: TrainedParts<M>): TrainOp
   };
 }
 
-const million = (n: number) => `${formatNumber(n / 1e6, 2)} M`;
-
 function describe<M extends TrainableModel>({ report, facts, engine, data }: TrainedParts<M>): Fact[] {
   const { parameters, executedDepth, uniqueBlocks, flopsPerToken, trainingFlopsPerToken } = report();
   return [
@@ -119,10 +118,7 @@ function describe<M extends TrainableModel>({ report, facts, engine, data }: Tra
     { what: "distinct parameters", value: million(parameters) },
     { what: "executed depth", value: `${executedDepth} (${uniqueBlocks} own weights)` },
     { what: "FLOPs per token", value: `${million(flopsPerToken)}, ${million(trainingFlopsPerToken)} in training` },
-    {
-      what: "batches per epoch",
-      value: `${formatNumber(data.train.count)} of ${formatNumber(tokensIn(data.train))} tokens`,
-    },
-    { what: "threads", value: `${engine.threads} on ${engine.device}` },
+    batchesFact(data.train),
+    engineFact(engine),
   ];
 }

@@ -1,8 +1,8 @@
 /** The job of fine-tuning: one training step over batches of any length, evaluated on the dev set after each epoch. */
+
 import { lazily } from "../../base/lazily.ts";
 import { formatNumber } from "../../base/table.ts";
 import type { Engine } from "../../engine/engine.ts";
-import { countParameters } from "../../model/report.ts";
 import { trainingBatches } from "../../text/labelled/glue-batches.ts";
 import { isGlue } from "../../text/labelled/glue-tasks.ts";
 import type { PlainText, TextTask } from "../../text/labelled/text-task.ts";
@@ -15,6 +15,7 @@ import type { Weights } from "../../train/stages.ts";
 import { type TrainOptions, train } from "../../train/train.ts";
 import { concludedFrom, type Outcome } from "../concluded.ts";
 import { defaultEngine } from "../engine.ts";
+import { engineFact, parametersFact } from "../facts.ts";
 import type { Fact, Job, Start } from "../job.ts";
 import { albertContent, type TrainedAlbert } from "../pretrain/albert-run.ts";
 import { type AlbertSource, albertFrom } from "../pretrain/origin.ts";
@@ -214,10 +215,10 @@ function describe({ task, settings, model, examples, engine }: FinetuneParts): F
       value: `${formatNumber(examples.train.length)} to learn from, ${formatNumber(examples.dev.length)} to judge by`,
     },
     { what: "weights", value: from ?? "new" },
-    { what: "distinct parameters", value: `${formatNumber(countParameters(model.described.parameters) / 1e6, 2)} M` },
+    parametersFact(model.described.parameters),
     { what: "depth", value: options.halting ? `at most ${options.depth}` : `${options.depth}, fixed` },
     { what: "updates of", value: `${batch} texts, ${epochs} epochs` },
     { what: "optimiser", value: `${optimiser}, rate ${rateOf(settings, from === null)}` },
-    { what: "threads", value: `${engine.threads} on ${engine.device}` },
+    engineFact(engine),
   ];
 }

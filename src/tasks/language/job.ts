@@ -1,10 +1,11 @@
 /** The job of a language model: predict the next piece of a text. */
-import { formatNumber } from "../../base/table.ts";
+
 import { type Plan, parsePlan, shareModes } from "../../depth/plan.ts";
 import type { Engine } from "../../engine/engine.ts";
 import { type LanguageModel, languageModel } from "../../model/language/language.ts";
 import { reportOn } from "../../model/report.ts";
 import { defaultEngine } from "../engine.ts";
+import { textFact } from "../facts.ts";
 import { languageGroups } from "../groups.ts";
 import { initialFrom } from "../initial.ts";
 import type { Job } from "../job.ts";
@@ -49,13 +50,7 @@ export async function languageJob(parts: LanguageParts, given: Given = {}): Prom
     groups: languageGroups(settings, model.parameters, engine),
     initial,
     report: () => reportOn(model, { length: settings.length }),
-    facts: [
-      {
-        what: "corpus",
-        value: `${data.corpus.name}, ${data.tokenizer.name} (${formatNumber(data.tokenizer.tokenizer.size)} pieces)`,
-      },
-      { what: "plan", value: planOf(settings).join(" ") },
-    ],
+    facts: [textFact(data.corpus, data.tokenizer), { what: "plan", value: planOf(settings).join(" ") }],
   });
 }
 

@@ -1,11 +1,10 @@
 /** The job of pre-training: masked words and the order of sentences, a training step per phase, one loop over all of them. */
+
 import { lazily } from "../../base/lazily.ts";
-import { formatNumber } from "../../base/table.ts";
 import { ponderScale } from "../../depth/halting.ts";
 import type { Engine } from "../../engine/engine.ts";
 import { type AlbertDescription, type DescribedAlbert, describedAlbert } from "../../model/albert/description.ts";
 import { albertObjective } from "../../model/albert/heads.ts";
-import { countParameters } from "../../model/report.ts";
 import { initialise } from "../../nn/index.ts";
 import { type MaskedBatches, pretrainingFeeds } from "../../text/masked/batches.ts";
 import type { OpenTokenizer } from "../../text/tokenizer.ts";
@@ -16,6 +15,7 @@ import { type Stage, trainStages, type Weights } from "../../train/stages.ts";
 import { openStage, outcomeOf } from "../../train/train.ts";
 import { concludedFrom, type Outcome } from "../concluded.ts";
 import { defaultEngine } from "../engine.ts";
+import { engineFact, parametersFact, textFact } from "../facts.ts";
 import type { Fact, Job, Rehearsal, Start } from "../job.ts";
 import type { Given } from "../text-data.ts";
 import { albertContent, type TrainedAlbert } from "./albert-run.ts";
@@ -228,14 +228,13 @@ function describe({ settings, data, described, engine }: PretrainParts): Fact[] 
   const phases = phasesOf(settings).map(({ batch, accumulate, length }) => {
     return `${batch}${accumulate > 1 ? ` × ${accumulate}` : ""} texts of ${length}`;
   });
-  const { name, tokenizer } = data.tokenizer;
   const { depth, ponder, optimiser, rate } = settings;
   return [
-    { what: "corpus", value: `${data.corpus.name}, ${name} (${formatNumber(tokenizer.size)} pieces)` },
+    textFact(data.corpus, data.tokenizer),
     { what: "updates of", value: phases.join(", then ") },
-    { what: "distinct parameters", value: `${formatNumber(countParameters(parameters) / 1e6, 2)} M` },
+    parametersFact(parameters),
     { what: "depth", value: model.options.halting ? `at most ${depth}, τ ${ponder}` : `${depth}, fixed` },
     { what: "optimiser", value: `${optimiser}, rate ${rate}` },
-    { what: "threads", value: `${engine.threads} on ${engine.device}` },
+    engineFact(engine),
   ];
 }

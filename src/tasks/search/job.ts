@@ -1,15 +1,15 @@
 /** The job of a search: trains weights and architecture of a PAR Transformer-XL, cuts what is decided, finds a network. */
+
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { baselineCost, candidateName, networkFlops } from "../../analysis/latency.ts";
 import { formatNumber } from "../../base/table.ts";
-import { countParameters } from "../../model/report.ts";
 import { loadStateDict } from "../../model/state-dict.ts";
 import { COSTS_FILE, type RunFolder, TOKENIZER_FILE } from "../../runs/folder.ts";
-import { tokensIn } from "../../train/evaluate.ts";
 import type { TrainEvent, TrainState } from "../../train/events.ts";
 import { trainStages } from "../../train/stages.ts";
 import { loopOptions } from "../../train/train.ts";
+import { batchesFact, engineFact, million, parametersFact, textFact } from "../facts.ts";
 import type { Fact, Job, NoteEvent, Start } from "../job.ts";
 import { costTable } from "./budget.ts";
 import { cutsIn, Narrowing } from "./narrowing.ts";
@@ -115,8 +115,6 @@ async function complete(run: RunFolder, files: Job["files"]): Promise<void> {
 const openPictures = (run: RunFolder, { model }: SearchParts): Promise<ChoicePictures> =>
   ChoicePictures.open(run, [...new Set(model.choices.flat().map(candidateName))]);
 
-const million = (n: number) => `${formatNumber(n / 1e6, 2)} M`;
-
 function factsOf({ settings, corpus, tokenizer, model, batches, engine, costs }: SearchParts): Fact[] {
   const { blocks, latency } = settings;
   const computing = model.choices.filter((block) => block.some(({ kind }) => kind !== "identity"));
@@ -124,18 +122,15 @@ function factsOf({ settings, corpus, tokenizer, model, batches, engine, costs }:
   const flops = networkFlops(model, latency) / (latency.batch * latency.length);
   const target = model.options.budget?.target;
   return [
-    { what: "corpus", value: `${corpus.name}, ${tokenizer.name} (${formatNumber(tokenizer.tokenizer.size)} pieces)` },
+    textFact(corpus, tokenizer),
     { what: "blocks", value: typeof blocks === "number" ? `${blocks}, each of ${names}` : blocks },
-    { what: "distinct parameters", value: million(countParameters(model.parameters)) },
+    parametersFact(model.parameters),
     { what: "executed depth", value: `${computing.length}` },
     { what: "FLOPs per token", value: million(flops) },
     ...(costs ? [{ what: "(sf)-baseline", value: `${ms(baselineCost(costs, model.choices.length))} forward` }] : []),
     ...(target === undefined ? [] : [{ what: "budget", value: ms(target) }]),
-    {
-      what: "batches per epoch",
-      value: `${formatNumber(batches.train.count)} of ${formatNumber(tokensIn(batches.train))} tokens`,
-    },
-    { what: "threads", value: `${engine.threads} on ${engine.device}` },
+    batchesFact(batches.train),
+    engineFact(engine),
   ];
 }
 

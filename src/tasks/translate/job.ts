@@ -1,5 +1,5 @@
 /** The job of translation: sentence pairs, a joint tokenizer, an encoder–decoder with a plan on each side. */
-import { formatNumber } from "../../base/table.ts";
+
 import { type Plan, parsePlan } from "../../depth/plan.ts";
 import type { Engine } from "../../engine/engine.ts";
 import { cost, gradients, simplify } from "../../graph/index.ts";
@@ -12,6 +12,7 @@ import { encodePairs, packBatches, predictedPieces } from "../../text/pairs/pack
 import type { OpenTokenizer } from "../../text/tokenizer.ts";
 import type { Batches, TextSize } from "../../train/evaluate.ts";
 import { defaultEngine } from "../engine.ts";
+import { textFact } from "../facts.ts";
 import { translationGroups } from "../groups.ts";
 import { initialFrom } from "../initial.ts";
 import type { Fact, Job, Say } from "../job.ts";
@@ -89,9 +90,9 @@ export async function translateJob(
   });
 }
 
-function factsOf({ corpus, tokenizer: { name, tokenizer }, model }: TranslateParts): Fact[] {
+function factsOf({ corpus, tokenizer, model }: TranslateParts): Fact[] {
   return [
-    { what: "pairs", value: `${corpus.name}, ${name} (${formatNumber(tokenizer.size)} pieces)` },
+    textFact(corpus, tokenizer, "pairs"),
     { what: "encoder plan", value: model.options.encoderPlan.join(" ") },
     { what: "decoder plan", value: model.options.decoderPlan.join(" ") },
   ];

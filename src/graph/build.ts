@@ -1,5 +1,5 @@
 /** The functions with which models are written: one an operation, and the few compositions everybody needs. */
-import { type Dim, multiplyDims, type Shape, sameShape, sizeOf } from "./dims.ts";
+import { type Dim, type Shape, sameShape, sizeOf } from "./dims.ts";
 import { node } from "./tensor.ts";
 import type { DType, Tensor } from "./vocabulary.ts";
 
@@ -231,12 +231,6 @@ export function flattenRows(x: Tensor): Tensor {
 export function expandDims(x: Tensor, axis: number): Tensor {
   const at = axis < 0 ? axis + x.shape.length + 1 : axis;
   return reshape(x, x.shape.toSpliced(at, 0, 1));
-}
-
-/** Merges `count` axes starting at `axis` into one. */
-export function mergeAxes(x: Tensor, axis: number, count: number): Tensor {
-  const merged = x.shape.slice(axis, axis + count).reduce<Dim>(multiplyDims, 1);
-  return reshape(x, x.shape.toSpliced(axis, count, merged));
 }
 
 /** −log softmax(logits)[target], one value a row. */

@@ -207,6 +207,3 @@ export function firstRows(rows: Tensor, batch: Dim, length: Dim, mode: Mode): Te
   const isFirst = cast(reshape(equal(iota(length), 0), [length, 1]), "float");
   return sum(multiply(texts, isFirst), { axes: [1] });
 }
-
-/** Rows of the flattened batch, by index: [N, C], [I…] → [I…, C]. */
-export const rowsAt = (rows: Tensor, ids: Tensor) => gather(rows, ids);

@@ -2,7 +2,6 @@
 import type { DescribedAlbert } from "../../model/albert/description.ts";
 import type { Weights } from "../../train/stages.ts";
 
-const TABLE = /^embeddings\.\w+_embeddings\.weight$/;
 const WORDS = "embeddings.word_embeddings.weight";
 
 /**
@@ -12,7 +11,7 @@ const WORDS = "embeddings.word_embeddings.weight";
 export function withEmbeddingsOf(deviation: number, { parameters }: DescribedAlbert, weights: Weights): Weights {
   const words = parameters.find(({ name }) => name === WORDS)!;
   const factor = deviation / deviationOf(weights.get(words.tensor)!);
-  const tables = new Set(parameters.filter(({ name }) => TABLE.test(name)).map(({ tensor }) => tensor));
+  const tables = new Set(parameters.flatMap(({ role, tensor }) => (role === "table" ? [tensor] : [])));
   return new Map(
     [...weights].map(([tensor, values]) => [tensor, tables.has(tensor) ? scaled(values, factor) : values]),
   );

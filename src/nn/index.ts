@@ -55,5 +55,6 @@ export type {
   Memory,
   MultiheadAttention,
   TorchFeedForward,
+  TorchLayer,
   TorchLayerOptions,
 } from "./torch-layers.ts";

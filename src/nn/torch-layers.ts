@@ -127,7 +127,7 @@ export interface EncoderParts {
 }
 
 /** What both kinds of layers do: sublayers under their names, each with its residual and norm. */
-class TorchLayer<P extends EncoderParts> {
+export class TorchLayer<P extends EncoderParts> {
   readonly parameters: readonly Parameter[];
   protected readonly name: string;
   protected readonly parts: P;

@@ -22,7 +22,7 @@ export { type Cut, type Found, foundOf, type SearchResult } from "./result.ts";
 export type { RetrainRun } from "./retrain.ts";
 export type { Chosen } from "./seeds.ts";
 export { parseSeeds, type SeedRow, type SeedsResult, type SeedsRun } from "./seeds.ts";
-export { type SearchConfig, searchDefaults } from "./settings.ts";
+export { type NetworkSetting, type SearchConfig, searchDefaults } from "./settings.ts";
 export type { SearchFigures } from "./stage.ts";
 export type { StoredModel } from "./stored.ts";
 export type { ParUses, SearchRun, SegmentFigures } from "./uses.ts";

@@ -35,6 +35,10 @@ const kinds: Readonly<Record<string, Open>> = {
     const policy = depth.exits(blocks, plan!, { ...options, width });
     return { policy, use: policy };
   },
+  routed: (blocks, { kind: _, plan, ...options }, width) => {
+    const policy = depth.routed(blocks, plan!, { ...(options as { choice: never }), width });
+    return { policy, use: policy };
+  },
   layerDropout: (blocks, { kind: _, plan, use, ...options }) => {
     const policy = depth.layerDropout(blocks, plan!, options);
     return { policy, use: policy.at(use!) };

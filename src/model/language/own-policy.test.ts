@@ -7,6 +7,7 @@ import { layerDropout } from "../../depth/layer-dropout.ts";
 import { looped } from "../../depth/looped.ts";
 import { nested } from "../../depth/nested.ts";
 import type { DepthPolicy } from "../../depth/policy.ts";
+import { routed } from "../../depth/routed.ts";
 import { searched } from "../../depth/searched.ts";
 import { difference } from "../../engine/engine.contract.ts";
 import { referenceEngine } from "../../engine/reference.ts";
@@ -94,6 +95,7 @@ const exitsOf = () =>
     return exits(stacks, plan, { width: WIDTH, gate: true });
   });
 const byEntropy = { width: WIDTH, rule: { kind: "entropy", level: 2.3 } } as const;
+const routedBy = (choice: "token" | "expert") => routed([transformer("a")], [0, 0, 0], { width: WIDTH, choice });
 const skips = { dropout: 0.4, growing: true };
 
 const policies: Record<string, { make: () => DepthPolicy; unique: number; depth: number }> = {
@@ -104,6 +106,8 @@ const policies: Record<string, { make: () => DepthPolicy; unique: number; depth:
   "loops of drawn number": { make: loopedOf, unique: 3, depth: 6 },
   "a trained exit after every pass": { make: exitsOf, unique: 2, depth: 6 },
   "an exit by entropy": { make: () => exits([transformer("a")], [0, 0, 0], byEntropy), unique: 1, depth: 3 },
+  "a depth chosen at the entrance": { make: () => routedBy("token"), unique: 1, depth: 3 },
+  "capacity at each depth": { make: () => routedBy("expert"), unique: 1, depth: 3 },
   "layer dropout": { make: () => layerDropout([transformer("a")], [0, 0, 0], skips), unique: 1, depth: 3 },
 };
 

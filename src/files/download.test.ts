@@ -56,6 +56,14 @@ describe("downloads", () => {
     expect(readdirSync(root)).toEqual(["data.bin"]);
   });
 
+  it("end where they take more bytes or more time than they may", async () => {
+    await expect(download(`${base}/data`, path, { maxBytes: 1000 })).rejects.toThrow(
+      /\/data: expected at most 1000 bytes, got 200000; if it is meant, raise maxBytes/,
+    );
+    await expect(download(`${base}/data`, path, { maxMs: -1 })).rejects.toThrow(/an end in time, got .* raise maxMs/);
+    expect(readdirSync(root)).not.toContain("data.bin");
+  });
+
   it("continue by themselves when the connection breaks", async () => {
     breakAfter = 60_000;
     await download(`${base}/data`, path, { sha256: SHA256 });

@@ -2,7 +2,7 @@
 import { existsSync, statSync } from "node:fs";
 import { mkdir, open, rename, rm } from "node:fs/promises";
 import { dirname } from "node:path";
-import { LayerwiseError, messageOf, reject } from "../base/errors.ts";
+import { LayerwiseError, messageOf, reject, rejectFile } from "../base/errors.ts";
 import { sha256OfFile } from "./checksum.ts";
 
 /** How a file is fetched. */
@@ -13,8 +13,12 @@ export interface DownloadOptions {
   onProgress?: (done: number, total: number | undefined) => void;
   /** Tries when the connection breaks. */
   attempts?: number;
-  /** Longest silence of the server, in milliseconds. */
+  /** Longest silence of the server, in milliseconds. Default: 30 seconds. */
   timeoutMs?: number;
+  /** Longest time for all of it, in milliseconds. Default: 6 hours. */
+  maxMs?: number;
+  /** Most bytes that are kept. Default: 8 GiB. */
+  maxBytes?: number;
 }
 
 /** A finished download. */
@@ -27,11 +31,14 @@ export interface Downloaded {
 
 const DEFAULT_ATTEMPTS = 3;
 const DEFAULT_TIMEOUT_MS = 30_000;
+const DEFAULT_MAX_MS = 6 * 3_600_000;
+const DEFAULT_MAX_BYTES = 2 ** 33;
 /** A compressed answer would make byte ranges meaningless; some servers refuse programs that do not introduce themselves so. */
 const HEADERS = { "accept-encoding": "identity", "user-agent": "Mozilla/5.0 (compatible; layerwise)" };
 
 /** Fetches `url` to `path` by way of `path.part`, which an interrupted download leaves behind to be continued. */
-export async function download(url: string, path: string, options: DownloadOptions = {}): Promise<Downloaded> {
+export async function download(url: string, path: string, given: DownloadOptions = {}): Promise<Downloaded> {
+  const options = { ...given, until: performance.now() + (given.maxMs ?? DEFAULT_MAX_MS) };
   await mkdir(dirname(path), { recursive: true });
   const part = `${path}.part`;
   const resumedFrom = sizeOf(part);
@@ -58,7 +65,10 @@ async function rejectContent(url: string, part: string, needed: string, got: str
   });
 }
 
-async function fetchWithRetries(url: string, part: string, options: DownloadOptions): Promise<void> {
+/** `until`: the moment at which a download has taken too long. */
+type Fetching = DownloadOptions & { readonly until: number };
+
+async function fetchWithRetries(url: string, part: string, options: Fetching): Promise<void> {
   const attempts = options.attempts ?? DEFAULT_ATTEMPTS;
   for (let attempt = 1; ; attempt++) {
     try {
@@ -80,7 +90,7 @@ function unreachable(url: string, error: unknown): LayerwiseError {
 }
 
 /** Appends what is missing of `part`; starts over when the server cannot continue. */
-async function fetchRest(url: string, part: string, options: DownloadOptions): Promise<void> {
+async function fetchRest(url: string, part: string, options: Fetching): Promise<void> {
   const have = sizeOf(part);
   const silence = silenceGuard(options.timeoutMs ?? DEFAULT_TIMEOUT_MS);
   try {
@@ -103,7 +113,7 @@ async function settleRange(
   part: string,
   have: number,
   response: Response,
-  options: DownloadOptions,
+  options: Fetching,
 ): Promise<void> {
   await response.body?.cancel();
   const total = Number(/\/(\d+)$/.exec(response.headers.get("content-range") ?? "")?.[1]);
@@ -131,15 +141,23 @@ async function append(
   part: string,
   start: number,
   beat: () => void,
-  { onProgress }: DownloadOptions,
+  { onProgress, maxBytes = DEFAULT_MAX_BYTES, until }: Fetching,
 ): Promise<void> {
   const length = response.headers.get("content-length");
   const total = length === null ? undefined : start + Number(length);
+  const refuse = (needed: string, got: string, remedy: string) =>
+    rejectFile({ who: response.url, needed, got, remedy: `if it is meant, raise ${remedy}` });
+  const checkSize = (bytes: number) => {
+    if (bytes > maxBytes) refuse(`at most ${maxBytes} bytes`, total ? `${total}` : "more", "maxBytes");
+  };
+  checkSize(total ?? 0);
   const file = await open(part, start > 0 ? "r+" : "w");
   let done = start;
   try {
     for await (const block of response.body!) {
       beat();
+      if (performance.now() > until) refuse("an end in time", `${done} bytes by then`, "maxMs");
+      checkSize(done + block.length);
       await file.write(block, 0, block.length, done);
       done += block.length;
       onProgress?.(done, total);

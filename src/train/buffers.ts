@@ -76,7 +76,7 @@ function checkWhole(name: string, values: ArrayLike<number>): void {
 /** A batch holds nothing that the model does not ask for. */
 export function refuseExtras(batch: object, known: Readonly<Record<string, unknown>>): void {
   for (const name in batch) {
-    if (name in known) continue;
+    if (Object.hasOwn(known, name)) continue;
     const names = Object.keys(known);
     const remedy = didYouMean(name, names) ?? "leave it out";
     rejectData({

@@ -250,7 +250,7 @@ async function validate(evaluator: Evaluator, weights: Weights, options: TrainOp
 }
 
 function known(decisive: string, scalars: Readonly<Record<string, number>>): string {
-  if (decisive in scalars) return decisive;
+  if (Object.hasOwn(scalars, decisive)) return decisive;
   return reject({ who: "train / decisive", needed: `one of the metrics (${Object.keys(scalars)})`, got: decisive }, 2);
 }
 

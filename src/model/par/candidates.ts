@@ -122,7 +122,7 @@ export function checkChoice(who: string, choice: CandidateChoice): void {
     const remedy = "s, f and i are ours, x stands in repeats";
     reject({ who, needed: "one letter other than s, f, i and x", got: JSON.stringify(kind), remedy }, 2);
   }
-  if (!make && !(kind in builders)) {
+  if (!make && !Object.hasOwn(builders, kind)) {
     const needed = `a candidate of ${Object.keys(builders).join(", ")}`;
     reject({ who, needed, got: `${kind}`, remedy: `or one of your own: custom("g", make)` }, 2);
   }

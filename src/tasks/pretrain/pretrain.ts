@@ -123,7 +123,8 @@ function modelSettings({ halting, ...sizes }: PretrainModel): Partial<Pretrainin
 
 function renamed(values: object, keys: Readonly<Record<string, string>>, who: string): Partial<PretrainingConfig> {
   const given = Object.entries(values).filter(([, value]) => value !== undefined);
-  return Object.fromEntries(given.map(([name, value]) => [keys[name] ?? refuse(name, keys, who), value]));
+  const known = (name: string) => (Object.hasOwn(keys, name) ? keys[name]! : refuse(name, keys, who));
+  return Object.fromEntries(given.map(([name, value]) => [known(name), value]));
 }
 
 function refuse(name: string, keys: Readonly<Record<string, string>>, who: string): never {

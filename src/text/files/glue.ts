@@ -8,7 +8,7 @@ import type { GlueTask } from "../labelled/glue-tasks.ts";
 
 /** The file of a split; `folder` holds the tasks' folders, or is the task's own. */
 export function glueFile(task: GlueTask, split: string, folder: string): string {
-  const names = task.files[split];
+  const names = Object.hasOwn(task.files, split) ? task.files[split] : undefined;
   if (!names) {
     const needed = `a split of ${Object.keys(task.files).join(", ")}`;
     return reject({ who: task.name, needed, got: split }, 2);
@@ -23,7 +23,7 @@ export function glueFile(task: GlueTask, split: string, folder: string): string 
 
 /** Whether there is such a file. */
 export function hasGlueFile(task: GlueTask, split: string, folder: string): boolean {
-  const names = task.files[split] ?? [];
+  const names = Object.hasOwn(task.files, split) ? task.files[split]! : [];
   return [folder, ...task.folders.map((name) => join(folder, name))].some((place) =>
     names.some((name) => existsSync(join(place, name))),
   );

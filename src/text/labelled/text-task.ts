@@ -52,7 +52,7 @@ export function regression({ name = "regression", metrics = ["pearson", "spearma
 }
 
 function checked(task: TextTask): TextTask {
-  const unknown = task.metrics.find((name) => !(name in known));
+  const unknown = task.metrics.find((name) => !Object.hasOwn(known, name));
   if (unknown === undefined && task.metrics.length > 0) return task;
   return reject({ who: task.name, needed: `metrics of ${Object.keys(known).join(", ")}`, got: unknown ?? "none" }, 2);
 }

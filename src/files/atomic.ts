@@ -26,8 +26,15 @@ export async function writeAtomically(path: string, data: Uint8Array | string | 
     await rename(temporary, path);
   } catch (error) {
     await rm(temporary, { force: true });
-    throw error;
+    throw named(error, path);
   }
+}
+
+/** The system does not say which file a write to an open one was for. */
+function named(error: unknown, path: string): unknown {
+  const { code, message } = error as NodeJS.ErrnoException;
+  if (code === undefined || message.includes(path)) return error;
+  return Object.assign(new Error(`${message}, ${path}`, { cause: error }), { code });
 }
 
 /** Who writes a folder, and whether it may take the place of one that the same command wrote before. */

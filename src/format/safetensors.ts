@@ -80,21 +80,36 @@ export function writeSafetensors(
   tensors: ReadonlyMap<string, TensorRecord>,
   metadata: Record<string, string> = {},
 ): Uint8Array {
+  const blocks = [...safetensorsBlocks(tensors, metadata)];
+  const out = new Uint8Array(blocks.reduce((sum, { length }) => sum + length, 0));
+  let at = 0;
+  for (const block of blocks) {
+    out.set(block, at);
+    at += block.length;
+  }
+  return out;
+}
+
+/** The same file block by block, each a view of at most `most` bytes: for what is too large to lie in memory twice. */
+export function* safetensorsBlocks(
+  tensors: ReadonlyMap<string, TensorRecord>,
+  metadata: Record<string, string> = {},
+  most = 1 << 26,
+): Generator<Uint8Array> {
   const names = [...tensors.keys()].sort(
     (a, b) => WIDTH[tensors.get(b)!.dtype] - WIDTH[tensors.get(a)!.dtype] || compare(a, b),
   );
   const header = encodeHeader(names, tensors, metadata);
-  let at = PREFIX + header.length;
-  const total = names.reduce((sum, name) => sum + tensors.get(name)!.data.byteLength, at);
-  const out = new Uint8Array(total);
-  new DataView(out.buffer).setBigUint64(0, BigInt(header.length), true);
-  out.set(header, PREFIX);
+  const prefix = new Uint8Array(PREFIX);
+  new DataView(prefix.buffer).setBigUint64(0, BigInt(header.length), true);
+  yield prefix;
+  yield header;
   for (const name of names) {
-    const { data } = tensors.get(name)!;
-    out.set(new Uint8Array(data.buffer, data.byteOffset, data.byteLength), at);
-    at += data.byteLength;
+    const { buffer, byteOffset, byteLength } = tensors.get(name)!.data;
+    for (let at = 0; at < byteLength; at += most) {
+      yield new Uint8Array(buffer, byteOffset + at, Math.min(most, byteLength - at));
+    }
   }
-  return out;
 }
 
 /** The integers of a tensor as Int32Array; int64 values beyond 32 bits are refused. */

@@ -1,21 +1,21 @@
 /** Checkpoints: folders that appear whole, carry their own checksums, and are pruned to the last few and the best. */
 import { createHash, randomBytes } from "node:crypto";
 import { existsSync } from "node:fs";
-import { mkdir, open, readdir, readFile, rename, rm } from "node:fs/promises";
+import { type FileHandle, mkdir, open, readdir, readFile, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
-import { LayerwiseError, messageOf, reject } from "../base/errors.ts";
+import { LayerwiseError, reject, rejectFile } from "../base/errors.ts";
 import { writeAtomically } from "../files/atomic.ts";
-import { sha256 } from "../files/checksum.ts";
-import { readSafetensors, type TensorRecord, writeSafetensors } from "../format/safetensors.ts";
+import { readSafetensors, safetensorsBlocks, type TensorRecord } from "../format/safetensors.ts";
 import type { Progress, StateTensor, TrainState } from "../train/events.ts";
-import { decodeJson, encodeJson } from "./event-log.ts";
+import { readSealed, sealedJson } from "./sealed.ts";
 
 export const WEIGHTS_FILE = "weights.safetensors";
 export const MOMENTS_FILE = "moments.safetensors";
 const STATE_FILE = "state.json";
 const BEST_FILE = "best.json";
 const FORMAT = "layerwise checkpoint";
-const VERSION = 1;
+/** 2: state.json has a seal. */
+const VERSION = 2;
 const NAME = /^step-(\d+)$/;
 /** Unfinished and discarded folders; nobody reads them, and the next owner of the run removes them. */
 const TEMPORARY = ".tmp-";
@@ -52,19 +52,18 @@ export function checkpointName(step: number): string {
 
 /**
  * Stores a state under `folder` so that a kill at any moment leaves a valid newest checkpoint: the files are written
- * and synced under a temporary name, renamed, and only then are older checkpoints removed.
+ * and synced under a temporary name, renamed, and only then are older checkpoints removed. The state must rest meanwhile.
  */
 export async function writeCheckpoint(
   folder: string,
   state: TrainState,
   { best, keep }: { best: boolean; keep: number },
 ): Promise<string> {
-  const files = encodeState(state, best); // before the first await: the tensors are views that training will overwrite
   const temporary = join(folder, `${TEMPORARY}${randomBytes(6).toString("hex")}`);
   const path = join(folder, checkpointName(state.progress.step));
   await mkdir(temporary);
   try {
-    for (const [name, bytes] of files) await writeSynced(join(temporary, name), bytes);
+    await writeState(temporary, state, best);
     await syncFolder(temporary);
     await publish(temporary, path, folder);
   } catch (error) {
@@ -76,28 +75,33 @@ export async function writeCheckpoint(
   return path;
 }
 
-function encodeState({ progress, weights, moments }: TrainState, best: boolean): Map<string, Uint8Array | string> {
-  const files = new Map<string, Uint8Array | string>([
-    [WEIGHTS_FILE, writeSafetensors(records(weights))],
-    [MOMENTS_FILE, writeSafetensors(records(moments))],
-  ]);
-  const hashes = Object.fromEntries([...files].map(([name, bytes]) => [name, sha256(bytes)]));
-  const stored: StoredState = { format: FORMAT, version: VERSION, best, progress, files: hashes };
-  return files.set(STATE_FILE, `${encodeJson(stored, 2)}\n`);
+async function writeState(folder: string, { progress, weights, moments }: TrainState, best: boolean): Promise<void> {
+  const files: Record<string, string> = {};
+  for (const [name, tensors] of Object.entries({ [WEIGHTS_FILE]: weights, [MOMENTS_FILE]: moments })) {
+    files[name] = await writeSynced(join(folder, name), safetensorsBlocks(records(tensors)));
+  }
+  const stored: StoredState = { format: FORMAT, version: VERSION, best, progress, files };
+  await writeSynced(join(folder, STATE_FILE), [new TextEncoder().encode(sealedJson(stored))]);
 }
 
 function records(tensors: ReadonlyMap<string, StateTensor>): Map<string, TensorRecord> {
   return new Map([...tensors].map(([name, { shape, data }]) => [name, { dtype: "F32", shape, data }]));
 }
 
-async function writeSynced(path: string, data: Uint8Array | string): Promise<void> {
+/** Writes blocks one after another and gives their SHA-256. */
+async function writeSynced(path: string, blocks: Iterable<Uint8Array>): Promise<string> {
+  const hash = createHash("sha256");
   const file = await open(path, "wx");
   try {
-    await file.writeFile(data);
+    for (const block of blocks) {
+      hash.update(block);
+      await file.writeFile(block); // from where the last one ended
+    }
     await file.sync();
   } finally {
     await file.close();
   }
+  return hash.digest("hex");
 }
 
 /** Makes renames within a folder last through a power cut, where the system can. */
@@ -130,20 +134,37 @@ async function discard(path: string, folder: string): Promise<void> {
   await rm(temporary, { recursive: true, force: true });
 }
 
-async function prune(folder: string, keep: number): Promise<void> {
+/** Removes all but the last few and the best; those of a later layerwise are left alone. */
+export async function prune(folder: string, keep: number): Promise<void> {
   const places = await listCheckpoints(folder);
-  for (const { best, path } of places.slice(0, -keep)) if (!best) await discard(path, folder);
+  for (const { best, path } of places.slice(0, -keep)) {
+    if (!best && !(await isLater(path))) await discard(path, folder);
+  }
 }
 
-/** Checkpoints by rising step; `best` as best.json says. */
+const isLater = (path: string): Promise<boolean> =>
+  readState(path).then(
+    () => false,
+    (error: unknown) => !isDamage(error),
+  );
+
+/**
+ * Checkpoints by rising step. Each best one outdoes those before it, so the newest that says it is best is; best.json is asked only
+ * where a checkpoint's state cannot be read.
+ */
 export async function listCheckpoints(folder: string): Promise<CheckpointPlace[]> {
-  const bestStep = await readBest(folder);
-  return (await namesIn(folder))
-    .flatMap((name) => {
-      const digits = NAME.exec(name)?.[1];
-      return digits ? [{ step: Number(digits), path: join(folder, name), best: Number(digits) === bestStep }] : [];
-    })
-    .sort((a, b) => a.step - b.step);
+  const noted = await readBest(folder);
+  const places: { step: number; path: string; marked: boolean }[] = [];
+  for (const name of await namesIn(folder)) {
+    const digits = NAME.exec(name)?.[1];
+    if (!digits) continue;
+    const [step, path] = [Number(digits), join(folder, name)];
+    const state = await readState(path).catch(() => undefined);
+    places.push({ step, path, marked: state ? state.best : step === noted });
+  }
+  places.sort((a, b) => a.step - b.step);
+  const bestStep = places.findLast(({ marked }) => marked)?.step;
+  return places.map(({ step, path }) => ({ step, path, best: step === bestStep }));
 }
 
 async function namesIn(folder: string): Promise<string[]> {
@@ -151,15 +172,16 @@ async function namesIn(folder: string): Promise<string[]> {
 }
 
 async function noteBest(folder: string, step: number): Promise<void> {
-  await writeAtomically(join(folder, BEST_FILE), `${JSON.stringify({ step })}\n`);
+  await writeAtomically(join(folder, BEST_FILE), sealedJson({ step }));
 }
 
 async function readBest(folder: string): Promise<number | undefined> {
   try {
-    const { step } = JSON.parse(await readFile(join(folder, BEST_FILE), "utf8"));
+    const path = join(folder, BEST_FILE);
+    const { step } = readSealed(await readFile(path, "utf8"), path, "").value as { step?: unknown };
     return typeof step === "number" ? step : undefined;
   } catch {
-    return undefined; // none yet, or damaged: `recover` finds it again
+    return undefined; // none yet, or damaged: the checkpoints know
   }
 }
 
@@ -174,17 +196,10 @@ export async function recover(folder: string): Promise<void> {
   await repairBest(folder);
 }
 
-/** Each best checkpoint outdoes those before it, so the newest that was marked is the best. */
 async function repairBest(folder: string): Promise<void> {
-  const noted = await readBest(folder);
-  const marked: number[] = [];
-  for (const { step, path } of await listCheckpoints(folder)) {
-    const state = await readState(path).catch(() => undefined);
-    if (state ? state.best : step === noted) marked.push(step);
-  }
-  const found = marked.at(-1);
+  const found = (await listCheckpoints(folder)).find(({ best }) => best)?.step;
   if (found === undefined) await rm(join(folder, BEST_FILE), { force: true });
-  else if (found !== noted) await noteBest(folder, found);
+  else if (found !== (await readBest(folder))) await noteBest(folder, found);
 }
 
 /** Removes checkpoints after `step`: training goes on from there and will write them anew. */
@@ -198,28 +213,37 @@ export async function readProgress(path: string): Promise<Progress> {
   return (await readState(path)).progress;
 }
 
-/** Reads a checkpoint folder and checks every byte against the recorded hashes. */
-export async function readCheckpoint(path: string): Promise<TrainState> {
-  const { progress, files } = await readState(path);
-  const tensorsOf = async (name: string) => tensors(join(path, name), await readWhole(join(path, name)), files[name]);
-  return { progress, weights: await tensorsOf(WEIGHTS_FILE), moments: await tensorsOf(MOMENTS_FILE) };
+/** Reads a checkpoint folder and checks every byte against the recorded hashes; one of an older version may lack some, and says so. */
+export async function readCheckpoint(path: string): Promise<Omit<LoadedCheckpoint, "step">> {
+  const { progress, files, version } = await readState(path);
+  const tensorsOf = async (name: string) => {
+    const { bytes, hash } = await readHashed(join(path, name));
+    return tensors(join(path, name), bytes, hash, files[name]);
+  };
+  const state = { progress, weights: await tensorsOf(WEIGHTS_FILE), moments: await tensorsOf(MOMENTS_FILE) };
+  const unchecked = `${join(path, STATE_FILE)} has no checksum: an older layerwise wrote it, and damage to it would not show`;
+  return { state, warnings: version < VERSION ? [unchecked] : [] };
 }
 
-/** The newest valid checkpoint among `places`; damaged ones are passed over with a warning. */
+/** The newest valid checkpoint among `places`; damaged ones are passed over with a warning, those of a later layerwise are not. */
 export async function readNewest(places: readonly CheckpointPlace[]): Promise<LoadedCheckpoint | undefined> {
   const damages: LayerwiseError[] = [];
   for (const { step, path } of places.toReversed()) {
     try {
-      const state = await readCheckpoint(path);
-      return { step, state, warnings: damages.map(({ message }) => `${message}; took step ${step} instead`) };
+      const { state, warnings } = await readCheckpoint(path);
+      const passed = damages.map(({ message }) => `${message}; took step ${step} instead`);
+      return { step, state, warnings: [...passed, ...warnings] };
     } catch (error) {
-      if (!(error instanceof LayerwiseError)) throw error;
+      if (!isDamage(error)) throw error;
       damages.push(error);
     }
   }
   if (damages[0]) throw damages[0];
   return undefined;
 }
+
+const isDamage = (error: unknown): error is LayerwiseError =>
+  error instanceof LayerwiseError && error.code === "bad-file";
 
 async function readState(folder: string): Promise<StoredState> {
   const path = join(folder, STATE_FILE);
@@ -228,30 +252,20 @@ async function readState(folder: string): Promise<StoredState> {
 
 /** The state in the text of a state.json; `path` names it in errors. */
 export function parseState(text: string, path: string): StoredState {
-  const value = parse(path, text);
+  const { value, sealed } = readSealed(text, path, DAMAGED);
   if (!isStored(value)) return damaged(path, `the state of a ${FORMAT}`, "other JSON");
-  if (value.version !== VERSION)
-    reject({
-      who: path,
-      needed: `version ${VERSION}`,
-      got: `${value.version}`,
-      remedy: "use the layerwise it is from",
-    });
+  if (value.version > VERSION) {
+    const remedy = "use the layerwise it is from";
+    reject({ who: path, needed: `version ${VERSION} at most`, got: `${value.version}`, remedy });
+  }
+  if (value.version === VERSION && !sealed) return damaged(path, "a seal", "none");
   return value;
 }
 
-function parse(path: string, text: string): unknown {
-  try {
-    return decodeJson(text);
-  } catch (error) {
-    return damaged(path, "JSON", messageOf(error));
-  }
-}
-
-function isStored(value: unknown): value is StoredState {
-  if (!isObject(value) || value.format !== FORMAT) return false;
-  if (typeof value.version !== "number" || !isObject(value.files) || !isObject(value.progress)) return false;
-  return Number.isSafeInteger(value.progress.step);
+function isStored(value: object): value is StoredState {
+  const { format, version, files, progress } = value as Record<string, unknown>;
+  if (format !== FORMAT || typeof version !== "number" || !isObject(files) || !isObject(progress)) return false;
+  return Number.isSafeInteger(progress.step);
 }
 
 function isObject(value: unknown): value is Record<string, unknown> {
@@ -259,16 +273,39 @@ function isObject(value: unknown): value is Record<string, unknown> {
 }
 
 async function readWhole(path: string): Promise<Buffer> {
+  return readFile(path).catch((error: unknown) => missing(path, error));
+}
+
+function missing(path: string, error: unknown): never {
+  if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
+  return damaged(path, "a file of the checkpoint", "none");
+}
+
+const BLOCK = 1 << 26;
+
+/** A file's bytes, read in blocks since no single read may exceed 2 GiB, and their SHA-256. */
+async function readHashed(path: string): Promise<{ bytes: Uint8Array; hash: string }> {
+  const file = await open(path, "r").catch((error: unknown) => missing(path, error));
   try {
-    return await readFile(path);
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
-    return damaged(path, "a file of the checkpoint", "none");
+    return await readBlocks(file, new Uint8Array((await file.stat()).size));
+  } finally {
+    await file.close();
   }
 }
 
-function tensors(path: string, bytes: Uint8Array, hash: string | undefined): Map<string, StateTensor> {
-  const found = createHash("sha256").update(bytes).digest("hex");
+async function readBlocks(file: FileHandle, bytes: Uint8Array): Promise<{ bytes: Uint8Array; hash: string }> {
+  const hash = createHash("sha256");
+  let at = 0;
+  while (at < bytes.length) {
+    const { bytesRead } = await file.read(bytes, at, Math.min(BLOCK, bytes.length - at), at);
+    if (bytesRead === 0) break; // cut short meanwhile: the hash tells
+    hash.update(bytes.subarray(at, at + bytesRead));
+    at += bytesRead;
+  }
+  return { bytes, hash: hash.digest("hex") };
+}
+
+function tensors(path: string, bytes: Uint8Array, found: string, hash: string | undefined): Map<string, StateTensor> {
   if (found !== hash) damaged(path, `SHA-256 ${hash ?? "in state.json"}`, found);
   const content = readSafetensors(bytes, path);
   return new Map(
@@ -280,11 +317,6 @@ function floats(data: unknown, path: string, name: string): Float32Array {
   return data instanceof Float32Array ? data : damaged(`${path} / ${name}`, "32-bit floats", "another type");
 }
 
-function damaged(who: string, needed: string, got: string): never {
-  return reject({
-    who,
-    needed,
-    got,
-    remedy: "the checkpoint is damaged or not layerwise's; choose another with --checkpoint",
-  });
-}
+const DAMAGED = "the checkpoint is damaged or not layerwise's; choose another with --checkpoint";
+
+const damaged = (who: string, needed: string, got: string): never => rejectFile({ who, needed, got, remedy: DAMAGED });

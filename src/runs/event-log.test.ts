@@ -24,11 +24,13 @@ const events: fc.Arbitrary<StoredEvent[]> = fc.array(
   }),
 );
 
+const linesOf = (text: string) => text.split("\n");
+
 describe("the lines of events.jsonl", () => {
   it("give back every event", () => {
     fc.assert(
       fc.property(events, (list) => {
-        expect(decodeEvents([...encodeEvents(list)].join("").split("\n"))).toEqual(list);
+        expect(decodeEvents(linesOf([...encodeEvents(list)].join("")))).toEqual({ events: list, damaged: 0 });
       }),
     );
   });
@@ -39,16 +41,30 @@ describe("the lines of events.jsonl", () => {
         const bytes = Buffer.from(list.map(encodeEvent).join(""));
         const cut = bytes.subarray(0, at % (bytes.length + 1)).toString("utf8");
         const whole = cut.split("\n").length - 1;
-        const found = decodeEvents(cut.split("\n"));
+        const { events: found } = decodeEvents(linesOf(cut));
         expect(found).toEqual(list.slice(0, found.length)); // a line may lack only its end
         expect([whole, whole + 1]).toContain(found.length);
       }),
     );
   });
 
-  it("that are no events are passed over", () => {
+  it("that are no events are passed over and counted", () => {
     const line = encodeEvent({ type: "end", step: 1, reason: "finished", elapsedMs: 1, timeMs: 2 });
-    expect(decodeEvents(["", "{}", "[1]", "null", "\0\0", line])).toHaveLength(1);
+    expect(decodeEvents(linesOf(`\n{}\n[1]\nnull\n\0\0\n${line}`))).toMatchObject({
+      damaged: 4,
+      events: { length: 1 },
+    });
+  });
+
+  it("with any one byte changed are counted as damaged, or say the same", () => {
+    const event: StoredEvent = { type: "end", step: 12, reason: "finished", elapsedMs: 1.5, timeMs: 2 };
+    const bytes = Buffer.from(encodeEvent(event));
+    for (let at = 0; at < bytes.length - 1; at++) {
+      const other = Buffer.from(bytes);
+      other[at]! ^= 1 << (at % 8);
+      const { events, damaged } = decodeEvents(linesOf(other.toString("utf8")));
+      if (damaged === 0) expect(events).toEqual([expect.objectContaining(event)]);
+    }
   });
 
   it("up to a step hold nothing later and no end", () => {

@@ -1,4 +1,5 @@
-/** The lines of events.jsonl: one event each, with the time it came; numbers that JSON lacks are stored as strings. */
+/** The lines of events.jsonl: one event each, with the time it came and a checksum; numbers that JSON lacks are stored as strings. */
+import { crc32c } from "../format/crc.ts";
 import type { EndEvent, EvaluationEvent, StepEvent } from "../train/events.ts";
 
 /** The events that are written down; checkpoints have folders of their own. */
@@ -31,9 +32,14 @@ export function decodeJson(text: string): unknown {
   );
 }
 
+const CRC = /,"crc":"([0-9a-f]{8})"\}$/;
+const utf8 = new TextEncoder();
+const crcOf = (json: string) => crc32c(utf8.encode(json)).toString(16).padStart(8, "0");
+
 /** One line, with its end. */
 export function encodeEvent(event: StoredEvent): string {
-  return `${encodeJson({ ...{ type: event.type, step: event.step }, ...event })}\n`;
+  const json = encodeJson({ ...{ type: event.type, step: event.step }, ...event });
+  return `${json.slice(0, -1)},"crc":"${crcOf(json)}"}\n`;
 }
 
 /** The lines of many events, in blocks: together they may be longer than a string can be. */
@@ -45,20 +51,33 @@ export function* encodeEvents(events: readonly StoredEvent[]): Generator<string>
       .join("");
 }
 
-/** The events in a file's lines. What is no event is passed over: the last line of a killed run may be cut short. */
-export function decodeEvents(lines: Iterable<string>): StoredEvent[] {
-  const events: StoredEvent[] = [];
-  for (const line of lines) {
-    const event = decodeEvent(line);
-    if (event) events.push(event);
-  }
-  return events;
+/** The events of a log, and how many of its lines are none: damaged ones, and a last one that a kill cut short. */
+export interface EventLog {
+  readonly events: StoredEvent[];
+  readonly damaged: number;
 }
 
+/** Reads lines; what is no event is passed over and counted. Lines of older versions have no checksum. */
+export function decodeEvents(lines: Iterable<string>): EventLog {
+  const events: StoredEvent[] = [];
+  let damaged = 0;
+  for (const line of lines) {
+    const event = line === "" ? undefined : decodeEvent(line);
+    if (event) events.push(event);
+    else if (line !== "") damaged++;
+  }
+  return { events, damaged };
+}
+
+/** The events in a piece of a log. */
+export const eventsIn = (text: string): StoredEvent[] => decodeEvents(text.split("\n")).events;
+
 function decodeEvent(line: string): StoredEvent | undefined {
-  if (line === "") return undefined;
+  const found = CRC.exec(line);
+  const json = found ? `${line.slice(0, found.index)}}` : line;
+  if (found && crcOf(json) !== found[1]) return undefined;
   try {
-    const value = decodeJson(line);
+    const value = decodeJson(json);
     return isEvent(value) ? presentWords(value) : undefined;
   } catch {
     return undefined;

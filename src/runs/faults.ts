@@ -1,4 +1,5 @@
 /** What the file system refuses, in words that help. */
+import { existsSync } from "node:fs";
 import { LayerwiseError, messageOf } from "../base/errors.ts";
 
 const REASONS: Readonly<Record<string, string>> = {
@@ -16,7 +17,8 @@ const REASONS: Readonly<Record<string, string>> = {
 export function writeFault(folder: string, what: string, error: unknown): LayerwiseError {
   if (error instanceof LayerwiseError) return error;
   const code = (error as NodeJS.ErrnoException).code ?? "";
-  const reason = REASONS[code] ?? messageOf(error);
-  const after = code === "ENOENT" ? "" : `, then continue from the last checkpoint with \`layerwise resume ${folder}\``;
+  const gone = code === "ENOENT" && !existsSync(folder);
+  const reason = (code === "ENOENT" && !gone ? undefined : REASONS[code]) ?? messageOf(error);
+  const after = gone ? "" : `, then continue from the last checkpoint with \`layerwise resume ${folder}\``;
   return new LayerwiseError(`${folder}: cannot write ${what}: ${reason}${after}`, 1, { cause: error });
 }

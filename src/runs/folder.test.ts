@@ -171,16 +171,6 @@ describe("checkpoints", () => {
     run.close();
   });
 
-  it("copy the state before they wait for the disk", async () => {
-    const run = await RunFolder.create(newPath(), content);
-    const state = stateAt(1);
-    const written = run.writeCheckpoint(state);
-    state.weights.get("a")!.data.fill(7);
-    await written;
-    expect((await run.readCheckpoint("last")).state.weights.get("a")).toEqual(stateAt(1).weights.get("a"));
-    run.close();
-  });
-
   it("of a step written twice hold the second state", async () => {
     const run = await RunFolder.create(newPath(), content);
     await run.writeCheckpoint(stateAt(1));
@@ -294,6 +284,10 @@ describe("a damaged checkpoint", () => {
       bytes[bytes.length - 1]! ^= 1;
       writeFileSync(join(folder, "weights.safetensors"), bytes);
     },
+    "with another step in its state": (folder) => {
+      const file = join(folder, "state.json");
+      writeFileSync(file, readFileSync(file, "utf8").replace('"position": 4', '"position": 6'));
+    },
     "with half a state": (folder) => truncateSync(join(folder, "state.json"), 20),
     "with a foreign state": (folder) => writeFileSync(join(folder, "state.json"), '{"step":4}'),
     "without a state": (folder) => rmSync(join(folder, "state.json")),
@@ -318,8 +312,15 @@ describe("a damaged checkpoint", () => {
   it("of a later version says so", async () => {
     const path = await runWith(4);
     const file = join(path, "checkpoints/step-00000004/state.json");
-    writeFileSync(file, readFileSync(file, "utf8").replace('"version": 1', '"version": 9'));
-    await expect((await RunFolder.read(path)).readCheckpoint("last")).rejects.toThrow("expected version 1, got 9");
+    writeFileSync(
+      file,
+      readFileSync(file, "utf8").replace(/"version": 2|,\s*"sha256": "\w+"/g, (part) =>
+        part.includes("version") ? '"version": 9' : "",
+      ),
+    );
+    await expect((await RunFolder.read(path)).readCheckpoint("last")).rejects.toThrow(
+      "expected version 2 at most, got 9",
+    );
   });
 });
 

@@ -1,9 +1,10 @@
 /** The run folder: config and environment first, then events, a log in words, TensorBoard files and checkpoints. */
 import { appendFileSync, closeSync, existsSync, fsyncSync, openSync, readdirSync, statSync } from "node:fs";
 import { mkdir, readdir, readFile, rm } from "node:fs/promises";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { reject } from "../base/errors.ts";
 import { writeAtomically } from "../files/atomic.ts";
+import { sha256 } from "../files/checksum.ts";
 import { readLines } from "../files/lines.ts";
 import { type Lock, lockHolder, takeLock } from "../files/lock.ts";
 import type { TrainEvent, TrainState } from "../train/events.ts";
@@ -11,6 +12,7 @@ import {
   type CheckpointPlace,
   type LoadedCheckpoint,
   listCheckpoints,
+  prune,
   readCheckpoint,
   readNewest,
   recover,
@@ -19,6 +21,7 @@ import {
 } from "./checkpoints.ts";
 import {
   decodeEvents,
+  type EventLog,
   encodeEvent,
   encodeEvents,
   eventsUpTo,
@@ -26,6 +29,15 @@ import {
   type StoredEvent,
 } from "./event-log.ts";
 import { writeFault } from "./faults.ts";
+import {
+  heldConfig,
+  IDENTITY_FILE,
+  newIdentity,
+  type RunChange,
+  type RunIdentity,
+  readIdentity,
+  writeIdentity,
+} from "./identity.ts";
 import { RunJournal } from "./journal.ts";
 import { type Drawing, TensorBoardLog } from "./tensorboard.ts";
 
@@ -55,7 +67,18 @@ export interface RunContent {
   readonly environment: Readonly<Record<string, unknown>>;
   /** Such as the tokenizer's model, by file name: they are there before the config is. */
   readonly files?: Readonly<Record<string, Uint8Array | string>>;
+  /** A hash of the text it learns from; null where only a program knows it. */
+  readonly text?: string | null | undefined;
 }
+
+/** A run's content as it lies in its folder. */
+interface FoundContent extends RunContent {
+  readonly identity: RunIdentity | undefined;
+  readonly warnings: readonly string[];
+}
+
+/** A change to a run: its config and text from now on, and in which settings the config differs. */
+export type Changed = Pick<RunChange, "step" | "set"> & { readonly config: string; readonly text: string | null };
 
 /** What a run folder keeps. */
 export interface RunOptions {
@@ -69,10 +92,14 @@ export type CheckpointChoice = "last" | "best" | number;
 /** A run on disk. `create` and `open` own it until `close`; `read` only looks. */
 export class RunFolder {
   readonly path: string;
-  readonly config: string;
+  /** The text of config.yaml. */
+  config: string;
   readonly environment: Readonly<Record<string, unknown>>;
+  /** What the user should know: damage that does not stop anything, and what cannot be checked. */
+  readonly warnings: readonly string[];
   /** Checkpoints to keep, besides the best. */
   keep: number;
+  #identity: RunIdentity | undefined;
   readonly #lock: Lock | null;
   readonly #tensorBoard: TensorBoardLog;
   readonly #journal = new RunJournal();
@@ -82,10 +109,12 @@ export class RunFolder {
   #flushedMs = 0;
   #broken = false;
 
-  private constructor(path: string, content: RunContent, lock: Lock | null, { keep = 3 }: RunOptions) {
+  private constructor(path: string, content: FoundContent, lock: Lock | null, { keep = 3 }: RunOptions) {
     this.path = path;
     this.config = content.config;
     this.environment = content.environment;
+    this.warnings = content.warnings;
+    this.#identity = content.identity;
     this.#lock = lock;
     this.keep = keep;
     this.#tensorBoard = new TensorBoardLog(join(path, TENSORBOARD));
@@ -101,11 +130,13 @@ export class RunFolder {
       await mkdir(path, { recursive: true });
       lock = takeLock(join(path, LOCK));
       refuseTaken(path); // another process may have been faster
-      await writeAtomically(join(path, ENVIRONMENT), `${JSON.stringify(content.environment, null, 2)}\n`);
+      const files = { ...content.files, [ENVIRONMENT]: `${JSON.stringify(content.environment, null, 2)}\n` };
       await mkdir(join(path, CHECKPOINTS), { recursive: true });
-      for (const [name, data] of Object.entries(content.files ?? {})) await writeAtomically(join(path, name), data);
+      for (const [name, data] of Object.entries(files)) await writeAtomically(join(path, name), data);
+      const identity = newIdentity(content.config, content.text ?? null, files);
+      await writeIdentity(path, identity);
       await writeAtomically(join(path, CONFIG), content.config); // last: it makes the folder a run
-      return new RunFolder(path, content, lock, options);
+      return new RunFolder(path, { ...content, identity, warnings: [] }, lock, options);
     } catch (error) {
       lock?.release();
       throw writeFault(path, "the run folder", error);
@@ -115,14 +146,15 @@ export class RunFolder {
   /** Takes over a run that nobody writes, and clears away what a killed process left unfinished. */
   static async open(path: string, options: RunOptions = {}): Promise<RunFolder> {
     refuseForeign(path);
-    const lock = takeLock(join(path, LOCK));
+    let lock: Lock | undefined;
     try {
+      lock = takeLock(join(path, LOCK));
       await removeTemporary(path);
       await mkdir(join(path, CHECKPOINTS), { recursive: true });
       await recover(join(path, CHECKPOINTS));
       return new RunFolder(path, await readContent(path), lock, options);
     } catch (error) {
-      lock.release();
+      lock?.release();
       throw writeFault(path, "the run folder", error);
     }
   }
@@ -155,6 +187,48 @@ export class RunFolder {
     await writeAtomically(join(this.path, name), data).catch((error: unknown) => {
       throw writeFault(this.path, name, error);
     });
+  }
+
+  /** The hash of the text that the run learns from; undefined where it is not known. */
+  get text(): string | undefined {
+    return this.#identity?.text ?? undefined;
+  }
+
+  /** Binds a run of an older version, or one whose identity is damaged, to what it is now. */
+  async bind(text: string | null): Promise<void> {
+    this.#own();
+    if (this.#identity) return;
+    const names = [...RUN_FILES, ENVIRONMENT].filter((name) => existsSync(join(this.path, name)));
+    const files = await Promise.all(names.map(async (name) => [name, await readFile(join(this.path, name))] as const));
+    await this.#identify(newIdentity(this.config, text, Object.fromEntries(files)));
+  }
+
+  /** Changes what a bound run is bound to, from a step on, and writes that down. */
+  async change({ config, text, step, set }: Changed): Promise<void> {
+    this.#own();
+    const held = this.#identity!;
+    const other = text === held.text ? {} : { text: held.text };
+    const change: RunChange = { time: new Date().toISOString(), step, set, ...other, before: held.config };
+    await this.#identify({ ...held, config, text, changes: [...held.changes, change] });
+    await this.writeFile(CONFIG, config);
+    this.config = config;
+    const said = Object.entries(set).map(
+      ([key, [from, to]]) => `${key} ${JSON.stringify(from)} → ${JSON.stringify(to)}`,
+    );
+    this.log(`\nchanged after step ${step}: ${[...said, ...("text" in other ? ["another text"] : [])].join(", ")}`);
+  }
+
+  async #identify(identity: RunIdentity): Promise<void> {
+    await writeIdentity(this.path, identity).catch((error: unknown) => {
+      throw writeFault(this.path, IDENTITY_FILE, error);
+    });
+    this.#identity = identity;
+  }
+
+  /** Removes checkpoints beyond those to keep: a kill may have come before. */
+  async prune(): Promise<void> {
+    this.#own();
+    await prune(join(this.path, CHECKPOINTS), this.keep);
   }
 
   /** Adds text to the log, at once. */
@@ -208,7 +282,7 @@ export class RunFolder {
     if (choice === "last") return (await readNewest(places)) ?? this.#missing(choice, places);
     const place = places.find(({ step, best }) => (choice === "best" ? best : step === choice));
     if (!place) return this.#missing(choice, places);
-    return { step: place.step, state: await readCheckpoint(place.path), warnings: [] };
+    return { step: place.step, ...(await readCheckpoint(place.path)) };
   }
 
   #missing(choice: CheckpointChoice, places: readonly CheckpointPlace[]): never {
@@ -221,10 +295,15 @@ export class RunFolder {
     });
   }
 
-  /** The events on disk; a last line that was cut short does not count. */
+  /** The events on disk; lines that are damaged or cut short do not count. */
   async events(): Promise<StoredEvent[]> {
+    return this.eventLog().events;
+  }
+
+  /** The same, with how many lines did not count. */
+  eventLog(): EventLog {
     const path = join(this.path, EVENTS);
-    return existsSync(path) ? decodeEvents(readLines(path, { lossy: true })) : [];
+    return existsSync(path) ? decodeEvents(readLines(path, { lossy: true })) : { events: [], damaged: 0 };
   }
 
   /** Makes the folder as it was at `step`, to go on from there: later events and checkpoints are removed, TensorBoard files written anew. */
@@ -307,7 +386,7 @@ const isDirectory = (path: string) => statSync(path).isDirectory();
 
 /** What a run that was killed before it had its config may have left. */
 function isBeginning(name: string): boolean {
-  return [LOCK, ENVIRONMENT, CHECKPOINTS, ...RUN_FILES].includes(name) || /^\..*\.tmp$/.test(name);
+  return [LOCK, ENVIRONMENT, IDENTITY_FILE, CHECKPOINTS, ...RUN_FILES].includes(name) || /^\..*\.tmp$/.test(name);
 }
 
 function refuseForeign(path: string): void {
@@ -316,24 +395,37 @@ function refuseForeign(path: string): void {
   reject({ who: path, needed: "a run folder", got, remedy: "list runs with `layerwise runs`" }, 2);
 }
 
-async function readContent(path: string): Promise<RunContent> {
-  const config = await readFile(join(path, CONFIG), "utf8");
-  return { config, environment: await readEnvironment(join(path, ENVIRONMENT)) };
+async function readContent(path: string): Promise<FoundContent> {
+  const found = await readIdentity(path);
+  const file = await readFile(join(path, CONFIG), "utf8");
+  const { environment, damage } = await readEnvironment(path, "identity" in found ? found.identity : undefined);
+  if ("fault" in found) return { config: file, environment, identity: undefined, warnings: [found.fault, ...damage] };
+  const { identity } = found;
+  return { config: await heldConfig(path, file, identity), environment, identity, warnings: damage };
 }
 
 /** It is only a note, so a damaged one does not stop anybody. */
-async function readEnvironment(path: string): Promise<Record<string, unknown>> {
+async function readEnvironment(
+  folder: string,
+  identity: RunIdentity | undefined,
+): Promise<{ environment: Record<string, unknown>; damage: readonly string[] }> {
+  const path = join(folder, ENVIRONMENT);
   try {
-    const value: unknown = JSON.parse(await readFile(path, "utf8"));
-    return typeof value === "object" && value !== null ? { ...value } : {};
-  } catch {
-    return {};
-  }
+    const text = await readFile(path, "utf8");
+    const hash = identity?.files[ENVIRONMENT];
+    const value: unknown = JSON.parse(text);
+    const isWhole = typeof value === "object" && value !== null && (hash === undefined || hash === sha256(text));
+    if (isWhole) return { environment: { ...value }, damage: [] };
+  } catch {}
+  return { environment: {}, damage: [`${path} is damaged or gone: threads and device are this machine's`] };
 }
 
+/** What killed processes left under names of their own, in any folder of the run. */
 async function removeTemporary(path: string): Promise<void> {
-  for (const name of await readdir(path))
-    if (/^\..*\.tmp$/.test(name)) await rm(join(path, name), { recursive: true, force: true });
+  const entries = await readdir(path, { recursive: true });
+  for (const name of entries) {
+    if (/^\..*\.tmp$/.test(basename(name))) await rm(join(path, name), { recursive: true, force: true });
+  }
 }
 
 function syncFile(path: string): void {

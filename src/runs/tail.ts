@@ -1,7 +1,7 @@
 /** Events of a run as they come: what was read is not read again; and single events out of the middle of a long file. */
 import { closeSync, fstatSync, openSync, readSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { decodeEvents, type StoredEvent } from "./event-log.ts";
+import { eventsIn, type StoredEvent } from "./event-log.ts";
 import { EVENTS_FILE } from "./folder.ts";
 
 const CHUNK = 1 << 22;
@@ -60,7 +60,7 @@ export class EventTail {
     const end = bytes.lastIndexOf(NEWLINE) + 1;
     if (end === 0) return false;
     this.#offset += end;
-    see(decodeEvents(bytes.toString("utf8", 0, end)));
+    see(eventsIn(bytes.toString("utf8", 0, end)));
     return true;
   }
 }
@@ -90,7 +90,7 @@ function eventFile(file: number, size: number): EventFile {
       const start = byte === 0 ? 0 : bytes.indexOf(NEWLINE) + 1;
       const end = bytes.indexOf(NEWLINE, start);
       if ((byte > 0 && start === 0) || end < 0) continue;
-      return decodeEvents(bytes.toString("utf8", start, end))[0];
+      return eventsIn(bytes.toString("utf8", start, end))[0];
     }
     return undefined;
   };
@@ -106,7 +106,7 @@ function lastOf(file: number, size: number): StoredEvent[] {
   for (const length of [TAIL, LONG_LINE]) {
     const from = Math.max(0, size - length);
     const text = bytesAt(file, from, size - from).toString("utf8");
-    const events = decodeEvents(from === 0 ? text : text.slice(text.indexOf("\n") + 1));
+    const events = eventsIn(from === 0 ? text : text.slice(text.indexOf("\n") + 1));
     if (from === 0 || length === LONG_LINE || events.some(({ type }) => type === "step")) return events;
   }
   return [];
@@ -121,6 +121,6 @@ function evaluationsAt(file: number, size: number, after: EventFile["after"], st
     if (event && event.step < step) low = middle;
     else high = middle;
   }
-  const events = decodeEvents(bytesAt(file, low, high - low + LONG_LINE).toString("utf8"));
+  const events = eventsIn(bytesAt(file, low, high - low + LONG_LINE).toString("utf8"));
   return events.filter((event) => event.type === "evaluation" && event.step === step);
 }

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { LayerwiseError, reject, rejectFile } from "../base/errors.ts";
 import { writeAtomically } from "../files/atomic.ts";
 import { readSafetensors, safetensorsBlocks, type TensorRecord } from "../format/safetensors.ts";
-import type { Progress, StateTensor, TrainState } from "../train/events.ts";
+import { notFinite, type Progress, type StateTensor, type TrainState } from "../train/events.ts";
 import { readSealed, sealedJson } from "./sealed.ts";
 
 export const WEIGHTS_FILE = "weights.safetensors";
@@ -226,11 +226,15 @@ export async function readCheckpoint(path: string): Promise<Omit<LoadedCheckpoin
 }
 
 /** The newest valid checkpoint among `places`; damaged ones are passed over with a warning, those of a later layerwise are not. */
-export async function readNewest(places: readonly CheckpointPlace[]): Promise<LoadedCheckpoint | undefined> {
+export async function readNewest(
+  places: readonly CheckpointPlace[],
+  finite = false,
+): Promise<LoadedCheckpoint | undefined> {
   const damages: LayerwiseError[] = [];
   for (const { step, path } of places.toReversed()) {
     try {
       const { state, warnings } = await readCheckpoint(path);
+      if (finite) checkFinite(path, state);
       const passed = damages.map(({ message }) => `${message}; took step ${step} instead`);
       return { step, state, warnings: [...passed, ...warnings] };
     } catch (error) {
@@ -240,6 +244,13 @@ export async function readNewest(places: readonly CheckpointPlace[]): Promise<Lo
   }
   if (damages[0]) throw damages[0];
   return undefined;
+}
+
+function checkFinite(path: string, state: TrainState): void {
+  const name = notFinite(state);
+  if (name === undefined) return;
+  const remedy = "training had diverged: begin again with a lower learning rate, a longer warm-up or tighter clipping";
+  rejectFile({ who: path, needed: "finite weights and moments", got: `numbers in ${name} that are not`, remedy });
 }
 
 const isDamage = (error: unknown): error is LayerwiseError =>

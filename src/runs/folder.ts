@@ -276,10 +276,10 @@ export class RunFolder {
     return listCheckpoints(join(this.path, CHECKPOINTS));
   }
 
-  /** Reads and verifies a checkpoint. A damaged newest one is passed over with a warning; one asked for by step or as best is not. */
-  async readCheckpoint(choice: CheckpointChoice): Promise<LoadedCheckpoint> {
+  /** Reads and verifies a checkpoint. A damaged newest one is passed over with a warning; one asked for by step or as best is not. `finite`: likewise one with weights that are not. */
+  async readCheckpoint(choice: CheckpointChoice, { finite = false } = {}): Promise<LoadedCheckpoint> {
     const places = await this.checkpoints();
-    if (choice === "last") return (await readNewest(places)) ?? this.#missing(choice, places);
+    if (choice === "last") return (await readNewest(places, finite)) ?? this.#missing(choice, places);
     const place = places.find(({ step, best }) => (choice === "best" ? best : step === choice));
     if (!place) return this.#missing(choice, places);
     return { step: place.step, ...(await readCheckpoint(place.path)) };

@@ -7,8 +7,8 @@ import { stringify } from "yaml";
 import { reject } from "../base/errors.ts";
 import type { ProgressOutput } from "../base/progress.ts";
 import { writeAtomically } from "../files/atomic.ts";
-import { readJsonObject } from "../files/json.ts";
 import { lockHolder, takeLock } from "../files/lock.ts";
+import { readSealed } from "../runs/sealed.ts";
 import { RESULT_FILE, type TaskResult } from "../tasks/finetune/result.ts";
 import { TrialTable, TrialWorker } from "./processes.ts";
 import {
@@ -113,7 +113,8 @@ async function keepPlan(plan: SearchPlan, folder: string): Promise<void> {
 
 async function resultOf(folder: string, trial: Trial): Promise<TaskResult | undefined> {
   const path = join(folder, trialName(trial), RESULT_FILE);
-  return existsSync(path) ? ((await readJsonObject(path)) as unknown as TaskResult) : undefined;
+  if (!existsSync(path)) return undefined;
+  return readSealed(await readFile(path, "utf8"), path, "delete it: its trial is made again").value as TaskResult;
 }
 
 async function runWave(

@@ -63,7 +63,7 @@ export async function environment(engine: Engine): Promise<Environment> {
 }
 
 /** On which of these a resumed run may differ in the last bit. */
-const decisive = ["node", "onnxruntime", "processor", "instructionSet", "threads", "device"] as const;
+const decisive = ["layerwise", "node", "onnxruntime", "processor", "instructionSet", "threads", "device"] as const;
 
 /** What is no longer as it was, in words. */
 export function changes(before: Readonly<Record<string, unknown>>, now: Environment): string[] {

@@ -66,6 +66,8 @@ export interface Job<R = unknown> extends Rehearsed {
   /** The text of config.yaml. */
   readonly config: string;
   readonly engine: Engine;
+  /** A hash of the text that decides its results; null where only a program knows it. */
+  readonly text: string | null;
   /** What the run folder needs besides, by file name. */
   readonly files: Readonly<Record<string, Uint8Array | string>>;
   /** Checkpoints to keep besides the best. */

@@ -5,11 +5,13 @@ import { once } from "../base/lazily.ts";
 import type { Engine } from "../engine/engine.ts";
 import type { LoadedCheckpoint } from "../runs/checkpoints.ts";
 import { type CheckpointChoice, RunFolder, TOKENIZER_FILE } from "../runs/folder.ts";
+import { checkFile } from "../runs/identity.ts";
 import type { RunSummary } from "../runs/summary.ts";
 import type { Corpus } from "../text/corpus.ts";
 import { openTokenizer } from "../text/files/tokenizer.ts";
 import type { OpenTokenizer } from "../text/tokenizer.ts";
 import type { Session } from "../train/session.ts";
+import type { ResumeChanges } from "./changes.ts";
 import { engineAsBegun } from "./engine.ts";
 import type { Say, TaskEvent } from "./job.ts";
 
@@ -26,7 +28,7 @@ export interface OpenOptions {
 }
 
 /** How a run is resumed. */
-export interface ResumeOptions extends Omit<OpenOptions, "checkpoint"> {
+export interface ResumeOptions extends Omit<OpenOptions, "checkpoint">, ResumeChanges {
   /** Stops after the present step. */
   readonly signal?: AbortSignal | undefined;
 }
@@ -60,7 +62,7 @@ export async function readStored(path: string, options: OpenOptions): Promise<St
   const run = await RunFolder.read(path);
   const hasBest = (await run.checkpoints()).some(({ best }) => best);
   const stored = await run.readCheckpoint(options.checkpoint ?? (hasBest ? "best" : "last"));
-  for (const warning of stored.warnings) options.say?.(warning);
+  for (const warning of [...run.warnings, ...stored.warnings]) options.say?.(warning);
   const engine = once(async () => options.engine ?? (await engineAsBegun(run.environment)));
   return { path, config: run.config, tokenizer: await keptTokenizer(path), options, engine, ...stored };
 }
@@ -83,5 +85,6 @@ export function openRunBase<K extends string, R>(
 /** The tokenizer that a run keeps, if it does. */
 export async function keptTokenizer(path: string): Promise<OpenTokenizer | undefined> {
   const file = join(path, TOKENIZER_FILE);
+  await checkFile(path, TOKENIZER_FILE);
   return existsSync(file) ? openTokenizer(file) : undefined;
 }

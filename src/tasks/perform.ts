@@ -5,6 +5,7 @@ import { RunFolder } from "../runs/folder.ts";
 import type { OpenTokenizer } from "../text/tokenizer.ts";
 import type { TrainState } from "../train/events.ts";
 import { type Session, startSession, watched } from "../train/session.ts";
+import { changedConfig, isNewText, lengthened, lengthens, settingsIn } from "./changes.ts";
 import { engineAsBegun } from "./engine.ts";
 import { changes, environment } from "./environment.ts";
 import type { Job, NoteEvent, Say, TaskEvent } from "./job.ts";
@@ -44,8 +45,8 @@ export async function* performed<R>(
   signal: AbortSignal,
   resume?: TrainState,
 ): AsyncGenerator<TaskEvent, R, void> {
-  const { config, files, keep } = job;
-  const run = await into?.begin({ config, files, environment: await environment(job.engine) }, { keep });
+  const { config, files, keep, text } = job;
+  const run = await into?.begin({ config, files, text, environment: await environment(job.engine) }, { keep });
   try {
     run?.log(
       job
@@ -84,24 +85,46 @@ export async function* resumed<R>(
 ): AsyncGenerator<TaskEvent, R, void> {
   const run = await RunFolder.open(path);
   try {
-    const stored = (await run.checkpoints()).length > 0 ? await run.readCheckpoint("last") : undefined;
+    for (const warning of [...run.warnings, ...damagedLines(run)]) yield note(warning);
+    const stored =
+      (await run.checkpoints()).length > 0 ? await run.readCheckpoint("last", { finite: true }) : undefined;
     for (const warning of stored?.warnings ?? []) yield note(warning);
+    const settings = settingsIn(options);
+    const hasEnded = stored?.state.progress.finished === true && !lengthens(settings);
+    const isChanged = !hasEnded && Object.keys(settings).length > 0;
+    const held = run.config;
+    const changed = isChanged ? await changedConfig(held, path, settings) : { config: held, set: {} };
+    run.config = changed.config;
     const engine = options.engine ?? (await engineAsBegun(run.environment));
     const job = await reopen(run, stored?.state, { ...options, engine, tokenizer: await keptTokenizer(path) });
     run.keep = job.keep;
-    if (stored?.state.progress.finished) {
+    if (hasEnded) {
+      if (Object.keys(settings).length > 0)
+        yield note(`${path} has ended: nothing is changed; --steps makes it longer`);
       const result = await job.concluded(stored.state, run);
       await keep(run, job, result);
       return result;
     }
+    const otherText = isNewText(run, job, options.newText ?? false);
+    const state = stored && lengthens(settings) ? lengthened(stored.state, job) : stored?.state;
+    const step = stored?.step ?? 0;
+    run.config = held;
+    await run.bind(job.text);
+    if (otherText || Object.keys(changed.set).length > 0) await run.change({ ...changed, text: job.text, step });
     for (const change of changes(run.environment, await environment(job.engine))) {
       yield note(`not as when the run began: ${change}; results may differ in the last bit`);
     }
-    await run.cutBack(stored?.step ?? 0);
-    return yield* recorded(job, run, stored?.state, signal);
+    await run.cutBack(step);
+    await run.prune();
+    return yield* recorded(job, run, state, signal);
   } finally {
     run.close();
   }
+}
+
+function damagedLines(run: RunFolder): string[] {
+  const { damaged } = run.eventLog();
+  return damaged === 0 ? [] : [`${run.path}/events.jsonl: ${damaged} damaged or cut short lines are left out`];
 }
 
 /** A job's events, kept in the run folder as they come. */

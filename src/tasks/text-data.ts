@@ -1,6 +1,7 @@
 /** Running text for a task: its corpus and tokenizer, batches of its splits, and how much text stands behind them. */
 import { reject } from "../base/errors.ts";
-import { type Corpus, linesOf, partOf, type Split } from "../text/corpus.ts";
+import { sha256, sha256OfFile } from "../files/checksum.ts";
+import { type Corpus, identityOf, linesOf, partOf, type Split } from "../text/corpus.ts";
 import { type CorpusOptions, openCorpus } from "../text/files/corpus.ts";
 import { openBatches, tokensOf } from "../text/files/tokens.ts";
 import { chooseTokenizer } from "../text/files/trained-tokenizer.ts";
@@ -105,6 +106,17 @@ export async function piecesOf({ corpus, tokenizer }: Data, split: Split): Promi
   const ids = new Int32Array(source.count * each);
   for (let i = 0; i < source.count; i++) ids.set(source.at(i).targets, i * each);
   return ids;
+}
+
+/** A hash of the text that decides results: what trains, and what is validated on. */
+export async function textHash(corpus: Corpus): Promise<string> {
+  const facts = [];
+  for (const [split, part] of corpus.parts) {
+    if (split === "test") continue;
+    const files = part.kind === "records" ? part.paths : part.kind === "tokens" ? [part.path] : [];
+    facts.push(split, ...(await identityOf(part)), ...(await Promise.all(files.map(sha256OfFile))));
+  }
+  return sha256(JSON.stringify(facts));
 }
 
 /** Words and bytes behind the pieces of a split; where only pieces are left, the text they decode to. */

@@ -23,7 +23,7 @@ export type TrainableModel = Trainable & { readonly parameters: readonly Paramet
 export type TrainConfig = LanguageConfig | TranslateConfig;
 
 /** What a job of `train` has besides the model and the options of its training. */
-type Kept = Pick<Job, "config" | "files" | "keep" | "describe">;
+type Kept = Pick<Job, "config" | "text" | "files" | "keep" | "describe">;
 
 /** A job that carries `train` out. */
 export function trainJob<M extends Trainable>(model: M, options: TrainOptions, kept: Kept): Job<TrainResult<M>> {
@@ -51,6 +51,8 @@ export interface TrainedParts<M extends TrainableModel> {
   readonly settings: TrainConfig;
   /** The text of config.yaml. */
   readonly config: string;
+  /** A hash of what it learns from. */
+  readonly text: string;
   readonly engine: Engine;
   readonly model: M;
   readonly tokenizer: OpenTokenizer;
@@ -71,10 +73,10 @@ export interface TrainedModel<M extends TrainableModel> extends TrainResult<M> {
 
 /** A job that trains the model by `train`, and keeps its tokenizer. */
 export function trainedJob<M extends TrainableModel>(parts: TrainedParts<M>): Job<TrainedModel<M>> {
-  const { settings, config, model, tokenizer } = parts;
+  const { settings, config, text, model, tokenizer } = parts;
   const files = { [TOKENIZER_FILE]: tokenizer.bytes };
   let facts: readonly Fact[] | undefined; // counted from graphs, which takes a while
-  const kept = { config, files, keep: settings.keep, describe: () => (facts ??= describe(parts)) };
+  const kept = { config, text, files, keep: settings.keep, describe: () => (facts ??= describe(parts)) };
   const job = trainJob(model, trainOptions(parts), kept);
   return {
     ...job,

@@ -40,6 +40,12 @@ export interface StateTensor {
   readonly data: Float32Array;
 }
 
+/** The first tensor of a state that holds a number which is not finite, if one does. */
+export function notFinite({ weights, moments }: TrainState): string | undefined {
+  const isBad = ([, { data }]: [string, StateTensor]) => !data.every(Number.isFinite);
+  return [...weights, ...moments].find(isBad)?.[0];
+}
+
 /** An update was made. */
 export interface StepEvent {
   readonly type: "step";

@@ -47,6 +47,7 @@ export async function customJob<M extends Trainable>(model: M, options: TrainOpt
     { ...given, engine },
     {
       config: stringify({ task: CUSTOM_TASK, ...plainOptions(options) }),
+      text: null,
       files: {},
       keep,
       describe: () => [{ what: "distinct parameters", value: formatNumber(countParameters(model.parameters)) }],

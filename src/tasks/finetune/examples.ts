@@ -1,4 +1,5 @@
 /** The labelled texts of a task, encoded: out of GLUE's files, or a program's own. */
+import { createHash } from "node:crypto";
 import { join } from "node:path";
 import { reject } from "../../base/errors.ts";
 import { dataFolder } from "../../text/files/corpus.ts";
@@ -14,6 +15,13 @@ import type { GlueSettings } from "./settings.ts";
 export interface Examples {
   readonly train: readonly EncodedExample[];
   readonly dev: readonly EncodedExample[];
+}
+
+/** A hash of what is learnt from and judged by. */
+export function examplesHash({ train, dev }: Examples): string {
+  const hash = createHash("sha256");
+  for (const { ids, second, label } of [...train, ...dev]) hash.update(ids).update(`${second} ${label} `);
+  return hash.update(`${train.length}`).digest("hex");
 }
 
 /** A program's own texts, and who is told what is done. */

@@ -21,7 +21,7 @@ import { albertContent, type TrainedAlbert } from "../pretrain/albert-run.ts";
 import { type AlbertSource, albertFrom } from "../pretrain/origin.ts";
 import { trainJob } from "../trained-job.ts";
 import { Classifier, finetuneObjective, taskFigures } from "./classifier.ts";
-import { type Examples, type GivenExamples, lengthFor, openExamples } from "./examples.ts";
+import { type Examples, examplesHash, type GivenExamples, lengthFor, openExamples } from "./examples.ts";
 import { type FinetuneModel, openModel } from "./model.ts";
 import { type Prediction, predictTexts, type ScoringOptions } from "./predictions.ts";
 import { type EpochResult, epochResult, RESULT_FILE, resultText, taskResult } from "./result.ts";
@@ -94,6 +94,7 @@ export function finetuneJob(parts: FinetuneParts, before?: Before): Job<Finetune
   return {
     ...trainJob(trainableOf(parts), options, {
       ...albertContent({ description, training, tokenizer }),
+      text: examplesHash(parts.examples),
       keep: trial ? settings.epochs : settings.keep,
       describe: () => describe(parts),
     }),

@@ -1,4 +1,6 @@
 /** What a fine-tuning came to: the dev set's figures after each epoch, and the file that keeps them. */
+
+import { sealedJson } from "../../runs/sealed.ts";
 import type { TextTask } from "../../text/labelled/text-task.ts";
 import type { EvaluationEvent } from "../../train/events.ts";
 
@@ -52,4 +54,4 @@ export const failedResult = ({ name, metrics }: TextTask, failed: string): TaskR
 });
 
 /** The text of the file. */
-export const resultText = (result: TaskResult): string => `${JSON.stringify(result)}\n`;
+export const resultText = (result: TaskResult): string => sealedJson(result);

@@ -9,7 +9,7 @@ import { textFact } from "../facts.ts";
 import { languageGroups } from "../groups.ts";
 import { initialFrom } from "../initial.ts";
 import type { Job } from "../job.ts";
-import { batchesOf, type Data, type Given, openData, textSizeOf } from "../text-data.ts";
+import { batchesOf, type Data, type Given, openData, textHash, textSizeOf } from "../text-data.ts";
 import { type TrainedModel, trainedJob } from "../trained-job.ts";
 import { type LanguageConfig, languageSettings } from "./settings.ts";
 
@@ -39,6 +39,7 @@ export async function languageJob(parts: LanguageParts, given: Given = {}): Prom
   return trainedJob({
     settings,
     config: languageSettings.yaml(settings),
+    text: await textHash(data.corpus),
     engine,
     model,
     tokenizer: data.tokenizer,

@@ -17,7 +17,7 @@ import { concludedFrom, type Outcome } from "../concluded.ts";
 import { defaultEngine } from "../engine.ts";
 import { engineFact, parametersFact, textFact } from "../facts.ts";
 import type { Fact, Job, Rehearsal, Start } from "../job.ts";
-import type { Given } from "../text-data.ts";
+import { type Given, textHash } from "../text-data.ts";
 import { albertContent, type TrainedAlbert } from "./albert-run.ts";
 import { pretrainingEvaluator } from "./evaluation.ts";
 import { firstWeights } from "./first-weights.ts";
@@ -69,6 +69,7 @@ export async function pretrainJob(parts: PretrainParts, initial?: Initial): Prom
   const albert = { ...described, description, tokenizer };
   return {
     ...albertContent({ description, training, tokenizer }),
+    text: await textHash(data.corpus),
     engine,
     keep: settings.keep,
     length: { totalSteps: "steps" in length ? length.steps : null, minutes: settings.minutes },

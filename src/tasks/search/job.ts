@@ -6,6 +6,7 @@ import { baselineCost, candidateName, networkFlops } from "../../analysis/latenc
 import { formatNumber } from "../../base/table.ts";
 import { loadStateDict } from "../../model/state-dict.ts";
 import { COSTS_FILE, type RunFolder, TOKENIZER_FILE } from "../../runs/folder.ts";
+import { sealedJson } from "../../runs/sealed.ts";
 import type { TrainEvent, TrainState } from "../../train/events.ts";
 import { trainStages } from "../../train/stages.ts";
 import { loopOptions } from "../../train/train.ts";
@@ -20,7 +21,6 @@ import {
   type Ending,
   figuresOf,
   foundOf,
-  jsonText,
   keptResult,
   resultOf,
   type SearchResult,
@@ -31,9 +31,10 @@ import { openSearchStage, trainOptions } from "./stage.ts";
 /** The job that carries a search out. `config` is the text of config.yaml, where the run is not one of search itself. */
 export function searchJob(parts: SearchParts, config = searchSettings.yaml(parts.settings)): Job<SearchResult> {
   const { engine, tokenizer, costs, course, model } = parts;
-  const files = { [TOKENIZER_FILE]: tokenizer.bytes, ...(costs ? { [COSTS_FILE]: jsonText(costs) } : {}) };
+  const files = { [TOKENIZER_FILE]: tokenizer.bytes, ...(costs ? { [COSTS_FILE]: sealedJson(costs) } : {}) };
   return {
     config,
+    text: parts.text,
     engine,
     files,
     keep: parts.settings.keep,
@@ -41,7 +42,7 @@ export function searchJob(parts: SearchParts, config = searchSettings.yaml(parts
     describe: () => factsOf(parts),
     events: (start) => searching(parts, start),
     concluded: (state, run) => concluded(parts, state, run),
-    kept: (result) => (result.reason === "stopped" ? {} : { [ARCHITECTURE_FILE]: jsonText(foundOf(result)) }),
+    kept: (result) => (result.reason === "stopped" ? {} : { [ARCHITECTURE_FILE]: sealedJson(foundOf(result)) }),
     attach: async (run) => {
       await complete(run, files);
       return openPictures(run, parts);

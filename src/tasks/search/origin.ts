@@ -7,6 +7,7 @@ import { patternBlocks, printPattern } from "../../depth/pattern.ts";
 import { foundNetwork } from "../../model/par/found.ts";
 import { type NamedTensor, stateDict } from "../../model/state-dict.ts";
 import { RunFolder, TOKENIZER_FILE } from "../../runs/folder.ts";
+import { readSealed } from "../../runs/sealed.ts";
 import type { OpenTokenizer } from "../../text/tokenizer.ts";
 import { ARCHITECTURE_FILE, type SearchResult } from "./result.ts";
 import { type SearchConfig, searchDefaults } from "./settings.ts";
@@ -35,7 +36,7 @@ export async function originOf(source: RetrainSource): Promise<Origin> {
   if (typeof source !== "string") return originInMemory(source);
   if (!existsSync(source)) return { name: source, pattern: printed(source), settings: searchDefaults, run: null };
   const file = statSync(source).isDirectory() ? join(source, ARCHITECTURE_FILE) : source;
-  const found = existsSync(file) ? parsed(await readFile(file, "utf8")) : undefined;
+  const found = existsSync(file) ? parsed(await readFile(file, "utf8"), file) : undefined;
   if (typeof found?.pattern !== "string") return refuse(source, file);
   const pattern = printed(found.pattern);
   const folder = dirname(file);
@@ -60,12 +61,8 @@ function originInMemory({ pattern, settings, tokenizer, model, weights }: Exclud
 /** How a run calls a result that a program handed over. */
 export const MEMORY = "memory:";
 
-function parsed(text: string): { pattern?: unknown; seed?: unknown } | undefined {
-  try {
-    return JSON.parse(text) ?? undefined;
-  } catch {
-    return undefined;
-  }
+function parsed(text: string, file: string): { pattern?: unknown; seed?: unknown } {
+  return readSealed(text, file, "put it back; if you edited it, delete its sha256").value;
 }
 
 function refuse(who: string, file: string): never {

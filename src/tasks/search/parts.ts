@@ -13,7 +13,7 @@ import type { TrainState } from "../../train/events.ts";
 import type { Weights } from "../../train/stages.ts";
 import { defaultEngine } from "../engine.ts";
 import type { Say } from "../job.ts";
-import { type Data, type Given, openData, piecesOf, textSizeOf } from "../text-data.ts";
+import { type Data, type Given, openData, piecesOf, textHash, textSizeOf } from "../text-data.ts";
 import { budgetOf } from "./budget.ts";
 import { parseCandidates } from "./candidates.ts";
 import { checkConfig } from "./checks.ts";
@@ -28,6 +28,8 @@ export interface RankedText extends Data {
 
 /** A search, opened. */
 export interface SearchParts extends RankedText {
+  /** A hash of what it learns from. */
+  readonly text: string;
   readonly settings: SearchConfig;
   readonly engine: Engine;
   /** With all its candidates. */
@@ -69,6 +71,7 @@ export async function openSearch(given: Partial<SearchConfig>, known: SearchGive
   };
   return {
     ...text,
+    text: await textHash(data.corpus),
     settings,
     engine,
     model,

@@ -1,11 +1,12 @@
 /** What a search ends with: the network it found and how it got there, in memory and in architecture.json. */
 import { existsSync } from "node:fs";
+import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { MeasuredCosts } from "../../analysis/latency.ts";
-import { readJsonObject } from "../../files/json.ts";
 import { foundNetwork } from "../../model/par/found.ts";
 import type { ParModel } from "../../model/par/par.ts";
 import { COSTS_FILE } from "../../runs/folder.ts";
+import { readSealed } from "../../runs/sealed.ts";
 import type { EndReason, EvaluationEvent, Latency } from "../../train/events.ts";
 import type { Weights } from "../../train/stages.ts";
 import { latencyOf } from "./budget.ts";
@@ -115,15 +116,14 @@ export function foundOf(result: SearchResult): Found {
   return found;
 }
 
-/** A value as files of a run folder hold it. */
-export const jsonText = (value: unknown): string => `${JSON.stringify(value, null, 2)}\n`;
-
 /** What a search of this folder found; undefined while it has not ended. */
-export const keptResult = (path: string): Promise<Found | undefined> => readJson(join(path, ARCHITECTURE_FILE));
+export const keptResult = (path: string): Promise<Found | undefined> =>
+  readKept(join(path, ARCHITECTURE_FILE), `delete it: \`layerwise resume ${path}\` works it out again`);
 
 /** The costs that a run measured when it began. */
-export const keptCosts = (path: string): Promise<MeasuredCosts | undefined> => readJson(join(path, COSTS_FILE));
+export const keptCosts = (path: string): Promise<MeasuredCosts | undefined> =>
+  readKept(join(path, COSTS_FILE), "put back a copy of it: what was measured cannot be measured again");
 
-async function readJson<T extends object>(file: string): Promise<T | undefined> {
-  return existsSync(file) ? ((await readJsonObject(file)) as T) : undefined;
+async function readKept<T>(file: string, remedy: string): Promise<T | undefined> {
+  return existsSync(file) ? (readSealed(await readFile(file, "utf8"), file, remedy).value as T) : undefined;
 }

@@ -6,6 +6,7 @@ import { parsePattern, printPattern } from "../../depth/pattern.ts";
 import type { Engine } from "../../engine/engine.ts";
 import { writeAtomically } from "../../files/atomic.ts";
 import { RunFolder } from "../../runs/folder.ts";
+import { sealedJson } from "../../runs/sealed.ts";
 import { yamlText } from "../../runs/settings.ts";
 import type { OpenTokenizer } from "../../text/tokenizer.ts";
 import { type Session, startSession } from "../../train/session.ts";
@@ -19,7 +20,7 @@ import { type Contender, compareNetworks, type RetrainResult, retrainData, stopp
 import { searchJob } from "./job.ts";
 import { MEMORY, type Origin, originOf, type RetrainSource, settingsIn, supernetWeights } from "./origin.ts";
 import { openSearch, rankedText, type SearchGiven } from "./parts.ts";
-import { jsonText, keptResult, type SearchResult } from "./result.ts";
+import { keptResult, type SearchResult } from "./result.ts";
 import type { SearchConfig } from "./settings.ts";
 import { lastModel, type RetrainNotes, reopenSearch, type StoredSettings, storedSettings } from "./stored.ts";
 import { openTimedSearch } from "./timed.ts";
@@ -144,14 +145,15 @@ export function resume(path: string, options: ResumeOptions = {}): Session<TaskE
 
 async function* goOn(
   path: string,
-  { engine: own, corpus, say }: ResumeOptions,
+  { engine: own, signal: _, ...options }: ResumeOptions,
   signal: AbortSignal,
 ): AsyncGenerator<TaskEvent, RetrainResult, void> {
   const { config, environment } = await RunFolder.read(path);
-  const { settings, notes } = storedSettings(config, path);
-  const given = { engine: own ?? (await engineAsBegun(environment)), corpus, say };
-  yield note(`training ${settings.blocks}${within(path)}`);
+  const { notes } = storedSettings(config, path);
+  const given = { ...options, engine: own ?? (await engineAsBegun(environment)) };
+  yield note(`training ${storedSettings(config, path).settings.blocks}${within(path)}`);
   const found = yield* resumed(path, given, (...stored) => reopenSearch(...stored, firstWeights), signal);
+  const { settings } = storedSettings((await RunFolder.read(path)).config, path); // as they are now
   return yield* compared({ settings, notes: notes!, path, given }, found, signal);
 }
 
@@ -183,7 +185,7 @@ async function* compared(
   if (rival === "stopped") return stopped();
   const { reason } = found;
   const result = await compareNetworks(network, rival, { shape: settings.latency, engine: given.engine, reason });
-  if (path !== undefined) await writeAtomically(join(path, RESULT_FILE), jsonText(retrainData(result)));
+  if (path !== undefined) await writeAtomically(join(path, RESULT_FILE), sealedJson(retrainData(result)));
   return result;
 }
 

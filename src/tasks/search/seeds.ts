@@ -1,15 +1,16 @@
 /** One search from several seeds: a run each, and the best of those within the budget. */
 import { existsSync } from "node:fs";
-import { mkdir } from "node:fs/promises";
+import { mkdir, readFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { MeasuredCosts } from "../../analysis/latency.ts";
 import { reject } from "../../base/errors.ts";
 import { table } from "../../base/table.ts";
 import type { Engine } from "../../engine/engine.ts";
 import { writeAtomically } from "../../files/atomic.ts";
-import { readJsonObject } from "../../files/json.ts";
+import { readSealed, sealedJson } from "../../runs/sealed.ts";
 import { storedSettings } from "../../runs/settings-file.ts";
 import { type Session, startSession } from "../../train/session.ts";
+import { settingsIn } from "../changes.ts";
 import { engineAsBegun } from "../engine.ts";
 import type { Job, TaskEvent } from "../job.ts";
 import { newRun } from "../new-run.ts";
@@ -17,7 +18,7 @@ import type { OpenRun, ResumeOptions, StoredRun } from "../open-run.ts";
 import { performed, resumed } from "../perform.ts";
 import { searchJob } from "./job.ts";
 import type { SearchGiven } from "./parts.ts";
-import { ARCHITECTURE_FILE, type Found, foundOf, jsonText, keptResult, type SearchResult } from "./result.ts";
+import { ARCHITECTURE_FILE, type Found, foundOf, keptResult, type SearchResult } from "./result.ts";
 import { SEEDS_FILE, seedRun } from "./seed-folder.ts";
 import { type SearchConfig, searchSettings } from "./settings.ts";
 import { reopenSearch } from "./stored.ts";
@@ -92,7 +93,7 @@ export async function* searchingSeeds(
     if (result.reason === "stopped") return { ...result, seed, seeds: rowsOf(found) };
   }
   const best = bestOf(found);
-  if (path !== undefined) await writeAtomically(join(path, ARCHITECTURE_FILE), jsonText(foundOf(best)));
+  if (path !== undefined) await writeAtomically(join(path, ARCHITECTURE_FILE), sealedJson(foundOf(best)));
   yield { type: "note", text: seedTable(best) };
   return best;
 }
@@ -111,19 +112,27 @@ async function keepRequest(path: string, { config, ...request }: SeedRequest): P
   const file = join(path, SEEDS_FILE);
   if (existsSync(file)) return;
   await mkdir(path, { recursive: true });
-  await writeAtomically(file, jsonText({ config: searchSettings.yaml(config), ...request }));
+  await writeAtomically(file, sealedJson({ config: searchSettings.yaml(config), ...request }));
 }
 
 /** What was asked for when the search began. */
 async function keptRequest(path: string): Promise<SeedRequest> {
   const file = join(path, SEEDS_FILE);
-  const { config, ...rest } = await readJsonObject(file);
-  return { ...(rest as Omit<SeedRequest, "config">), config: storedSettings(searchSettings, `${config}`, file) };
+  const { value } = readSealed(await readFile(file, "utf8"), file, "put back a copy of it, or name one of its seeds");
+  const { config, ...rest } = value as Omit<SeedRequest, "config"> & { config: string };
+  return { ...rest, config: storedSettings(searchSettings, config, file) };
 }
 
 /** Goes on with a search from several seeds. */
 export function resume(path: string, options: ResumeOptions = {}): Session<TaskEvent, SeedsResult> {
   return startSession(async function* (signal) {
+    if (Object.keys(settingsIn(options)).length > 0) {
+      const remedy = `change one: layerwise resume ${seedRun(path, 1)} --set …`;
+      reject(
+        { who: path, needed: "a run of one seed, to change its settings", got: "a search from several", remedy },
+        2,
+      );
+    }
     const request = await keptRequest(path);
     const engine = options.engine ?? (await engineAsBegun({ threads: request.threads }));
     return yield* searchingSeeds(request, path, { engine, corpus: options.corpus, say: options.say }, signal);

@@ -2,6 +2,7 @@
 
 import { type Plan, parsePlan } from "../../depth/plan.ts";
 import type { Engine } from "../../engine/engine.ts";
+import { sha256 } from "../../files/checksum.ts";
 import { cost, gradients, simplify } from "../../graph/index.ts";
 import { countParameters, type ModelReport } from "../../model/report.ts";
 import { TranslationModel } from "../../model/seq2seq/translation.ts";
@@ -75,6 +76,7 @@ export async function translateJob(
   return trainedJob({
     settings,
     config: translateSettings.yaml(settings),
+    text: sha256(JSON.stringify([pairsOf(corpus, "train"), pairsOf(corpus, "valid")])),
     engine,
     model,
     tokenizer,

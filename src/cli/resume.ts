@@ -2,7 +2,7 @@
 import { table } from "../base/index.ts";
 import type { Engine, LanguageModel, RetrainResult, RunKind, SearchResult, TextTask, training } from "../index.ts";
 import type { EpochResult } from "../tasks/finetune/index.ts";
-import { generate, kindOf, Run, type TrainedModel } from "../tasks/index.ts";
+import { generate, kindOf, type ResumeChanges, Run, type TrainedModel } from "../tasks/index.ts";
 import { commandName } from "./command-name.ts";
 import { watchSession } from "./session.ts";
 
@@ -11,6 +11,7 @@ const say = (text: string) => void process.stderr.write(`${text}\n`);
 
 /** On what a session ran, and how its end is told. */
 interface Concluding {
+  readonly changes?: ResumeChanges | undefined;
   readonly engine?: Engine | undefined;
   readonly json?: boolean | undefined;
 }
@@ -20,7 +21,7 @@ export async function resume(path: string, how: Concluding = {}): Promise<void> 
   const kind = await kindOf(path);
   const { choicePicture, concludeRetrain, concludeSearch } = await import("./searches.ts");
   let began = false;
-  const start = (signal: AbortSignal) => Run.resume(path, { signal, say, engine: how.engine });
+  const start = (signal: AbortSignal) => Run.resume(path, { ...how.changes, signal, say, engine: how.engine });
   const result = await watchSession(start, {
     shown: shownOf(kind),
     picture: choicePicture,

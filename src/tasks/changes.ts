@@ -8,7 +8,7 @@ import type { Values } from "../runs/settings.ts";
 import { parseYaml } from "../runs/settings-file.ts";
 import type { TrainState } from "../train/events.ts";
 import type { Job } from "./job.ts";
-import { settingsNamed } from "./settings.ts";
+import { settingsNamed } from "./settings/index.ts";
 
 /** Changes to a run that goes on; each is written down in its folder. */
 export interface ResumeChanges {

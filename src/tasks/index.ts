@@ -3,6 +3,7 @@
  * they ran on. The code of a task is loaded when it is asked for. For Node.
  */
 
+export type { ResumeChanges } from "./changes.ts";
 export type { Outcome } from "./concluded.ts";
 export type { CustomRun } from "./custom/uses.ts";
 export type { ReadableDepths, ReadableLanguageModel } from "./depths.ts";

@@ -1,9 +1,9 @@
 /** `layerwise train` and `layerwise resume`. */
-import { type Command, Option } from "commander";
+import { type Command, InvalidArgumentError, Option } from "commander";
 import type { SettingsSchema } from "../../runs/index.ts";
 import type { TrainConfig } from "../../tasks/index.ts";
 import { taskSettings } from "../../tasks/settings/index.ts";
-import { addRunFlags, addSettings, type SettingsFlags, schemaFrom, settingsFrom } from "../flags.ts";
+import { addRunFlags, addSettings, numberFrom, type SettingsFlags, schemaFrom, settingsFrom, whole } from "../flags.ts";
 import { freeFolder } from "../free-folder.ts";
 
 /** The tasks of this command. */
@@ -22,7 +22,11 @@ Examples:
 
 const resumeExamples = `
 Examples:
-  layerwise resume runs/first      goes on from the last checkpoint, exactly as if it had never stopped`;
+  layerwise resume runs/first                    goes on from the last checkpoint, exactly as if it had never stopped
+  layerwise resume runs/first --steps 2000       trains for longer, also where it has ended
+  layerwise resume runs/first --set rate=0.001   with another setting, which is written down in the run
+
+A run is bound to its settings, text and tokenizer: what was changed elsewhere is named and refused.`;
 
 export function addTrain(program: Command): void {
   const command = program
@@ -40,12 +44,23 @@ export function addTrain(program: Command): void {
   addSettings(command, schemas).addHelpText("after", trainExamples).action(runTrain);
 }
 
+function setting(text: string, before: Record<string, string>): Record<string, string> {
+  const [, name, value] = /^([^=]+)=(.+)$/.exec(text) ?? [];
+  if (name === undefined) throw new InvalidArgumentError("It must be a setting and its value, such as rate=0.001.");
+  return { ...before, [name.replace(/-([a-z])/g, (_, letter: string) => letter.toUpperCase())]: value! };
+}
+
 export function addResume(program: Command): void {
   program
     .command("resume")
     .argument("<run>", "run folder")
+    .option("--set <name=value>", "change a setting from here on (may be given several times)", setting, {})
+    .option("--steps <n>", "train for this many updates in all", whole)
+    .option("--epochs <n>", "train for this many passes over the data in all", numberFrom(0))
+    .option("--minutes <n>", "train for this many minutes in all", numberFrom(0))
+    .option("--new-text", "go on although the text is another than the run began with")
     .addHelpText("after", resumeExamples)
-    .action(async (path: string) => (await import("../resume.ts")).resume(path));
+    .action(async (path: string, changes) => (await import("../resume.ts")).resume(path, { changes }));
 }
 
 interface TrainFlags extends SettingsFlags {

@@ -127,7 +127,7 @@ async function keptRequest(path: string): Promise<SeedRequest> {
 export function resume(path: string, options: ResumeOptions = {}): Session<TaskEvent, SeedsResult> {
   return startSession(async function* (signal) {
     if (Object.keys(settingsIn(options)).length > 0) {
-      const remedy = `change one: layerwise resume ${seedRun(path, 1)} --set …`;
+      const remedy = `change one of its seeds, such as ${seedRun(path, 1)}`;
       reject(
         { who: path, needed: "a run of one seed, to change its settings", got: "a search from several", remedy },
         2,

@@ -55,6 +55,8 @@ export interface TokenDepth {
   readonly piece: string;
   readonly depth: number;
   readonly cosines: readonly number[];
+  /** Its halting probability at each of them; none where the depth is fixed. */
+  readonly halting: readonly number[];
   /** Entropy in nats of what a language model expects next. */
   readonly entropy?: number | undefined;
 }
@@ -69,9 +71,9 @@ export async function depthOfTexts(
   const aligned = texts.map((text) => alignWords(plainWords(text), framing.tokenizer));
   const read = await readAligned(reader, aligned, framing, onText);
   return aligned.map(({ pieces }, text) => {
-    const { depths, cosines } = read[text]!;
+    const { depths, cosines, halting } = read[text]!;
     const shown = ["[CLS]", ...pieces.slice(0, framing.length - 2), "[SEP]"];
-    return shown.map((piece, i) => ({ piece, depth: depths[i]!, cosines: cosines[i]! }));
+    return shown.map((piece, i) => ({ piece, depth: depths[i]!, cosines: cosines[i]!, halting: halting[i]! }));
   });
 }
 

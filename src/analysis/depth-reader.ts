@@ -1,4 +1,5 @@
 /** Runs an ALBERT over texts of any length and reads how deep each token ran, and how its state turned on the way. */
+import { haltingTrace } from "../depth/halting.ts";
 import { type Engine, feedsFor, type Program } from "../engine/engine.ts";
 import { input, simplifyNamed, type Tensor } from "../graph/index.ts";
 import type { Albert } from "../model/albert/albert.ts";
@@ -18,6 +19,8 @@ export interface TokenDepths {
   readonly depths: Float32Array;
   /** Of each token, the cosine between its states before and after every iteration that it ran. */
   readonly cosines: readonly (readonly number[])[];
+  /** Of each token, its halting probability at every iteration that it ran. */
+  readonly halting: readonly (readonly number[])[];
 }
 
 /** A model to look into. */
@@ -36,7 +39,9 @@ export class DepthReader {
   static async create(engine: Engine, { model, weights }: ReadableAlbert): Promise<DepthReader> {
     const one = (name: string) => input(name, ["B", "T"], "int");
     const encoded = encodeByDepth(model, { ids: one("ids"), mask: one("mask"), types: one("types") });
+    const halting = haltingTrace(encoded.probes, model.policy.depth);
     const outputs: Record<string, Tensor> = {
+      ...(halting ? { halting } : {}),
       depths: depthTensor(encoded.probes, model, encoded.sequence.shape[0]!),
       // A fixed model keeps no states; its last one makes the inputs count.
       ...(encoded.states.length > 1 ? { cosines: similarityTrace(encoded.states) } : { sequence: encoded.sequence }),
@@ -68,7 +73,7 @@ export class DepthReader {
       for (const [row, text] of texts.entries()) data.set(of(text), row * length);
       return { data, shape: [texts.length, length] };
     };
-    const { depths, cosines } = await this.#program.run(
+    const { depths, cosines, halting } = await this.#program.run(
       feedsFor(this.#program, {
         ids: laid(({ ids }) => ids),
         mask: laid(({ ids }) => Array.from(ids, () => 1)),
@@ -77,11 +82,12 @@ export class DepthReader {
     );
     return texts.map(({ ids }, row) => {
       const own = (depths!.data as Float32Array).slice(row * length, row * length + ids.length);
-      const executed = (token: number) => {
-        const start = (row * length + token) * this.cap;
-        return cosines ? Array.from(cosines.data.subarray(start, start + own[token]!)) : [];
-      };
-      return { depths: own, cosines: Array.from(ids, (_, token) => executed(token)) };
+      const executed = (column: typeof cosines) =>
+        Array.from(ids, (_, token) => {
+          const start = (row * length + token) * this.cap;
+          return column ? Array.from(column.data.subarray(start, start + own[token]!)) : [];
+        });
+      return { depths: own, cosines: executed(cosines), halting: executed(halting) };
     });
   }
 

@@ -1,6 +1,7 @@
 /** Reads of a language model how deep each token ran, and how uncertain it was of the next. */
+import { haltingTrace } from "../depth/halting.ts";
 import { type Engine, feedsFor, type Program } from "../engine/engine.ts";
-import { flattenRows, full, input, logSoftmax, multiply, negate, simplify, softmax, sum } from "../graph/index.ts";
+import { flattenRows, full, input, logSoftmax, multiply, negate, simplifyNamed, softmax, sum } from "../graph/index.ts";
 import type { LanguageModel } from "../model/language/language.ts";
 import type { Weights } from "../model/weights.ts";
 import type { Tokenizer } from "../text/tokenizer.ts";
@@ -42,8 +43,9 @@ function compiled(engine: Engine, { model, weights }: ReadableLanguage): Promise
   const logits = flattenRows(model.logits(ids)); // [B·T, V]
   const entropy = negate(sum(multiply(softmax(logits), logSoftmax(logits)), { axes: [1] }));
   const depth = probes.updates ?? full(model.policy.depth, [hidden.shape[0]!]);
-  const [depths, entropies] = simplify([depth, entropy]);
-  return engine.compile({ outputs: { depths: depths!, entropies: entropies! }, weights });
+  const halting = haltingTrace(probes, model.policy.depth);
+  const outputs = simplifyNamed({ depths: depth, entropies: entropy, ...(halting ? { halting } : {}) });
+  return engine.compile({ outputs, weights });
 }
 
 /** Shorter lines are filled up behind: a causal model does not see what follows. */
@@ -51,11 +53,20 @@ async function read(program: Program, lines: readonly Int32Array[], tokenizer: T
   const length = Math.max(1, ...lines.map((line) => line.length));
   const data = new Int32Array(lines.length * length);
   for (const [row, line] of lines.entries()) data.set(line, row * length);
-  const { depths, entropies } = await program.run(feedsFor(program, { ids: { data, shape: [lines.length, length] } }));
+  const found = await program.run(feedsFor(program, { ids: { data, shape: [lines.length, length] } }));
+  const { depths, entropies, halting } = found;
+  const cap = halting?.shape[1] ?? 0;
   return lines.map((line, row) =>
     Array.from(line, (id, i) => {
       const at = row * length + i;
-      return { piece: tokenizer.pieceOf(id), depth: depths!.data[at]!, entropy: entropies!.data[at]!, cosines: [] };
+      const depth = depths!.data[at]!;
+      return {
+        piece: tokenizer.pieceOf(id),
+        depth,
+        entropy: entropies!.data[at]!,
+        cosines: [],
+        halting: halting ? Array.from(halting.data.subarray(at * cap, at * cap + depth)) : [],
+      };
     }),
   );
 }

@@ -4,6 +4,7 @@ import {
   add,
   broadcast,
   cast,
+  concat,
   divide,
   exp,
   full,
@@ -352,6 +353,14 @@ function masked({ halting, remainders, updates }: Counters, real: Tensor | undef
 function tokens({ probability, weight, halting, remainders, updates }: Turn): Record<string, Tensor> {
   const columns = { p: probability, u: weight, halting, remainders, updates };
   return Object.fromEntries(Object.entries(columns).map(([name, x]) => [name, flat(x)]));
+}
+
+/** Halting probabilities of each token at each depth, [N, L], out of what `apply` probed; undefined where the depth is fixed. */
+export function haltingTrace(probes: Deepened["probes"], depth: number): Tensor | undefined {
+  const each = Array.from({ length: depth }, (_, i) => probes[`step${i + 1}.p`]).filter((p) => p !== undefined);
+  if (each.length < depth) return undefined;
+  const columns = each.map((p) => reshape(p, [p.shape[0]!, 1]));
+  return concat(columns, 1);
 }
 
 const flat = (x: Tensor) => reshape(x, [x.shape[0]!]);

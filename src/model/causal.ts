@@ -25,6 +25,10 @@ export interface ForwardPass {
 export interface Decoder {
   /** Appends tokens to the text; gives the scores of all pieces [V] after the last, valid until the next call. */
   read(ids: ArrayLike<number>): Promise<Float32Array>;
+  /** Blocks that the last token read passed through, where tokens halt by themselves. */
+  readonly depth?: number | undefined;
+  /** Steps of memory that are filled, of models with memory. */
+  readonly remembered?: number | undefined;
   /** Forgets the text. */
   clear(): void;
   /** Gives the programs' memory back; the decoder cannot read afterwards. */

@@ -4,7 +4,7 @@ import { check, checkOptions, whole } from "../base/options.ts";
 import { RandomStream } from "../base/random.ts";
 import type { Engine } from "../engine/engine.ts";
 import type { CausalModel, Decoder } from "./causal.ts";
-import { checkSampling, type SamplingOptions, sample } from "./sampling.ts";
+import { checkSampling, probabilityOf, type SamplingOptions, sample } from "./sampling.ts";
 import type { Weights } from "./weights.ts";
 
 /** How tokens are drawn, and when it ends. */
@@ -26,21 +26,32 @@ export interface GenerationOptions extends DrawingOptions {
 
 const drawing = ["maxTokens", "seed", "signal", "temperature", "topK", "topP"];
 
+/** A token that was drawn, and the scores [V] that it was drawn from, valid until the next is asked for. */
+interface Draw {
+  readonly token: number;
+  readonly logits: Float32Array;
+}
+
 /** Continues `prompt` with an open decoder, forgetting what it read before; gives id after id. */
 export async function* generateWith(decoder: Decoder, options: GenerationOptions): AsyncGenerator<number, void, void> {
   checkOptions("generate", options, ["prompt", "stop", ...drawing]);
+  decoder.clear();
+  for await (const { token } of draws(decoder, options)) yield token;
+}
+
+async function* draws(decoder: Decoder, options: GenerationOptions): AsyncGenerator<Draw, void, void> {
   const { prompt, maxTokens, seed = 1, stop = [], signal } = options;
   check("generate / maxTokens", maxTokens, whole());
   checkSampling(options);
   if (prompt.length === 0) reject({ who: "prompt", needed: "at least one token", got: "none" }, 2);
   const random = new RandomStream(seed, "generation");
-  decoder.clear();
   let unread: ArrayLike<number> = prompt;
   for (let count = 0; count < maxTokens; count++) {
     signal?.throwIfAborted();
-    const token = sample(await decoder.read(unread), options, random);
+    const logits = await decoder.read(unread);
+    const token = sample(logits, options, random);
     if (stop.includes(token)) return;
-    yield token;
+    yield { token, logits };
     unread = [token];
   }
 }
@@ -96,44 +107,114 @@ const MAX_TOKENS = 200;
 
 /** Continues a text with a trained model; gives what is new in it, piece by piece. */
 export async function* generate<Reading>(
-  { model, weights, ranks }: Trained<Reading>,
-  given: TextGenerationOptions<Reading>,
+  trained: Trained<Reading>,
+  { engine, tokenizer, reading, ...options }: TextGenerationOptions<Reading>,
 ): AsyncGenerator<string, void, void> {
-  checkOptions("generate", given, ["engine", "tokenizer", "prompt", "stop", "reading", ...drawing]);
-  const { engine, tokenizer, prompt, maxTokens = MAX_TOKENS, stop, ...options } = given;
-  const ids = [...tokenizer.encode(prompt)];
-  if (ids.length === 0) reject({ who: "prompt", needed: "at least one piece of text", got: JSON.stringify(prompt) }, 2);
-  const places = ranks && new Map(Array.from(ranks, (place, id) => [place, id]));
-  const start = ranks ? ids.map((id) => ranks[id]!) : ids;
-  const tokens = generateIds(engine, model, weights, { ...options, prompt: start, maxTokens });
-  yield* newText(tokens, ids, (token) => places?.get(token) ?? token, { tokenizer, stop });
+  checkOptions("generate", options, ["prompt", "stop", ...drawing]);
+  const writer = await textWriter(trained, { engine, tokenizer, reading });
+  try {
+    for await (const { text } of writer.texts(options)) if (text !== "") yield text;
+  } finally {
+    await writer.release();
+  }
 }
 
-/** The text that tokens add to `ids`, held back as long as it may be the beginning of the stop text. */
-async function* newText(
-  tokens: AsyncIterable<number>,
-  ids: number[],
-  idOf: (token: number) => number,
-  { tokenizer, stop = "" }: { tokenizer: TextCoder; stop?: string | undefined },
-): AsyncGenerator<string, void, void> {
-  let text = tokenizer.decode(ids);
-  let given = text.length;
-  const until = (end: number) => {
-    const part = text.slice(given, end);
-    given = Math.max(given, end);
-    return part === "" ? [] : [part];
-  };
-  for await (const token of tokens) {
-    ids.push(idOf(token));
-    const longer = tokenizer.decode(ids);
-    // A character may still be incomplete where pieces are bytes.
-    if (longer.endsWith("\ufffd")) continue;
-    text = longer;
-    const end = stop === "" ? -1 : text.indexOf(stop, given - stop.length + 1);
-    yield* until(end >= 0 ? end : text.length - overlap(text, stop));
-    if (end >= 0) return;
+/** What a token adds to a text, and how the model came to it. */
+export interface WrittenPiece {
+  /** May be empty: a character that is not whole yet, or what may become the stop text, is held back. */
+  readonly text: string;
+  /** The tokenizer's id; absent of held back text that comes at the end. */
+  readonly id?: number | undefined;
+  /** What the model gave it, before temperature, top-k and top-p. */
+  readonly probability?: number | undefined;
+  /** Blocks that the position before it passed through, where tokens halt by themselves. */
+  readonly depth?: number | undefined;
+  /** Steps of memory that it was drawn from, of models with memory. */
+  readonly remembered?: number | undefined;
+}
+
+/** A model that is open to continue texts, one after another. */
+export interface Writer {
+  /** Continues a text; `keep` reads it after the last one instead of forgetting that. */
+  write(options: TextOptions & { keep?: boolean | undefined }): AsyncGenerator<WrittenPiece, void, void>;
+  /** Gives the programs' memory back. */
+  release(): Promise<void>;
+}
+
+/** What a text is continued with. */
+export type Writing<Reading = unknown> = Pick<TextGenerationOptions<Reading>, "engine" | "tokenizer" | "reading">;
+
+/** Opens a trained model to continue texts. */
+export const openWriter = <Reading>(trained: Trained<Reading>, how: Writing<Reading>): Promise<Writer> =>
+  textWriter(trained, how);
+
+async function textWriter<Reading>(
+  { model, weights, ranks }: Trained<Reading>,
+  { engine, tokenizer, reading }: Writing<Reading>,
+): Promise<TextWriter> {
+  return new TextWriter(await model.open(engine, weights, reading), tokenizer, ranks);
+}
+
+class TextWriter implements Writer {
+  readonly #decoder: Decoder;
+  readonly #tokenizer: TextCoder;
+  readonly #ranks: ArrayLike<number> | undefined;
+  readonly #ids: ReadonlyMap<number, number> | undefined;
+  /** The last token of the text before, which nobody has read yet. */
+  #unread: number[] = [];
+
+  constructor(decoder: Decoder, tokenizer: TextCoder, ranks: ArrayLike<number> | undefined) {
+    [this.#decoder, this.#tokenizer, this.#ranks] = [decoder, tokenizer, ranks];
+    this.#ids = ranks && new Map(Array.from(ranks, (place, id) => [place, id]));
   }
-  yield* until(text.length);
+
+  async *write({ keep = false, ...options }: TextOptions & { keep?: boolean | undefined }) {
+    for await (const { text, draw } of this.texts(options, keep)) {
+      if (!draw) yield { text };
+      else {
+        const { depth, remembered } = this.#decoder;
+        const probability = probabilityOf(draw.logits, draw.token);
+        yield { text, id: this.#idOf(draw.token), probability, depth, remembered };
+      }
+    }
+  }
+
+  /** The text that each token adds, held back as long as it may be the beginning of the stop text. */
+  async *texts(options: TextOptions, keep = false): AsyncGenerator<{ text: string; draw?: Draw }, void, void> {
+    const { prompt, maxTokens = MAX_TOKENS, stop = "", ...how } = options;
+    const ids = [...this.#tokenizer.encode(prompt)];
+    if (ids.length === 0)
+      reject({ who: "prompt", needed: "at least one piece of text", got: JSON.stringify(prompt) }, 2);
+    const before = keep ? this.#unread : [];
+    if (!keep) this.#decoder.clear();
+    const start = [...before, ...ids.map((id) => this.#ranks?.[id] ?? id)];
+    let text = this.#tokenizer.decode(ids);
+    let given = text.length;
+    const until = (end: number) => {
+      const part = text.slice(given, end);
+      given = Math.max(given, end);
+      return part;
+    };
+    for await (const draw of draws(this.#decoder, { ...how, prompt: start, maxTokens })) {
+      this.#unread = [draw.token];
+      ids.push(this.#idOf(draw.token));
+      const longer = this.#tokenizer.decode(ids);
+      // A character may still be incomplete where pieces are bytes.
+      if (!longer.endsWith("\ufffd")) text = longer;
+      const end = stop === "" ? -1 : text.indexOf(stop, given - stop.length + 1);
+      yield { text: until(end >= 0 ? end : text.length - overlap(text, stop)), draw };
+      if (end >= 0) return;
+    }
+    yield { text: until(text.length) };
+  }
+
+  #idOf(token: number): number {
+    return this.#ids?.get(token) ?? token;
+  }
+
+  release(): Promise<void> {
+    return this.#decoder.release();
+  }
 }
 
 /** Length of the longest end of `text` with which `stop` begins. */

@@ -54,10 +54,14 @@ export {
   generate,
   generateIds,
   generateWith,
+  openWriter,
   type TextCoder,
   type TextGenerationOptions,
   type TextOptions,
   type Trained,
+  type Writer,
+  type Writing,
+  type WrittenPiece,
 } from "./generation.ts";
 export type { Extension } from "./language/decoders.ts";
 export { type ExportedConfig, exportConfig, languageProgram } from "./language/export.ts";

@@ -88,6 +88,12 @@ function countReaching(probabilities: Float64Array, share: number): number {
   return count;
 }
 
+/** What softmax gives a token. */
+export function probabilityOf(logits: Float32Array, token: number): number {
+  const top = logits[likeliest(logits)]!;
+  return Math.exp(logits[token]! - top) / logits.reduce((sum, logit) => sum + Math.exp(logit - top), 0);
+}
+
 /** Draws the next token. Takes one uniform number from the stream, none where only one token is left. */
 export function sample(logits: Float32Array, options: SamplingOptions, random: RandomStream): number {
   const { ids, probabilities } = choices(logits, options);

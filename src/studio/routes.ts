@@ -3,7 +3,8 @@ import { statSync } from "node:fs";
 import { readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { type Context, Hono } from "hono";
-import { streamSSE } from "hono/streaming";
+import { stream, streamSSE } from "hono/streaming";
+import type { ZodMiniType } from "zod/mini";
 import { parsePattern, publishedPatterns } from "../depth/index.ts";
 import { writeAtomically } from "../files/index.ts";
 import { differences, LOG_FILE } from "../runs/index.ts";
@@ -14,6 +15,8 @@ import type {
   About,
   CompareAnswer,
   DryRun,
+  GenerateLine,
+  GenerateRequest,
   Note,
   RunDetail,
   RunList,
@@ -25,7 +28,7 @@ import type {
 import { nextCommands, prepare } from "./commands.ts";
 import type { Feed } from "./feed.ts";
 import { textFrom } from "./file-text.ts";
-import { Refusal } from "./refusal.ts";
+import { Refusal, refusalOf } from "./refusal.ts";
 import { bodies, bodyOf, seriesQuery, wantedIn } from "./requests.ts";
 import { type Entry, NOTE_FILE } from "./run-index.ts";
 import { searchData } from "./search-data.ts";
@@ -40,6 +43,7 @@ export function apiRoutes(studio: Studio, feed: Feed, program: string): Hono {
   const api = new Hono();
   readingRoutes(api, studio, program);
   writingRoutes(api, studio, program);
+  usingRoutes(api, studio);
   api.get("/events", (context) => events(context, studio, feed));
   return api;
 }
@@ -204,6 +208,40 @@ function writingRoutes(api: Hono, studio: Studio, program: string): void {
   });
 }
 
+/** Questions to models. */
+function usingRoutes(api: Hono, studio: Studio): void {
+  const { models } = studio;
+  const asking = <T>(path: string, body: ZodMiniType<T>, answer: (entry: Entry, request: T) => Promise<object>) =>
+    api.post(`/runs/:id/${path}`, async (context) => {
+      const request = await bodyOf(context, body);
+      return context.json(await answer(await found(studio, context), request));
+    });
+  asking("depth", bodies.depth, (entry, { text }) => models.depths(entry, text));
+  asking("depth/table", bodies.depthTable, (entry, request) => models.depthTables(entry, request));
+  asking("translate", bodies.translate, (entry, request) => models.translate(entry, request));
+  asking("fill", bodies.fill, (entry, request) => models.fill(entry, request));
+  asking("classify", bodies.classify, (entry, request) => models.classify(entry, request));
+  api.post("/runs/:id/generate", async (context) => {
+    const request = await bodyOf(context, bodies.generate);
+    return generated(context, studio, await found(studio, context), request);
+  });
+}
+
+/** A line of JSON for each token; who closes the connection ends it. */
+function generated(context: Context, { models }: Studio, entry: Entry, request: GenerateRequest) {
+  context.header("content-type", "application/x-ndjson");
+  return stream(context, async (answer) => {
+    const stop = new AbortController();
+    answer.onAbort(() => stop.abort());
+    const write = (line: GenerateLine) => answer.write(`${JSON.stringify(line)}\n`);
+    try {
+      for await (const line of models.generate(entry, request, stop.signal)) await write(line);
+    } catch (error) {
+      if (!stop.signal.aborted) await write({ type: "error", ...refusalOf(error).body });
+    }
+  });
+}
+
 function refuseTaken({ jobs, index }: Studio, path: string, goesOn: boolean): void {
   const there = statSync(join(index.folder, path), { throwIfNoEntry: false }) !== undefined;
   if (jobs.isTaken(path) || (there && !goesOn))
@@ -222,13 +260,13 @@ async function writeNote(studio: Studio, { path, row }: Entry, note: string): Pr
 async function events(context: Context, studio: Studio, feed: Feed) {
   const wanted = wantedIn(context);
   await studio.look();
-  return streamSSE(context, async (stream) => {
-    const ended = new Promise<void>((resolve) => stream.onAbort(resolve));
+  return streamSSE(context, async (answer) => {
+    const ended = new Promise<void>((resolve) => answer.onAbort(resolve));
     const stop = feed.listen(wanted, {
-      send: (update) => stream.writeSSE({ event: "update", data: JSON.stringify(update) }),
-      beat: async () => void (await stream.write(": still here\n\n")),
+      send: (update) => answer.writeSSE({ event: "update", data: JSON.stringify(update) }),
+      beat: async () => void (await answer.write(": still here\n\n")),
     });
-    await stream.write(": here\n\n");
+    await answer.write(": here\n\n");
     await ended.finally(stop);
   });
 }

@@ -157,7 +157,7 @@ function listen(app: Hono, port: number, hostname: string): Promise<ServerType> 
 
 async function closed(server: ServerType, studio: Studio, feed: Feed): Promise<void> {
   feed.close();
-  studio.close();
+  await studio.close();
   await new Promise<void>((resolve) => {
     server.close(() => resolve());
     if ("closeAllConnections" in server) server.closeAllConnections();

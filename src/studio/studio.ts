@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { type LockHolder, lockHolder } from "../files/index.ts";
 import { LOCK_FILE } from "../runs/index.ts";
 import { Jobs } from "./jobs.ts";
+import { Models } from "./models.ts";
 import { Reports } from "./reports.ts";
 import type { Entry } from "./run-index.ts";
 import { RunIndex } from "./run-index.ts";
@@ -16,6 +17,7 @@ const MOST_SERIES = 24;
 export class Studio {
   readonly index: RunIndex;
   readonly jobs: Jobs;
+  readonly models = new Models();
   readonly say: (text: string) => void;
   readonly #reports: Reports;
   readonly #series = new Map<string, RunSeries>();
@@ -50,8 +52,9 @@ export class Studio {
     return found.find((each) => each?.live)?.holder;
   }
 
-  close(): void {
+  async close(): Promise<void> {
     this.#reports.end();
+    await this.models.release();
   }
 }
 

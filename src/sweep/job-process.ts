@@ -13,7 +13,7 @@ for (const name of ["SIGINT", "SIGTERM"] as const) {
 process.on("SIGHUP", () => {}); // it outlives the terminal of who started it
 
 async function work(order: Exclude<Order, { do: "try" }>): Promise<void> {
-  process.disconnect(); // and who started it
+  setImmediate(() => process.disconnect()); // and who started it; not while its message is being handled
   const session = await carryOut(order, stop.signal, say);
   for await (const event of session) {
     if (event.type === "note") say(event.text);

@@ -23,6 +23,8 @@ export interface Extension {
   readonly logits: Tensor;
   /** Keys and values of the new tokens, one pair per cache. */
   readonly added: readonly KeyValues[];
+  /** Depths that each new token ran, [B·T], where tokens halt by themselves. */
+  readonly depths: Tensor | undefined;
 }
 
 /** What decoders ask of a model. */
@@ -83,6 +85,8 @@ export class CachedDecoder implements Decoder {
     this.#memory = widths.map((width) => new Float32Array(model.options.length * width));
   }
 
+  depth: number | undefined;
+
   clear(): void {
     this.#text = [];
   }
@@ -109,7 +113,9 @@ export class CachedDecoder implements Decoder {
       const width = this.#widths[i]!;
       return [pastName(i), { data: array.subarray(0, position * width), shape: [1, position, width] }] as const;
     });
-    const { logits, added } = await this.#step.run({ ids: Int32Array.of(token), ...Object.fromEntries(past) });
+    const found = await this.#step.run({ ids: Int32Array.of(token), ...Object.fromEntries(past) });
+    const { logits, added, depths } = found;
+    this.depth = depths?.data[0];
     this.#append([token], added!.data as Float32Array);
     return logits!.data as Float32Array;
   }
@@ -149,15 +155,16 @@ function widthsOf(model: Readable): number[] {
   return added.flatMap(({ keys, values }) => [Number(keys.shape[2]), Number(values.shape[2])]);
 }
 
-/** One token after P others: logits [V] and its keys and values. */
+/** One token after P others: logits [V], its keys and values, and its depth where it halts by itself. */
 function stepOutputs(model: Readable, widths: readonly number[]): Record<string, Tensor> {
   const { vocabulary } = model.options;
   const past = widths.map((width, i) => input(pastName(i), [1, "P", width]));
   const pairs = Array.from({ length: past.length / 2 }, (_, i) => ({ keys: past[2 * i]!, values: past[2 * i + 1]! }));
-  const { logits, added } = model.extend(input("ids", [1, 1], "int"), pairs);
-  const [simpler, packed] = simplify([reshape(logits, [vocabulary]), pack(added)]) as [Tensor, Tensor];
-  checkReads(simpler, past);
-  return { logits: simpler, added: packed };
+  const { logits, added, depths } = model.extend(input("ids", [1, 1], "int"), pairs);
+  const wanted = { logits: reshape(logits, [vocabulary]), added: pack(added), ...(depths ? { depths } : {}) };
+  const outputs = simplifyNamed(wanted);
+  checkReads(outputs.logits!, past);
+  return outputs;
 }
 
 /** A block that stores keys and values but does not look at those before would forget the text. */

@@ -213,10 +213,11 @@ export class LanguageModel implements CausalModel {
       added[i] = pair;
     };
     const caches = added.map((_, i): Cache => ({ past: past?.[i], store: store(i) }));
-    const logits = this.#scores(this.hidden(ids, inference, caches), ids.shape);
+    const { hidden, probes } = this.deepened(ids, inference, caches);
+    const logits = this.#scores(this.#norm.apply(hidden), ids.shape);
     const stored = added.filter((pair) => pair !== undefined);
     if (stored.length < count) refuseCaches(`${stored.length} stored of the ${count} it speaks of`);
-    return { logits, added: stored };
+    return { logits, added: stored, depths: probes.updates };
   }
 
   /** Reads texts of any length: from caches where the policy has them, otherwise from the whole text at every token. */

@@ -71,6 +71,10 @@ export class ParDecoder implements Decoder {
     this.clear();
   }
 
+  get remembered(): number {
+    return Math.min(this.#position, this.#memory);
+  }
+
   clear(): void {
     const empty = () => new Float32Array(this.#memory * this.#options.width);
     this.#state = Object.fromEntries(this.#carried.map(({ input }) => [input.attributes.name, empty()]));

@@ -1,5 +1,5 @@
 /** Runs of language models: evaluated, continued, exported, resumed. */
-import type { TextOptions } from "../../model/generation.ts";
+import type { TextOptions, Writer } from "../../model/generation.ts";
 import type { LanguageModel } from "../../model/language/language.ts";
 import { loadStateDict } from "../../model/state-dict.ts";
 import { storedSettings } from "../../runs/settings-file.ts";
@@ -28,6 +28,8 @@ export interface LanguageRun extends OpenRun<"language", TrainedModel<LanguageMo
   evaluate(how?: EvaluateOptions): Promise<Figures>;
   /** Continues a text; yields what is new in it. */
   generate(options: TextOptions): AsyncGenerator<string>;
+  /** Opens the model to continue texts piece by piece, each with its probability and depth. */
+  writer(): Promise<Writer>;
   /** How many blocks each token of a text passed through, and how uncertain the model was of the next. */
   depths<T extends string | readonly string[]>(text: T, options?: DepthOptions): Promise<DepthsOf<T>>;
 }
@@ -60,6 +62,10 @@ export async function open(stored: StoredRun): Promise<LanguageRun> {
     generate: async function* (options) {
       const { generate } = await import("../../model/generation.ts");
       yield* generate({ model, weights }, { ...options, engine: await engine(), tokenizer: tokenizer.tokenizer });
+    },
+    writer: async () => {
+      const { openWriter } = await import("../../model/generation.ts");
+      return openWriter({ model, weights }, { engine: await engine(), tokenizer: tokenizer.tokenizer });
     },
     depths: async (text, how = {}) => {
       const { depthsOf } = await import("../depths.ts");

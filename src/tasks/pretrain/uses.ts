@@ -21,6 +21,7 @@ import {
   type KindAnalysis,
   type KindOptions,
 } from "./depths.ts";
+import type { FilledMask } from "./fill.ts";
 import { openPretrain, PRETRAIN_COMMAND, type PretrainResult, pretrainJob } from "./job.ts";
 import { maskedTexts, type TextChoice } from "./masked-texts.ts";
 import { initialFrom } from "./origin.ts";
@@ -30,6 +31,8 @@ import { type PretrainingConfig, pretrainSettings } from "./settings.ts";
 export interface AlbertUses extends AlbertRun, Exporting {
   /** The tokens of a text with the iterations that each took; of several texts, a list each. */
   depths<T extends string | readonly string[]>(text: T, options?: DepthOptions): Promise<DepthsOf<T>>;
+  /** The likeliest pieces for each `[MASK]` of a text; for models with the head that guesses words. */
+  fill(text: string, options?: { readonly top?: number | undefined }): Promise<FilledMask[]>;
   /** Depths by kind of token in masked text: the run's own, or another. */
   depthsByKind(options?: KindOptions): Promise<KindAnalysis>;
   /** Depths by part of speech and relation in sentences of a treebank. */
@@ -78,6 +81,10 @@ export async function albertUses(stored: StoredRun): Promise<AlbertUses> {
   return {
     ...albert,
     depths: async (text, options) => depthsOfAlbert(albert, text, await own(options)),
+    fill: async (text, options) => {
+      const { fillMasks } = await import("./fill.ts");
+      return fillMasks(albert, await engine(), text, options);
+    },
     depthsByKind: async (options) => depthsByKind(albert, { corpus, ...(await own(options)) }),
     depthsByTag: async (sentences, options) => depthsByTag(albert, sentences, await own(options)),
     depthsByProbe: async (sentences, options) => depthsByProbe(albert, sentences, await own(options)),

@@ -3,6 +3,7 @@ import { reject } from "../../base/errors.ts";
 import { once } from "../../base/lazily.ts";
 import type { Evaluation } from "../../depth/searched.ts";
 import type { Engine } from "../../engine/engine.ts";
+import { openWriter, type Writer } from "../../model/generation.ts";
 import { figures, tokensIn } from "../../train/evaluate.ts";
 import { Evaluator } from "../../train/evaluator.ts";
 import type { Figures } from "../../train/events.ts";
@@ -36,6 +37,8 @@ export interface ParUses extends StoredModel, Exporting {
   evaluate(how?: EvaluateOptions & SegmentChoices): Promise<SegmentFigures>;
   /** Continues a text; yields what is new in it. */
   generate(options: Omit<ParTextOptions, "engine">): AsyncGenerator<string>;
+  /** Opens the model to continue texts piece by piece, each with its probability, out of as many steps of memory. */
+  writer(how?: SegmentChoices): Promise<Writer & { readonly memory: number }>;
 }
 
 /** A run of search, opened at a checkpoint. */
@@ -64,6 +67,14 @@ export async function parUses(stored: StoredRun): Promise<ParUses> {
       const { ranks } = await ranked();
       const { memory: evaluationMemory } = settled(opened, how);
       yield* generateText({ ...opened, ranks }, { ...how, evaluationMemory, engine: await engine() });
+    },
+    writer: async (how = {}) => {
+      const { ranks } = await ranked();
+      const { memory } = settled(opened, how);
+      const reading = { memory, evaluation: how.mixture };
+      const given = { engine: await engine(), tokenizer: opened.tokenizer.tokenizer, reading };
+      const writer = await openWriter({ ...opened, ranks }, given);
+      return { memory, write: (options) => writer.write(options), release: () => writer.release() };
     },
     ...exporting(async () => exported(opened, (await decided(opened, path, ranked)).ranks, step)),
   };

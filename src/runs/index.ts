@@ -13,7 +13,7 @@ export {
 } from "./folder.ts";
 export { glanceAt, type RunGlance } from "./glance.ts";
 export type { Layer, Resolved, SettingsSchema, Values } from "./settings.ts";
-export { parseSettings, parseYaml } from "./settings-file.ts";
+export { parseSettings, parseYaml, type YamlLimits } from "./settings-file.ts";
 export {
   type BestFigures,
   differences,

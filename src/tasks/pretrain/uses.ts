@@ -83,7 +83,7 @@ export async function albertUses(stored: StoredRun): Promise<AlbertUses> {
     depths: async (text, options) => depthsOfAlbert(albert, text, await own(options)),
     fill: async (text, options) => {
       const { fillMasks } = await import("./fill.ts");
-      return fillMasks(albert, await engine(), text, options);
+      return fillMasks(albert, await stored.engine(), text, options);
     },
     depthsByKind: async (options) => depthsByKind(albert, { corpus, ...(await own(options)) }),
     depthsByTag: async (sentences, options) => depthsByTag(albert, sentences, await own(options)),

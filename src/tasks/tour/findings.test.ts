@@ -42,7 +42,7 @@ describe("what is said of a search", () => {
 
 describe("what is said of depth", () => {
   const tokens = (words: Readonly<Record<string, number>>) =>
-    Object.entries(words).map(([piece, depth]) => ({ piece, depth, cosines: [] }));
+    Object.entries(words).map(([piece, depth]) => ({ piece, depth, cosines: [], halting: [] }));
   const common = commonWords(["the cat and the dog", "The end"]);
   const result = (words: Readonly<Record<string, number>>) =>
     ({ cap: 4, ...depthsByKind([tokens(words)], common, 4) }) as AdaptResult;

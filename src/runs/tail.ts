@@ -24,8 +24,6 @@ function withFile<T>(path: string, use: (file: number, size: number, inode: numb
   }
 }
 
-const eventsIn = (text: string): StoredEvent[] => decodeEvents(text.split("\n"));
-
 function bytesAt(file: number, from: number, count: number): Buffer {
   const bytes = Buffer.allocUnsafe(Math.max(0, count));
   return bytes.subarray(0, readSync(file, bytes, 0, bytes.length, from));

@@ -14,6 +14,7 @@ import type { Said, Work } from "./worker.ts";
 
 const HANG_MS = 20_000;
 const POLL_MS = 250;
+const SAVE_MS = 10_000;
 /** A thread needs its own way to read TypeScript. */
 const STARTER = `import("tsx/esm/api").then(({ register }) => (register(), import(${JSON.stringify(new URL("./worker.ts", import.meta.url).href)})))`;
 
@@ -47,17 +48,14 @@ async function attack(): Promise<void> {
   const folder = join(values.out, `seed-${seed}${values.only ? `-${values.only.replaceAll(/\W/g, "-")}` : ""}`);
   mkdirSync(folder, { recursive: true });
   const file = join(folder, "totals.json");
-  const totals = stored(file) ?? { next: 0, inputs: 0, refused: 0, finds: 0, minutes: 0 };
-  const started = performance.now();
-  const end = started + Number(values.minutes) * 60_000;
-  const before = totals.minutes;
-  let skip = 0;
-  while (performance.now() < end) {
-    const stopped = await session(totals, skip, end, (find, index) => keep(folder, find, index, totals));
-    totals.next = stopped.index + (stopped.number + 1 === chosen.length ? 1 : 0);
+  let totals = stored(file) ?? { next: 0, inputs: 0, refused: 0, finds: 0, minutes: 0 };
+  const end = performance.now() + Number(values.minutes) * 60_000;
+  const save = (now: Totals) => writeFileSync(file, `${JSON.stringify(now, null, 2)}\n`);
+  for (let skip = 0; performance.now() < end; ) {
+    const stopped = await session(totals, skip, end, folder, save);
+    totals = stopped.totals;
     skip = (stopped.number + 1) % chosen.length;
-    totals.minutes = before + (performance.now() - started) / 60_000;
-    writeFileSync(file, `${JSON.stringify(totals, null, 2)}\n`);
+    save(totals);
   }
   const peakMb = Math.round(process.resourceUsage().maxRSS / 1024);
   console.log(JSON.stringify({ seed, parsers: chosen.length, ...totals, peakMb, folder }));
@@ -72,38 +70,45 @@ function stored(file: string): Totals | undefined {
   }
 }
 
-interface Place {
-  readonly index: number;
-  readonly number: number;
-}
-
-/** A thread's life: until time is up, it dies, or an input hangs. Returns the last place. */
+/** A thread's life: until time is up, it dies, or an input hangs. Gives what came of it, and the target it was at. */
 async function session(
-  totals: Totals,
+  before: Totals,
   skip: number,
   end: number,
-  found: (find: Find, index: number) => void,
-): Promise<Place> {
+  folder: string,
+  save: (totals: Totals) => void,
+): Promise<{ totals: Totals; number: number }> {
   const place = new SharedArrayBuffer(4 * 8);
   const at = new Float64Array(place);
-  at[0] = totals.next;
-  const work: Work = { seed, only: values.only, from: totals.next, skip, place };
+  at[0] = before.next;
+  const started = performance.now();
+  let finds = before.finds;
+  const now = (done: boolean): Totals => ({
+    next: at[0]! + (done && at[1]! + 1 === chosen.length ? 1 : 0),
+    inputs: before.inputs + at[2]!,
+    refused: before.refused + at[3]!,
+    finds,
+    minutes: before.minutes + (performance.now() - started) / 60_000,
+  });
+  const found = (find: Find, index: number) => {
+    finds++;
+    keep(folder, find, index);
+  };
+  const work: Work = { seed, only: values.only, from: before.next, skip, place };
   const worker = new Worker(STARTER, { eval: true, workerData: work });
   const died = new Promise<string>((resolve) => {
     worker.on("error", (error) => resolve(`${error.stack}`));
     worker.on("exit", (code) => resolve(`exit code ${code}`));
   });
   worker.on("message", ({ index, ...find }: Said) => found(find, index));
+  const saving = setInterval(() => save(now(false)), SAVE_MS);
   const outcome = await Promise.race([died, watched(at, end)]);
-  const last = { index: at[0]!, number: at[1]! };
-  if (outcome !== "") {
-    const kind = outcome === "hang" ? "hang" : "crash";
-    found({ target: chosen[last.number]!.name, kind, what: outcome }, last.index);
-  }
+  clearInterval(saving);
+  const number = at[1]!;
+  if (outcome !== "")
+    found({ target: chosen[number]!.name, kind: outcome === "hang" ? "hang" : "crash", what: outcome }, at[0]!);
   await worker.terminate();
-  totals.inputs += at[2]!;
-  totals.refused += at[3]!;
-  return last;
+  return { totals: now(true), number };
 }
 
 /** "" when time is up, "hang" when one input takes too long. */
@@ -117,8 +122,7 @@ async function watched(at: Float64Array, end: number): Promise<string> {
   }
 }
 
-function keep(folder: string, find: Find, index: number, totals: Totals): void {
-  totals.finds++;
+function keep(folder: string, find: Find, index: number): void {
   const name = `${find.target.replaceAll(/\W/g, "-")}-${find.kind}-${index}`;
   const target = chosen.find(({ name }) => name === find.target)!;
   writeFileSync(join(folder, `${name}.bin`), inputNumber(target, seed, index));

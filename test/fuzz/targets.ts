@@ -17,6 +17,7 @@ import { readRecords, writeRecords } from "../../src/format/tfrecord.ts";
 import { readTorch } from "../../src/format/torch.ts";
 import { openZip } from "../../src/format/zip.ts";
 import { importAlbert } from "../../src/model/albert/import.ts";
+import { importLlama } from "../../src/model/language/llama.ts";
 import { parseState } from "../../src/runs/checkpoints.ts";
 import { decodeEvents } from "../../src/runs/event-log.ts";
 import { migrateRun } from "../../src/runs/migration.ts";
@@ -577,6 +578,15 @@ const albertConfig = json(
   20,
 );
 
+const llamaText =
+  '{"model_type":"llama","vocab_size":30,"hidden_size":8,"num_attention_heads":2,"num_key_value_heads":1,"intermediate_size":16,"num_hidden_layers":2,"hidden_act":"silu","rope_parameters":{"rope_theta":10000},"tie_word_embeddings":true,"max_position_embeddings":16}';
+const llamaConfig = json(
+  "llama config.json",
+  [llamaText],
+  (text) => importLlama(new Map(), parseJsonObject(text, "config.json")),
+  20,
+);
+
 const goldenTensors = readSafetensors(fixture("optimisers/adamw.safetensors"), "").tensors;
 const golden = json(
   "golden case",
@@ -678,6 +688,7 @@ export const targets: readonly Target[] = [
   events,
   state,
   albertConfig,
+  llamaConfig,
   golden,
   glue,
   conllu,

@@ -1,5 +1,6 @@
 /** Language models of Llama's shape (Llama, SmolLM, Qwen 3): a config and tensors under Hugging Face's names in, our model out. */
 import { reject, rejectData } from "../../base/errors.ts";
+import { check, whole } from "../../base/options.ts";
 import { sequence } from "../../depth/plan.ts";
 import { type Activation, activations } from "../../nn/index.ts";
 import { type FloatRecord, floatsOf, loadStateDict, type NamedTensor, type NamedTensors } from "../state-dict.ts";
@@ -12,6 +13,9 @@ import {
   type TextSizes,
 } from "./language.ts";
 
+/** The deepest published one has 126; a damaged config must not ask for a graph of millions. */
+const MOST_LAYERS = 1000;
+
 /** A model that was read, and its weights. */
 export interface ImportedLanguageModel {
   readonly model: LanguageModel;
@@ -23,23 +27,24 @@ export type LlamaConfig = Readonly<Record<string, unknown>>;
 
 /** Options of the model that a Llama-shaped config.json describes, one block a layer; `source` names the file in errors. */
 export function llamaOptions(config: LlamaConfig, source = "config"): TextSizes & PlannedBlocks {
-  const whole = (key: string, fallback?: number) => numberIn(config, key, source, fallback);
-  const [width, heads, layers] = [whole("hidden_size"), whole("num_attention_heads"), whole("num_hidden_layers")];
+  const number = (key: string, fallback?: number) => numberIn(config, key, source, fallback);
+  const [width, heads, layers] = [number("hidden_size"), number("num_attention_heads"), number("num_hidden_layers")];
+  check(`${source} / num_hidden_layers`, layers, whole(1, MOST_LAYERS));
   refuseUnknown(config, source, width / heads);
   return {
-    vocabulary: whole("vocab_size"),
+    vocabulary: number("vocab_size"),
     width,
-    length: whole("max_position_embeddings", 2048),
+    length: number("max_position_embeddings", 2048),
     heads,
-    hidden: whole("intermediate_size"),
+    hidden: number("intermediate_size"),
     plan: sequence({ unique: layers, depth: layers }),
     activation: activationIn(config, source),
     positions: "rotary",
     rotaryBase: numberIn(ropeOf(config), "rope_theta", source, 10_000),
     tied: config.tie_word_embeddings === true,
     norm: "rms",
-    normEpsilon: whole("rms_norm_eps", 1e-6),
-    keyHeads: whole("num_key_value_heads", heads),
+    normEpsilon: number("rms_norm_eps", 1e-6),
+    keyHeads: number("num_key_value_heads", heads),
     queryKeyNorm: config.model_type === "qwen3",
     gated: true,
     bias: false,
@@ -89,15 +94,18 @@ function storedNames(name: string): string[] {
 function read(tensors: NamedTensors, name: string, shape: readonly number[], source: string): FloatRecord {
   const stored = storedNames(name).map((each) => [each, tensors.get(each)] as const);
   const rows = stored.reduce((total, [each, tensor]) => total + rowsOf(each, tensor, source), 0);
-  const data = new Float32Array(shape.reduce((a, b) => a * b, 1));
-  let at = 0;
-  for (const [each, tensor] of stored) {
+  const parts = stored.map(([each, tensor]) => {
     const own = stored.length === 1 ? shape : [rowsOf(each, tensor, source), ...shape.slice(1)];
-    data.set(floatsOf(`${source} / ${each}`, own, tensor).subarray(0, data.length - at), at);
-    at += own.reduce((a, b) => a * b, 1);
-  }
+    return floatsOf(`${source} / ${each}`, own, tensor);
+  });
   if (rows !== shape[0]) {
     rejectData({ who: `${source} / ${stored.map(([each]) => each)}`, needed: `${shape[0]} rows`, got: `${rows}` });
+  }
+  const data = new Float32Array(parts.reduce((sum, { length }) => sum + length, 0));
+  let at = 0;
+  for (const part of parts) {
+    data.set(part, at);
+    at += part.length;
   }
   return { dtype: "F32", shape, data };
 }

@@ -20,6 +20,7 @@ export { nested } from "./depth/nested.ts";
 export { parsePattern, printPattern } from "./depth/pattern.ts";
 export { cycle, cycleReverse, type Plan, parsePlan, printPlan, sequence } from "./depth/plan.ts";
 export type { DepthPolicy } from "./depth/policy.ts";
+export { relaxed } from "./depth/relaxed.ts";
 export { routed } from "./depth/routed.ts";
 export { searched } from "./depth/searched.ts";
 

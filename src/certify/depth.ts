@@ -39,6 +39,13 @@ const kinds: Readonly<Record<string, Open>> = {
     const policy = depth.routed(blocks, plan!, { ...(options as { choice: never }), width });
     return { policy, use: policy };
   },
+  relaxed: (blocks, { plan, relax }, width) => {
+    const [order, options]: [readonly number[], object] = [plan!, relax!];
+    const visits = (block: number) => order.filter((each) => each === block).length;
+    const own = blocks.map((block, i) => depth.relaxed(block, visits(i), { ...options, width }));
+    const policy = depth.fixed(own, order);
+    return { policy, use: policy };
+  },
   layerDropout: (blocks, { kind: _, plan, use, ...options }) => {
     const policy = depth.layerDropout(blocks, plan!, options);
     return { policy, use: policy.at(use!) };

@@ -44,6 +44,7 @@ export {
   shareModes,
 } from "./plan.ts";
 export type { Course, Deepened, DepthPolicy, Exit, TrainingScalar, TrainingScalars } from "./policy.ts";
+export { type RelaxOptions, relaxed } from "./relaxed.ts";
 export { type RoutedOptions, type RoutedPolicy, type RoutedUse, routed } from "./routed.ts";
 export {
   annealedTemperature,

@@ -21,6 +21,6 @@ export { foldIntoWeights, simplify, simplifyNamed } from "./rewrite/simplify.ts"
 export { type Role, roleOf, roles } from "./role.ts";
 export type { SplitGradient } from "./rows.ts";
 export { type Rows, splitRows } from "./rows.ts";
-export { currentScope, is, within } from "./tensor.ts";
+export { currentScope, is, substituting, within } from "./tensor.ts";
 export type { Attributes, DType, None, Op, Reduction, Tensor } from "./vocabulary.ts";
 export { refuseForeign, type Weights, weightsOf } from "./weights.ts";

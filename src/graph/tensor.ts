@@ -20,8 +20,23 @@ export function currentScope(): string {
   return scopes.join(" / ");
 }
 
+const substitutes: ReadonlyMap<Tensor, Tensor>[] = [];
+
+/** Runs `build` with some tensors taken for others of the same shape: so a layer can be built with weights that are made from its own. */
+export function substituting<T>(others: ReadonlyMap<Tensor, Tensor>, build: () => T): T {
+  substitutes.push(others);
+  try {
+    return build();
+  } finally {
+    substitutes.pop();
+  }
+}
+
+const substituted = (tensor: Tensor) => substitutes.reduceRight((each, others) => others.get(each) ?? each, tensor);
+
 /** Makes a node after checking it: shapes and types are inferred here, so a bad graph cannot be built. */
-export function node<K extends Op>(op: K, inputs: readonly Tensor[], attributes: Attributes[K]): Tensor<K> {
+export function node<K extends Op>(op: K, given: readonly Tensor[], attributes: Attributes[K]): Tensor<K> {
+  const inputs = substitutes.length > 0 ? given.map(substituted) : given;
   const scope = currentScope();
   const who = scope === "" ? op : `${scope} / ${op}`;
   const { shape, dtype } = inference[op](who, inputs, attributes);

@@ -15,6 +15,7 @@ import { fixed } from "../../depth/fixed.ts";
 import { type HaltingOptions, halting } from "../../depth/halting.ts";
 import { uniqueOf } from "../../depth/plan.ts";
 import { type Deepened, type DepthPolicy, scalarCourses, scalarInputs } from "../../depth/policy.ts";
+import { type RelaxOptions, relaxed } from "../../depth/relaxed.ts";
 import type { Engine } from "../../engine/engine.ts";
 import {
   add,
@@ -83,6 +84,8 @@ export interface PlannedBlocks extends BlockStyle {
   activation?: Activation;
   /** Where given, every token halts by itself, after as many depths of the plan as it needs. */
   halting?: Omit<HaltingOptions, "width"> | undefined;
+  /** What a shared block has of its own at each of its depths. Default: nothing. */
+  relax?: RelaxOptions | undefined;
 }
 
 /** How blocks become depth: `fixed`, `halting`, `searched`, `nested`, or a policy of your own over blocks of the model's width. */
@@ -242,7 +245,15 @@ const sizeRules: Rules<TextSizes> = {
   tied: truth,
 };
 const styles = Object.keys(styleRules) as (keyof BlockStyle)[];
-const planned: readonly (keyof PlannedBlocks)[] = ["heads", "plan", "hidden", "activation", "halting", ...styles];
+const planned: readonly (keyof PlannedBlocks)[] = [
+  "heads",
+  "plan",
+  "hidden",
+  "activation",
+  "halting",
+  "relax",
+  ...styles,
+];
 const own: readonly (keyof OwnDepth)[] = ["depth"];
 
 const picked = <T extends object>(given: object, keys: readonly (keyof T)[]) =>
@@ -263,12 +274,14 @@ function sizesIn(given: LanguageModelOptions): TextSizes & { dropout: number } {
 /** Blocks with everything that has a default; the style as it was given. */
 type CompleteBlocks = PlannedBlocks & Required<Pick<PlannedBlocks, "hidden" | "activation">>;
 
+type Shape = BlockStyle & Pick<PlannedBlocks, "relax">;
+
 /** The blocks that the model is to make; undefined where a policy is given. */
 function blocksIn(given: LanguageModelOptions): CompleteBlocks | undefined {
   const isOwn = "depth" in given && given.depth !== undefined;
   const { heads, plan, halting, hidden = 4 * given.width, activation = "gelu" } = given as PlannedBlocks & TextSizes;
   if (!isOwn && plan !== undefined && heads !== undefined) {
-    return { heads, plan, hidden, activation, halting, ...picked<BlockStyle>(given, styles) };
+    return { heads, plan, hidden, activation, halting, ...picked<Shape>(given, ["relax", ...styles]) };
   }
   const set = planned.filter((key) => Object.hasOwn(given, key));
   if (isOwn && set.length === 0) return undefined;
@@ -281,7 +294,11 @@ function policyOf(options: TextSizes & { dropout: number } & CompleteBlocks): De
   const rotary = options.positions === "rotary" ? { length, ...(base === undefined ? {} : { base }) } : undefined;
   const style = picked<BlockStyle>(options, styles);
   const sizes = { width, heads, hidden, dropout, activation, weight: normal(DEVIATION), rotary, ...style };
-  const blocks = Array.from({ length: uniqueOf(plan) }, (_, i) => new TransformerBlock(`blocks.${i}`, sizes));
+  const blocks = Array.from({ length: uniqueOf(plan) }, (_, i) => {
+    const block = new TransformerBlock(`blocks.${i}`, sizes);
+    const visits = plan.filter((each) => each === i).length;
+    return options.relax && visits > 0 ? relaxed(block, visits, { ...options.relax, width }) : block;
+  });
   return options.halting ? halting(blocks, plan, { ...options.halting, width }) : fixed(blocks, plan);
 }
 

@@ -7,6 +7,7 @@ import { layerDropout } from "../../depth/layer-dropout.ts";
 import { looped } from "../../depth/looped.ts";
 import { nested } from "../../depth/nested.ts";
 import type { DepthPolicy } from "../../depth/policy.ts";
+import { relaxed } from "../../depth/relaxed.ts";
 import { routed } from "../../depth/routed.ts";
 import { searched } from "../../depth/searched.ts";
 import { difference } from "../../engine/engine.contract.ts";
@@ -96,6 +97,7 @@ const exitsOf = () =>
   });
 const byEntropy = { width: WIDTH, rule: { kind: "entropy", level: 2.3 } } as const;
 const routedBy = (choice: "token" | "expert") => routed([transformer("a")], [0, 0, 0], { width: WIDTH, choice });
+const relax = { width: WIDTH, rank: 2, norms: true, scales: true };
 const skips = { dropout: 0.4, growing: true };
 
 const policies: Record<string, { make: () => DepthPolicy; unique: number; depth: number }> = {
@@ -108,6 +110,7 @@ const policies: Record<string, { make: () => DepthPolicy; unique: number; depth:
   "an exit by entropy": { make: () => exits([transformer("a")], [0, 0, 0], byEntropy), unique: 1, depth: 3 },
   "a depth chosen at the entrance": { make: () => routedBy("token"), unique: 1, depth: 3 },
   "capacity at each depth": { make: () => routedBy("expert"), unique: 1, depth: 3 },
+  "a relaxed block": { make: () => fixed([relaxed(transformer("a"), 3, relax)], [0, 0, 0]), unique: 1, depth: 3 },
   "layer dropout": { make: () => layerDropout([transformer("a")], [0, 0, 0], skips), unique: 1, depth: 3 },
 };
 

@@ -76,6 +76,7 @@ export {
 } from "./language/language.ts";
 export type { LlamaConfig } from "./language/llama.ts";
 export { type ImportedLanguageModel, importLlama, llamaOptions } from "./language/llama.ts";
+export { type SharedFrom, type SharedFromOptions, type SharedRow, sharedFrom } from "./language/shared-from.ts";
 export {
   attention,
   type CandidateChoice,

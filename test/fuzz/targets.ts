@@ -580,10 +580,11 @@ const albertConfig = json(
 
 const llamaText =
   '{"model_type":"llama","vocab_size":30,"hidden_size":8,"num_attention_heads":2,"num_key_value_heads":1,"intermediate_size":16,"num_hidden_layers":2,"hidden_act":"silu","rope_parameters":{"rope_theta":10000},"tie_word_embeddings":true,"max_position_embeddings":16}';
+const llamaTensors = new Map([["model.embed_tokens.weight", { shape: [30, 8], data: new Float32Array(240) }]]);
 const llamaConfig = json(
   "llama config.json",
   [llamaText],
-  (text) => importLlama(new Map(), parseJsonObject(text, "config.json")),
+  (text) => importLlama(llamaTensors, parseJsonObject(text, "config.json"), { length: 16 }),
   20,
 );
 

@@ -58,12 +58,33 @@ export function importLlama(
   { source = "tensors", length }: { readonly source?: string; readonly length?: number } = {},
 ): ImportedLanguageModel {
   const options = llamaOptions(config, `${source} / config`);
+  checkSizes(tensors, { ...options, length: length ?? options.length }, source);
   const model = languageModel({ ...options, ...(length === undefined ? {} : { length }) } as LanguageModelOptions);
   const named = new Map(
     model.parameters.map(({ name, tensor }) => [name, read(tensors, name, tensor.attributes.shape, source)]),
   );
   refuseExtra(tensors, model, source);
   return { model, weights: loadStateDict(model.parameters, named, source) };
+}
+
+/** Tables of rotary positions, in numbers over all layers. */
+const MOST_POSITIONS = 2 ** 30;
+
+/** Before anything is built in the sizes that a config gives: the embedding has them, and the tables of positions fit. */
+function checkSizes(tensors: NamedTensors, options: TextSizes & PlannedBlocks, source: string): void {
+  const { vocabulary, width, heads = 1, length = 0, plan } = options;
+  const name = "model.embed_tokens.weight";
+  rowsOf(name, tensors.get(name), source);
+  floatsOf(`${source} / ${name}`, [vocabulary, width], tensors.get(name));
+  const numbers = (length * width * plan.length) / heads;
+  if (numbers <= MOST_POSITIONS) return;
+  const needed = `tables of at most ${MOST_POSITIONS} numbers`;
+  rejectData({
+    who: `${source} / config / max_position_embeddings`,
+    needed,
+    got: `${numbers}`,
+    remedy: "give a shorter length",
+  });
 }
 
 /** Our layers under Hugging Face's names; several are put one after the other. */

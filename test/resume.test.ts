@@ -92,6 +92,26 @@ describe("exact resume", () => {
     expect(show(run).step).toBe(lossesOf(run).at(-1)!.step);
   });
 
+  it("goes on to its end when nobody reads its output any more", async () => {
+    const run = join(folder, "unread");
+    const child = spawn(process.execPath, [...command, "train", ...settings, "--out", run], { env });
+    child.stderr.once("data", () => {
+      child.stdout.destroy();
+      child.stderr.destroy();
+    });
+    expect(await new Promise((resolve) => child.on("exit", resolve))).toBe(0);
+    expect(show(run)).toMatchObject({ step: 60, weightsHash: show(straight).weightsHash });
+  });
+
+  it("tells by its exit code that output which was the point was cut off", async () => {
+    const child = spawn("sh", ["-c", `node dist/cli/main.js schema pretrain; echo $? >&2`], { env });
+    child.stdout.destroy();
+    let code = "";
+    child.stderr.on("data", (data) => (code += data));
+    await new Promise((resolve) => child.on("exit", resolve));
+    expect(code.trim()).toBe("141");
+  });
+
   it("says that a finished run is finished, and changes nothing", () => {
     const before = readFileSync(join(straight, "events.jsonl"), "utf8");
     const { status, stdout } = layerwise("resume", straight);

@@ -8,6 +8,7 @@ export {
   messageOf,
   reject,
 } from "./errors.ts";
+export { LARGEST } from "./limits.ts";
 export { median } from "./median.ts";
 export { nearest } from "./nearest.ts";
 export { clock, type Progress, type ProgressOptions, type ProgressOutput, startProgress } from "./progress.ts";

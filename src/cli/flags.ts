@@ -4,12 +4,15 @@ import { type Command, InvalidArgumentError, Option } from "commander";
 import { LayerwiseError, messageOf } from "../base/index.ts";
 import type { FieldInfo, Layer, SettingsSchema, Values } from "../runs/index.ts";
 
-/** Reads a whole number from `least` on. */
-export const wholeFrom = (least: number) => (text: string) => {
-  const value = text.trim() === "" ? Number.NaN : Number(text);
-  if (Number.isSafeInteger(value) && value >= least) return value;
-  throw new InvalidArgumentError(`It must be a whole number from ${least}.`);
-};
+/** Reads a whole number from `least` on, to `most` at most. */
+export const wholeFrom =
+  (least: number, most = Number.MAX_SAFE_INTEGER) =>
+  (text: string) => {
+    const value = text.trim() === "" ? Number.NaN : Number(text);
+    if (Number.isSafeInteger(value) && value >= least && value <= most) return value;
+    const to = most === Number.MAX_SAFE_INTEGER ? "" : ` to ${most}`;
+    throw new InvalidArgumentError(`It must be a whole number from ${least}${to}.`);
+  };
 /** Reads a whole number from 1 on. */
 export const whole = wholeFrom(1);
 

@@ -3,16 +3,7 @@ import { createRequire } from "node:module";
 import { Command, CommanderError } from "commander";
 import { LayerwiseError, messageOf } from "../base/index.ts";
 import { commands } from "./commands.ts";
-
-/** Output that nobody reads any more (`… | head`) ends the program quietly. */
-function quietOnClosedPipe(): void {
-  for (const stream of [process.stdout, process.stderr]) {
-    stream.on("error", (error: NodeJS.ErrnoException) => {
-      if (error.code === "EPIPE") process.exit(0);
-      throw error;
-    });
-  }
-}
+import { quietOnClosedPipes } from "./pipes.ts";
 
 /** Adds the command that is asked for; help and misspelt names need no more than what the commands are for. */
 async function addCommands(program: Command, [first = "", second = ""]: readonly string[]): Promise<void> {
@@ -40,7 +31,7 @@ async function build(): Promise<Command> {
 }
 
 async function main(): Promise<void> {
-  quietOnClosedPipe();
+  quietOnClosedPipes();
   try {
     await (await build()).parseAsync();
   } catch (error) {

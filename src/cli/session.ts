@@ -1,5 +1,6 @@
 /** What a person sees of a session: a live line, evaluations, notes; Ctrl-C once stops after the step, twice quits. */
 import type { Session, TaskEvent } from "../index.ts";
+import { outliveOutput } from "./pipes.ts";
 import { stopOnSignals } from "./signals.ts";
 import { type Expected, Watch } from "./watch.ts";
 
@@ -18,6 +19,7 @@ export async function watchSession<R>(
   { shown = [], picture, see }: Showing = {},
 ): Promise<R> {
   const output = process.stderr;
+  outliveOutput();
   const stop = stopOnSignals(output);
   let watch = new Watch(output, { totalSteps: null, minutes: null, shown });
   try {

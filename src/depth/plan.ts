@@ -1,5 +1,6 @@
 /** Sharing schedules: which of M blocks runs at each of N depths. A plan is an array; this file makes, reads and checks them. */
 import { reject } from "../base/errors.ts";
+import { LARGEST } from "../base/limits.ts";
 
 /** Block number at each depth. */
 export type Plan = readonly number[];
@@ -17,11 +18,12 @@ function check(sharing: Sharing): void {
   const extra = Object.keys(sharing).find((key) => key !== "unique" && key !== "depth");
   if (extra !== undefined) reject({ who: "plan", needed: "unique and depth", got: extra, remedy: "leave it out" }, 2);
   const { unique, depth } = sharing;
-  if (Number.isInteger(unique) && Number.isInteger(depth) && unique >= 1 && depth >= unique) return;
+  const fits = Number.isInteger(unique) && Number.isInteger(depth) && unique >= 1 && depth >= unique;
+  if (fits && depth <= LARGEST.depth) return;
   reject(
     {
       who: "plan",
-      needed: "1 ≤ unique ≤ depth, both whole",
+      needed: `1 ≤ unique ≤ depth ≤ ${LARGEST.depth}, both whole`,
       got: `unique ${unique}, depth ${depth}`,
       remedy: "lower unique or raise depth",
     },
@@ -89,6 +91,9 @@ export type ShareMode = keyof typeof shareModes;
 export function uniqueOf(plan: Plan, who = "plan"): number {
   const whole = plan.every((i) => Number.isInteger(i) && i >= 0);
   const used = new Set(plan);
+  if (plan.length > LARGEST.depth) {
+    reject({ who, needed: `at most ${LARGEST.depth} depths`, got: `${plan.length}` }, 2);
+  }
   if (whole && plan.length > 0 && plan.every((i) => i < used.size)) return used.size;
   const missing = whole && plan.length > 0 ? depths(used.size).find((i) => !used.has(i)) : undefined;
   return reject(

@@ -1,4 +1,5 @@
 /** What a model stacks: the Block interface, and the pre-norm transformer block. */
+import { LARGEST } from "../base/limits.ts";
 import {
   anything,
   checkOptions,
@@ -85,9 +86,9 @@ export const styleRules: Rules<BlockStyle> = {
 };
 
 const rules: Rules<TransformerBlockOptions> = {
-  width: required(whole(1)),
-  heads: required(whole(1)),
-  hidden: required(whole(1)),
+  width: required(whole(1, LARGEST.width)),
+  heads: required(whole(1, LARGEST.heads)),
+  hidden: required(whole(1, LARGEST.hidden)),
   dropout: required(dropoutRate),
   activation: required(oneOf(Object.keys(activations))),
   weight: anything,

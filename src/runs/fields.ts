@@ -43,9 +43,10 @@ function rangeWords({ from, above, to, below }: Bounds): string {
 }
 
 /** A whole number, by default from 1. */
-export function whole(value: number, description: string, from = 1): Field<number> {
-  const needed = `a whole number from ${from}`;
-  return field(z.int(needed).check(z.minimum(from, needed)), value, { description });
+export function whole(value: number, description: string, from = 1, to?: number): Field<number> {
+  const needed = `a whole number from ${from}${to === undefined ? "" : ` to ${to}`}`;
+  const limits = [z.minimum(from, needed), ...(to === undefined ? [] : [z.maximum(to, needed)])];
+  return field(z.int(needed).check(...limits), value, { description });
 }
 
 /** A number, by default from 0. */

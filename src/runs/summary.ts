@@ -91,7 +91,8 @@ export async function newestProgress(places: readonly CheckpointPlace[]): Promis
 
 /** The best of the evaluations on the validation split. */
 export function bestOf(events: readonly StoredEvent[]): BestFigures | null {
-  const valid = events.filter((event) => event.type === "evaluation" && event.split === "valid") as EvaluationEvent[];
+  const isValid = (event: StoredEvent) => event.type === "evaluation" && event.split === "valid";
+  const valid = (events.filter(isValid) as EvaluationEvent[]).filter((event) => Number.isFinite(scoreOf(event)));
   if (valid.length === 0) return null;
   const best = valid.reduce((best, each) => (scoreOf(each) > scoreOf(best) ? each : best));
   const { step, loss, perplexity, bitsPerByte, scalars, decisive } = best;

@@ -1,4 +1,5 @@
 /** Fields that the settings of several tasks have in common. */
+import { LARGEST } from "../base/limits.ts";
 import { type ShareMode, shareModes } from "../depth/plan.ts";
 import { choice, group, optional, real, text, textLike, whole } from "../runs/fields.ts";
 
@@ -9,17 +10,22 @@ export const activationNames = ["gelu", "gelu_new", "relu", "relu2", "silu", "ta
 export const dataFields = group("Data", {
   tokenizer: optional(text("", "a SentencePiece model by name or file; default: the data's own, or one trained on it")),
   pieces: optional(
-    whole(4000, "vocabulary size of a trained tokenizer; default: 12,000, or what a short text supports", 2),
+    whole(
+      4000,
+      "vocabulary size of a trained tokenizer; default: 12,000, or what a short text supports",
+      2,
+      LARGEST.pieces,
+    ),
   ),
   data: optional(text("", "folder of datasets and tokenizers; default: LAYERWISE_DATA, or one in the cache")),
 });
 
 const planForm = {
   pattern: /^\d+([\s,]+\d+)*$/,
-  needed: "block numbers from 0 without gaps, such as 0,1,2,2,1,0",
+  needed: `block numbers from 0 without gaps, such as 0,1,2,2,1,0, at most ${LARGEST.depth}`,
   fits: (plan: string) => {
     const numbers = plan.split(/[\s,]+/).map(Number);
-    return new Set(numbers).size === Math.max(...numbers) + 1;
+    return numbers.length <= LARGEST.depth && new Set(numbers).size === Math.max(...numbers) + 1;
   },
 };
 
@@ -28,16 +34,16 @@ export const plan = (description: string) => textLike("0,1,1", description, plan
 
 /** Which block runs at each depth. */
 export const planFields = group("Depth", {
-  depth: whole(4, "blocks that run"),
-  unique: optional(whole(4, "blocks that own weights; default: as many as run")),
+  depth: whole(4, "blocks that run", 1, LARGEST.depth),
+  unique: optional(whole(4, "blocks that own weights; default: as many as run", 1, LARGEST.depth)),
   share: choice(Object.keys(shareModes) as ShareMode[], "cycle", "order in which shared blocks run"),
   plan: optional(plan("the order by hand, such as 0,1,2,2,1,0, instead of depth, unique and share")),
 });
 
 /** Optimisation of language models and of translation. */
 const optimisationFields = group("Optimisation", {
-  batch: whole(16, "rows per batch"),
-  accumulate: whole(1, "batches per update"),
+  batch: whole(16, "rows per batch", 1, LARGEST.batch),
+  accumulate: whole(1, "batches per update", 1, LARGEST.accumulate),
   optimiser: choice(
     ["muon", "adamw", "adam", "lamb", "sgd"],
     "muon",
@@ -89,7 +95,7 @@ export const smallPresets = {
 
 /** How long to train: one of the three. */
 export const lengthFields = group("Length", {
-  steps: optional(whole(1000, "train for this many updates")),
+  steps: optional(whole(1000, "train for this many updates", 1, LARGEST.steps)),
   epochs: optional(real(1, "train for this many passes over the data")),
   minutes: optional(real(1, "train for this many minutes")),
 });
@@ -104,7 +110,7 @@ const habitFields = group("Evaluation and checkpoints", {
 
 /** What programs run on. */
 export const hardwareFields = group("Hardware", {
-  threads: optional(whole(2, "threads of ONNX Runtime; default: physical cores")),
+  threads: optional(whole(2, "threads of ONNX Runtime; default: physical cores", 1, LARGEST.threads)),
   device: choice(["cpu", "cuda", "webgpu", "dml"], "cpu", "where programs run"),
 });
 

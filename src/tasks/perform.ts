@@ -3,6 +3,7 @@
 import type { Engine } from "../engine/engine.ts";
 import { RunFolder } from "../runs/folder.ts";
 import type { OpenTokenizer } from "../text/tokenizer.ts";
+import { Diverged, type Divergence } from "../train/diverged.ts";
 import type { TrainState } from "../train/events.ts";
 import { type Session, startSession, watched } from "../train/session.ts";
 import { changedConfig, isNewText, lengthened, lengthens, settingsIn } from "./changes.ts";
@@ -138,14 +139,31 @@ async function* recorded<R>(
   const total = resume?.progress.totalSteps ?? totalSteps;
   yield { type: "begin", path: run?.path, totalSteps: total, minutes, step: resume?.progress.step ?? 0 };
   const observer = run && (await job.attach?.(run));
-  const result = yield* watched(job.events({ resume, signal }), async (event) => {
-    if (event.type === "note") run?.log(event.text);
-    else await run?.record(event);
-    await observer?.see(event);
-  });
+  let stored = resume?.progress.step ?? null;
+  const result = yield* toldOf(
+    watched(job.events({ resume, signal }), async (event) => {
+      if (event.type === "note") run?.log(event.text);
+      else await run?.record(event);
+      if (event.type === "checkpoint") stored = event.step;
+      await observer?.see(event);
+    }),
+    () => run && { run: run.path, step: stored },
+  );
   await observer?.finish();
   if (run) await keep(run, job, result);
   return result;
+}
+
+/** Events whose divergence says which checkpoint there is to go on from. */
+async function* toldOf<R>(
+  events: AsyncGenerator<TaskEvent, R, void>,
+  kept: () => Divergence["kept"],
+): AsyncGenerator<TaskEvent, R, void> {
+  try {
+    return yield* events;
+  } catch (error) {
+    throw error instanceof Diverged ? new Diverged({ ...error, kept: kept() }) : error;
+  }
 }
 
 async function keep<R>(run: RunFolder, job: Job<R>, result: R): Promise<void> {

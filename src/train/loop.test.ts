@@ -8,7 +8,7 @@ import { sgd } from "./optimiser.ts";
 import { TrainingStep } from "./step.ts";
 
 /** At which updates an evaluation was the best so far, and which checkpoints were asked for. */
-async function bestOf(evaluations: readonly Measured[], count = 1) {
+async function bestOf(evaluations: readonly Measured[], count = 1, rate = 0.1) {
   const x = input("x", [1]);
   const { tensor } = newParameter("w", [1], () => Float32Array.of(1));
   const step = await TrainingStep.create({
@@ -20,7 +20,7 @@ async function bestOf(evaluations: readonly Measured[], count = 1) {
   const [best, stored]: [number[], number[]] = [[], []];
   for await (const event of trainLoop({
     ...{ step, batches: { count, tokens: 1, at: () => ({ x: Float32Array.of(1) }) }, seed: 1, shuffle: false },
-    ...{ length: { steps: evaluations.length }, schedule: () => () => 0.1, accumulate: 1 },
+    ...{ length: { steps: evaluations.length }, schedule: () => () => rate, accumulate: 1 },
     ...{ evaluate: async () => left.shift()!, evaluateEvery: 1, checkpointEvery: 100 },
   })) {
     if (event.type === "evaluation" && event.best) best.push(event.step);
@@ -41,6 +41,16 @@ describe("the loop", () => {
   it("lets a scalar decide where there is one", async () => {
     const scored = losses.map((loss) => ({ loss, perplexity: 1, scalars: { accuracy: loss }, decisive: "accuracy" }));
     expect(await bestOf(scored)).toEqual({ best: [1], stored: [1, 4] });
+  });
+
+  it("never calls an evaluation best that is not finite, nor lets one block a later best", async () => {
+    const found = await bestOf([Number.NaN, 2, Number.NEGATIVE_INFINITY, 1].map((loss) => ({ loss, perplexity: 1 })));
+    expect(found).toEqual({ best: [2, 4], stored: [2, 4] });
+  });
+
+  it("stores no weights that are not finite, and says that training diverged", async () => {
+    const diverging = bestOf([{ loss: 1, perplexity: 1 }], 1, Number.MAX_VALUE);
+    await expect(diverging).rejects.toThrow("numbers of w are not finite");
   });
 
   it("refuses to train on no batch at all", async () => {

@@ -1,8 +1,9 @@
 /** The training loop: one readable generator that yields what happened; terminal, run folder and tests consume it. */
 import { LayerwiseError, reject } from "../base/errors.ts";
 import { RandomStream } from "../base/random.ts";
+import { Diverged } from "./diverged.ts";
 import { type Batches, checkBatches, tokensIn } from "./evaluate.ts";
-import type { Measured, Progress, TrainEvent, TrainState } from "./events.ts";
+import { type Measured, notFinite, type Progress, type TrainEvent, type TrainState } from "./events.ts";
 import type { Schedule } from "./schedule.ts";
 import type { TrainingStep } from "./step.ts";
 
@@ -110,16 +111,21 @@ export async function* trainLoop(options: LoopOptions): AsyncGenerator<TrainEven
     if (!options.evaluate || evaluatedAt === progress.step) return false;
     evaluatedAt = progress.step;
     const figures = await pace.untimed(options.evaluate);
-    const best = progress.best === null || isBetter(figures, progress.best);
+    const best = isBest(figures, progress.best);
     progress.best = best ? { step: progress.step, ...standing(figures) } : progress.best;
     progress.evaluationsWithoutBest = best ? 0 : progress.evaluationsWithoutBest + 1;
     yield { type: "evaluation", step: progress.step, split: "valid", best, ...figures };
     return best;
   };
   const state = () => stateOf(step, { ...progress, ...noted(options) }, pace.elapsedMs);
+  let last = { loss: Number.NaN, learningRate: 0 };
   const checkpoint = (best: boolean): TrainEvent => {
+    const stored = state();
+    const parameter = notFinite(stored);
+    // What cannot be gone on from is not stored: the checkpoint before stays the last.
+    if (parameter !== undefined) throw new Diverged({ step: progress.step, ...last, parameter, in: "state" });
     storedAt = progress.step;
-    return { type: "checkpoint", step: progress.step, best, state: state() };
+    return { type: "checkpoint", step: progress.step, best, state: stored };
   };
 
   while (progress.totalSteps === null || progress.step < progress.totalSteps) {
@@ -134,6 +140,7 @@ export async function* trainLoop(options: LoopOptions): AsyncGenerator<TrainEven
     const learningRate = rateAt(progress.step);
     const started = now();
     const { loss, gradientNorm } = await step.run(taken, learningRate);
+    last = { loss, learningRate };
     progress.step++;
     progress.position += accumulate;
     const tokensPerSecond = (1000 * accumulate * tokensIn(batches)) / (now() - started);
@@ -144,11 +151,11 @@ export async function* trainLoop(options: LoopOptions): AsyncGenerator<TrainEven
       rateAt = options.schedule(progress.totalSteps!);
       scalarsAt = options.scalars?.(progress.totalSteps!);
     }
-    const last = progress.step === progress.totalSteps || options.enough?.(progress.step) === true;
+    const isLast = progress.step === progress.totalSteps || options.enough?.(progress.step) === true;
     let best = false;
-    if (progress.step % options.evaluateEvery === 0 || last) best = yield* evaluate();
+    if (progress.step % options.evaluateEvery === 0 || isLast) best = yield* evaluate();
     const stop = options.patience !== undefined && progress.evaluationsWithoutBest >= options.patience;
-    ended = stop || last;
+    ended = stop || isLast;
     if (ended) break;
     if (progress.step % options.checkpointEvery === 0 || best) yield checkpoint(best);
   }
@@ -166,10 +173,15 @@ export async function* trainLoop(options: LoopOptions): AsyncGenerator<TrainEven
 const standing = ({ loss, scalars, decisive }: Measured) =>
   decisive === undefined ? { loss } : { loss, score: scalars![decisive]! };
 
-/** Whether an evaluation is better than the best before: by its decisive scalar, or else by its loss. */
-function isBetter(figures: Measured, best: { loss: number; score?: number }): boolean {
+const areFinite = ({ loss, score = 0 }: { loss: number; score?: number | undefined }) =>
+  Number.isFinite(loss) && Number.isFinite(score);
+
+/** Whether an evaluation is the best so far, by its decisive scalar or else by its loss; one that is not finite never is. */
+function isBest(figures: Measured, before: Progress["best"]): boolean {
   const { loss, score } = standing(figures);
-  return score === undefined ? loss < best.loss : score > (best.score ?? Number.NEGATIVE_INFINITY);
+  if (!areFinite({ loss, score })) return false;
+  if (before === null || !areFinite(before)) return true;
+  return score === undefined ? loss < before.loss : score > (before.score ?? Number.NEGATIVE_INFINITY);
 }
 
 const noted = ({ notes }: LoopOptions) => (notes ? { notes: notes() } : {});

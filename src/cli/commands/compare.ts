@@ -1,11 +1,19 @@
 /** `layerwise compare`: the paper's table of sharing schedules at laptop scale. */
 import { type Command, Option } from "commander";
-import { formatNumber, reject, table } from "../../base/index.ts";
+import { formatNumber, LARGEST, reject, table } from "../../base/index.ts";
 import type { SettingsSchema } from "../../runs/index.ts";
 import type { Contestant, Result, Spread } from "../../sweep/index.ts";
 import type { TrainConfig } from "../../tasks/index.ts";
 import { taskSettings } from "../../tasks/settings/index.ts";
-import { addRunFlags, addSettings, type SettingsFlags, schemaFrom, settingsFrom, settingsIn, whole } from "../flags.ts";
+import {
+  addRunFlags,
+  addSettings,
+  type SettingsFlags,
+  schemaFrom,
+  settingsFrom,
+  settingsIn,
+  wholeFrom,
+} from "../flags.ts";
 
 /** The tasks of this command. */
 const schemas: readonly SettingsSchema[] = [await taskSettings.language(), await taskSettings.translate()];
@@ -40,7 +48,7 @@ export function addCompare(program: Command): void {
         schemas.map(({ task }) => task),
       ),
     )
-    .option("--seeds <n>", "runs of each model, seeds 1 to n", whole, 3)
+    .option("--seeds <n>", "runs of each model, seeds 1 to n", wholeFrom(1, LARGEST.seeds), 3)
     .option("--only <names>", "some of the models, with commas between")
     .option("--svg <file>", "where the picture goes (default: comparison.svg in the folder)");
   addRunFlags(command, schemas, {

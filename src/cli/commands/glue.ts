@@ -1,14 +1,14 @@
 /** `layerwise glue`: fine-tunes an ALBERT on a task of GLUE, searches for settings, and writes the benchmark's submission files. */
 import { join } from "node:path";
 import { type Command, InvalidArgumentError, Option } from "commander";
-import { reject, startProgress, table } from "../../base/index.ts";
+import { LARGEST, reject, startProgress, table } from "../../base/index.ts";
 import type { CheckpointChoice } from "../../runs/index.ts";
 import type { SearchFlags, SearchResult } from "../../sweep/index.ts";
 import type { GlueSettings } from "../../tasks/finetune/index.ts";
 import { taskSettings } from "../../tasks/settings/index.ts";
 import type { GlueTask } from "../../text/index.ts";
 import { addCheckpointFlag } from "../finished.ts";
-import { addRunFlags, addSettings, type SettingsFlags, settingsFrom, settingsIn, whole } from "../flags.ts";
+import { addRunFlags, addSettings, type SettingsFlags, settingsFrom, settingsIn, whole, wholeFrom } from "../flags.ts";
 import { freeFolder } from "../free-folder.ts";
 
 const finetuneSettings = await taskSettings.finetune();
@@ -97,7 +97,7 @@ function addSearch(glue: Command): void {
     .option("--rates <numbers>", "learning rates; for random and halving the lowest and highest count", positive)
     .option("--batches <numbers>", "batch sizes", numbers(isCount, "whole numbers from 1 with commas between"))
     .option("--trials <n>", "random and halving: how many settings are drawn", whole)
-    .option("--seeds <n>", "runs of each setting, seeds 1 to n", whole)
+    .option("--seeds <n>", "runs of each setting, seeds 1 to n", wholeFrom(1, LARGEST.seeds))
     .option("--parallel <n>", "trials at a time; they share the threads", whole, 1);
   addOriginFlags(command, "folder of the trials (default: runs/glue/ and the task, -search)");
   addSettings(command, [finetuneSettings]).addHelpText("after", searchExamples).action(search);

@@ -39,7 +39,7 @@ describe("layerwise plan", () => {
     const { status, stderr } = spawnSync(process.execPath, [...node, "--unique", "4", "--depth", "3"]);
     expect([status, String(stderr)]).toEqual([
       2,
-      "layerwise: plan: expected 1 ≤ unique ≤ depth, both whole, got unique 4, depth 3; lower unique or raise depth\n",
+      "layerwise: plan: expected 1 ≤ unique ≤ depth ≤ 4096, both whole, got unique 4, depth 3; lower unique or raise depth\n",
     ]);
   });
 });

@@ -1,6 +1,6 @@
 /** `layerwise plan`: which layer runs at each depth, what that stores and costs, and a picture. Loads no runtime. */
 import { type Command, Option } from "commander";
-import { formatNumber, table } from "../../base/index.ts";
+import { formatNumber, LARGEST, table } from "../../base/index.ts";
 import {
   type PartSharing,
   type Plan,
@@ -10,7 +10,7 @@ import {
   sharedParts,
   shareModes,
 } from "../../depth/index.ts";
-import { whole } from "../flags.ts";
+import { wholeFrom } from "../flags.ts";
 
 const examples = `
 Examples:
@@ -39,18 +39,22 @@ interface PlanFlags {
 export function addPlan(program: Command): void {
   program
     .command("plan")
-    .option("--unique <n>", "layers that own weights", whole, 3)
-    .option("--depth <n>", "layers that run", whole, 6)
+    .option("--unique <n>", "layers that own weights", wholeFrom(1, LARGEST.depth), 3)
+    .option("--depth <n>", "layers that run", wholeFrom(1, LARGEST.depth), 6)
     .addOption(
       new Option("--share <order>", "order in which they run").choices(Object.keys(shareModes)).default("cycle"),
     )
     .option("--plan <layers>", "the order by hand, such as 0,1,2,2,1,0 (instead of the three above)")
     .addOption(new Option("--parts <parts>", "what is shared").choices([...sharedParts]).default("layers"))
     .addOption(new Option("--norms <norms>", "layer norms").choices(["shared", "per-depth"]).default("shared"))
-    .option("--width <n>", "width of the hidden state", whole, 512)
-    .option("--heads <n>", "attention heads", whole, 16)
-    .option("--hidden <n>", "width of the feed-forward layer (default: four times the width)", whole)
-    .option("--length <n>", "tokens of the text for which FLOPs are counted", whole, 100)
+    .option("--width <n>", "width of the hidden state", wholeFrom(1, LARGEST.width), 512)
+    .option("--heads <n>", "attention heads", wholeFrom(1, LARGEST.heads), 16)
+    .option(
+      "--hidden <n>",
+      "width of the feed-forward layer (default: four times the width)",
+      wholeFrom(1, LARGEST.hidden),
+    )
+    .option("--length <n>", "tokens of the text for which FLOPs are counted", wholeFrom(1, LARGEST.length), 100)
     .option("--svg <file>", "write the picture as SVG")
     .option("--json", "print only JSON")
     .addHelpText("after", examples)

@@ -1,5 +1,7 @@
 /** ALBERT: factorised embeddings, one layer (or a few) run again and again, a pooler. Depth is fixed, or each token halts by itself. */
+
 import { reject, rejectShape } from "../../base/errors.ts";
+import { LARGEST } from "../../base/limits.ts";
 import {
   anything,
   checkOptions,
@@ -102,8 +104,8 @@ const MOST_LAYERS = 1000;
 const rules: Rules<AlbertOptions> = {
   vocabulary: required(whole(1)),
   embedding: whole(1),
-  width: required(whole(1)),
-  heads: required(whole(1)),
+  width: required(whole(1, LARGEST.width)),
+  heads: required(whole(1, LARGEST.heads)),
   hidden: whole(1),
   depth: required(whole(1, MOST_LAYERS)),
   groups: whole(1, MOST_LAYERS),

@@ -1,5 +1,7 @@
 /** The language model: learned positions, a depth policy, a norm, and a head tied to the embedding. The policy is an argument. */
+
 import { reject } from "../../base/errors.ts";
+import { LARGEST } from "../../base/limits.ts";
 import {
   checkOptions,
   defined,
@@ -237,8 +239,8 @@ function refuseCaches(got: string): never {
 
 const sizeRules: Rules<TextSizes> = {
   vocabulary: required(whole(1)),
-  width: required(whole(1)),
-  length: required(whole(1)),
+  width: required(whole(1, LARGEST.width)),
+  length: required(whole(1, LARGEST.length)),
   dropout: dropoutRate,
   positions: oneOf(["learned", "rotary"]),
   rotaryBase: number({ above: 1 }),

@@ -1,4 +1,5 @@
 /** The encoder–decoder over vectors: two stacks, each with its own plan; nothing is shared between the sides. */
+import { LARGEST } from "../../base/limits.ts";
 import { anything, checkOptions, defined, number, type Rules, required, whole } from "../../base/options.ts";
 import { type PartSharing, type Plan, uniqueOf } from "../../depth/plan.ts";
 import { type Tensor, within } from "../../graph/index.ts";
@@ -25,9 +26,9 @@ export interface EncoderDecoderOptions extends PartSharing {
 
 /** Rules of all options but the layout, which models of pieces do not have. */
 export const sidesRules: Rules<Omit<EncoderDecoderOptions, "layout">> = {
-  width: required(whole(1)),
-  heads: required(whole(1)),
-  hidden: required(whole(1)),
+  width: required(whole(1, LARGEST.width)),
+  heads: required(whole(1, LARGEST.heads)),
+  hidden: required(whole(1, LARGEST.hidden)),
   encoderPlan: required(anything),
   decoderPlan: required(anything),
   epsilon: number({ above: 0 }),

@@ -1,4 +1,5 @@
 /** Settings of fine-tuning: an ALBERT with a new head, on labelled texts. */
+import { LARGEST } from "../../base/limits.ts";
 import type { HaltingOptions } from "../../depth/halting.ts";
 import type { AlbertDescription } from "../../model/albert/description.ts";
 import { choice, flag, group, optional, real, text, whole } from "../../runs/fields.ts";
@@ -10,7 +11,7 @@ const fields = {
   ...group("Data", {
     glue: optional(text("", "folder of GLUE's tasks; default: glue in the folder of datasets")),
     data: dataFields.data,
-    length: whole(128, "longest text in tokens; longer ones are cut", 5),
+    length: whole(128, "longest text in tokens; longer ones are cut", 5, LARGEST.length),
     examples: optional(whole(1000, "learn from this many examples only; default: all")),
   }),
   ...group("Model", {
@@ -43,16 +44,16 @@ const fields = {
       text("", "a SentencePiece model with [CLS] and [SEP], by name or file; default: the run's own"),
     ),
     like: optional(text("", "model and tokenizer as this run has them; the sizes below do not count then")),
-    width: whole(128, "width of the hidden state"),
-    heads: whole(4, "attention heads"),
-    embedding: whole(64, "width of the embedding tables"),
-    hidden: optional(whole(512, "width of the feed-forward layer; default: four times the width")),
-    depth: whole(4, "depths, or the most of them with halting"),
+    width: whole(128, "width of the hidden state", 1, LARGEST.width),
+    heads: whole(4, "attention heads", 1, LARGEST.heads),
+    embedding: whole(64, "width of the embedding tables", 1, LARGEST.width),
+    hidden: optional(whole(512, "width of the feed-forward layer; default: four times the width", 1, LARGEST.hidden)),
+    depth: whole(4, "depths, or the most of them with halting", 1, LARGEST.depth),
     halt: flag("every token halts by itself"),
     haltBias: real(0, "first bias of the halting unit", {}),
   }),
   ...group("Optimisation", {
-    batch: whole(32, "texts per batch"),
+    batch: whole(32, "texts per batch", 1, LARGEST.batch),
     optimiser: choice(["adamw", "lamb"], "adamw", "adamw or lamb"),
     rate: optional(
       real(0.0001, "highest learning rate; default: 0.0001 for adamw, 0.0005 for lamb, ten times that from scratch"),

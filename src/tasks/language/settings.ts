@@ -1,4 +1,5 @@
 /** Settings of language models: text, a causal transformer, and which of its blocks run at each depth. */
+import { LARGEST } from "../../base/limits.ts";
 import { choice, flag, group, optional, real, text, whole } from "../../runs/fields.ts";
 import { defineSettings, type Resolved } from "../../runs/settings.ts";
 import { activationNames, dataFields, planFields, smallPresets, trainFields, usualRates } from "../fields.ts";
@@ -10,11 +11,11 @@ const fields = {
     cased: flag("keep upper case in a trained tokenizer"),
   }),
   ...group("Model", {
-    width: whole(192, "width of the hidden state"),
-    heads: whole(6, "attention heads; they divide the width"),
-    hidden: optional(whole(768, "width of the feed-forward layer; default: four times the width")),
+    width: whole(192, "width of the hidden state", 1, LARGEST.width),
+    heads: whole(6, "attention heads; they divide the width", 1, LARGEST.heads),
+    hidden: optional(whole(768, "width of the feed-forward layer; default: four times the width", 1, LARGEST.hidden)),
     activation: choice(activationNames, "gelu", "activation of the feed-forward layer"),
-    length: whole(128, "tokens per row of a batch, and the longest context"),
+    length: whole(128, "tokens per row of a batch, and the longest context", 1, LARGEST.length),
     dropout: real(0.1, "fraction of activations and attention that is dropped in training", { from: 0, below: 1 }),
     positions: choice(["learned", "rotary"], "learned", "a learned vector for each place, or rotary ones in attention"),
     norm: choice(["layer", "rms"], "layer", "layer norms, or norms by the mean square alone"),

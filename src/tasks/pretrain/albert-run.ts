@@ -5,9 +5,11 @@
  * options) and `training` (whatever the command that trains wants to find again; nobody else reads it). Beside it tokenizer.model,
  * where there is one, and checkpoints whose weights have our parameter names.
  */
+
 import { join } from "node:path";
 import { stringify } from "yaml";
 import { reject } from "../../base/errors.ts";
+import { LARGEST } from "../../base/limits.ts";
 import {
   type AlbertDescription,
   type DescribedAlbert,
@@ -44,16 +46,16 @@ export interface AlbertRunConfig extends AlbertDescription {
 export const modelSchema = defineSettings(
   "model",
   {
-    vocabulary: whole(30000, "number of pieces"),
-    width: whole(768, "width of the hidden state"),
-    heads: whole(12, "attention heads; they divide the width"),
-    depth: whole(12, "depths of fixed models; the most depths of halting ones"),
-    embedding: whole(128, "width of the embedding tables"),
-    hidden: whole(3072, "width of the feed-forward layer"),
+    vocabulary: whole(30000, "number of pieces", 1, LARGEST.pieces),
+    width: whole(768, "width of the hidden state", 1, LARGEST.width),
+    heads: whole(12, "attention heads; they divide the width", 1, LARGEST.heads),
+    depth: whole(12, "depths of fixed models; the most depths of halting ones", 1, LARGEST.depth),
+    embedding: whole(128, "width of the embedding tables", 1, LARGEST.width),
+    hidden: whole(3072, "width of the feed-forward layer", 1, LARGEST.hidden),
     groups: whole(1, "groups of layers that share no weights"),
     inner: whole(1, "layers per group"),
     activation: one(activationNames, "gelu_new", "activation of the feed-forward layer"),
-    length: whole(512, "longest text"),
+    length: whole(512, "longest text", 1, LARGEST.length),
     types: whole(2, "kinds of segments"),
     epsilon: real(1e-12, "epsilon of the layer norms"),
     dropout: real(0, "fraction of activations that is dropped in training", { from: 0, below: 1 }),
@@ -89,7 +91,7 @@ const labels = whole(2, "number of classes");
 const headSchemas: Readonly<Record<HeadName, SettingsSchema>> = {
   maskedLanguage: defineSettings(
     "maskedLanguage",
-    { predictions: optional(whole(20, "masked places per text")) },
+    { predictions: optional(whole(20, "masked places per text", 1, LARGEST.length)) },
     { command: "pretrain" },
   ),
   sentenceOrder: defineSettings(

@@ -1,4 +1,5 @@
 /** Settings of pre-training: an ALBERT whose tokens choose their depth, on masked words and the order of sentences. */
+import { LARGEST } from "../../base/limits.ts";
 import { choice, flag, fraction, group, optional, real, text, whole } from "../../runs/fields.ts";
 import { defineSettings, type Resolved } from "../../runs/settings.ts";
 import { activationNames, dataFields, hardwareFields, lengthFields } from "../fields.ts";
@@ -14,10 +15,17 @@ const fields = {
       text("", "a SentencePiece model with [CLS], [SEP] and [MASK]; default: one trained on the text"),
     ),
     pieces: optional(
-      whole(8000, "vocabulary size of a trained tokenizer; default: 12,000, or what a short text supports", 6),
+      whole(
+        8000,
+        "vocabulary size of a trained tokenizer; default: 12,000, or what a short text supports",
+        6,
+        LARGEST.pieces,
+      ),
     ),
     maskShare: real(0.15, "fraction of the tokens to predict", { from: 0, below: 1 }),
-    predictions: optional(whole(20, "most tokens to predict per text; default: the fraction of a full text")),
+    predictions: optional(
+      whole(20, "most tokens to predict per text; default: the fraction of a full text", 1, LARGEST.length),
+    ),
     maxNgram: whole(3, "longest sequence of words masked together"),
     favourShorter: flag("shorter sequences of words are likelier", true),
     wholeWord: flag("all pieces of a word are masked, or none", true),
@@ -27,19 +35,21 @@ const fields = {
     distinctPasses: optional(whole(40, "passes with masks of their own before they repeat; default: all are new")),
   }),
   ...group("Model", {
-    width: whole(256, "width of the hidden state"),
-    heads: whole(4, "attention heads; they divide the width"),
-    hidden: optional(whole(1024, "width of the feed-forward layer; default: four times the width")),
-    embedding: whole(128, "width of the embedding tables"),
+    width: whole(256, "width of the hidden state", 1, LARGEST.width),
+    heads: whole(4, "attention heads; they divide the width", 1, LARGEST.heads),
+    hidden: optional(whole(1024, "width of the feed-forward layer; default: four times the width", 1, LARGEST.hidden)),
+    embedding: whole(128, "width of the embedding tables", 1, LARGEST.width),
     activation: choice(activationNames, "gelu_new", "activation of the feed-forward layer"),
-    positions: optional(whole(512, "longest text the model can take; default: the longest it is trained on")),
+    positions: optional(
+      whole(512, "longest text the model can take; default: the longest it is trained on", 1, LARGEST.length),
+    ),
     dropout: real(0, "fraction of activations and attention that is dropped", { from: 0, below: 1 }),
     frequencyBias: flag(
       "the first guess of a masked word is how frequent each is, so that embeddings need not learn it",
     ),
   }),
   ...group("Depth", {
-    depth: whole(6, "iterations of the shared layer: the most, or with a fixed depth policy all"),
+    depth: whole(6, "iterations of the shared layer: the most, or with a fixed depth policy all", 1, LARGEST.depth),
     depthPolicy: choice(["adaptive", "fixed"], "adaptive", "each token halts by itself, or all run to the full depth"),
     ponder: real(0.01, "penalty τ on depths plus remainders; 0: halting without a penalty"),
     ponderReduce: choice(
@@ -60,9 +70,9 @@ const fields = {
     stepEmbedding: flag("adds a learned vector before each iteration"),
   }),
   ...group("Optimisation", {
-    length: whole(128, "tokens per text, [CLS] and two [SEP] included", 8),
-    batch: whole(16, "texts per batch"),
-    accumulate: whole(1, "batches per update"),
+    length: whole(128, "tokens per text, [CLS] and two [SEP] included", 8, LARGEST.length),
+    batch: whole(16, "texts per batch", 1, LARGEST.batch),
+    accumulate: whole(1, "batches per update", 1, LARGEST.accumulate),
     optimiser: choice(
       ["lamb", "adamw", "muon"],
       "lamb",
@@ -80,9 +90,9 @@ const fields = {
     seed: whole(1, "seed of weights, texts and masks", 0),
   }),
   ...group("Second phase", {
-    longLength: optional(whole(512, "tokens per text in a second phase; default: no second phase", 8)),
+    longLength: optional(whole(512, "tokens per text in a second phase; default: no second phase", 8, LARGEST.length)),
     longShare: real(0.1, "fraction of the updates that the second phase has", { from: 0, below: 1 }),
-    longBatch: optional(whole(4, "texts per batch there; default: as many tokens as before")),
+    longBatch: optional(whole(4, "texts per batch there; default: as many tokens as before", 1, LARGEST.batch)),
     longRate: optional(
       real(0.0003, "highest learning rate there; default: 0.156 of the first phase's, as the original"),
     ),

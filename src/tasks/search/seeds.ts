@@ -4,6 +4,7 @@ import { mkdir, readFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { MeasuredCosts } from "../../analysis/latency.ts";
 import { reject } from "../../base/errors.ts";
+import { LARGEST } from "../../base/limits.ts";
 import { table } from "../../base/table.ts";
 import type { Engine } from "../../engine/engine.ts";
 import { writeAtomically } from "../../files/atomic.ts";
@@ -57,10 +58,13 @@ export function seedsOf(asked: number | readonly number[], first: number): reado
   const listed = typeof asked === "number" ? Array.from({ length: countOf(asked) }, (_, i) => first + i) : asked;
   const fits = listed.length > 0 && listed.every((each) => Number.isSafeInteger(each) && each >= 0);
   if (fits && new Set(listed).size === listed.length) return listed;
-  return reject({ who: "seeds", needed: "a number from 1, or a list such as 1,5,9", got: `${asked}` }, 2);
+  return reject(
+    { who: "seeds", needed: `a number from 1 to ${LARGEST.seeds}, or a list such as 1,5,9`, got: `${asked}` },
+    2,
+  );
 }
 
-const countOf = (asked: number) => (Number.isSafeInteger(asked) && asked > 0 ? asked : 0);
+const countOf = (asked: number) => (Number.isSafeInteger(asked) && asked > 0 && asked <= LARGEST.seeds ? asked : 0);
 
 /** `3` or `1,5,9`. */
 export function parseSeeds(text: string): number | number[] {

@@ -1,6 +1,8 @@
 /** Settings of a search: a Transformer-XL whose blocks are chosen, how it is trained, and when a choice is made. */
+
 import type { LatencyShape } from "../../analysis/latency.ts";
 import { reject } from "../../base/errors.ts";
+import { LARGEST } from "../../base/limits.ts";
 import {
   choice,
   either,
@@ -39,11 +41,11 @@ const data = group("Data", {
   originalBatches: flag("evaluate on the original's batches, whose last ones repeat tokens"),
 });
 const sizes = group("Model", {
-  width: whole(128, "width of the hidden state"),
-  heads: whole(4, "attention heads"),
-  hidden: whole(512, "width of the feed-forward blocks"),
-  memory: whole(16, "steps of memory", 0),
-  evaluationMemory: optional(whole(64, "steps of memory in evaluation; default: as in training", 0)),
+  width: whole(128, "width of the hidden state", 1, LARGEST.width),
+  heads: whole(4, "attention heads", 1, LARGEST.heads),
+  hidden: whole(512, "width of the feed-forward blocks", 1, LARGEST.hidden),
+  memory: whole(16, "steps of memory", 0, LARGEST.length),
+  evaluationMemory: optional(whole(64, "steps of memory in evaluation; default: as in training", 0, LARGEST.length)),
   dropout: real(0.1, "fraction of activations dropped in training", { from: 0, below: 1 }),
   cutoffs: list(
     whole(0, "", 0),
@@ -57,10 +59,10 @@ const sizes = group("Model", {
   ),
 });
 const optimisation = group("Optimisation", {
-  batch: whole(32, "rows per batch"),
-  length: whole(32, "tokens per segment"),
-  evaluationBatch: optional(whole(32, "rows per batch in evaluation; default: as in training")),
-  evaluationLength: optional(whole(32, "tokens per segment in evaluation; default: as in training")),
+  batch: whole(32, "rows per batch", 1, LARGEST.batch),
+  length: whole(32, "tokens per segment", 1, LARGEST.length),
+  evaluationBatch: optional(whole(32, "rows per batch in evaluation; default: as in training", 1, LARGEST.batch)),
+  evaluationLength: optional(whole(32, "tokens per segment in evaluation; default: as in training", 1, LARGEST.length)),
   optimiser: choice(["adamw", "muon"], "adamw", "muon for products inside blocks with adamw for the rest, or adamw"),
   // Other rates are multiples of the first: without one they would be 0/0.
   rate: real(0.003, "highest learning rate", { above: 0 }),
@@ -75,7 +77,11 @@ const optimisation = group("Optimisation", {
 });
 const latency = group("Latency", {
   latency: shape(
-    { batch: whole(1, ""), length: whole(64, ""), memory: whole(640, "", 0) },
+    {
+      batch: whole(1, "", 1, LARGEST.batch),
+      length: whole(64, "", 1, LARGEST.length),
+      memory: whole(640, "", 0, LARGEST.length),
+    },
     "batch x segment + memory at which latency is measured; the default is the paper's",
     shapeNeeded,
     {

@@ -1,4 +1,5 @@
 /** Settings of translation: sentence pairs, an encoder and a decoder with a plan each. */
+import { LARGEST } from "../../base/limits.ts";
 import { sharedParts } from "../../depth/plan.ts";
 import { choice, group, optional, real, text, whole, withDefaults } from "../../runs/fields.ts";
 import { defineSettings, type Resolved } from "../../runs/settings.ts";
@@ -12,11 +13,11 @@ const fields = {
     target: text("de", "language to translate to"),
   }),
   ...group("Model", {
-    width: whole(128, "width of the hidden state"),
-    heads: whole(4, "attention heads; they divide the width"),
-    hidden: optional(whole(768, "width of the feed-forward layer; none: four times the width"), 256),
+    width: whole(128, "width of the hidden state", 1, LARGEST.width),
+    heads: whole(4, "attention heads; they divide the width", 1, LARGEST.heads),
+    hidden: optional(whole(768, "width of the feed-forward layer; none: four times the width", 1, LARGEST.hidden), 256),
     activation: choice(activationNames, "relu", "activation of the feed-forward layer"),
-    length: whole(64, "tokens per row of a batch"),
+    length: whole(64, "tokens per row of a batch", 1, LARGEST.length),
     dropout: real(0.1, "fraction of activations and attention that is dropped in training", { from: 0, below: 1 }),
     smoothing: real(0.1, "label smoothing", { from: 0, below: 1 }),
   }),

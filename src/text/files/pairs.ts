@@ -3,7 +3,6 @@ import { existsSync, readFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { gunzipSync } from "node:zlib";
 import { messageOf, reject, rejectFile } from "../../base/errors.ts";
-import { writeAtomically } from "../../files/atomic.ts";
 import { sha256 } from "../../files/checksum.ts";
 import { Allowance, type ReadLimits } from "../../format/limits.ts";
 import type { Split } from "../corpus.ts";
@@ -12,7 +11,7 @@ import type { OpenTokenizer } from "../tokenizer.ts";
 import { trainingOptions } from "../vocabulary.ts";
 import { defaultCacheFolder, keyOf } from "./cache.ts";
 import { dataFolder } from "./corpus.ts";
-import { openTokenizer } from "./tokenizer.ts";
+import { keptTokenizer } from "./kept-tokenizer.ts";
 
 /** A folder of sentence pairs in two languages. */
 export interface PairsCorpus {
@@ -105,12 +104,10 @@ export async function jointTokenizer(
   const training = trainingOptions({ pieces, cased: true, coverage: 1 });
   const content = sha256(new TextEncoder().encode([...source, ...target].join("\n")));
   const key = keyOf("joint unigram 1", JSON.stringify(training), content);
-  const path = join(cache, "tokenizers", `${key}.model`);
-  if (!existsSync(path)) {
+  const made = async () => {
     const { trainModelOn } = await import("../tokenizer-training.ts");
-    const model = trainModelOn([...source, ...target], `both sides of ${corpus.name}`, training, say ? { say } : {});
-    await writeAtomically(path, model);
-  }
-  const opened = await openTokenizer(path);
+    return trainModelOn([...source, ...target], `both sides of ${corpus.name}`, training, say ? { say } : {});
+  };
+  const opened = await keptTokenizer(cache, key, made, say);
   return { ...opened, name: `joint-${opened.tokenizer.size}` };
 }

@@ -27,6 +27,20 @@ describe("a trained tokenizer", () => {
     expect(readdirSync(join(root, "tokenizers"))).toHaveLength(1);
   });
 
+  it("that is damaged in the cache is said to be, and trained again", async () => {
+    const cache = join(root, "damaged");
+    const options = { cache, pieces: 200, say: (message: string) => said.push(message) };
+    const said: string[] = [];
+    const books = await openCorpus("corpus/books/valid.txt");
+    const { sha256 } = await chooseTokenizer(undefined, books, options);
+    const path = join(cache, "tokenizers", readdirSync(join(cache, "tokenizers"))[0]!);
+    const bytes = readFileSync(path);
+    bytes[bytes.length >> 1]! ^= 4;
+    writeFileSync(path, bytes);
+    expect((await chooseTokenizer(undefined, books, options)).sha256).toBe(sha256);
+    expect(said[1]).toBe(`${path} is damaged; trained again`);
+  });
+
   it("for masked-LM data has ALBERT's special pieces, and can keep upper case", async () => {
     const options = { pieces: 250, cache: root, masked: true, cased: true };
     const { tokenizer } = await chooseTokenizer(undefined, await openCorpus("books"), options);

@@ -1,9 +1,6 @@
 /** The tokenizer for a corpus: the one asked for, the one that lies with the data, or one trained on the text and kept in the cache. */
-import { existsSync } from "node:fs";
-import { join } from "node:path";
 import { reject } from "../../base/errors.ts";
 import { checkOptions, text } from "../../base/options.ts";
-import { writeAtomically } from "../../files/atomic.ts";
 import { type Corpus, identityOf, liesInFiles, linesOf, partOf } from "../corpus.ts";
 import type { TrainingOptions } from "../sentencepiece/training/options.ts";
 import type { OpenTokenizer } from "../tokenizer.ts";
@@ -15,6 +12,7 @@ import {
   vocabularyRules,
 } from "../vocabulary.ts";
 import { defaultCacheFolder, keyOf } from "./cache.ts";
+import { keptTokenizer } from "./kept-tokenizer.ts";
 import { openTokenizer } from "./tokenizer.ts";
 
 /** What a tokenizer is trained with where none is named, and where it is kept. */
@@ -40,12 +38,8 @@ export async function chooseTokenizer(
   }
   const training = corpusTraining(corpus, options);
   const key = keyOf(...(await factsOf(corpus, training)));
-  const path = join(options.cache ?? defaultCacheFolder(), "tokenizers", `${key}.model`);
-  if (!existsSync(path)) {
-    const { trainModelOn } = await trainers();
-    await writeAtomically(path, trainModelOn(linesOf(corpus, "train"), corpus.name, training, options));
-  }
-  const opened = await openTokenizer(path);
+  const made = async () => (await trainers()).trainModelOn(linesOf(corpus, "train"), corpus.name, training, options);
+  const opened = await keptTokenizer(options.cache ?? defaultCacheFolder(), key, made, options.say);
   return { ...opened, name: trainedName(corpus, opened) };
 }
 

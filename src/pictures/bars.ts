@@ -8,7 +8,7 @@ export interface Bar {
   readonly text: string;
 }
 
-const [WIDTH, LEFT, RIGHT, TOP, ROW] = [1000, 230, 110, 48, 34];
+const [WIDTH, LEFT, RIGHT, TOP, ROW] = [1000, 230, 190, 48, 34];
 
 /** Bars up to `most`, the end of the scale. */
 export function barsSvg(rows: readonly Bar[], title: string, most: number): string {

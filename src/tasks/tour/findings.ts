@@ -29,8 +29,8 @@ export function shareFinding({ shared, unshared }: ShareResult): string {
 
 /** A block is decided from here on. */
 export const DECIDED = 0.9;
-/** Mean of the largest π below which a search of three candidates has found nothing. */
-const UNIFORM = 0.5;
+/** Mean of the largest π below which nothing is found: a third is none, a half is two candidates left that are equal. */
+const UNIFORM = 0.6;
 
 const mean = (values: readonly number[]) => values.reduce((a, b) => a + b, 0) / values.length;
 

@@ -4,6 +4,7 @@ import { reportOn } from "../../model/report.ts";
 import { RunFolder } from "../../runs/folder.ts";
 import { type Corpus, linesOf } from "../../text/corpus.ts";
 import { openCorpus } from "../../text/files/corpus.ts";
+import type { Tokenizer } from "../../text/tokenizer.ts";
 import type { TrainEvent } from "../../train/events.ts";
 import type { Session } from "../../train/session.ts";
 import { depthsOf } from "../depths.ts";
@@ -99,7 +100,7 @@ export async function* adaptPart(course: Course): Part<AdaptResult> {
   const trained = yield* course.run("adapt", (into) => training(course, settings, into));
   if (trained.reason === "stopped") return null;
   const corpus = await openCorpus(settings.corpus);
-  const sentence = shownSentence(corpus);
+  const sentence = shownSentence(corpus, trained.tokenizer.tokenizer);
   const { engine } = course;
   const lines = [...linesOf(corpus, "valid")].filter((line) => line.length > 40).slice(0, LINES);
   const [shown, ...read] = await depthsOf(trained, [sentence, ...lines], { engine });
@@ -110,8 +111,10 @@ export async function* adaptPart(course: Course): Part<AdaptResult> {
   return { run: "adapt", cap, loss, perplexity: perplexity!, ...figures, sentence: tokens };
 }
 
-/** The first sentence of the test text that fits on two lines. */
-function shownSentence(corpus: Corpus): string {
-  for (const line of linesOf(corpus, "test")) if (line.length > 90 && line.length < 150) return line.trim();
-  return "it was a bright cold day in april";
+/** The first sentence of the test text that fits on two lines and is not all in pieces. */
+function shownSentence(corpus: Corpus, tokenizer: Tokenizer): string {
+  const fits = (line: string) => line.length > 90 && line.length < 150;
+  const isWhole = (line: string) => tokenizer.encode(line).length < 1.6 * line.split(" ").length;
+  for (const line of linesOf(corpus, "test")) if (fits(line) && isWhole(line)) return line.trim();
+  return [...linesOf(corpus, "test")].find((line) => line.length > 0) ?? "";
 }

@@ -16,7 +16,7 @@ body{font:17px/1.6 system-ui,sans-serif;color:var(--ink);background:var(--paper)
 h1{font-size:2rem;margin-bottom:0}h2{font-size:1.4rem;margin:2.5rem 0 .3rem;border-top:1px solid var(--line);padding-top:1.5rem}
 .soft,caption{color:var(--soft)}.finding{font-size:1.15rem}
 figure{margin:1rem 0;display:flex;flex-wrap:wrap;gap:1.5rem}svg{max-width:100%;height:auto}
-table{border-collapse:collapse;margin:1rem 0}caption{text-align:left;font-size:.9rem}
+table{border-collapse:collapse;margin:1rem 0}caption{text-align:left;font-size:.9rem;white-space:nowrap}
 th,td{padding:.25rem .9rem .25rem 0;text-align:right;border-bottom:1px solid var(--line)}th:first-child{text-align:left}
 pre{background:var(--panel);padding:1rem;border-radius:6px;overflow-x:auto;font-size:.9rem}`;
 

@@ -1,5 +1,5 @@
 import { spawn, spawnSync } from "node:child_process";
-import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -14,6 +14,12 @@ const command = (name: string, ...more: string[]) => [
 ];
 const report = (name: string) => readFileSync(at(name, "report.html"), "utf8");
 const pictures = (name: string) => report(name).match(/<svg /g)?.length ?? 0;
+
+const parts = [
+  { part: "share", runs: ["shared", "unshared"] },
+  { part: "search", runs: ["search", "found", "found-baseline"] },
+  { part: "adapt", runs: ["adapt"] },
+];
 
 describe("layerwise tour", () => {
   let whole: { status: number | null; stdout: string; stderr: string };
@@ -46,20 +52,27 @@ describe("layerwise tour", () => {
   });
 
   it.each([
-    ["1 of 3", 0],
-    ["2 of 3", 2],
-    ["3 of 3", 3],
+    { once: "1 of 3", missing: parts, drawn: 0 },
+    { once: "2 of 3", missing: parts.slice(1), drawn: 2 },
+    { once: "3 of 3", missing: parts.slice(2), drawn: 3 },
   ])(
-    "stopped in part %s keeps what is done, and goes on to the same end",
-    async (part, drawn) => {
-      const name = `stopped ${drawn}`;
-      expect(await stopped(command(name), part)).toBe(130);
-      expect(pictures(name)).toBe(drawn);
-      const { status, stdout } = spawnSync(process.execPath, command(name, "--json"), { env, encoding: "utf8" });
-      expect([status, JSON.parse(stdout).findings]).toEqual([0, JSON.parse(whole.stdout).findings]);
+    "stopped in part $once keeps what is done",
+    async ({ once, missing, drawn }) => {
+      const name = `without ${missing.map(({ part }) => part)}`;
+      without(name, missing);
+      expect(await stopped(command(name), once)).toBe(130);
+      expect([pictures(name), report(name).includes("was not finished")]).toEqual([drawn, true]);
     },
     600_000,
   );
+
+  it("goes on to the same end", () => {
+    const { status, stdout } = spawnSync(process.execPath, command("without adapt", "--json"), {
+      env,
+      encoding: "utf8",
+    });
+    expect([status, JSON.parse(stdout).findings]).toEqual([0, JSON.parse(whole.stdout).findings]);
+  }, 600_000);
 
   it("refuses a folder that is no tour's", () => {
     const args = ["dist/cli/main.js", "tour", "--out", folder];
@@ -67,6 +80,17 @@ describe("layerwise tour", () => {
     expect([status, stderr]).toEqual([2, expect.stringContaining("expected a new folder, or a tour's")]);
   });
 });
+
+/** A tour that has come to the first of these parts. */
+function without(name: string, missing: typeof parts): void {
+  cpSync(at("whole"), at(name), { recursive: true });
+  const kept = JSON.parse(readFileSync(at(name, "tour.json"), "utf8"));
+  for (const { part, runs } of missing) {
+    kept[part] = null;
+    for (const run of runs) rmSync(at(name, run), { recursive: true });
+  }
+  writeFileSync(at(name, "tour.json"), JSON.stringify(kept));
+}
 
 /** Interrupts a tour once it has said something; gives its exit code. */
 function stopped(args: readonly string[], once: string): Promise<number | null> {

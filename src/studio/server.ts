@@ -1,9 +1,10 @@
 /** The studio's server: the guard before everything, the API, and the files of the page. */
 import { existsSync, readFileSync } from "node:fs";
+import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { extname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { type ServerType, serve } from "@hono/node-server";
+import { getRequestListener } from "@hono/node-server";
 import { type Context, Hono } from "hono";
 import { bodyLimit } from "hono/body-limit";
 import { LayerwiseError, reject } from "../base/errors.ts";
@@ -58,7 +59,8 @@ export async function serveStudio(options: StudioOptions): Promise<ServedStudio>
   const token = wantsToken ? keptToken(studio.index.folder) : null;
   const feed = new Feed(studio);
   const app = appOf(studio, feed, { token, host, command, page: options.page ?? pageFolder(), say });
-  const server = await listening(app, options.port, host ?? "127.0.0.1");
+  const server = serverOf(app, say);
+  await listening(server, options.port, host ?? "127.0.0.1");
   void studio.look();
   const { port } = server.address() as AddressInfo;
   const url = `http://${host ?? "127.0.0.1"}:${port}/${token === null ? "" : `?token=${token}`}`;
@@ -80,6 +82,9 @@ function appOf(studio: Studio, feed: Feed, options: AppOptions): Hono {
   app.use(headers(), checkSource(options), exchangeToken(options));
   app.use("/api/*", checkToken(options), limited());
   app.route("/api", apiRoutes(studio, feed, options.command));
+  app.all("/api/*", () => {
+    throw new Refusal(404, "not-found", "no such question");
+  });
   app.get("*", (context) => page(context, options.page));
   return app;
 }
@@ -136,30 +141,45 @@ function missing(isFile: boolean): Response {
   throw new Refusal(404, "not-found", "the page is not built; run `npm run build` and open it again");
 }
 
-async function listening(app: Hono, port: number | undefined, hostname: string): Promise<ServerType> {
+/** What is no request at all, the library refuses before our own checks see it. */
+function serverOf(app: Hono, say: AppOptions["say"]): Server {
+  const errorHandler = (error: unknown) => {
+    say(`refused 400: ${error instanceof Error ? error.message : error}`);
+    return new Response("no request", { status: 400 });
+  };
+  const server = createServer(getRequestListener(app.fetch, { errorHandler }));
+  return server.on("clientError", (error, socket) => {
+    say(`refused 400: ${error.message}`);
+    if (socket.writable) socket.end("HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n");
+  });
+}
+
+async function listening(server: Server, port: number | undefined, hostname: string): Promise<void> {
   try {
-    return await listen(app, port ?? PORT, hostname);
+    await listen(server, port ?? PORT, hostname);
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    if (port === undefined && code === "EADDRINUSE") return listen(app, 0, hostname);
+    if (port === undefined && code === "EADDRINUSE") return listen(server, 0, hostname);
     const remedy = code === "EADDRINUSE" ? "choose another --port" : "choose another --host";
     return reject({ who: "studio", needed: `to listen at ${hostname}:${port ?? PORT}`, got: `${code}`, remedy });
   }
 }
 
-function listen(app: Hono, port: number, hostname: string): Promise<ServerType> {
+function listen(server: Server, port: number, hostname: string): Promise<void> {
   return new Promise((resolve, rejectWith) => {
-    const server = serve({ fetch: app.fetch, port, hostname });
-    server.once("listening", () => resolve(server));
     server.once("error", rejectWith);
+    server.listen(port, hostname, () => {
+      server.off("error", rejectWith);
+      resolve();
+    });
   });
 }
 
-async function closed(server: ServerType, studio: Studio, feed: Feed): Promise<void> {
+async function closed(server: Server, studio: Studio, feed: Feed): Promise<void> {
   feed.close();
   await studio.close();
   await new Promise<void>((resolve) => {
     server.close(() => resolve());
-    if ("closeAllConnections" in server) server.closeAllConnections();
+    server.closeAllConnections();
   });
 }

@@ -135,8 +135,8 @@ export interface AttentionOptions {
   bias?: boolean | undefined;
   /** Whether every head's queries and keys are brought to one size first. Default: false. */
   queryKeyNorm?: boolean | undefined;
-  /** Turns queries and keys by their places. Default: positions are in the rows already. */
-  rotary?: RotaryOptions | undefined;
+  /** Turns queries and keys by their places; layers may share one. Default: positions are in the rows already. */
+  rotary?: Rotary | RotaryOptions | undefined;
 }
 
 /** Multi-head self-attention over rows of a batch. */
@@ -158,7 +158,7 @@ export class SelfAttention {
     this.#out = new Linear(`${name}.out`, { in: width, out: width, ...given });
     const norm = (of: string) => new RmsNorm(`${name}.${of}`, { width: this.#headWidth });
     this.#norms = queryKeyNorm ? [norm("query_norm"), norm("key_norm")] : [];
-    this.#rotary = rotary && new Rotary(name, { ...rotary, width: evenWidth(name, this.#headWidth) });
+    this.#rotary = rotary && rotaryOf(name, rotary, this.#headWidth);
   }
 
   get parameters(): Parameter[] {
@@ -207,10 +207,10 @@ function checkKeyHeads(name: string, heads: number, keyHeads: number): void {
   reject({ who: `${name} / keyHeads`, needed: `a divisor of ${heads} heads`, got: `${keyHeads}` }, 2);
 }
 
-function evenWidth(name: string, width: number): number {
-  if (width % 2 === 0) return width;
-  const remedy = "change width or heads";
-  return reject({ who: `${name} / rotary`, needed: "heads of an even width", got: `${width}`, remedy }, 2);
+function rotaryOf(name: string, given: Rotary | RotaryOptions, width: number): Rotary {
+  if (!(given instanceof Rotary)) return new Rotary(name, { ...given, width });
+  if (given.width === width) return given;
+  return reject({ who: `${name} / rotary`, needed: `heads of width ${given.width}`, got: `${width}` }, 2);
 }
 
 /** 1 where column c belongs to head h: [H, C]. */

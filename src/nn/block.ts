@@ -17,7 +17,7 @@ import { type Activation, activations, FeedForward } from "./feed-forward.ts";
 import { type Norm, type NormName, norms } from "./layers.ts";
 import type { Mode } from "./mode.ts";
 import type { Initial, Parameter } from "./parameter.ts";
-import type { RotaryOptions } from "./rotary.ts";
+import type { Rotary, RotaryOptions } from "./rotary.ts";
 
 /** What a block is told about the place where it runs. */
 export interface Context {
@@ -56,7 +56,7 @@ export interface TransformerBlockOptions extends BlockStyle {
   activation: Activation;
   weight?: Initial;
   /** Turns queries and keys by their places, up to a length. Default: positions are in the rows already. */
-  rotary?: RotaryOptions | undefined;
+  rotary?: Rotary | RotaryOptions | undefined;
 }
 
 /** What sets newer blocks apart from the first ones; each of them by itself. */

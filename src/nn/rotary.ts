@@ -1,4 +1,5 @@
 /** Rotary positions: queries and keys are turned by an angle that grows with their place, so that scores know distances. */
+import { reject } from "../base/errors.ts";
 import { checkOptions, number, type Rules, required, whole } from "../base/options.ts";
 import { add, addDims, concat, constant, type Dim, multiply, slice, subtract, type Tensor } from "../graph/index.ts";
 
@@ -18,11 +19,18 @@ export class Rotary {
   readonly #cosines: Tensor;
   readonly #sines: Tensor;
   readonly #half: number;
+  /** Of a head. */
+  readonly width: number;
 
   constructor(name: string, options: RotaryOptions & { readonly width: number }) {
     const { width, ...places } = options;
     checkOptions(`${name} / rotary`, places, rotaryRules);
+    if (width % 2 !== 0) {
+      const remedy = "change width or heads";
+      reject({ who: `${name} / rotary`, needed: "heads of an even width", got: `${width}`, remedy }, 2);
+    }
     const { length, base = 10_000 } = places;
+    this.width = width;
     this.#half = width / 2;
     const angle = (i: number) => Math.floor(i / this.#half) * base ** ((-2 * (i % this.#half)) / width);
     const table = (of: (angle: number) => number) => {

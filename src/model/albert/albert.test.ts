@@ -51,9 +51,9 @@ describe("ALBERT", () => {
   it.each<[object, string]>([
     [{ hiddenSize: 8 }, "ALBERT: expected options among vocabulary, embedding, width, heads, hidden"],
     [{ layers: 3 }, "got layers"],
-    [{ activation: "swish" }, "ALBERT / activation: expected one of relu, silu, tanh, gelu, gelu_new"],
+    [{ activation: "swish" }, "ALBERT / activation: expected one of relu, relu2, silu, tanh, gelu, gelu_new"],
     [{ dropout: 2 }, "ALBERT / dropout: expected a number from 0 to below 1, got 2"],
-    [{ width: undefined }, "ALBERT / width: expected a whole number from 1, got nothing"],
+    [{ width: undefined }, "ALBERT / width: expected a whole number from 1 to 65536, got nothing"],
     [{ epsilon: 0 }, "ALBERT / epsilon: expected a number above 0, got 0"],
   ])("refuses %j", (wrong, message) => {
     expect(() => albert({ ...sizes, ...wrong })).toThrow(message);

@@ -132,7 +132,7 @@ describe("saving and loading ALBERT", () => {
 
   it("warns about the published pooler, and turns it when asked", () => {
     const config = huggingFaceConfig(adaptive.options);
-    expect(importAlbert(saved(), config, "f").warnings.join()).toContain("set transposePooler");
+    expect(importAlbert(saved(), config, "f").warnings.join()).toContain("set `transposePooler`");
     const { parameters, weights, warnings } = importAlbert(saved(), config, "f", { transposePooler: true });
     const pooler = parameters.find(({ name }) => name === "pooler.weight")!;
     expect(weights.get(pooler.tensor)).toEqual(transposed(saved().get("pooler.weight")!).data);

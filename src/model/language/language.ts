@@ -48,9 +48,11 @@ import {
   normal,
   norms,
   type Parameter,
+  Rotary,
   Training,
   TransformerBlock,
 } from "../../nn/index.ts";
+import { headWidth } from "../../nn/layers.ts";
 import type { CausalModel, Decoder, ForwardPass, Objective } from "../causal.ts";
 import type { Weights } from "../weights.ts";
 import { CachedDecoder, type Extension, recomputingDecoder } from "./decoders.ts";
@@ -293,7 +295,9 @@ function blocksIn(given: LanguageModelOptions): CompleteBlocks | undefined {
 
 function policyOf(options: TextSizes & { dropout: number } & CompleteBlocks): DepthPolicy {
   const { plan, width, heads, hidden, dropout, activation, length, rotaryBase: base } = options;
-  const rotary = options.positions === "rotary" ? { length, ...(base === undefined ? {} : { base }) } : undefined;
+  const headSize = headWidth("blocks.0", width, heads);
+  const places = { length, width: headSize, ...(base === undefined ? {} : { base }) };
+  const rotary = options.positions === "rotary" ? new Rotary("blocks.0", places) : undefined;
   const style = picked<BlockStyle>(options, styles);
   const sizes = { width, heads, hidden, dropout, activation, weight: normal(DEVIATION), rotary, ...style };
   const blocks = Array.from({ length: uniqueOf(plan) }, (_, i) => {

@@ -4,7 +4,10 @@ import { Screen, type ScreenOutput } from "./screen.ts";
 import { barLine, sentenceLines, TourView, wrapped } from "./tour.ts";
 
 function output(isTTY: boolean, columns = 80): ScreenOutput & { text: string } {
-  const written = { text: "", isTTY, columns, write: (text: string) => void (written.text += text) };
+  const write = (text: string) => {
+    written.text += text;
+  };
+  const written = { text: "", isTTY, columns, write };
   return written;
 }
 

@@ -196,7 +196,11 @@ describe("mistakes with an own policy", () => {
     ["policy and plan", { depth: fixed([gatedSum("b")], [0]), plan: [0], heads: 2 }, "got depth, heads, plan"],
     ["neither", {}, "language model: expected heads and plan, or a policy as depth, got neither"],
     ["a plan without heads", { plan: [0] }, "got plan"],
-    ["no width", { plan: [0], heads: 2, width: 0 }, "language model / width: expected a whole number from 1 to 65536, got 0"],
+    [
+      "no width",
+      { plan: [0], heads: 2, width: 0 },
+      "language model / width: expected a whole number from 1 to 65536, got 0",
+    ],
     [
       "dropout of 2",
       { plan: [0], heads: 2, dropout: 2 },

@@ -1,4 +1,5 @@
 /** `layerwise/depth`: depth as data: plans (which block runs at each depth), patterns (which kind it is) and policies (how blocks become depth). */
+export { cachesOf, contextsOf } from "./caches.ts";
 export { type ExitRule, type ExitsOptions, type ExitsPolicy, exits } from "./exits.ts";
 export { fixed } from "./fixed.ts";
 export type { Accumulated, Share, Turn } from "./halting.ts";

@@ -26,8 +26,7 @@ describe("the lock file", () => {
   });
 
   it("names no host of its own", () => {
-    const hosts = lock.flatMap(([, { resolved }]) => (resolved ? [new URL(resolved).host] : []));
-    expect(hosts.filter((host) => host !== "registry.npmjs.org")).toEqual([]);
+    expect(lock.filter(([, { resolved }]) => resolved !== undefined)).toEqual([]);
   });
 
   it("holds no package whose install script is needed: none is run", () => {

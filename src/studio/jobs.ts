@@ -57,6 +57,11 @@ export class Jobs {
     return this.#jobs.some((job) => job.path === path && job.code === undefined);
   }
 
+  /** Waits for jobs of this folder that are about to end: a run is given back a moment before its process is gone. */
+  async settled(path: string): Promise<void> {
+    for (let i = 0; i < 50 && this.isTaken(path); i++) await new Promise((resolve) => setTimeout(resolve, 100));
+  }
+
   #stateOf({ log, code, ...job }: Kept): JobState {
     const known = existsSync(join(this.#index.folder, job.path));
     const running = known ? ("running" as const) : ("opening" as const);

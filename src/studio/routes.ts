@@ -192,6 +192,7 @@ function writingRoutes(api: Hono, studio: Studio, program: string): void {
     const { row, path } = await found(studio, context);
     if (!row.uses.includes("resume"))
       throw new Refusal(409, "conflict", `${row.path} is ${row.status}: it cannot go on`);
+    await jobs.settled(row.path);
     refuseTaken(studio, row.path, true);
     const about = {
       what: "resume" as const,

@@ -3,7 +3,7 @@ import { runOnce } from "../engine/engine.contract.ts";
 import { referenceEngine } from "../engine/reference.ts";
 import { add, gradients, input, multiply, sum, type Tensor } from "../graph/index.ts";
 import { AlbertLayer } from "../nn/albert.ts";
-import { type Block, causalMask, inference, initialise, TransformerBlock } from "../nn/index.ts";
+import { type Block, causalMask, inference, initialise, type Mode, Training, TransformerBlock } from "../nn/index.ts";
 import { depthContract } from "./depth.contract.ts";
 import { fixed } from "./fixed.ts";
 import { type HaltingOptions, type HaltingPolicy, halting } from "./halting.ts";
@@ -28,6 +28,10 @@ depthContract("halting by Graves' sum with step vectors", (width) =>
 );
 depthContract("halting with a penalty that grows", (width) =>
   halting(layers(1, width), [0, 0, 0], { width, ponder: 0.1, ponderFrom: 0.3, ponderWarmup: 0.1 }),
+);
+
+depthContract("halting with a cap that grows", (width) =>
+  halting(layers(1, width), [0, 0, 0, 0], { width, capFrom: 1, capOver: 1, biasInitial: -3 }),
 );
 
 const x = input("x", [COUNT, WIDTH]);
@@ -156,6 +160,18 @@ describe("halting", () => {
     const found = await run(policy, { slope: slope! }, { logit: logitOf(0.3) });
     const numeric = ((await at(logitOf(0.3) + step)) - (await at(logitOf(0.3) - step))) / (2 * step);
     expect(Number(found.slope!.data[0])).toBeCloseTo(numeric, 5);
+  });
+
+  it("in training halts everybody at the cap of the update, which grows; in use at the plan's end", async () => {
+    const policy = policyOf({ capFrom: 2, capOver: 0.5 });
+    expect([0, 25, 50, 99].map((step) => policy.scalars!.haltingCap!.at(step, 100))).toEqual([2, 4, 6, 6]);
+    const depths = async (mode: Mode) => {
+      const { updates } = policy.apply(x, { rows, mode }).probes;
+      const found = await run(policy, { n: updates! }, { logit: -5, feeds: { haltingCap: Float64Array.of(3) } });
+      return new Set(valuesOf(found, "n"));
+    };
+    expect([await depths(new Training()), await depths(inference)]).toEqual([new Set([3]), new Set([6])]);
+    expect(() => policyOf({ capFrom: 7 })).toThrow("halting / capFrom: expected a whole number from 1 to 6, got 7");
   });
 
   it("refuses an epsilon that no sum can pass", () => {

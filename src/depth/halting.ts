@@ -1,5 +1,5 @@
 /** Halting: every token passes through the plan until its halting probabilities add up, then stays as it is. */
-import { checkOptions, number, oneOf, type Rules, required, text, truth, whole } from "../base/options.ts";
+import { check, checkOptions, number, oneOf, type Rules, required, text, truth, whole } from "../base/options.ts";
 import {
   add,
   broadcast,
@@ -12,6 +12,7 @@ import {
   input,
   less,
   matmul,
+  minimum,
   multiply,
   negate,
   not,
@@ -28,6 +29,7 @@ import {
 import { type Block, type Context, Embedding, newParameter, normal, type Parameter } from "../nn/index.ts";
 import { cachesOf, contextsOf } from "./caches.ts";
 import { checkPlan } from "./fixed.ts";
+import { loopCourse } from "./loops.ts";
 import type { Plan } from "./plan.ts";
 import type { Course, Deepened, DepthPolicy, TrainingScalars } from "./policy.ts";
 
@@ -55,6 +57,10 @@ export interface HaltingOptions {
   ponderWarmup?: number;
   /** The penalty's mean over real tokens, or their sum a text (averaged over texts), which grows with the length. */
   ponderReduce?: "mean" | "sum";
+  /** Progressive depth: the deepest depth that tokens run to at the first update, from where it grows to the plan's. 0: the plan's from the start. Default: 0. */
+  capFrom?: number;
+  /** Updates over which it grows; below 1 a fraction of all updates. Default: 0.5. */
+  capOver?: number;
   /** Whether padding runs: it never helps, but the original's torch port does so. */
   pads?: "skip" | "run";
   /** Prefix of the names of the policy's own parameters. */
@@ -76,6 +82,8 @@ export const haltingDefaults = {
   ponderFrom: 0,
   ponderWarmup: 0,
   ponderReduce: "mean",
+  capFrom: 0,
+  capOver: 0.5,
   pads: "skip",
   name: "halting",
 } as const;
@@ -92,12 +100,15 @@ const rules: Rules<HaltingOptions> = {
   ponderFrom: number({ from: 0 }),
   ponderWarmup: number({ from: 0 }),
   ponderReduce: oneOf(["mean", "sum"]),
+  capFrom: whole(),
+  capOver: number({ above: 0 }),
   pads: oneOf(["skip", "run"]),
   name: text,
 };
 
 /** One for all: what policies of one model cost grows together. */
 const scale = input("ponderScale", []);
+const cap = input("haltingCap", []);
 
 /** A context that may tell padding apart. */
 export interface HaltingContext extends Context {
@@ -189,7 +200,7 @@ class Halting implements HaltingPolicy {
     this.plan = plan;
     this.options = options;
     this.#unit = new HaltingUnit(name, width, biasInitial);
-    this.scalars = scalarsOf(options);
+    this.scalars = { ...scalarsOf(options), ...capOf(options, plan.length) };
     const steps = { count: plan.length, width, role: "halting" } as const;
     this.#steps = stepEmbedding ? new Embedding(`${name}.steps`, steps) : undefined;
   }
@@ -268,16 +279,24 @@ class Halting implements HaltingPolicy {
     let sums: Accumulated = { state: x, total: full(0, x.shape) };
     const probes: Record<string, Tensor> = {};
     const contexts = contextsOf(context, this.#order);
+    const caps = this.#caps(x, context);
     this.#order.forEach((block, depth) => {
       within(`depth ${depth}`, () => {
         const y = block.apply(this.entering(sums.state, depth), contexts[depth]!);
-        const turn = this.turn(this.probability(y), counters, depth, context.caps);
+        const turn = this.turn(this.probability(y), counters, depth, caps);
         sums = this.accumulate(y, sums, turn);
         counters = turn;
         record(probes, `step${depth + 1}`, { ...tokens(turn), block: y, state: sums.state });
       });
     });
     return this.finish(sums, counters, context, probes);
+  }
+
+  /** The cap that training grows, or those that the context has. */
+  #caps(x: Tensor, { mode, caps }: HaltingContext): Tensor | undefined {
+    if (!mode.trains || !this.scalars.haltingCap) return caps;
+    const growing = broadcast(cast(cap, "int"), [x.shape[0]!, 1]);
+    return caps ? minimum(growing, reshape(caps, growing.shape)) : growing;
   }
 
   finish(
@@ -320,6 +339,13 @@ function scalarsOf({ ponder, ponderFrom, ponderWarmup }: Required<HaltingOptions
   const updates = (amount: number, total: number) => (amount < 1 ? amount * total : amount);
   const at: Course = (step, total) => ponderScale(updates(ponderWarmup, total), updates(ponderFrom, total))(step);
   return { ponderScale: { input: scale, at } };
+}
+
+/** The deepest depth of an update, where it grows. */
+function capOf({ capFrom, capOver }: Required<HaltingOptions>, depth: number): TrainingScalars {
+  if (capFrom === 0) return {};
+  check("halting / capFrom", capFrom, whole(1, depth));
+  return { haltingCap: { input: cap, at: loopCourse({ most: depth, from: capFrom, over: capOver }) } };
 }
 
 /** C → 1, with a bias that starts where it is told. */

@@ -6,8 +6,8 @@ import { type ArenaView, Kernels, SCRATCH_BYTES } from "./kernels.ts";
 /** Every tensor starts at a multiple of this: ONNX Runtime's reductions change bits with the alignment of their input. */
 export const ALIGNMENT = 64;
 const PAGE = 65_536;
-/** Addresses are 32 bits wide. */
-const MAX_BYTES = 65_536 * PAGE;
+/** The largest arena: addresses are 32 bits wide. */
+export const MAX_BYTES = 65_536 * PAGE;
 
 /** Bytes an arena needs for tensors of these lengths, in elements of four bytes (float32, int32). */
 export function arenaBytes(lengths: Iterable<number>): number {

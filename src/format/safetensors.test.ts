@@ -1,7 +1,14 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { LayerwiseError } from "../base/errors.ts";
-import { int32Of, integersOf, readSafetensors, type TensorRecord, writeSafetensors } from "./safetensors.ts";
+import {
+  int32Of,
+  integersOf,
+  readSafetensors,
+  safetensorsBlocks,
+  type TensorRecord,
+  writeSafetensors,
+} from "./safetensors.ts";
 
 /** A file with this header text and `data` zero bytes. */
 function fileOf(header: string, data = 0): Uint8Array {
@@ -200,4 +207,12 @@ describe("integers out of a file", () => {
     expect(() => integersOf(BigInt64Array.of(2n ** 53n), "ids")).toThrow("ids: expected integers below 2^53");
     expect(() => integersOf(Float32Array.of(0.5), "ids")).toThrow("ids: expected integers, got 0.5 at index 0");
   });
+});
+
+it("a file in blocks is the same file, however small they are", () => {
+  const data = Float32Array.from({ length: 1000 }, (_, i) => i / 7);
+  const tensors = new Map([["a", { dtype: "F32" as const, shape: [10, 100], data }]]);
+  const blocks = [...safetensorsBlocks(tensors, { step: "1" }, 64)];
+  expect(Math.max(...blocks.slice(2).map(({ length }) => length))).toBe(64);
+  expect(Buffer.concat(blocks)).toEqual(Buffer.from(writeSafetensors(tensors, { step: "1" })));
 });

@@ -6,7 +6,7 @@ import type { Parameter } from "../nn/index.ts";
 import { TOKENIZER_FILE } from "../runs/folder.ts";
 import type { OpenTokenizer } from "../text/tokenizer.ts";
 import type { Batches, TextSize } from "../train/evaluate.ts";
-import type { Group } from "../train/memory.ts";
+import { checkMemory, type Group } from "../train/memory.ts";
 import { relayed } from "../train/session.ts";
 import type { Weights } from "../train/stages.ts";
 import { openStage, type Trainable, type TrainOptions, type TrainResult, train } from "../train/train.ts";
@@ -30,6 +30,7 @@ export function trainJob<M extends Trainable>(model: M, options: TrainOptions, k
   const { engine, steps, epochs, minutes, accumulate = 1, data } = options;
   const passes = epochs === undefined ? null : Math.max(1, Math.floor((epochs * data.train.count) / accumulate));
   const totalSteps = steps ?? passes;
+  if (Array.isArray(options.groups)) checkMemory(options.groups, accumulate > 1);
   return {
     ...kept,
     engine,

@@ -1,6 +1,7 @@
 /** Where training keeps its numbers: weights, gradients and moments of every parameter, group by group, in one arena. */
+import { reject } from "../base/errors.ts";
 import { anything, check, checkOptions, number, type Rules, required } from "../base/options.ts";
-import { ALIGNMENT, type Arena, arenaBytes } from "../engine/arena.ts";
+import { ALIGNMENT, type Arena, arenaBytes, MAX_BYTES } from "../engine/arena.ts";
 import type { Tensor } from "../graph/index.ts";
 import type { Optimiser, Slot, UpdateSettings } from "./optimiser.ts";
 
@@ -64,6 +65,17 @@ export function memoryBytes(groups: readonly Group[], others: Iterable<number>, 
     return Array.from({ length: arrays }, () => groupLength(group));
   });
   return arenaBytes([...lengths, ...others]);
+}
+
+/** Refuses parameters whose numbers in training exceed what one memory holds, before anything is opened for them. */
+export function checkMemory(groups: readonly Group[], accumulate = false): void {
+  const bytes = memoryBytes(groups, [], accumulate);
+  if (bytes <= MAX_BYTES) return;
+  const count = groups.reduce((total, group) => total + groupLength(group), 0);
+  const remedy =
+    "share more blocks, make the model narrower, or take an optimiser with fewer moments (sgd, or muon for matrices)";
+  const needed = `weights, gradients and moments of at most ${MAX_BYTES} bytes, all that one WebAssembly memory holds`;
+  reject({ who: "training", needed, got: `${bytes} bytes for ${count} parameters`, remedy }, 2);
 }
 
 /** Lays a group out. Padding between parameters stays zero in all arrays, so that whole stretches can be updated at once. */

@@ -109,12 +109,12 @@ const DEVIATION = 0.02;
 export class LanguageModel implements CausalModel {
   readonly options: CompleteLanguageOptions;
   readonly policy: DepthPolicy;
-  readonly #embedding: Embedding;
+  #embedding: Embedding;
   /** Absent where blocks know positions. */
-  readonly #positions: Embedding | undefined;
-  readonly #norm: Norm;
+  #positions: Embedding | undefined;
+  #norm: Norm;
   /** Absent where the embedding is the head. */
-  readonly #head: Embedding | undefined;
+  #head: Embedding | undefined;
 
   constructor(given: LanguageModelOptions) {
     checkOptions("language model", given, [...own, ...planned, ...Object.keys(sizeRules), "kind"]);
@@ -128,6 +128,27 @@ export class LanguageModel implements CausalModel {
     this.#norm = norms[blocks?.norm ?? "layer"]("norm", { width, epsilon: blocks?.normEpsilon ?? 1e-5 });
     this.#head = tied === false ? new Embedding("head", { count: vocabulary, width, role: "head" }) : undefined;
     checkNames(this.parameters);
+  }
+
+  /** The same weights under another policy over the same blocks: `model.withDepth(policy.at(12))` loops twelve times. */
+  withDepth(depth: DepthPolicy): LanguageModel {
+    const own = new Set(this.policy.parameters.map(({ tensor }) => tensor));
+    const foreign = depth.parameters.find(({ tensor }) => !own.has(tensor));
+    if (foreign) {
+      const remedy = "take one of the policy's own, such as policy.at(…)";
+      reject({
+        who: "language model / withDepth",
+        needed: "a policy over the same parameters",
+        got: foreign.name,
+        remedy,
+      });
+    }
+    const other = new LanguageModel({ ...sizesIn(this.options as LanguageModelOptions), depth });
+    other.#embedding = this.#embedding;
+    other.#positions = this.#positions;
+    other.#norm = this.#norm;
+    other.#head = this.#head;
+    return other;
   }
 
   get parameters(): Parameter[] {

@@ -173,6 +173,34 @@ describe.each(Object.entries(policies))("a language model over %s", (_, { make, 
   });
 });
 
+describe("one set of weights", () => {
+  it("serves any count of loops, exit rule, threshold and depth in use", async () => {
+    const uses = async <P extends DepthPolicy>(policy: P, others: readonly ((policy: P) => DepthPolicy)[]) => {
+      const model = languageModel({ ...sizes, depth: policy });
+      const weights = initialise(model.parameters, 4);
+      const each = others.map((at) => lastLogits(model.withDepth(at(policy)), weights, text));
+      const found = await Promise.all([lastLogits(model, weights, text), ...each]);
+      expect(new Set(found.map(String)).size).toBe(others.length + 1);
+    };
+    await uses(loopedOf(), [(policy) => policy.at(1), (policy) => policy.at(7)]);
+    await uses(exits([transformer("a")], [0, 0, 0], byEntropy), [
+      (policy) => policy.at({ kind: "difference", level: 9 }),
+    ]);
+    const shallow = routed([transformer("a")], [0, 0, 0], { width: WIDTH, choice: "expert", threshold: 1 });
+    const every = { threshold: 0 };
+    await uses(shallow, [(policy) => policy.at(every), (policy) => policy.at({ ...every, most: 2 })]);
+    await uses(layerDropout([transformer("a")], [0, 0, 0]), [(policy) => policy.at(1), (policy) => policy.at(2)]);
+  });
+
+  it("is not that of other blocks", () => {
+    const model = languageModel({ ...sizes, depth: fixed([transformer("a")], [0]) });
+    const other = fixed([transformer("a")], [0, 0]);
+    expect(() => model.withDepth(other)).toThrow(
+      "withDepth: expected a policy over the same parameters, got a.norm1.weight",
+    );
+  });
+});
+
 describe("mistakes with an own policy", () => {
   const cached = (apply: Block["apply"], caches = 1): DepthPolicy => fixed([{ parameters: [], caches, apply }], [0]);
   const opened = (policy: DepthPolicy) => {

@@ -51,6 +51,7 @@ async function serve(): Promise<void> {
   address = new URL(url);
   const { headers } = await fetch(url, { redirect: "manual" });
   cookie = headers.get("set-cookie")!.split(";")[0]!;
+  while ((await ask<RunList>("runs")).loading);
 }
 
 async function ask<T>(path: string, body?: unknown, method = body === undefined ? "GET" : "POST"): Promise<T> {

@@ -16,7 +16,7 @@ export interface RunGlance extends Omit<RunSummary, "bytes"> {
   readonly startedMs: number | null;
 }
 
-const LOOKS = 48;
+const LOOKS = 24;
 
 interface Looked {
   readonly samples: readonly (StoredEvent & StepEvent)[];

@@ -19,7 +19,7 @@ export function parseYaml(yaml: string, source: string, { maxCharacters = MOST_C
     const needed = `settings of at most ${maxCharacters} characters`;
     rejectFile({ who: source, needed, got: `${yaml.length}`, remedy: "if they are meant, raise maxCharacters" }, 2);
   }
-  const values = valuesIn(yaml, source);
+  const values = plainValues(yaml) ?? valuesIn(yaml, source);
   if (values === null || values === undefined) return {};
   if (typeof values !== "object" || Object.getPrototypeOf(values) !== Object.prototype)
     reject({ who: source, needed: "keys with values", got: Array.isArray(values) ? "a list" : typeof values }, 2);
@@ -28,6 +28,28 @@ export function parseYaml(yaml: string, source: string, { maxCharacters = MOST_C
 
 /** A found network keeps all settings of its search. */
 const keptAs = (task: string) => (task === "retrain" ? "search" : task);
+
+/** What we write ourselves, a key with a plain value a line, needs no library, which is slow; anything else is left to it. */
+function plainValues(yaml: string): Values | undefined {
+  const values: Record<string, unknown> = {};
+  for (const line of yaml.trimEnd().split("\n")) {
+    const [, key, word] = /^([A-Za-z]\w*): (.+)$/.exec(line) ?? [];
+    const value = key === undefined || Object.hasOwn(values, key) ? undefined : plainValue(word!);
+    if (value === undefined) return undefined;
+    values[key!] = value;
+  }
+  return values;
+}
+
+const WORDS: Readonly<Record<string, unknown>> = { null: null, true: true, false: false };
+
+/** Values that YAML and JSON read alike; undefined for all others. */
+function plainValue(word: string): unknown {
+  if (Object.hasOwn(WORDS, word)) return WORDS[word];
+  if (/^-?(0|[1-9]\d{0,14})(\.\d+)?(e[+-]?\d+)?$/.test(word)) return Number(word);
+  if (/^"[\w ./:,-]*"$/.test(word)) return word.slice(1, -1);
+  return /^[A-Za-z][\w./-]*$/.test(word) && !/^(null|true|false|yes|no|on|off|y|n)$/i.test(word) ? word : undefined;
+}
 
 function valuesIn(yaml: string, source: string): unknown {
   try {

@@ -1,6 +1,6 @@
 /** What a run folder tells without loading a model: status, figures, curve; and how runs differ. */
-import { existsSync, statSync } from "node:fs";
-import { type FileHandle, open, readdir } from "node:fs/promises";
+import { closeSync, existsSync, openSync, readSync, statSync } from "node:fs";
+import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { defined } from "../base/options.ts";
 import { sha256OfFile } from "../files/checksum.ts";
@@ -140,17 +140,17 @@ export async function weightShapes({
   const last = checkpoints.at(-1);
   if (!last) return null;
   const path = join(last.path, WEIGHTS_FILE);
-  const file = await open(path);
+  const file = openSync(path, "r");
   try {
-    return await safetensorsShapes((from, count) => readBytes(file, from, count), path);
+    return await safetensorsShapes(async (from, count) => readBytes(file, from, count), path);
   } finally {
-    await file.close();
+    closeSync(file);
   }
 }
 
-async function readBytes(file: FileHandle, from: number, count: number): Promise<Uint8Array> {
-  const { buffer, bytesRead } = await file.read(new Uint8Array(count), 0, count, from);
-  return buffer.subarray(0, bytesRead);
+function readBytes(file: number, from: number, count: number): Uint8Array {
+  const bytes = new Uint8Array(count);
+  return bytes.subarray(0, readSync(file, bytes, 0, count, from));
 }
 
 /** The runs in a folder and in the folders below it, by name; numbers in names count as numbers. */

@@ -24,8 +24,11 @@ function withFile<T>(path: string, use: (file: number, size: number, inode: numb
   }
 }
 
+/** For short looks, of which there are many; a look is over before the next begins. */
+const scratch = Buffer.alloc(1 << 17);
+
 function bytesAt(file: number, from: number, count: number): Buffer {
-  const bytes = Buffer.allocUnsafe(Math.max(0, count));
+  const bytes = count <= scratch.length ? scratch.subarray(0, Math.max(0, count)) : Buffer.allocUnsafe(count);
   return bytes.subarray(0, readSync(file, bytes, 0, bytes.length, from));
 }
 
@@ -98,7 +101,7 @@ function eventFile(file: number, size: number): EventFile {
     size,
     after,
     last: () => lastOf(file, size),
-    evaluationsAt: (step) => evaluationsAt(file, size, after, step),
+    evaluationsAt: (step) => evaluationsAt(file, size, step),
   };
 }
 
@@ -112,15 +115,22 @@ function lastOf(file: number, size: number): StoredEvent[] {
   return [];
 }
 
-/** Steps rise with the place in the file, so halving finds them. */
-function evaluationsAt(file: number, size: number, after: EventFile["after"], step: number): StoredEvent[] {
+/** Steps rise with the place in the file, so halving finds them; lines on the way are not decoded. */
+function evaluationsAt(file: number, size: number, step: number): StoredEvent[] {
   let [low, high] = [0, size];
   while (high - low > TAIL) {
     const middle = (low + high) >> 1;
-    const event = after(middle);
-    if (event && event.step < step) low = middle;
+    const found = /\n\{"type":"\w+","step":(\d+)/.exec(bytesAt(file, middle, LINE).toString("latin1"));
+    if (found && Number(found[1]) < step) low = middle;
     else high = middle;
   }
-  const events = eventsIn(bytesAt(file, low, high - low + LONG_LINE).toString("utf8"));
-  return events.filter((event) => event.type === "evaluation" && event.step === step);
+  for (const beyond of [TAIL, LONG_LINE]) {
+    const lines = bytesAt(file, low, high - low + beyond)
+      .toString("utf8")
+      .split("\n");
+    const start = `{"type":"evaluation","step":${step},`;
+    const events = eventsIn(lines.filter((line) => line.startsWith(start)).join("\n"));
+    if (events.length > 0) return events;
+  }
+  return [];
 }

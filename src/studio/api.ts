@@ -81,7 +81,7 @@ export interface RunRow {
   readonly executedDepth: number | null;
   /** Forward. Comes a little later than the rest, with an update. */
   readonly flopsPerToken: number | null;
-  /** Losses of at most 48 steps at even distances. */
+  /** Losses of at most 24 steps at even distances. */
   readonly sparkline: readonly (number | null)[];
   readonly note: string;
   /** When its first and its last event came, in milliseconds since 1970. */
@@ -93,6 +93,8 @@ export interface RunRow {
 export interface RunList {
   readonly runs: readonly RunRow[];
   readonly jobs: readonly JobState[];
+  /** True while runs are still being found: those that are missing come with updates of `/api/events?runs=1`. */
+  readonly loading: boolean;
   /** True where the folder is deeper or larger than what was looked at. */
   readonly truncated: boolean;
 }

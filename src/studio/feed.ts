@@ -8,11 +8,14 @@ import type { Studio } from "./studio.ts";
 
 const TICK_MS = 250;
 /** Folders are looked at every so many ticks. */
-const TICKS_A_LOOK = 4;
+const TICKS_A_LOOK = 8;
 /** Points of one metric in one message; more are thinned out. */
 const POINTS = 200;
 /** Ticks between comments that keep a quiet connection open. */
 const TICKS_A_BEAT = 60;
+
+/** So long after all runs were found, pages are sent all of them. */
+const FRESH_MS = 20_000;
 
 /** What a page wants to know. */
 export interface Wanted {
@@ -83,13 +86,17 @@ class Page {
   readonly #listener: Listener;
   readonly #cursors = new Map<RunId, string>();
   readonly #logs = new Map<RunId, number>();
-  #rows = new Map<RunId, RunRow>();
+  #list: readonly RunRow[];
+  #rows: ReadonlyMap<RunId, RunRow>;
   #jobs = "";
   #waiting = false;
 
   constructor(studio: Studio, wanted: Wanted, listener: Listener) {
     [this.#studio, this.#wanted, this.#listener] = [studio, wanted, listener];
-    this.#rows = new Map(studio.index.rows.map((row) => [row.id, row]));
+    // A page that came while runs were still being found may lack some.
+    const isNew = Date.now() - (studio.index.completeMs ?? Date.now()) < FRESH_MS;
+    this.#list = isNew ? [] : studio.index.rows;
+    this.#rows = byId(this.#list);
     this.#jobs = JSON.stringify(studio.jobs.states());
   }
 
@@ -155,8 +162,10 @@ class Page {
   }
 
   #newRows(): Update {
-    if (!this.#wanted.rows) return {};
-    const rows = new Map(this.#studio.index.rows.map((row) => [row.id, row]));
+    const list = this.#studio.index.rows;
+    if (!this.#wanted.rows || list === this.#list) return {};
+    const rows = byId(list);
+    this.#list = list;
     const runs = [...rows.values()].filter((row) => !isSame(row, this.#rows.get(row.id)));
     const removed = [...this.#rows.keys()].filter((id) => !rows.has(id));
     this.#rows = rows;
@@ -172,6 +181,7 @@ class Page {
   }
 }
 
+const byId = (rows: readonly RunRow[]): ReadonlyMap<RunId, RunRow> => new Map(rows.map((row) => [row.id, row]));
 const isSame = (a: RunRow, b: RunRow | undefined) => a === b || JSON.stringify(a) === JSON.stringify(b);
 
 const filled = (parts: Readonly<Record<string, object>>): Update =>

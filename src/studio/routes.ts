@@ -37,6 +37,8 @@ import { stopRun } from "./stopping.ts";
 import type { Studio } from "./studio.ts";
 
 const LOG_TAIL = 16_000;
+/** A first view does not wait longer for runs to be found. */
+const FIRST_MS = 600;
 
 /** All of the API; `program` is how the user starts a command. */
 export function apiRoutes(studio: Studio, feed: Feed, program: string): Hono {
@@ -52,8 +54,9 @@ function readingRoutes(api: Hono, studio: Studio, program: string): void {
   const { index } = studio;
   api.get("/about", async (context) => context.json(await about(studio, program)));
   api.get("/runs", async (context) => {
-    await studio.look();
-    const list: RunList = { runs: index.rows, jobs: studio.jobs.states(), truncated: index.truncated };
+    await studio.look(FIRST_MS);
+    const [loading, truncated] = [index.completeMs === undefined, index.truncated];
+    const list: RunList = { runs: index.rows, jobs: studio.jobs.states(), loading, truncated };
     return context.json(list);
   });
   api.get("/runs/:id", async (context) => context.json(await detail(studio, await found(studio, context), program)));

@@ -34,7 +34,10 @@ interface Place {
   readonly what: "run" | "seeds" | "foreign";
   /** Changes with the files that a row is made from. */
   readonly stamp: string;
+  readonly changedMs: number;
 }
+
+const order = new Intl.Collator("en", { numeric: true });
 
 /** Names a folder by its path below the studio's. */
 export const idOf = (path: string): RunId => createHash("sha256").update(path).digest("hex").slice(0, 12);
@@ -45,10 +48,14 @@ export class RunIndex {
   /** The folder as the user named it. */
   readonly shown: string;
   truncated = false;
+  /** When all runs had been seen for the first time; undefined before. */
+  completeMs: number | undefined;
   #entries = new Map<RunId, Entry>();
   readonly #stamps = new Map<RunId, string>();
   readonly #reports = new Map<RunId, Report>();
   #refreshing: Promise<void> | undefined;
+  /** All rows in their order, until one changes. */
+  #rows: readonly RunRow[] | undefined;
 
   constructor(folder: string) {
     this.shown = folder;
@@ -56,9 +63,9 @@ export class RunIndex {
   }
 
   /** All rows, in the order of their paths; numbers in names count as numbers. */
-  get rows(): RunRow[] {
-    const rows = [...this.#entries.values()].map(({ row }) => row);
-    return rows.sort((a, b) => a.path.localeCompare(b.path, "en", { numeric: true }));
+  get rows(): readonly RunRow[] {
+    this.#rows ??= [...this.#entries.values()].map(({ row }) => row).sort((a, b) => order.compare(a.path, b.path));
+    return this.#rows;
   }
 
   has(id: string): boolean {
@@ -97,7 +104,9 @@ export class RunIndex {
   report(id: RunId, report: Report): void {
     this.#reports.set(id, report);
     const entry = this.#entries.get(id);
-    if (entry) this.#entries.set(id, { ...entry, row: { ...entry.row, ...shown(report) } });
+    if (!entry) return;
+    this.#entries.set(id, { ...entry, row: { ...entry.row, ...shown(report) } });
+    this.#rows = undefined;
   }
 
   /** What is known of a model. */
@@ -117,9 +126,11 @@ export class RunIndex {
     const places = new Map(this.#places().map((place) => [idOf(this.relative(place.path)), place]));
     for (const id of this.#entries.keys()) if (!places.has(id)) this.#forget(id);
     const changed = [...places].filter(([id, { stamp }]) => this.#stamps.get(id) !== stamp || this.#runs(id));
+    changed.sort(([, a], [, b]) => b.changedMs - a.changedMs); // the newest are wanted first
     for (let i = 0; i < changed.length; i += AT_ONCE) {
       await Promise.all(changed.slice(i, i + AT_ONCE).map(([id, place]) => this.#see(id, place)));
     }
+    this.completeMs ??= Date.now();
     for (const [id, place] of places) if (place.what === "seeds") this.#put(id, place, this.#seedsRow(id, place));
   }
 
@@ -129,6 +140,7 @@ export class RunIndex {
   }
 
   #forget(id: RunId): void {
+    this.#rows = undefined;
     this.#entries.delete(id);
     this.#stamps.delete(id);
     this.#reports.delete(id);
@@ -137,6 +149,7 @@ export class RunIndex {
   #put(id: RunId, { path, stamp }: Place, row: RunRow, glance?: RunGlance): void {
     this.#entries.set(id, { id, path, row, glance });
     this.#stamps.set(id, stamp);
+    this.#rows = undefined;
   }
 
   async #see(id: RunId, place: Place): Promise<void> {
@@ -185,17 +198,17 @@ export class RunIndex {
       const entries = list(path);
       const has = (name: string) => entries.some((entry) => entry.name === name);
       if (has(CONFIG)) {
-        found.push({ path, parent, what: "run", stamp: stampOf(path, has(LOCK_FILE)) });
+        found.push({ path, parent, what: "run", ...stampOf(path, has(LOCK_FILE)) });
         return true;
       }
       const id = has(SEEDS) ? idOf(this.relative(path)) : null;
-      if (id) found.push({ path, parent, what: "seeds", stamp: "" });
+      if (id) found.push({ path, parent, what: "seeds", stamp: "", changedMs: 0 });
       const folders = entries.filter((entry) => entry.isDirectory() && !entry.name.startsWith("."));
       const below = folders.map((entry) => visit(join(path, entry.name), depth + 1, id));
       if (below.some(Boolean) || id) return true;
       const files = entries.some((entry) => entry.isFile() && !entry.name.startsWith("."));
       if (!files || depth === 0) return false;
-      found.push({ path, parent, what: "foreign", stamp: "foreign" });
+      found.push({ path, parent, what: "foreign", stamp: "foreign", changedMs: 0 });
       return true;
     };
     visit(this.folder, 0, null);
@@ -213,14 +226,13 @@ function list(path: string): Dirent[] {
   }
 }
 
-const changed = (path: string) => {
-  const stat = statSync(path, { throwIfNoEntry: false });
-  return stat ? `${stat.size} ${stat.mtimeMs}` : "";
-};
+/** Files that a row is made from, the events first. */
+const STAMPED = [EVENTS_FILE, "checkpoints", NOTE_FILE, CONFIG, FOUND];
 
-function stampOf(path: string, locked: boolean): string {
-  const files = [EVENTS_FILE, "checkpoints", NOTE_FILE, CONFIG, FOUND];
-  return [locked, ...files.map((name) => changed(join(path, name)))].join("|");
+function stampOf(path: string, locked: boolean): Pick<Place, "stamp" | "changedMs"> {
+  const stats = STAMPED.map((name) => statSync(join(path, name), { throwIfNoEntry: false }));
+  const stamp = [locked, ...stats.map((stat) => (stat ? `${stat.size} ${stat.mtimeMs}` : ""))].join("|");
+  return { stamp, changedMs: stats[0]?.mtimeMs ?? 0 };
 }
 
 function readJson(path: string): unknown {

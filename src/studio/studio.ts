@@ -29,10 +29,15 @@ export class Studio {
     this.#reports = new Reports(this.index);
   }
 
-  /** Looks at the folder again. */
-  async look(): Promise<void> {
-    if (existsSync(this.index.folder)) await this.index.refresh();
-    this.#reports.begin();
+  /** Looks at the folder again; the first time, which may take long, for at most so many milliseconds. */
+  async look(mostMs = Number.POSITIVE_INFINITY): Promise<void> {
+    if (!existsSync(this.index.folder)) {
+      this.index.completeMs ??= Date.now();
+      return;
+    }
+    const looked = this.index.refresh().then(() => this.#reports.begin());
+    const waits = this.index.completeMs === undefined && mostMs < Number.POSITIVE_INFINITY;
+    await (waits ? Promise.race([looked, new Promise((resolve) => setTimeout(resolve, mostMs))]) : looked);
   }
 
   /** The series of a run, read up to now. Those that were not asked for longest are forgotten. */

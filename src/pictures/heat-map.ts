@@ -12,13 +12,16 @@ function cell(share: number, largest: boolean): string {
 }
 
 const BLACK = 24;
+/** Green, of which the eye sees most, above this asks for dark ink. */
+const BRIGHT = 120;
 
 /** The same in the hue of its row, out of the dark as the share grows. */
 function hued(share: number, largest: boolean, row: number): string {
   const hue = KIND_HUES[row % KIND_HUES.length]!;
   const channels = [1, 3, 5].map((at) => Number.parseInt(hue.slice(at, at + 2), 16));
-  const ground = channels.map((channel) => Math.round(BLACK + share * (channel - BLACK))).join(";");
-  return `\x1b[48;2;${ground}m\x1b[38;2;255;255;255m${largest ? ` ${share.toFixed(2)} ` : " ".repeat(6)}\x1b[0m`;
+  const ground = channels.map((channel) => Math.round(BLACK + share * (channel - BLACK)));
+  const ink = ground[1]! > BRIGHT ? "0;0;0" : "255;255;255";
+  return `\x1b[48;2;${ground.join(";")}m\x1b[38;2;${ink}m${largest ? ` ${share.toFixed(2)} ` : " ".repeat(6)}\x1b[0m`;
 }
 
 /** `names` are those of the candidates, in order; blocks with fewer candidates leave cells empty. */

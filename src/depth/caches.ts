@@ -1,10 +1,8 @@
 /** What the blocks of a policy are told one by one: which caches are theirs, and how often they ran before. */
 import type { Block, Context } from "../nn/index.ts";
 
-type Cached = Pick<Block, "caches">;
-
 /** Caches of blocks that run in this order, all together; undefined where one of the blocks cannot go on from caches. */
-export function cachesOf(order: readonly Cached[]): number | undefined {
+export function cachesOf(order: readonly Pick<Block, "caches">[]): number | undefined {
   return order.reduce<number | undefined>((total, { caches }) => {
     return total === undefined || caches === undefined ? undefined : total + caches;
   }, 0);
@@ -12,19 +10,20 @@ export function cachesOf(order: readonly Cached[]): number | undefined {
 
 /**
  * What each of the blocks that run in this order is told: the context with the caches that are its own, and how often it ran before. A
- * block of a stack that is itself visited again goes on counting.
+ * block of a stack that is itself visited again goes on counting, as if `whole` had run each time: a shallower use keeps its counts.
  */
-export function contextsOf<C extends Context>(context: C, order: readonly Cached[]): C[] {
+export function contextsOf<C extends Context>(
+  context: C,
+  order: readonly Pick<Block, "caches">[],
+  whole: readonly object[] = order,
+): C[] {
   const { caches, visit: outer = 0 } = context;
-  const runs = new Map<Cached, number>();
+  const runs = new Map<object, number>();
   let taken = 0;
-  const visits = order.map((block) => {
+  return order.map((block) => {
     const before = runs.get(block) ?? 0;
     runs.set(block, before + 1);
-    return before;
-  });
-  return order.map((block, i) => {
-    const visit = outer * runs.get(block)! + visits[i]!;
+    const visit = outer === 0 ? before : outer * whole.filter((each) => each === block).length + before;
     if (!caches) return { ...context, visit };
     const own = caches.slice(taken, taken + (block.caches ?? 0));
     taken += own.length;

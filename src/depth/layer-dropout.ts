@@ -89,8 +89,9 @@ class LayerDropout implements LayerDropoutPolicy {
 
   apply(x: Tensor, context: Context): Deepened {
     const { trains } = context.mode;
-    const order = this.#plan.slice(0, trains ? undefined : this.depth).map((i) => this.#blocks[i]!);
-    const contexts = contextsOf(context, order);
+    const whole = this.#plan.map((i) => this.#blocks[i]!);
+    const order = trains ? whole : whole.slice(0, this.depth);
+    const contexts = contextsOf(context, order, whole);
     const states: Tensor[] = [];
     const hidden = order.reduce((state, block, depth) => {
       const y = within(`depth ${depth}`, () => block.apply(state, contexts[depth]!));

@@ -128,7 +128,8 @@ export function looped(options: LoopedOptions): LoopedPolicy {
     reject({ who: "looped / gradientLoops", needed: "an injection", got: "none", remedy }, 2);
   }
   const use = typeof loops === "number" ? loops : Math.round(loops.mean ?? loops.most);
-  return new Looped(options, injections[injection](name, width), use);
+  const most = typeof loops === "number" ? loops : loops.most;
+  return new Looped(options, injections[injection](name, width), use, most);
 }
 
 class Looped implements LoopedPolicy {
@@ -137,8 +138,12 @@ class Looped implements LoopedPolicy {
   readonly #options: LoopedOptions;
   readonly #injector: Injector;
 
-  constructor(options: LoopedOptions, injector: Injector, loops: number) {
+  /** The most loops that weights were made for. */
+  readonly #made: number;
+
+  constructor(options: LoopedOptions, injector: Injector, loops: number, made: number) {
     this.loops = loops;
+    this.#made = made;
     this.#options = options;
     this.#injector = injector;
     const changes = typeof options.loops === "object" && (options.loops.mean ?? options.loops.from) !== undefined;
@@ -147,7 +152,7 @@ class Looped implements LoopedPolicy {
 
   at(loops: number): LoopedPolicy {
     check("looped / loops", loops, whole(1));
-    return new Looped({ ...this.#options, loops }, this.#injector, loops);
+    return new Looped({ ...this.#options, loops }, this.#injector, loops, this.#made);
   }
 
   get parameters(): Parameter[] {
@@ -183,7 +188,7 @@ class Looped implements LoopedPolicy {
     const { trains } = context.mode;
     const loops = trains ? this.#most : this.loops;
     const order = this.#order(loops);
-    const contexts = contextsOf(context, order);
+    const contexts = contextsOf(context, order, this.#order(Math.max(loops, this.#made)));
     const run = (state: Tensor, from: number, to: number) =>
       order.slice(from, to).reduce((now, block, i) => {
         return within(`depth ${from + i}`, () => block.apply(now, contexts[from + i]!));

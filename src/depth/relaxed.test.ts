@@ -1,11 +1,12 @@
 import { describe, expect, it } from "vitest";
 import { runOnce } from "../engine/engine.contract.ts";
 import { referenceEngine } from "../engine/reference.ts";
-import { input } from "../graph/index.ts";
-import { inference, initialise, TransformerBlock } from "../nn/index.ts";
+import { input, type Tensor } from "../graph/index.ts";
+import { type Context, inference, initialise, TransformerBlock } from "../nn/index.ts";
 import { depthContract } from "./depth.contract.ts";
 import { fixed } from "./fixed.ts";
 import { halting } from "./halting.ts";
+import { layerDropout } from "./layer-dropout.ts";
 import { looped } from "./looped.ts";
 import { nested } from "./nested.ts";
 import { type RelaxOptions, relaxed } from "./relaxed.ts";
@@ -56,6 +57,20 @@ describe("relaxed sharing", () => {
   it("counts one block, at as many depths", () => {
     const { unique, depth, caches } = fixed([of(WIDTH, 3)], [0, 0, 0]);
     expect([unique, depth, caches]).toEqual([1, 3, 3]);
+  });
+
+  it("keeps a visit's weights where a stack within is used less deeply than it was trained", () => {
+    const seen: (number | undefined)[] = [];
+    const apply = (state: Tensor, { visit }: Context) => {
+      seen.push(visit);
+      return state;
+    };
+    const spy = { parameters: [], apply };
+    const stack = looped({ core: [spy], loops: { mean: 1, most: 2 }, width: WIDTH });
+    nested([stack], [0, 0], fixed).apply(x, { rows, mode: inference });
+    nested([stack.at(2)], [0, 0], fixed).apply(x, { rows, mode: inference });
+    nested([layerDropout([spy], [0, 0]).at(1)], [0, 0], fixed).apply(x, { rows, mode: inference });
+    expect(seen).toEqual([0, 2, 0, 1, 2, 3, 0, 2]);
   });
 
   it("refuses more visits than it was made for, and policies that do not count them", () => {

@@ -125,7 +125,7 @@ function policyOf(
     caches: cachesOf(order.slice(0, most)),
     apply: (x, context) => {
       const running = context.mode.trains ? order : order.slice(0, most);
-      const contexts = contextsOf(context, running);
+      const contexts = contextsOf(context, running, order);
       const run: Run = {
         depths: running.length,
         block: (state, t) => within(`depth ${t}`, () => running[t]!.apply(state, contexts[t]!)),

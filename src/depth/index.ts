@@ -1,5 +1,6 @@
 /** `layerwise/depth`: depth as data: plans (which block runs at each depth), patterns (which kind it is) and policies (how blocks become depth). */
 export { cachesOf, contextsOf } from "./caches.ts";
+export { chained } from "./chained.ts";
 export { type ExitRule, type ExitsOptions, type ExitsPolicy, exits } from "./exits.ts";
 export { fixed } from "./fixed.ts";
 export type { Accumulated, Share, Turn } from "./halting.ts";
@@ -16,6 +17,18 @@ export { type LayerDropoutOptions, type LayerDropoutPolicy, layerDropout } from 
 export { type Injection, type LoopedOptions, type LoopedPolicy, looped } from "./looped.ts";
 export { type Loops, loopCourse } from "./loops.ts";
 export { nested, type Outer } from "./nested.ts";
+export {
+  type Depth,
+  type DepthPart,
+  type DepthWord,
+  executedDepth,
+  parseDepth,
+  planOfDepth,
+  printDepth,
+  type Stack,
+  type WordName,
+  type WordValue,
+} from "./notation.ts";
 export type { Lettered } from "./pattern.ts";
 export {
   type BlockKind,
@@ -58,3 +71,4 @@ export {
   type TemperatureOptions,
 } from "./searched.ts";
 export { type DepthRow, DepthTally } from "./tally.ts";
+export { type BlockMaker, writtenDepth } from "./written.ts";

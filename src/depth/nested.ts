@@ -46,7 +46,7 @@ export function nested(stacks: readonly DepthPolicy[], plan: Plan, outer: Outer)
 }
 
 /** Policies that share a scalar share its input, so its course must be one. */
-function joinedScalars(policies: readonly DepthPolicy[]): TrainingScalars {
+export function joinedScalars(policies: readonly DepthPolicy[]): TrainingScalars {
   const joined: Record<string, TrainingScalar> = {};
   for (const [name, scalar] of policies.flatMap(({ scalars = {} }) => Object.entries(scalars))) {
     joined[name] ??= scalar;

@@ -1,11 +1,12 @@
 /** Candidates for a searched block: attention, feed-forward, identity, each with its own norm and residual. */
 import { add, type Tensor, within } from "../graph/index.ts";
 import { SelfAttention } from "./attention.ts";
-import type { Block } from "./block.ts";
+import type { Block, BlockStyle } from "./block.ts";
 import { type Activation, FeedForward } from "./feed-forward.ts";
-import { LayerNorm } from "./layers.ts";
+import { type Norm, norms } from "./layers.ts";
 import { type Initial, type Parameter, xavierUniform } from "./parameter.ts";
 import { RelativeAttention, type SegmentContext } from "./relative.ts";
+import type { Rotary } from "./rotary.ts";
 
 /** What a searched block may be: one of ours, or a candidate of your own by its letter. */
 export type CandidateKind = "attention" | "feed-forward" | "identity" | (string & {});
@@ -20,7 +21,7 @@ export interface Candidate extends Block {
 }
 
 /** Sizes of a candidate, and how it differs from the default. */
-export interface CandidateOptions {
+export interface CandidateOptions extends BlockStyle {
   width: number;
   heads: number;
   /** Width of the feed-forward layer. */
@@ -32,6 +33,8 @@ export interface CandidateOptions {
   /** norm(x + F(x)) with the original's epsilon, where the default is x + F(norm x). */
   compat?: "original" | undefined;
   weight?: Initial;
+  /** Turns queries and keys of plain self-attention by their places. */
+  rotary?: Rotary | undefined;
 }
 
 /** What a candidate does between norm and residual. */
@@ -46,7 +49,7 @@ class Sublayer implements Candidate {
   readonly size: number | undefined;
   readonly #name: string;
   readonly #layer: Layer;
-  readonly #norm: LayerNorm;
+  readonly #norm: Norm;
   readonly #options: CandidateOptions;
 
   constructor(name: string, kind: CandidateKind, layer: Layer, options: CandidateOptions) {
@@ -55,10 +58,8 @@ class Sublayer implements Candidate {
     this.#name = name;
     this.#layer = layer;
     this.#options = options;
-    this.#norm = new LayerNorm(`${name}.norm`, {
-      width: options.width,
-      epsilon: options.compat === "original" ? 1e-3 : 1e-5,
-    });
+    const { width, norm = "layer", normEpsilon = options.compat === "original" ? 1e-3 : 1e-5 } = options;
+    this.#norm = norms[norm](`${name}.norm`, { width, epsilon: normEpsilon });
     if (options.compat === undefined) this.residual = (x, context) => this.#residual(x, context);
   }
 
@@ -113,8 +114,8 @@ export function selfAttentionCandidate(name: string, options: CandidateOptions):
 
 /** The position-wise feed-forward layer. */
 export function feedForwardCandidate(name: string, options: CandidateOptions): Candidate {
-  const { width, hidden, activation, weight = xavierUniform } = options;
-  const layer = new FeedForward(name, { width, hidden, activation, weight });
+  const { width, hidden, activation, weight = xavierUniform, gated, bias } = options;
+  const layer = new FeedForward(name, { width, hidden, activation, weight, gated, bias });
   const apply: Layer["apply"] = (x) => layer.apply(x);
   return new Sublayer(name, "feed-forward", { parameters: layer.parameters, caches: 0, apply }, options);
 }

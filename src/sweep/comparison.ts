@@ -6,6 +6,7 @@ import type { ShareMode } from "../depth/plan.ts";
 import type { Engine } from "../engine/engine.ts";
 import { type ModelReport, reportOn } from "../model/report.ts";
 import { RunFolder } from "../runs/folder.ts";
+import type { SettingsSchema } from "../runs/settings.ts";
 import { storedSettings } from "../runs/settings-file.ts";
 import { type RunSummary, summarise } from "../runs/summary.ts";
 import { defaultEngine } from "../tasks/engine.ts";
@@ -142,8 +143,8 @@ async function* finishRun(
 
 async function refuseOther(path: string, config: TrainConfig): Promise<void> {
   const { config: yaml } = await RunFolder.read(path);
-  const schema = config.task === "translate" ? translateSettings : languageSettings;
-  if (schema.yaml(storedSettings<object, object>(schema, yaml, path)) === schema.yaml(config)) return;
+  const schema: SettingsSchema = config.task === "translate" ? translateSettings : languageSettings;
+  if (schema.yaml(storedSettings(schema, yaml, path)) === schema.yaml({ ...config })) return;
   reject(
     {
       who: "compare",

@@ -15,9 +15,11 @@ import {
 } from "../../base/options.ts";
 import { fixed } from "../../depth/fixed.ts";
 import { type HaltingOptions, halting } from "../../depth/halting.ts";
+import type { PatternBlock } from "../../depth/pattern.ts";
 import { uniqueOf } from "../../depth/plan.ts";
 import { type Deepened, type DepthPolicy, scalarCourses, scalarInputs } from "../../depth/policy.ts";
 import { type RelaxOptions, relaxed } from "../../depth/relaxed.ts";
+import { writtenDepth } from "../../depth/written.ts";
 import type { Engine } from "../../engine/engine.ts";
 import {
   add,
@@ -38,10 +40,13 @@ import type { Cache, KeyValues } from "../../nn/attention.ts";
 import { styleRules } from "../../nn/block.ts";
 import {
   type Activation,
+  type Block,
   type BlockStyle,
   type Context,
   causalMask,
   Embedding,
+  feedForwardCandidate,
+  identity,
   inference,
   type Mode,
   type Norm,
@@ -49,6 +54,7 @@ import {
   norms,
   type Parameter,
   Rotary,
+  selfAttentionCandidate,
   Training,
   TransformerBlock,
 } from "../../nn/index.ts";
@@ -77,19 +83,29 @@ export interface TextSizes {
   tied?: boolean | undefined;
 }
 
-/** Transformer blocks that the model makes itself, in the order of a plan. */
-export interface PlannedBlocks extends BlockStyle {
+/** Transformer blocks that the model makes itself. */
+export interface OwnBlocks extends BlockStyle {
   heads: number;
-  /** Which block runs at each depth; a block named twice shares its weights. */
-  plan: readonly number[];
   /** Width of the feed-forward layer. Default: four times the width. */
   hidden?: number;
   /** Default: gelu. */
   activation?: Activation;
+}
+
+/** Blocks in the order of a plan. */
+export interface PlannedBlocks extends OwnBlocks {
+  /** Which block runs at each depth; a block named twice shares its weights. */
+  plan: readonly number[];
   /** Where given, every token halts by itself, after as many depths of the plan as it needs. */
   halting?: Omit<HaltingOptions, "width"> | undefined;
   /** What a shared block has of its own at each of its depths. Default: nothing. */
   relax?: RelaxOptions | undefined;
+}
+
+/** Blocks in the order, and by the policy, that a text says. */
+export interface WrittenBlocks extends OwnBlocks {
+  /** Such as `2 + 4*3 halt + 1`; docs/depth.md has the notation. */
+  depth: string;
 }
 
 /** How blocks become depth: `fixed`, `halting`, `searched`, `nested`, or a policy of your own over blocks of the model's width. */
@@ -97,11 +113,11 @@ export interface OwnDepth {
   depth: DepthPolicy;
 }
 
-/** Sizes, and either a depth policy or a plan for blocks that the model makes itself; `kind` is as config.json has it. */
-export type LanguageModelOptions = TextSizes & (PlannedBlocks | OwnDepth) & { kind?: "language-model" };
+/** Sizes, and either a depth policy, or a plan or a text for blocks that the model makes itself; `kind` is as config.json has it. */
+export type LanguageModelOptions = TextSizes & (PlannedBlocks | WrittenBlocks | OwnDepth) & { kind?: "language-model" };
 
 /** What a model was made from, as plain data: of an own policy only the sizes. */
-export type CompleteLanguageOptions = TextSizes & { readonly dropout: number } & Partial<PlannedBlocks>;
+export type CompleteLanguageOptions = TextSizes & { readonly dropout: number } & Partial<PlannedBlocks & WrittenBlocks>;
 
 const DEVIATION = 0.02;
 
@@ -117,7 +133,7 @@ export class LanguageModel implements CausalModel {
   #head: Embedding | undefined;
 
   constructor(given: LanguageModelOptions) {
-    checkOptions("language model", given, [...own, ...planned, ...Object.keys(sizeRules), "kind"]);
+    checkOptions("language model", given, ["depth", ...planned, ...Object.keys(sizeRules), "kind"]);
     const sizes = sizesIn(given);
     const { vocabulary, width, length, positions, tied } = sizes;
     const blocks = blocksIn(given);
@@ -270,16 +286,9 @@ const sizeRules: Rules<TextSizes> = {
   tied: truth,
 };
 const styles = Object.keys(styleRules) as (keyof BlockStyle)[];
-const planned: readonly (keyof PlannedBlocks)[] = [
-  "heads",
-  "plan",
-  "hidden",
-  "activation",
-  "halting",
-  "relax",
-  ...styles,
-];
-const own: readonly (keyof OwnDepth)[] = ["depth"];
+const ofPlans: readonly (keyof PlannedBlocks)[] = ["plan", "halting", "relax"];
+const ofBlocks: readonly (keyof OwnBlocks)[] = ["heads", "hidden", "activation", ...styles];
+const planned = [...ofBlocks, ...ofPlans];
 
 const picked = <T extends object>(given: object, keys: readonly (keyof T)[]) =>
   defined(Object.fromEntries(Object.entries(given).filter(([key]) => keys.includes(key as keyof T)))) as T;
@@ -297,36 +306,56 @@ function sizesIn(given: LanguageModelOptions): TextSizes & { dropout: number } {
 }
 
 /** Blocks with everything that has a default; the style as it was given. */
-type CompleteBlocks = PlannedBlocks & Required<Pick<PlannedBlocks, "hidden" | "activation">>;
+type CompleteBlocks = OwnBlocks & Required<Pick<OwnBlocks, "hidden" | "activation">> & (PlannedBlocks | WrittenBlocks);
 
 type Shape = BlockStyle & Pick<PlannedBlocks, "relax">;
 
 /** The blocks that the model is to make; undefined where a policy is given. */
 function blocksIn(given: LanguageModelOptions): CompleteBlocks | undefined {
-  const isOwn = "depth" in given && given.depth !== undefined;
+  const { depth } = given as { depth?: string | DepthPolicy };
   const { heads, plan, halting, hidden = 4 * given.width, activation = "gelu" } = given as PlannedBlocks & TextSizes;
-  if (!isOwn && plan !== undefined && heads !== undefined) {
-    return { heads, plan, hidden, activation, halting, ...picked<Shape>(given, ["relax", ...styles]) };
+  const shape = picked<Shape>(given, ["relax", ...styles]);
+  const sets = (keys: readonly string[]) => keys.filter((key) => given[key as keyof typeof given] !== undefined);
+  if (typeof depth === "string" && heads !== undefined && sets(ofPlans).length === 0) {
+    return { heads, depth, hidden, activation, ...shape };
   }
-  const set = planned.filter((key) => Object.hasOwn(given, key));
-  if (isOwn && set.length === 0) return undefined;
-  const got = [...(isOwn ? ["depth"] : []), ...set].join(", ") || "neither";
-  return reject({ who: "language model", needed: "heads and plan, or a policy as depth", got }, 2);
+  if (depth === undefined && plan !== undefined && heads !== undefined) {
+    return { heads, plan, hidden, activation, halting, ...shape };
+  }
+  if (typeof depth === "object" && sets(planned).length === 0) return undefined;
+  const got = sets(["depth", ...planned]).join(", ") || "neither";
+  const needed = "heads with either a plan or a depth in words, or a policy as depth";
+  return reject({ who: "language model", needed, got }, 2);
 }
 
 function policyOf(options: TextSizes & { dropout: number } & CompleteBlocks): DepthPolicy {
-  const { plan, width, heads, hidden, dropout, activation, length, rotaryBase: base } = options;
+  const { width } = options;
+  const block = blockMaker(options);
+  if ("depth" in options) return writtenDepth(options.depth, { width, block });
+  const { plan, relax } = options;
+  const blocks = Array.from({ length: uniqueOf(plan) }, (_, i) => {
+    const visits = plan.filter((each) => each === i).length;
+    const made = block(`blocks.${i}`);
+    return relax && visits > 0 ? relaxed(made, visits, { ...relax, width }) : made;
+  });
+  return options.halting ? halting(blocks, plan, { ...options.halting, width }) : fixed(blocks, plan);
+}
+
+/** Makes blocks of a model's sizes and style: whole ones, or what a letter of a pattern stands for. */
+function blockMaker(options: TextSizes & { dropout: number } & CompleteBlocks) {
+  const { width, heads, hidden, dropout, activation, length, rotaryBase: base } = options;
   const headSize = headWidth("blocks.0", width, heads);
   const places = { length, width: headSize, ...(base === undefined ? {} : { base }) };
   const rotary = options.positions === "rotary" ? new Rotary("blocks.0", places) : undefined;
   const style = picked<BlockStyle>(options, styles);
   const sizes = { width, heads, hidden, dropout, activation, weight: normal(DEVIATION), rotary, ...style };
-  const blocks = Array.from({ length: uniqueOf(plan) }, (_, i) => {
-    const block = new TransformerBlock(`blocks.${i}`, sizes);
-    const visits = plan.filter((each) => each === i).length;
-    return options.relax && visits > 0 ? relaxed(block, visits, { ...options.relax, width }) : block;
-  });
-  return options.halting ? halting(blocks, plan, { ...options.halting, width }) : fixed(blocks, plan);
+  return (name: string, pattern?: PatternBlock): Block => {
+    if (!pattern) return new TransformerBlock(name, sizes);
+    const { kind, size } = pattern;
+    if (kind === "identity") return identity;
+    if (kind === "attention") return selfAttentionCandidate(name, { ...sizes, size, heads: size ?? heads });
+    return feedForwardCandidate(name, { ...sizes, size, hidden: size ?? hidden });
+  };
 }
 
 /** A policy that was given, once it is seen to keep the width. */

@@ -222,7 +222,11 @@ describe("mistakes with an own policy", () => {
 
   it.each<[string, object, string]>([
     ["policy and plan", { depth: fixed([gatedSum("b")], [0]), plan: [0], heads: 2 }, "got depth, heads, plan"],
-    ["neither", {}, "language model: expected heads and plan, or a policy as depth, got neither"],
+    [
+      "neither",
+      {},
+      "language model: expected heads with either a plan or a depth in words, or a policy as depth, got neither",
+    ],
     ["a plan without heads", { plan: [0] }, "got plan"],
     [
       "no width",

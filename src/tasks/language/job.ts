@@ -1,5 +1,6 @@
 /** The job of a language model: predict the next piece of a text. */
 
+import { parseDepth, planOfDepth } from "../../depth/notation.ts";
 import { type Plan, parsePlan, shareModes } from "../../depth/plan.ts";
 import type { Engine } from "../../engine/engine.ts";
 import { type LanguageModel, languageModel } from "../../model/language/language.ts";
@@ -26,7 +27,7 @@ export async function openLanguage(
   settings: LanguageConfig,
   given: Given & { engine?: Engine | undefined } = {},
 ): Promise<LanguageParts> {
-  planOf(settings); // before data are opened
+  modelOf(settings, 1); // mistakes show before data are opened
   const data = await openData(settings, given);
   const model = modelOf(settings, data.tokenizer.tokenizer.size);
   return { settings, data, model, engine: given.engine ?? (await defaultEngine(settings)) };
@@ -51,14 +52,18 @@ export async function languageJob(parts: LanguageParts, given: Given = {}): Prom
     groups: languageGroups(settings, model.parameters, engine),
     initial,
     report: () => reportOn(model, { length: settings.length }),
-    facts: [textFact(data.corpus, data.tokenizer), { what: "plan", value: planOf(settings).join(" ") }],
+    facts: [textFact(data.corpus, data.tokenizer), { what: "plan", value: planText(settings) }],
   });
 }
 
-/** Which block runs at each depth. */
+const planText = (settings: LanguageConfig) =>
+  typeof settings.depth === "string" ? settings.depth : planOf(settings).join(" ");
+
+/** Which block runs at each depth, at most. */
 export function planOf(config: PlanSettings): Plan {
   const { depth, unique, share, plan } = config;
   if (plan !== null) return parsePlan(plan);
+  if (typeof depth === "string") return planOfDepth(parseDepth(depth));
   return shareModes[share]({ depth, unique: unique ?? depth });
 }
 
@@ -79,21 +84,21 @@ function styleOf({ positions, norm, keyHeads, queryKeyNorm, gated, withoutBias, 
 
 /** The model that settings describe. */
 export function modelOf(config: LanguageConfig, vocabulary: number): LanguageModel {
-  const { width, heads, hidden, length, dropout, activation, ponder, ponderFrom, ponderWarmup } = config;
-  const plan = planOf(config);
-  const halting = config.halt
-    ? { ponder, ponderFrom, ponderWarmup, biasInitial: config.haltBias, accumulate: config.accumulateStates }
-    : undefined;
+  const { width, heads, hidden, length, dropout, activation, depth } = config;
   return languageModel({
     vocabulary,
     width,
     heads,
-    plan,
     length,
     dropout,
     activation,
     hidden: hidden ?? 4 * width,
-    halting,
+    ...(typeof depth === "string" ? { depth } : { plan: planOf(config), halting: haltingOf(config) }),
     ...styleOf(config),
   });
+}
+
+function haltingOf({ halt, ponder, ponderFrom, ponderWarmup, haltBias, accumulateStates }: LanguageConfig) {
+  if (!halt) return undefined;
+  return { ponder, ponderFrom, ponderWarmup, biasInitial: haltBias, accumulate: accumulateStates };
 }

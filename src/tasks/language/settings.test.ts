@@ -16,3 +16,32 @@ describe("settings of a language model", () => {
     expect(options).toMatchObject({ ...style, bias: false, tied: false });
   });
 });
+
+describe("the depth of a language model", () => {
+  const depthOf = (values: Parameters<typeof languageSettings.check>[0]) =>
+    languageSettings.resolve([{ source: "test", values }]).depth;
+
+  it("is a number of blocks, or a text that is kept as it is printed", () => {
+    expect([6, "6", "2+4*3  halt +1", "baseline/6"].map((depth) => depthOf({ depth }))).toEqual([
+      6,
+      6,
+      "2 + 4*3 halt + 1",
+      "(sf)x3",
+    ]);
+  });
+
+  it("as text is the model's depth", () => {
+    const { options, policy } = modelWith({ depth: "1 + 1*2 halt" });
+    expect([options.depth, options.plan, policy.depth]).toEqual(["1 + 1*2 halt", undefined, 3]);
+  });
+
+  it.each([
+    [{ depth: "2 + 4x3" }, "write 4*3"],
+    [{ depth: "4*3", unique: 2 }, 'got unique beside "4*3"; say it in the depth'],
+    [{ depth: "4*3 halt", ponder: 0.1 }, "halt(ponder=0.01)"],
+    [{ depth: 0 }, "expected a whole number from 1 to 4096, or a text such as 2 + 4*3 halt + 1, got 0"],
+    [{ depth: "" }, "or a text such as"],
+  ])("%j is refused", (values, message) => {
+    expect(() => depthOf(values as never)).toThrow(message);
+  });
+});

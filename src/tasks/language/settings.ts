@@ -1,6 +1,8 @@
 /** Settings of language models: text, a causal transformer, and which of its blocks run at each depth. */
+import { reject } from "../../base/errors.ts";
 import { LARGEST } from "../../base/limits.ts";
-import { choice, flag, group, optional, real, text, whole } from "../../runs/fields.ts";
+import { parseDepth, printDepth } from "../../depth/notation.ts";
+import { choice, defaultsOf, either, flag, group, optional, real, text, whole } from "../../runs/fields.ts";
 import { defineSettings, type Resolved } from "../../runs/settings.ts";
 import { activationNames, dataFields, planFields, smallPresets, trainFields, usualRates } from "../fields.ts";
 
@@ -27,6 +29,12 @@ const fields = {
   }),
   ...planFields,
   ...group("Depth", {
+    depth: either(
+      planFields.depth,
+      text("2 + 4*3 halt + 1", ""),
+      "blocks that run; or which, how often and who decides: 2 + 4*3 halt + 1 (docs/depth.md)",
+      `a whole number from 1 to ${LARGEST.depth}, or a text such as 2 + 4*3 halt + 1`,
+    ),
     halt: flag("every token halts by itself, after as many of the depths as it needs"),
     ponder: real(0.01, "penalty on the mean depth of halting models"),
     ponderFrom: whole(0, "updates before the halting unit learns and is penalised: depth is learnt first", 0),
@@ -37,6 +45,33 @@ const fields = {
   }),
   ...trainFields,
 };
+
+/** Settings that say the same as a written depth. */
+const saidInDepth = [
+  "unique",
+  "share",
+  "plan",
+  "halt",
+  "ponder",
+  "ponderFrom",
+  "ponderWarmup",
+  "haltBias",
+  "accumulateStates",
+] as const;
+
+/** The text as it is printed, or its number; settings beside it that it says itself are refused. */
+function writtenDepth(depth: string, others: Readonly<Record<(typeof saidInDepth)[number], unknown>>): string | number {
+  const written = printDepth(parseDepth(depth));
+  if (/^\d+$/.test(written)) return Number(written);
+  const defaults = defaultsOf(fields);
+  const stranger = saidInDepth.find((key) => others[key] !== defaults[key]);
+  if (stranger === undefined) return written;
+  const remedy = "say it in the depth, such as 4*3 halt(ponder=0.01), or give the depth as a number";
+  return reject(
+    { who: "depth", needed: "all of it in one text", got: `${stranger} beside ${JSON.stringify(written)}`, remedy },
+    2,
+  );
+}
 
 /** The schema of a language model's settings. */
 export const languageSettings = defineSettings("language", fields, {
@@ -59,8 +94,9 @@ export const languageSettings = defineSettings("language", fields, {
       warmup: 100,
     },
   },
-  derive: ({ rate, optimiser, steps, epochs, minutes }) => ({
+  derive: ({ rate, optimiser, steps, epochs, minutes, depth, ...others }) => ({
     task: "language" as const,
+    depth: typeof depth === "string" ? writtenDepth(depth, others) : depth,
     rate: rate ?? usualRates[optimiser],
     steps: steps === null && epochs === null && minutes === null ? 1000 : steps,
   }),

@@ -1,0 +1,135 @@
+/** From a depth that was written as text to its policy: blocks are made and numbered as they are written, words become policies. */
+import { check, whole } from "../base/options.ts";
+import { multiply } from "../graph/index.ts";
+import type { Block } from "../nn/index.ts";
+import { chained } from "./chained.ts";
+import { type ExitRule, exits } from "./exits.ts";
+import { fixed } from "./fixed.ts";
+import { halting } from "./halting.ts";
+import { layerDropout } from "./layer-dropout.ts";
+import { looped } from "./looped.ts";
+import { nested, type Outer } from "./nested.ts";
+import {
+  type Depth,
+  type DepthPart,
+  type DepthWord,
+  decidingWord,
+  parseDepth,
+  runsOf,
+  type WordName,
+} from "./notation.ts";
+import { type PatternBlock, patternBlocks } from "./pattern.ts";
+import type { DepthPolicy } from "./policy.ts";
+import { type RelaxOptions, relaxed } from "./relaxed.ts";
+import { routed } from "./routed.ts";
+
+/** What a written depth is made of. */
+export interface BlockMaker {
+  /** Width C of the hidden state. */
+  readonly width: number;
+  /** A block of that name: a whole one, or of the kind and size that a pattern says. */
+  block(name: string, kind: PatternBlock | undefined): Block;
+}
+
+/** The policy of a text such as `2 + 4*3 halt + 1`; its blocks are called `blocks.0`, `blocks.1`, … */
+export function writtenDepth(depth: string | Depth, maker: BlockMaker): DepthPolicy {
+  return new Writing(maker).chain(typeof depth === "string" ? parseDepth(depth) : depth, 1);
+}
+
+class Writing {
+  readonly #maker: BlockMaker;
+  readonly #used = new Map<WordName, number>();
+  #blocks = 0;
+
+  constructor(maker: BlockMaker) {
+    this.#maker = maker;
+  }
+
+  /** `visits`: how often all of it is run. */
+  chain(depth: Depth, visits: number): DepthPolicy {
+    const [first, ...rest] = depth.map((part) => this.#part(part, visits));
+    return chained([first!, ...rest]);
+  }
+
+  #part(part: DepthPart, visits: number): DepthPolicy {
+    const outer = this.#outer(decidingWord(part));
+    const { stack } = part;
+    const runs = runsOf(part);
+    const again = (count: number) => Array.from({ length: runs * count }, (_, i) => i % count);
+    if ("group" in stack) {
+      const inner = this.chain(stack.group, visits * runs);
+      return countingBlocks(nested([inner], again(1), outer), inner.depth);
+    }
+    const kinds: readonly (PatternBlock | undefined)[] =
+      "count" in stack ? Array.from({ length: stack.count }) : patternBlocks(stack.pattern);
+    const blocks = kinds.map((kind) => this.#block(kind, part, visits * runs));
+    return outer(blocks, again(blocks.length));
+  }
+
+  #block(kind: PatternBlock | undefined, { words }: DepthPart, visits: number): Block {
+    const block = this.#maker.block(`blocks.${this.#blocks++}`, kind);
+    const relax = words.find(({ name }) => name === "relax")?.options as RelaxOptions | undefined;
+    return relax ? relaxed(block, visits, { ...relax, width: this.#maker.width }) : block;
+  }
+
+  /** The policy that a word stands for; a second one of its kind has another name. */
+  #outer(word: DepthWord | undefined): Outer {
+    if (!word) return fixed;
+    const used = this.#used.get(word.name) ?? 0;
+    this.#used.set(word.name, used + 1);
+    const own = ownNames[word.name];
+    const name = own === undefined ? {} : { name: used === 0 ? own : `${own}${used + 1}` };
+    return outers[word.name]({ ...word.options, ...name, width: this.#maker.width });
+  }
+}
+
+const ownNames: Partial<Record<WordName, string>> = {
+  halt: "halting",
+  loop: "looped",
+  exits: "exits",
+  route: "router",
+};
+
+/** Options as they were written, with width and name. The policies check what they are given. */
+// biome-ignore lint/suspicious/noExplicitAny: their values have the types of the words' table, and the policies check their ranges
+type Written = Readonly<Record<string, any>> & { readonly width: number };
+
+const outers: Readonly<Record<WordName, (options: Written) => Outer>> = {
+  halt: ({ cap, ...options }) => {
+    return (blocks, plan) =>
+      halting(blocks, plan.slice(0, checkedCap(cap, blocks.length, plan.length)), { ponder: 0.01, ...options });
+  },
+  loop: ({ most, mean, spread, from, over, seed, ...options }) => {
+    const changes = [mean, spread, from, over, seed].some((each) => each !== undefined);
+    const loops = changes ? { most, mean, spread, from, over, seed } : most;
+    return (core) => looped({ core, loops, ...options });
+  },
+  exits: ({ rule: kind, level, ...options }) => {
+    const rule: { rule?: ExitRule } = kind === undefined ? {} : { rule: { kind, level } };
+    return (blocks, plan) => exits(blocks, plan, { ...options, ...rule });
+  },
+  route: ({ cap, choice, ...options }) => {
+    return (blocks, plan) => routed(blocks, plan, { choice, ...options }).at({ most: cap });
+  },
+  drop: ({ cap, width: _, ...options }) => {
+    return (blocks, plan) => layerDropout(blocks, plan, options).at(cap ?? plan.length);
+  },
+  relax: () => fixed,
+};
+
+/** A cap under which every block still runs: the weights stay those of the whole. */
+function checkedCap(cap: number | undefined, blocks: number, depth: number): number {
+  if (cap !== undefined) check("halting / cap", cap, whole(blocks, depth));
+  return cap ?? depth;
+}
+
+/** Where tokens decide how often a group runs, its depth in blocks instead of passes. */
+function countingBlocks(policy: DepthPolicy, depth: number): DepthPolicy {
+  return {
+    ...policy,
+    apply: (x, context) => {
+      const { probes, ...rest } = policy.apply(x, context);
+      return { ...rest, probes: probes.updates ? { ...probes, updates: multiply(probes.updates, depth) } : probes };
+    },
+  };
+}

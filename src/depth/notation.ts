@@ -27,6 +27,8 @@ const words = {
       epsilon: "number",
       accumulate: ["blend", "weightedSum"],
       stepEmbedding: "flag",
+      capFrom: "number",
+      capOver: "number",
       cap: "number",
     },
   },

@@ -70,9 +70,11 @@ export {
   LanguageModel,
   type LanguageModelOptions,
   languageModel,
+  type OwnBlocks,
   type OwnDepth,
   type PlannedBlocks,
   type TextSizes,
+  type WrittenBlocks,
 } from "./language/language.ts";
 export type { LlamaConfig } from "./language/llama.ts";
 export { type ImportedLanguageModel, importLlama, llamaOptions } from "./language/llama.ts";

@@ -1,8 +1,9 @@
 /** `layerwise/runs`: run folders as data, what lies in one, how runs compare, settings in files; nothing here loads a model. For Node. */
 export type { CheckpointPlace, LoadedCheckpoint } from "./checkpoints.ts";
-export { decodeJson, encodeJson, type LoggedEvent, type StoredEvent } from "./event-log.ts";
+export { decodeJson, type EventLog, encodeJson, type LoggedEvent, type StoredEvent } from "./event-log.ts";
 export type { Field, FieldInfo, Fields, JsonSchema } from "./fields.ts";
 export {
+  type Changed,
   type CheckpointChoice,
   EVENTS_FILE,
   LOCK_FILE,
@@ -12,6 +13,7 @@ export {
   type RunOptions,
 } from "./folder.ts";
 export { glanceAt, type RunGlance } from "./glance.ts";
+export type { RunChange } from "./identity.ts";
 export type { Layer, Resolved, SettingsSchema, Values } from "./settings.ts";
 export { parseSettings, parseYaml, type YamlLimits } from "./settings-file.ts";
 export {

@@ -5,7 +5,7 @@
 
 export type { ResumeChanges } from "./changes.ts";
 export type { Outcome } from "./concluded.ts";
-export type { CustomRun } from "./custom/uses.ts";
+export type { CustomResumeOptions, CustomRun } from "./custom/uses.ts";
 export type { ReadableDepths, ReadableLanguageModel } from "./depths.ts";
 export { type Diagnosis, diagnose } from "./diagnosis.ts";
 export { dryRun } from "./dry-run.ts";

@@ -27,6 +27,7 @@ export { searched } from "./depth/searched.ts";
 // Engines and tensors.
 export type { Engine, Feed, Program } from "./engine/engine.ts";
 export * as engines from "./engine/index.ts";
+export { type OrtWebEngine, type OrtWebOptions, ortWebEngine } from "./engine/ort-web.ts";
 export { referenceEngine } from "./engine/reference.ts";
 export * as formats from "./format/index.ts";
 export { readSafetensors, writeSafetensors } from "./format/safetensors.ts";
@@ -53,6 +54,7 @@ export type { Weights } from "./model/weights.ts";
 export * as nn from "./nn/index.ts";
 export { initialise } from "./nn/parameter.ts";
 export { type LowerSource, lower as toOnnx } from "./onnx/lower.ts";
+export { defaultEngine, type TrainOptions, train } from "./page.ts";
 export * as pictures from "./pictures/index.ts";
 
 // Text in memory.
@@ -82,4 +84,4 @@ export * as training from "./train/index.ts";
 export { muon } from "./train/muon.ts";
 export { adam, adamw, lamb, sgd } from "./train/optimiser.ts";
 export type { Session } from "./train/session.ts";
-export { type Metric, type Trainable, type TrainOptions, type TrainResult, train } from "./train/train.ts";
+export type { Metric, Trainable, TrainResult } from "./train/train.ts";

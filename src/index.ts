@@ -17,6 +17,7 @@ export { type CompareOptions, type Comparison, compare } from "./sweep/compariso
 export * as sweep from "./sweep/index.ts";
 export { type TrainOptions, train } from "./tasks/custom/job.ts";
 export { depthsOf } from "./tasks/depths.ts";
+export { defaultEngine } from "./tasks/engine.ts";
 export { exportAlbertOnnx, exportOnnx, exportParOnnx, exportSafetensors } from "./tasks/exports.ts";
 export {
   type FinetuneOptions,

@@ -63,6 +63,12 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
 const mayUseNode = new Set(["engine/ort.ts"]);
 const nodeFolders = new Set(["files", "text/files", "cli", "runs", "tasks", "sweep", "studio"]);
 
+/** The files that load a runtime, and which. */
+const runtimes = new Map([
+  ["engine/ort.ts", /^onnxruntime-node$/],
+  ["engine/ort-web.ts", /^onnxruntime-web\/wasm$/],
+]);
+
 type Sources = ReadonlyMap<string, string>;
 
 /** What a source imports, statically, dynamically or for its types. */
@@ -88,7 +94,7 @@ function isAllowed(from: string, to: string): boolean {
 
 function complaintsAbout(file: string, target: string): string[] {
   if (target.startsWith(".")) return isAllowed(file, resolved(file, target)) ? [] : [`${file} imports ${target}`];
-  if (target.startsWith("onnxruntime-")) return file === "engine/ort.ts" ? [] : [`${file} imports ${target}`];
+  if (target.startsWith("onnxruntime-")) return runtimes.get(file)?.test(target) ? [] : [`${file} imports ${target}`];
   if (/^(@hono\/|hono\b)/.test(target)) return folderOf(file) === "studio" ? [] : [`${file} imports ${target}`];
   return target.startsWith("node:") && !mayUseNodeIn(file) ? [`${file} imports ${target}`] : [];
 }
@@ -254,6 +260,8 @@ describe("the check of the architecture", () => {
     ["runs/folder.ts", 'import { TrainingStep } from "../train/step.ts";'],
     ["engine/reference.ts", 'import ort from "onnxruntime-node";'],
     ["cli/main.ts", 'const ort = await import("onnxruntime-web");'],
+    ["engine/ort.ts", 'const ort = await import("onnxruntime-web/wasm");'],
+    ["engine/ort-web.ts", 'import type ort from "onnxruntime-node";'],
     ["nn/layers.ts", 'import os from "node:os";'],
     ["cli/main.ts", 'import { serve } from "@hono/node-server";'],
     ["studio/server.ts", 'import { main } from "../cli/main.ts";'],
@@ -279,6 +287,7 @@ describe("the check of the architecture", () => {
   it.each([
     ["onnx/lower.ts", 'import { is } from "../graph/index.ts";\nimport { reject } from "../base/errors.ts";'],
     ["engine/ort.ts", 'import os from "node:os";\nimport ort from "onnxruntime-node";'],
+    ["engine/ort-web.ts", 'return await import("onnxruntime-web/wasm");'],
     ["runs/folder.ts", 'import type { Event } from "../train/events.ts";'],
     ["index.ts", 'export * from "./graph/index.ts";'],
     ["text/files/corpus.ts", 'import { linesOf } from "../corpus.ts";\nconst data = process.env.LAYERWISE_DATA;'],

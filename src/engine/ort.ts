@@ -1,14 +1,12 @@
-/** ONNX Runtime behind the engine interface: the only file that imports it, and only when an engine is asked for. */
+/** ONNX Runtime for Node behind the engine interface: the only file that imports it, and only when an engine is asked for. */
 import { readFileSync } from "node:fs";
 import os from "node:os";
 import type ort from "onnxruntime-node";
-import { LayerwiseError, messageOf, reject } from "../base/errors.ts";
+import { reject } from "../base/errors.ts";
 import { check, checkOptions, oneOf, whole } from "../base/options.ts";
 import { add, input } from "../graph/index.ts";
-import { lower } from "../onnx/lower.ts";
-import type { Engine, Feed, Feeds, Numbers, Port, Program, ProgramSource } from "./engine.ts";
-import { bindFeeds, checkTargets, inputPorts, outputPorts, shaped } from "./ports.ts";
-import { runtimeError } from "./runtime-error.ts";
+import type { Engine, Program, ProgramSource } from "./engine.ts";
+import { compileWith, sessionBasics } from "./ort-program.ts";
 
 /** Where programs may run, by the names of ONNX Runtime. */
 export const devices = ["cpu", "cuda", "webgpu", "dml"] as const;
@@ -115,14 +113,10 @@ function sessionOptions(
   takesTurns: boolean,
 ): ort.InferenceSession.SessionOptions {
   return {
+    ...sessionBasics,
     executionProviders: [device ?? "cpu"],
     intraOpNumThreads: threads ?? 1,
     interOpNumThreads: 1,
-    executionMode: "sequential",
-    graphOptimizationLevel: "all",
-    logSeverityLevel: 4,
-    // The pattern of the first run is allocated as one block from the second on, beside what the first run took: 1.5 times the memory.
-    enableMemPattern: false,
     // Each session has threads of its own; those that wait busily for their next run take the cores from another's.
     ...(takesTurns ? { extra: { session: { intra_op: { allow_spinning: "0" } } } } : {}),
     ...(profile ? { enableProfiling: true, profileFilePrefix: profile } : {}),
@@ -130,89 +124,7 @@ function sessionOptions(
 }
 
 async function compile(source: ProgramSource, options: OrtOptions): Promise<Program> {
-  const inputs = inputPorts(source);
-  const outputs = outputPorts(source);
   const { InferenceSession, Tensor } = await loadRuntime();
-  try {
-    const session = await InferenceSession.create(lower(source), sessionOptions(options, source.takesTurns ?? false));
-    return new OrtProgram(session, Tensor, inputs, outputs);
-  } catch (error) {
-    const message = `onnxruntime: could not compile the program: ${messageOf(error)}`;
-    throw new LayerwiseError(message, 1, { code: "runtime", cause: error });
-  }
-}
-
-const types = { float: "float32", int: "int32", bool: "bool" } as const;
-
-class OrtProgram implements Program {
-  readonly inputs: readonly Port[];
-  readonly outputs: readonly Port[];
-  #session: ort.InferenceSession | undefined;
-  readonly #Tensor: Runtime["Tensor"];
-  /** Runtime tensors over arrays that were fed before: making 120 of them again costs more than a small program. */
-  readonly #tensors = new Map<string, { feed: Feed; tensor: ort.Tensor }>();
-
-  constructor(
-    session: ort.InferenceSession,
-    Tensor: Runtime["Tensor"],
-    inputs: readonly Port[],
-    outputs: readonly Port[],
-  ) {
-    this.#session = session;
-    this.#Tensor = Tensor;
-    this.inputs = inputs;
-    this.outputs = outputs;
-  }
-
-  async run(feeds: Feeds, into: Readonly<Record<string, Numbers | Feed>> = {}): Promise<Record<string, Feed>> {
-    if (!this.#session) throw new LayerwiseError("program: released, compile it again to run it");
-    const { bound } = bindFeeds(this.inputs, feeds, false);
-    checkTargets(this.outputs, into);
-    const tensors: Record<string, ort.Tensor> = {};
-    for (const port of this.inputs) tensors[port.name] = this.#tensor(port, bound.get(port.name)!);
-    const fetches: Record<string, ort.Tensor | null> = {};
-    for (const port of this.outputs) {
-      const target = into[port.name];
-      fetches[port.name] = target ? this.#tensor(port, shaped(port, target)) : null;
-    }
-    try {
-      const results = await this.#session.run(tensors, fetches);
-      return this.#collect(results, into);
-    } catch (error) {
-      throw runtimeError(error);
-    }
-  }
-
-  #collect(
-    results: ort.InferenceSession.ReturnType,
-    into: Readonly<Record<string, Numbers | Feed>>,
-  ): Record<string, Feed> {
-    const collected: Record<string, Feed> = {};
-    for (const port of this.outputs) {
-      const { data, dims } = results[port.name]!;
-      const target = into[port.name];
-      const array = target ? shaped(port, target).data : (data as Numbers);
-      collected[port.name] = { data: array, shape: dims };
-    }
-    return collected;
-  }
-
-  #tensor(port: Port, feed: Feed): ort.Tensor {
-    const known = this.#tensors.get(port.name);
-    if (known && known.feed.data === feed.data && sameDims(known.feed.shape, feed.shape)) return known.tensor;
-    const tensor = new this.#Tensor(types[port.dtype], feed.data as Float32Array, [...feed.shape]) as ort.Tensor;
-    this.#tensors.set(port.name, { feed, tensor });
-    return tensor;
-  }
-
-  async release(): Promise<void> {
-    const session = this.#session;
-    this.#session = undefined;
-    this.#tensors.clear();
-    await session?.release();
-  }
-}
-
-function sameDims(a: readonly number[], b: readonly number[]): boolean {
-  return a.length === b.length && a.every((dim, i) => dim === b[i]);
+  const settings = sessionOptions(options, source.takesTurns ?? false);
+  return compileWith(source, { Tensor, open: (model) => InferenceSession.create(model, settings), writesInto: true });
 }

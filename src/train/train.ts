@@ -134,7 +134,8 @@ export function train<M extends Trainable>(model: M, options: TrainOptions): Ses
   return startSession((signal) => training(model, { ...options, signal }), options.signal);
 }
 
-async function* training<M extends Trainable>(
+/** The events of training, without a session around them. */
+export async function* training<M extends Trainable>(
   model: M,
   options: TrainOptions,
 ): AsyncGenerator<TrainEvent, TrainResult<M>, void> {

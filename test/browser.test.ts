@@ -1,34 +1,12 @@
 /** The built library under the `browser` condition: bundled by Vite without a warning, trained in Chromium as in Node. */
 import { execFileSync } from "node:child_process";
-import {
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from "node:fs";
-import { createServer, type Server } from "node:http";
-import type { AddressInfo } from "node:net";
-import { tmpdir } from "node:os";
-import { delimiter, join } from "node:path";
-import { fileURLToPath } from "node:url";
-import { type Browser, chromium } from "playwright-core";
-import { build, createLogger } from "vite";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { mkdtempSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { gzipSync } from "node:zlib";
+import { beforeAll, describe, expect, it } from "vitest";
+import { bundle, executablePath, inNode, pagesIn, programFolder, root } from "./pages.ts";
 
-const root = fileURLToPath(new URL("..", import.meta.url));
-const folder = mkdtempSync(join(tmpdir(), "layerwise-browser-"));
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
-
-beforeAll(() => {
-  if (!existsSync(join(root, "dist", "browser.js"))) execFileSync("npm", ["run", "build"], { cwd: root });
-  mkdirSync(join(folder, "node_modules"));
-  symlinkSync(root, join(folder, "node_modules", "layerwise"), "dir");
-  writeFileSync(join(folder, "package.json"), '{ "type": "module" }');
-});
+const folder = programFolder();
 
 /** A user's program: a tokenizer and a shared model of their own text, and pictures. */
 const PROGRAM = `
@@ -61,56 +39,37 @@ interface Outcome {
 
 const text = readFileSync(join(root, "corpus", "books", "valid.txt"), "utf8").slice(0, 12_000);
 
-/** Bundles a program; answers with the bundle's code and what Vite had to warn of. */
-async function bundle(name: string, program: string): Promise<{ code: string; warnings: string[] }> {
-  const warnings: string[] = [];
-  const logger = createLogger("silent");
-  logger.warn = (message) => void warnings.push(message);
-  logger.warnOnce = logger.warn;
-  writeFileSync(join(folder, `${name}.js`), program);
-  await build({
-    root: folder,
-    configFile: false,
-    customLogger: logger,
-    build: {
-      outDir: name,
-      rollupOptions: {
-        input: join(folder, `${name}.js`),
-        preserveEntrySignatures: "strict",
-        output: { entryFileNames: "bundle.js" },
-      },
-    },
-  });
-  const files = readdirSync(join(folder, name));
-  expect(files).toEqual(["bundle.js"]);
-  return { code: readFileSync(join(folder, name, "bundle.js"), "utf8"), warnings };
-}
-
-/** The program in a Node of its own, where \`layerwise\` is the entry point for Node. */
-function inNode(): Outcome {
-  writeFileSync(join(folder, "program.mjs"), PROGRAM);
-  const script = `import { run } from "./program.mjs"; console.log(JSON.stringify(await run(${JSON.stringify(text)})));`;
-  const args = ["--input-type=module", "-e", script];
-  return JSON.parse(execFileSync(process.execPath, args, { cwd: folder, encoding: "utf8" }));
-}
+/** What a bundler puts beside a program, to be fetched where an engine is made. */
+const RUNTIME = ["ort-wasm-simd-threaded.wasm", "ort.wasm.bundle.min.js"];
 
 describe("a bundle", () => {
-  it("of a program that trains has no warning and nothing of Node", async () => {
-    const { code, warnings } = await bundle("training", PROGRAM);
-    expect(warnings).toEqual([]);
+  it("of a program that trains has no warning, nothing of Node, and the runtime beside it", async () => {
+    const { code, warnings, assets } = await bundle(folder, "training", PROGRAM);
+    expect([warnings, assets]).toEqual([[], RUNTIME]);
     expect(code).not.toMatch(/node:|onnxruntime-node|__vite-browser-external/);
     expect(code.length).toBeLessThan(250_000);
   });
 
+  it.each([
+    ["language models", "", 60],
+    ["all models", ", albert, parModel", 70],
+  ])("of graph, policies, training and %s is small", async (what, models, most) => {
+    const policies = "exits, fixed, halting, layerDropout, looped, nested, relaxed, routed, searched";
+    const program = `export { graph, train, ${policies}, languageModel${models} } from "layerwise";`;
+    const { code, assets } = await bundle(folder, what.replace(" ", "-"), program);
+    expect(assets).toEqual(RUNTIME);
+    expect(gzipSync(code).length).toBeLessThanOrEqual(most * 1024);
+  });
+
   it("of one function is small", async () => {
-    const { code, warnings } = await bundle("cycle", 'export { cycle } from "layerwise";');
+    const { code, warnings } = await bundle(folder, "cycle", 'export { cycle } from "layerwise";');
     expect(warnings).toEqual([]);
     expect(code).toContain("cycle");
     expect(code.length).toBeLessThan(3000);
   });
 
   it("has no name for what needs Node", async () => {
-    const broken = bundle("broken", 'export { openCorpus } from "layerwise";');
+    const broken = bundle(folder, "broken", 'export { openCorpus } from "layerwise";');
     await expect(broken).rejects.toThrow(/"openCorpus" is not exported by .*browser\.js/);
   });
 });
@@ -155,56 +114,14 @@ describe("types", () => {
   });
 });
 
-/** The first browser on the path. */
-function findChromium(): string | undefined {
-  const names = ["chromium-headless-shell", "chromium", "chromium-browser", "google-chrome"];
-  const folders = (process.env.PATH ?? "").split(delimiter);
-  return names.flatMap((name) => folders.map((each) => join(each, name))).find((path) => existsSync(path));
-}
-
-const FLAGS = [
-  "--no-sandbox",
-  "--headless",
-  "--disable-gpu",
-  "--disable-background-networking",
-  "--disable-component-update",
-  "--disable-sync",
-  "--no-first-run",
-];
-
-const executablePath = findChromium();
-
 describe.skipIf(executablePath === undefined)("in Chromium (on the path: chromium-headless-shell or chromium)", () => {
-  let browser: Browser;
-  let server: Server;
-
-  beforeAll(async () => {
-    await bundle("page", PROGRAM);
-    server = createServer((request, response) => {
-      const isBundle = request.url === "/bundle.js";
-      response.setHeader("content-type", isBundle ? "text/javascript" : "text/html");
-      response.end(
-        isBundle ? readFileSync(join(folder, "page", "bundle.js")) : "<!doctype html><title>layerwise</title>",
-      );
-    });
-    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-    browser = await chromium.launch({ executablePath: executablePath!, args: FLAGS });
-  });
-
-  afterAll(async () => {
-    await browser?.close();
-    server?.close();
-  });
+  const open = pagesIn(folder);
+  beforeAll(() => bundle(folder, "page", PROGRAM));
 
   it("a page trains its own tokenizer and model, with the losses that Node has", async () => {
-    const page = await browser.newPage();
-    const errors: unknown[] = [];
-    page.on("pageerror", (error) => errors.push(error));
-    page.on("console", (message) => errors.push(message.text()));
-    await page.goto(`http://127.0.0.1:${(server.address() as AddressInfo).port}/`);
-    const code = `import("/bundle.js").then(({ run }) => run(${JSON.stringify(text)}))`;
-    const [there, here] = [(await page.evaluate(code)) as Outcome, inNode()];
-    expect(errors).toEqual([]);
+    const { value, said } = await open("page", `program.run(${JSON.stringify(text)})`);
+    const [there, here] = [value as Outcome, inNode(folder, PROGRAM, text) as Outcome];
+    expect(said).toEqual([]);
     expect(there.losses).toHaveLength(30);
     const mean = (values: readonly number[]) => values.reduce((a, b) => a + b, 0) / values.length;
     expect(mean(there.losses.slice(-5))).toBeLessThan(mean(there.losses.slice(0, 5)) - 0.3);

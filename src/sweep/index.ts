@@ -12,7 +12,7 @@ export {
 } from "./comparison.ts";
 export { runSearch, type SearchOptions, type SearchResult } from "./glue-search.ts";
 export { serveTrials } from "./glue-worker.ts";
-export { startOrder, tryOrder } from "./jobs.ts";
+export { type StartedOrder, startOrder, tryOrder } from "./jobs.ts";
 export type { Order, OrderSettings, TaskOrder } from "./orders.ts";
 export type { Setting } from "./strategies.ts";
 export { planSearch, type SearchFlags, type SearchPlan, type SearchRow, type StrategyName } from "./strategies.ts";

@@ -1,5 +1,5 @@
 /** Starts orders in processes of their own: those that are begun outlive who began them. */
-import { type ChildProcess, fork } from "node:child_process";
+import { fork } from "node:child_process";
 import { closeSync, openSync } from "node:fs";
 import { extname } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -9,8 +9,15 @@ import type { Order, TaskOrder } from "./orders.ts";
 
 const script = () => fileURLToPath(new URL(`./job-process${extname(import.meta.url)}`, import.meta.url));
 
+/** The process of an order. */
+export interface StartedOrder {
+  readonly pid?: number | undefined;
+  once(event: "exit", heard: (code: number | null) => void): unknown;
+  once(event: "error", heard: (error: Error) => void): unknown;
+}
+
 /** Begins an order, or goes on with a run, in a process of its own whose output goes to a file. It is not waited for. */
-export function startOrder(order: Exclude<Order, { do: "try" }>, log: string): ChildProcess {
+export function startOrder(order: Exclude<Order, { do: "try" }>, log: string): StartedOrder {
   const output = openSync(log, "a");
   try {
     const child = fork(script(), [], { detached: true, stdio: ["ignore", output, output, "ipc"] });

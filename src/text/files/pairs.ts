@@ -77,7 +77,11 @@ function readLanguage({ folder }: PairsCorpus, split: Split, language: string): 
 }
 
 /** Lines of a text file, gzipped or not, without spaces at their ends. */
-export function linesOfFile(path: string, read = () => readFileSync(path), limits: ReadLimits = {}): string[] {
+export function linesOfFile(
+  path: string,
+  read: () => Uint8Array = () => readFileSync(path),
+  limits: ReadLimits = {},
+): string[] {
   try {
     const bytes = read();
     const { limit: maxOutputLength } = new Allowance(path, bytes.length, limits);

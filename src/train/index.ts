@@ -63,5 +63,6 @@ export type {
   Trainable,
   TrainableParameter,
   TrainingObjective,
+  TrainOptions,
   TrainResult,
 } from "./train.ts";

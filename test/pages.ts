@@ -1,0 +1,158 @@
+/** Programs as pages: a folder where `layerwise` is installed, bundles of it by Vite, a server for them, and Chromium. */
+import { execFileSync } from "node:child_process";
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { delimiter, extname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { type Browser, chromium, type Page } from "playwright-core";
+import { build, createLogger, type InlineConfig } from "vite";
+import { afterAll, beforeAll, expect } from "vitest";
+
+export const root = fileURLToPath(new URL("..", import.meta.url));
+
+/** A folder for the tests of a file, in which the built package is installed. */
+export function programFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), "layerwise-browser-"));
+  beforeAll(() => {
+    if (!existsSync(join(root, "dist", "browser.js"))) execFileSync("npm", ["run", "build"], { cwd: root });
+    mkdirSync(join(folder, "node_modules"));
+    symlinkSync(root, join(folder, "node_modules", "layerwise"), "dir");
+    writeFileSync(join(folder, "package.json"), '{ "type": "module" }');
+  });
+  afterAll(() => rmSync(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+export interface Bundle {
+  readonly code: string;
+  readonly warnings: string[];
+  /** What lies beside bundle.js, without the hashes in the names. */
+  readonly assets: string[];
+}
+
+/** Bundles a program as `folder/name/bundle.js`; answers with its code and what Vite had to warn of. */
+export async function bundle(
+  folder: string,
+  name: string,
+  program: string,
+  resolve: InlineConfig["resolve"] = {},
+): Promise<Bundle> {
+  const warnings: string[] = [];
+  const logger = createLogger("silent");
+  logger.warn = (message) => void warnings.push(message);
+  logger.warnOnce = logger.warn;
+  writeFileSync(join(folder, `${name}.js`), program);
+  await build({
+    root: folder,
+    configFile: false,
+    customLogger: logger,
+    resolve,
+    build: {
+      outDir: name,
+      rollupOptions: {
+        input: join(folder, `${name}.js`),
+        preserveEntrySignatures: "strict",
+        output: { entryFileNames: "bundle.js" },
+      },
+    },
+  });
+  const at = join(folder, name);
+  const assets = existsSync(join(at, "assets")) ? readdirSync(join(at, "assets")) : [];
+  const code = readFileSync(join(at, "bundle.js"), "utf8");
+  return { code, warnings, assets: assets.map((file) => file.replace(/-[\w-]{8}(?=\.\w+$)/, "")).sort() };
+}
+
+/** The first browser on the path. */
+function findChromium(): string | undefined {
+  const names = ["chromium-headless-shell", "chromium", "chromium-browser", "google-chrome"];
+  const folders = (process.env.PATH ?? "").split(delimiter);
+  return names.flatMap((name) => folders.map((each) => join(each, name))).find((path) => existsSync(path));
+}
+
+const FLAGS = [
+  "--no-sandbox",
+  "--headless",
+  "--disable-gpu",
+  "--disable-background-networking",
+  "--disable-component-update",
+  "--disable-sync",
+  "--no-first-run",
+];
+
+/** Where Chromium is; undefined where tests have to be left out. */
+export const executablePath = findChromium();
+
+const kinds: Readonly<Record<string, string>> = { ".js": "text/javascript", ".wasm": "application/wasm" };
+
+/** Serves a folder; what is not there is an empty page. */
+async function serve(folder: string, headers: Readonly<Record<string, string>>) {
+  const server = createServer(({ url = "/" }, response) => {
+    const file = join(folder, url);
+    const isFile = url.includes(".") && existsSync(file);
+    response.setHeader("content-type", (isFile && kinds[extname(file)]) || "text/html");
+    for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
+    response.end(isFile ? readFileSync(file) : "<!doctype html><title>layerwise</title>");
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/`, close: () => server.close() };
+}
+
+export interface Opened {
+  /** What the expression came to; it sees the bundle's exports as `program`. */
+  readonly value: unknown;
+  /** Lines of the console and errors. */
+  readonly said: string[];
+}
+
+/** A browser for the tests of a block: evaluates expressions on pages of a bundle that is served with some headers. */
+export function pagesIn(folder: string) {
+  let browser: Browser;
+  beforeAll(async () => {
+    browser = await chromium.launch({ executablePath: executablePath!, args: FLAGS });
+  });
+  afterAll(() => browser?.close());
+  return async (name: string, expression: string, headers: Readonly<Record<string, string>> = {}): Promise<Opened> => {
+    const server = await serve(join(folder, name), headers);
+    const page = await browser.newPage();
+    const said = listenTo(page, server.url);
+    try {
+      await page.goto(server.url);
+      const value = await page.evaluate(`import("/bundle.js").then((program) => ${expression})`);
+      return { value, said };
+    } finally {
+      await page.close();
+      server.close();
+    }
+  };
+}
+
+/** What a page says; it may ask its own server only. */
+function listenTo(page: Page, own: string): string[] {
+  const said: string[] = [];
+  page.on("pageerror", (error) => said.push(String(error)));
+  page.on("console", (message) => said.push(message.text()));
+  page.on("request", (request) =>
+    expect(request.url().startsWith(own) || /^(blob|data):/.test(request.url())).toBe(true),
+  );
+  return said;
+}
+
+/** A program's `run(…)` in a Node of its own, where `layerwise` is the entry point for Node. */
+export function inNode(folder: string, program: string, ...given: unknown[]): unknown {
+  writeFileSync(join(folder, "program.mjs"), program);
+  const call = given.map((each) => JSON.stringify(each)).join(", ");
+  const script = `import { run } from "./program.mjs"; console.log(JSON.stringify(await run(${call})));`;
+  const args = ["--input-type=module", "-e", script];
+  return JSON.parse(execFileSync(process.execPath, args, { cwd: folder, encoding: "utf8" }));
+}

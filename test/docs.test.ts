@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { dirname, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, describe, expect, it } from "vitest";
+import { commandPage } from "../scripts/commands.ts";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const below = (folder: string): string[] =>
@@ -18,6 +19,18 @@ describe("links in the documentation", () => {
     const links = [...text.matchAll(/\]\(([^)\s#]+)(?:#[^)]*)?\)/g)].map(([, to]) => to!);
     const broken = links.filter((to) => !/^(https?|mailto):/.test(to) && !existsSync(join(root, dirname(page), to)));
     expect(broken).toEqual([]);
+  });
+});
+
+describe("the page of commands", () => {
+  const page = commandPage();
+
+  it("is what the commands say of themselves (npm run commands)", () => {
+    expect(readFileSync(join(root, "docs/commands.md"), "utf8")).toBe(page);
+  });
+
+  it("fits a terminal of 80 columns", () => {
+    expect(page.split("\n").filter((line) => line.length > 80)).toEqual([]);
   });
 });
 

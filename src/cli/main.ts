@@ -3,6 +3,7 @@ import { createRequire } from "node:module";
 import { Command, CommanderError } from "commander";
 import { LayerwiseError, messageOf } from "../base/index.ts";
 import { commands } from "./commands.ts";
+import { fitted } from "./help.ts";
 import { quietOnClosedPipes } from "./pipes.ts";
 
 /** Adds the command that is asked for; help and misspelt names need no more than what the commands are for. */
@@ -20,7 +21,7 @@ async function build(): Promise<Command> {
   const program = new Command("layerwise")
     .description("Transformers that choose their own layers: share, search and adapt depth.")
     .version(createRequire(import.meta.url)("../../package.json").version)
-    .addHelpText("after", "\nBegin with:\n  layerwise train --preset tiny\n  layerwise train --help")
+    .addHelpText("after", fitted("\nBegin with:\n  layerwise train --preset tiny\n  layerwise train --help"))
     .showSuggestionAfterError()
     // A flag of `glue` may mean another thing after `glue predict`.
     .enablePositionalOptions()

@@ -3,6 +3,7 @@ import type { Command } from "commander";
 import { reject, table } from "../../base/index.ts";
 import type { analysis } from "../../index.ts";
 import { whole } from "../flags.ts";
+import { fitted } from "../help.ts";
 
 const HELP = `
 Examples:
@@ -28,7 +29,7 @@ export function addBench(program: Command): void {
     .option("--rounds <n>", "runs of each contender", whole, 7)
     .option("--threads <n>", "threads of ONNX Runtime", whole)
     .option("--json", "print only JSON")
-    .addHelpText("after", HELP)
+    .addHelpText("after", fitted(HELP))
     .action(run);
 }
 

@@ -6,6 +6,7 @@ import { fileURLToPath } from "node:url";
 import type { Command } from "commander";
 import { LayerwiseError, messageOf, table } from "../../base/index.ts";
 import type { GoldenCase, Verdict } from "../../certify/index.ts";
+import { fitted } from "../help.ts";
 
 const examples = `
 Examples:
@@ -24,7 +25,7 @@ export function addCertify(program: Command): void {
     )
     .option("--json", "print only JSON")
     .option("--threads <n>", "threads for ONNX Runtime", Number)
-    .addHelpText("after", examples)
+    .addHelpText("after", fitted(examples))
     .action(run);
 }
 

@@ -14,6 +14,7 @@ import {
   settingsIn,
   wholeFrom,
 } from "../flags.ts";
+import { fitted } from "../help.ts";
 
 /** The tasks of this command. */
 const schemas: readonly SettingsSchema[] = [await taskSettings.language(), await taskSettings.translate()];
@@ -57,7 +58,7 @@ export function addCompare(program: Command): void {
     json: "print only JSON",
   });
   command.setOptionValueWithSource("out", "runs/compare", "default");
-  addSettings(command, schemas).addHelpText("after", examples).action(run);
+  addSettings(command, schemas).addHelpText("after", fitted(examples)).action(run);
 }
 
 /** What the comparison itself decides. */

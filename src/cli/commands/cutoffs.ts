@@ -4,6 +4,7 @@ import type { Command } from "commander";
 import { formatNumber, messageOf, reject, startProgress, table } from "../../base/index.ts";
 import type { Cutoffs } from "../../text/index.ts";
 import { whole } from "../flags.ts";
+import { fitted } from "../help.ts";
 
 const examples = `
 The cost of a cluster is its size times the mass of its words; the cutoffs printed have the least total, exactly. With --measured
@@ -48,7 +49,7 @@ export function addCutoffs(program: Command): void {
     .option("--factor <n>", "each tail's projection is narrower by this, with --measured", whole, 4)
     .option("--threads <n>", "threads of ONNX Runtime, with --measured (default: physical cores)", whole)
     .option("--json", "print only JSON")
-    .addHelpText("after", examples)
+    .addHelpText("after", fitted(examples))
     .action(run);
 }
 

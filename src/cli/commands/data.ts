@@ -3,6 +3,7 @@ import { type Command, Option } from "commander";
 import { formatNumber, startProgress, table } from "../../base/index.ts";
 import type { Corpus, OpenTokenizer, SplitBatching, SplitReport } from "../../text/index.ts";
 import { whole } from "../flags.ts";
+import { fitted } from "../help.ts";
 
 interface SourceOptions {
   corpus: string;
@@ -58,14 +59,14 @@ function addBuild(data: Command): void {
     .option("--passes <n>", "passes over the text for --masked", whole, 40)
     .option("--seed <n>", "seed for --masked", whole, 12345)
     .option("--force", "replace a folder that data build wrote")
-    .addHelpText("after", examples(BUILD_EXAMPLES))
+    .addHelpText("after", fitted(examples(BUILD_EXAMPLES)))
     .action(build);
 }
 
 function addInspect(data: Command): void {
   withBatching(data.command("inspect"))
     .description("Count tokens, pieces per word and batches, and say what is dropped and why.")
-    .addHelpText("after", examples(INSPECT_EXAMPLES))
+    .addHelpText("after", fitted(examples(INSPECT_EXAMPLES)))
     .action(inspect);
 }
 
@@ -78,7 +79,7 @@ function addDownload(data: Command): void {
     .option("--unverified", "keep files whose checksum is not the known one")
     .option("--force", "fetch even if the files are there")
     .option("--json", "print JSON")
-    .addHelpText("after", examples(DOWNLOAD_EXAMPLES))
+    .addHelpText("after", fitted(examples(DOWNLOAD_EXAMPLES)))
     .action(download);
 }
 

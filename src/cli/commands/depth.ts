@@ -7,6 +7,7 @@ import type { ProbeAnalysis, TraceRow } from "../../tasks/pretrain/index.ts";
 import type { ProbeSentence, Split } from "../../text/index.ts";
 import { addCheckpointFlag } from "../finished.ts";
 import { whole } from "../flags.ts";
+import { fitted } from "../help.ts";
 import type { Using } from "../opened.ts";
 
 const examples = `
@@ -60,7 +61,7 @@ export function addDepth(program: Command): void {
     .option("--svg <file>", "write the sentence, or the plot over distance, as SVG")
     .option("--threads <n>", "threads of ONNX Runtime (default: physical cores)", whole)
     .option("--json", "print only JSON, with a row a token");
-  addCheckpointFlag(command).addHelpText("after", examples).action(run);
+  addCheckpointFlag(command).addHelpText("after", fitted(examples)).action(run);
 }
 
 type Run = Using<"depths">;

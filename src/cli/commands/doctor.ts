@@ -6,6 +6,7 @@ import { fileURLToPath } from "node:url";
 import type { Command } from "commander";
 import { table } from "../../base/index.ts";
 import type { Diagnosis } from "../../tasks/index.ts";
+import { fitted } from "../help.ts";
 
 const HELP = `
 Examples:
@@ -18,7 +19,7 @@ export function addDoctor(program: Command): void {
   program
     .command("doctor")
     .option("--json", "print only JSON")
-    .addHelpText("after", HELP)
+    .addHelpText("after", fitted(HELP))
     .action(async ({ json }: { json?: boolean }) => {
       const { diagnose } = await import("../../tasks/index.ts");
       const found = await diagnose(devicesPresent());

@@ -5,6 +5,7 @@ import type { CheckpointChoice } from "../../runs/index.ts";
 import type { SegmentChoices } from "../../tasks/search/index.ts";
 import type { Split } from "../../text/index.ts";
 import { addCheckpointFlag, addSegmentFlags } from "../finished.ts";
+import { fitted } from "../help.ts";
 
 const examples = `
 Examples:
@@ -31,7 +32,7 @@ export function addEval(program: Command): void {
     )
     .option("--corpus <name>", "text to measure an ALBERT on: a corpus by name, a file or a folder")
     .option("--json", "print JSON");
-  addSegmentFlags(addCheckpointFlag(command)).addHelpText("after", examples).action(run);
+  addSegmentFlags(addCheckpointFlag(command)).addHelpText("after", fitted(examples)).action(run);
 }
 
 async function run(path: string, { split, json, checkpoint, ...choices }: Flags): Promise<void> {

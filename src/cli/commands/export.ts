@@ -4,6 +4,7 @@ import type { Command } from "commander";
 import { formatNumber, table } from "../../base/index.ts";
 import type { CheckpointChoice } from "../../runs/index.ts";
 import { addCheckpointFlag } from "../finished.ts";
+import { fitted } from "../help.ts";
 
 const examples = `
 Examples:
@@ -20,7 +21,7 @@ export function addExport(program: Command): void {
     .argument("<run>", "run folder")
     .option("--out <dir>", "folder to write (default: export, in the run folder)")
     .option("--force", "replace a folder that export wrote");
-  addCheckpointFlag(command).addHelpText("after", examples).action(run);
+  addCheckpointFlag(command).addHelpText("after", fitted(examples)).action(run);
 }
 
 async function run(

@@ -4,6 +4,7 @@ import type { CheckpointChoice } from "../../runs/index.ts";
 import type { SegmentChoices } from "../../tasks/search/index.ts";
 import { addCheckpointFlag, addSegmentFlags } from "../finished.ts";
 import { numberFrom, whole, wholeFrom } from "../flags.ts";
+import { fitted } from "../help.ts";
 
 const examples = `
 Examples:
@@ -36,7 +37,7 @@ export function addGenerate(program: Command): void {
     .option("--seed <n>", "seed of the choices", wholeFrom(0), 1)
     .option("--stop <text>", "end before this text")
     .option("--json", "print {prompt, text, tokensPerSecond}");
-  addSegmentFlags(addCheckpointFlag(command)).addHelpText("after", examples).action(run);
+  addSegmentFlags(addCheckpointFlag(command)).addHelpText("after", fitted(examples)).action(run);
 }
 
 async function run(path: string, flags: GenerateFlags): Promise<void> {

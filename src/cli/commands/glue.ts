@@ -10,6 +10,7 @@ import type { GlueTask } from "../../text/index.ts";
 import { addCheckpointFlag } from "../finished.ts";
 import { addRunFlags, addSettings, type SettingsFlags, settingsFrom, settingsIn, whole, wholeFrom } from "../flags.ts";
 import { freeFolder } from "../free-folder.ts";
+import { fitted } from "../help.ts";
 
 const finetuneSettings = await taskSettings.finetune();
 
@@ -64,7 +65,7 @@ export function addGlue(program: Command): void {
   const out = "run folder (default: runs/glue/ and the task, with a number where that is taken)";
   addOriginFlags(command, out, "print model, texts, memory and an estimate of time, and stop");
   command.addOption(new Option("--worker", "carry out trials of the search that started it").hideHelp());
-  addSettings(command, [finetuneSettings]).addHelpText("after", examples).action(tune);
+  addSettings(command, [finetuneSettings]).addHelpText("after", fitted(examples)).action(tune);
   addSearch(command);
   addEval(command);
   addPredict(command);
@@ -100,7 +101,7 @@ function addSearch(glue: Command): void {
     .option("--seeds <n>", "runs of each setting, seeds 1 to n", wholeFrom(1, LARGEST.seeds))
     .option("--parallel <n>", "trials at a time; they share the threads", whole, 1);
   addOriginFlags(command, "folder of the trials (default: runs/glue/ and the task, -search)");
-  addSettings(command, [finetuneSettings]).addHelpText("after", searchExamples).action(search);
+  addSettings(command, [finetuneSettings]).addHelpText("after", fitted(searchExamples)).action(search);
 }
 
 const positive = numbers((value) => value > 0, "numbers above 0 with commas between");
@@ -111,7 +112,7 @@ function addPredict(glue: Command): void {
     .description("write the benchmark's submission files")
     .argument("<run>", "a fine-tuned run")
     .requiredOption("--out <dir>", "folder to write to");
-  addUseFlags(command, "test").addHelpText("after", predictExamples).action(predict);
+  addUseFlags(command, "test").addHelpText("after", fitted(predictExamples)).action(predict);
 }
 
 function addEval(glue: Command): void {
@@ -119,7 +120,7 @@ function addEval(glue: Command): void {
     .command("eval")
     .description("measure a fine-tuned run: loss, the task's metrics, mean depth")
     .argument("<run>", "a fine-tuned run");
-  addUseFlags(command, "dev").addHelpText("after", evalExamples).action(measure);
+  addUseFlags(command, "dev").addHelpText("after", fitted(evalExamples)).action(measure);
 }
 
 function addUseFlags(command: Command, split: string): Command {

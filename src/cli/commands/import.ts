@@ -2,6 +2,7 @@
 import type { Command } from "commander";
 import { LayerwiseError, table } from "../../base/index.ts";
 import { flagOf } from "../flags.ts";
+import { fitted } from "../help.ts";
 
 const HELP = `
 Examples:
@@ -35,7 +36,7 @@ export function addImport(program: Command): void {
     .option("--activation <name>", "instead of the config's hidden_act")
     .option("--force", "replace a folder that import wrote")
     .option("--json", "print only JSON")
-    .addHelpText("after", HELP)
+    .addHelpText("after", fitted(HELP))
     .action(run);
 }
 

@@ -11,6 +11,7 @@ import {
   shareModes,
 } from "../../depth/index.ts";
 import { wholeFrom } from "../flags.ts";
+import { fitted } from "../help.ts";
 
 const examples = `
 Examples:
@@ -57,7 +58,7 @@ export function addPlan(program: Command): void {
     .option("--length <n>", "tokens of the text for which FLOPs are counted", wholeFrom(1, LARGEST.length), 100)
     .option("--svg <file>", "write the picture as SVG")
     .option("--json", "print only JSON")
-    .addHelpText("after", examples)
+    .addHelpText("after", fitted(examples))
     .action(run);
 }
 

@@ -3,6 +3,7 @@ import type { Command } from "commander";
 import { taskSettings } from "../../tasks/settings/index.ts";
 import { addRunFlags, addSettings, type SettingsFlags, settingsFrom } from "../flags.ts";
 import { freeFolder } from "../free-folder.ts";
+import { fitted } from "../help.ts";
 
 const pretrainSettings = await taskSettings.pretrain();
 
@@ -38,7 +39,7 @@ export function addPretrain(program: Command): void {
     dryRun: "print model, parameters, memory and an estimate of time, and stop",
     json: "print only JSON",
   });
-  addSettings(command, [pretrainSettings]).addHelpText("after", examples).action(runPretrain);
+  addSettings(command, [pretrainSettings]).addHelpText("after", fitted(examples)).action(runPretrain);
 }
 
 function configFrom({ halt, ...flags }: Flags) {

@@ -3,6 +3,7 @@ import type { Command } from "commander";
 import { patternHelp, taskSettings } from "../../tasks/settings/index.ts";
 import { addRunFlags, addSettings, layersFrom, type SettingsFlags } from "../flags.ts";
 import { freeFolder } from "../free-folder.ts";
+import { fitted } from "../help.ts";
 
 const retrainSettings = await taskSettings.retrain();
 
@@ -41,7 +42,7 @@ export function addRetrain(program: Command): void {
     dryRun: "print both networks' parameters, FLOPs, memory and an estimate of time, and stop",
     json: "print only the result, as JSON",
   });
-  addSettings(command, [retrainSettings], { defaults: false }).addHelpText("after", examples).action(run);
+  addSettings(command, [retrainSettings], { defaults: false }).addHelpText("after", fitted(examples)).action(run);
 }
 
 const say = (text: string) => void process.stderr.write(`${text}\n`);

@@ -14,6 +14,7 @@ import {
   summarise,
   weightsHash,
 } from "../../runs/index.ts";
+import { fitted } from "../help.ts";
 
 interface JsonOption {
   json?: boolean;
@@ -42,19 +43,19 @@ export function addRuns(program: Command): void {
     .command("runs")
     .argument("[dir]", "folder to search for runs", "runs")
     .option("--json", "print JSON")
-    .addHelpText("after", LIST_EXAMPLES)
+    .addHelpText("after", fitted(LIST_EXAMPLES))
     .action(list);
   runs
     .command("show <run>")
     .description("show one run: status, figures, checkpoints, settings, machine")
     .option("--json", "print JSON")
-    .addHelpText("after", SHOW_EXAMPLES)
+    .addHelpText("after", fitted(SHOW_EXAMPLES))
     .action((path: string, _: JsonOption, command: Command) => show(path, command.optsWithGlobals()));
   runs
     .command("compare <run...>")
     .description("show in which settings runs differ, and their results side by side")
     .option("--json", "print JSON")
-    .addHelpText("after", COMPARE_EXAMPLES)
+    .addHelpText("after", fitted(COMPARE_EXAMPLES))
     .action((paths: string[], _: JsonOption, command: Command) => compare(paths, command.optsWithGlobals()));
 }
 

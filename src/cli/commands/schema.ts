@@ -1,5 +1,6 @@
 /** `layerwise schema`: the settings of a task as JSON Schema, for editors and forms. */
 import type { Command } from "commander";
+import { fitted } from "../help.ts";
 
 const examples = `
 A YAML file is checked by editors that know its schema: put this into its first line.
@@ -16,7 +17,7 @@ export function addSchema(program: Command): void {
     .command("schema")
     .argument("[task]", "language, translate, search, retrain, pretrain or finetune")
     .option("--json", "without a task: print the schemas of all, by name")
-    .addHelpText("after", examples)
+    .addHelpText("after", fitted(examples))
     .action(run);
 }
 

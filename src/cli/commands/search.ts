@@ -4,6 +4,7 @@ import type { SearchConfig } from "../../tasks/search/index.ts";
 import { patternHelp, taskSettings } from "../../tasks/settings/index.ts";
 import { addRunFlags, addSettings, layersFrom, type SettingsFlags, settingsIn } from "../flags.ts";
 import { freeFolder } from "../free-folder.ts";
+import { fitted } from "../help.ts";
 
 const searchSettings = await taskSettings.search();
 
@@ -53,7 +54,7 @@ export function addSearch(program: Command): void {
     dryRun: "print model, parameters, FLOPs, memory and an estimate of time, and stop",
     json: "print the result as JSON",
   });
-  addSettings(command, [searchSettings]).addHelpText("after", examples).action(run);
+  addSettings(command, [searchSettings]).addHelpText("after", fitted(examples)).action(run);
 }
 
 /** Settings from preset, file and flags; the original is compared with as it is, so nothing is cut there unless asked for. */

@@ -2,6 +2,7 @@
 import type { Command } from "commander";
 import { commandName } from "../command-name.ts";
 import { wholeFrom } from "../flags.ts";
+import { fitted } from "../help.ts";
 
 const examples = `
 The address holds a token that stays the same for a folder; open it once, and the browser remembers it. Only this machine can reach the
@@ -28,7 +29,7 @@ export function addStudio(program: Command): void {
     .option("--host <name>", "a name of this machine, under which others reach the page; they need the token")
     .option("--open", "open the page in the browser")
     .option("--no-token", "let everybody on this machine use the page")
-    .addHelpText("after", examples)
+    .addHelpText("after", fitted(examples))
     .action(run);
 }
 

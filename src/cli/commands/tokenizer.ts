@@ -10,6 +10,7 @@ import type {
   TokenizerTrainingStep,
 } from "../../text/index.ts";
 import { whole } from "../flags.ts";
+import { fitted } from "../help.ts";
 
 interface ModelOptions {
   model: string;
@@ -82,7 +83,7 @@ function addTrain(tokenizer: Command): void {
   addSpecials(train)
     .option("--force", "replace files that exist")
     .option("--json", "print JSON")
-    .addHelpText("after", examples(TRAIN_EXAMPLES))
+    .addHelpText("after", fitted(examples(TRAIN_EXAMPLES)))
     .action(trainModel);
 }
 
@@ -110,7 +111,7 @@ function addEncode(tokenizer: Command): void {
         "0.2.0",
       ]),
     )
-    .addHelpText("after", examples(ENCODE_EXAMPLES))
+    .addHelpText("after", fitted(examples(ENCODE_EXAMPLES)))
     .action(encode);
 }
 
@@ -119,7 +120,7 @@ function addDecode(tokenizer: Command): void {
     .description("Print one line of text for each line of ids.")
     .argument("[files...]", "files of ids (default: standard input)")
     .option("--pieces", "read pieces instead of ids")
-    .addHelpText("after", examples(DECODE_EXAMPLES))
+    .addHelpText("after", fitted(examples(DECODE_EXAMPLES)))
     .action(decode);
 }
 
@@ -127,7 +128,7 @@ function addInspect(tokenizer: Command): void {
   withModel(tokenizer.command("inspect"))
     .description("Say what is in a model: type, size, normalisation, special ids, flags, pieces.")
     .option("--json", "print JSON")
-    .addHelpText("after", examples(INSPECT_EXAMPLES))
+    .addHelpText("after", fitted(examples(INSPECT_EXAMPLES)))
     .action(inspect);
 }
 

@@ -3,6 +3,7 @@ import type { Command } from "commander";
 import { commandName } from "../command-name.ts";
 import { whole, wholeFrom } from "../flags.ts";
 import { freeFolder } from "../free-folder.ts";
+import { fitted } from "../help.ts";
 
 const examples = `
 Everything is trained and measured while you watch, and kept in the folder: a report with pictures, and runs that other commands
@@ -29,7 +30,7 @@ export function addTour(program: Command): void {
     .option("--steps <n>", "updates of every run, to try the tour out (default: what each needs)", whole)
     .option("--threads <n>", "threads of ONNX Runtime (default: physical cores)", whole)
     .option("--json", "print the result as JSON")
-    .addHelpText("after", examples)
+    .addHelpText("after", fitted(examples))
     .action(run);
 }
 

@@ -5,6 +5,7 @@ import type { TrainConfig } from "../../tasks/index.ts";
 import { taskSettings } from "../../tasks/settings/index.ts";
 import { addRunFlags, addSettings, numberFrom, type SettingsFlags, schemaFrom, settingsFrom, whole } from "../flags.ts";
 import { freeFolder } from "../free-folder.ts";
+import { fitted } from "../help.ts";
 
 /** The tasks of this command. */
 const schemas: readonly SettingsSchema[] = [await taskSettings.language(), await taskSettings.translate()];
@@ -41,7 +42,7 @@ export function addTrain(program: Command): void {
     dryRun: "print model, plan, parameters, FLOPs, memory and an estimate of time, and stop",
     json: "print only JSON",
   });
-  addSettings(command, schemas).addHelpText("after", trainExamples).action(runTrain);
+  addSettings(command, schemas).addHelpText("after", fitted(trainExamples)).action(runTrain);
 }
 
 function setting(text: string, before: Record<string, string>): Record<string, string> {
@@ -59,7 +60,7 @@ export function addResume(program: Command): void {
     .option("--epochs <n>", "train for this many passes over the data in all", numberFrom(0))
     .option("--minutes <n>", "train for this many minutes in all", numberFrom(0))
     .option("--new-text", "go on although the text is another than the run began with")
-    .addHelpText("after", resumeExamples)
+    .addHelpText("after", fitted(resumeExamples))
     .action(async (path: string, changes) => (await import("../resume.ts")).resume(path, { changes }));
 }
 

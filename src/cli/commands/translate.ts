@@ -6,6 +6,7 @@ import type { CheckpointChoice } from "../../runs/index.ts";
 import type { Split } from "../../text/index.ts";
 import { addCheckpointFlag } from "../finished.ts";
 import { numberFrom, whole } from "../flags.ts";
+import { fitted } from "../help.ts";
 
 const examples = `
 Examples:
@@ -35,7 +36,7 @@ export function addTranslate(program: Command): void {
     .option("--average <n>", "use the mean of the last n checkpoints", whole)
     .addOption(new Option("--score <split>", "BLEU on a part of the corpus").choices(["train", "valid", "test"]))
     .option("--json", "print JSON: with --score its figures, else {translations}");
-  addCheckpointFlag(command).addHelpText("after", examples).action(run);
+  addCheckpointFlag(command).addHelpText("after", fitted(examples)).action(run);
 }
 
 const say = (text: string) => void process.stderr.write(`${text}\n`);

@@ -228,6 +228,7 @@ function drawMarks(plot: uPlot, marks: readonly Mark[]): void {
   ctx.strokeStyle = token("edge");
   ctx.fillStyle = token("muted");
   ctx.font = `${11 * devicePixelRatio}px ${token("font")}`;
+  ctx.textAlign = "left";
   ctx.setLineDash([3 * devicePixelRatio, 3 * devicePixelRatio]);
   for (const { x, label } of marks) {
     const at = Math.round(plot.valToPos(x, "x", true));

@@ -1,0 +1,113 @@
+/** Makes docs/studio/*.png: trains small runs, serves the studio over them and takes pictures of every view, light and dark. */
+import { spawnSync } from "node:child_process";
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { delimiter, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { type Browser, chromium, type Page } from "playwright-core";
+import type { RunList } from "../src/studio/api.ts";
+import { serveStudio } from "../src/studio/index.ts";
+
+const root = fileURLToPath(new URL("..", import.meta.url));
+const pictures = join(root, "docs", "studio");
+const MOST_BYTES = 2e6;
+
+const language = "train --preset tiny --width 48 --steps 400 --evaluate-every 20 --threads 2";
+const tiny = "--pieces 600 --width 32 --heads 2 --hidden 64 --length 16 --memory 16 --batch 8 --cutoffs 100,300";
+/** Runs by name; a few minutes in all. */
+const RUNS: Readonly<Record<string, string>> = {
+  unshared: `${language} --depth 6`,
+  "shared-cycle": `${language} --depth 6 --unique 2 --share cycle`,
+  "shared-reverse": `${language} --depth 6 --unique 3 --share cycle-reverse`,
+  halting: `${language} --depth 6 --halt --ponder 0.02`,
+  search: `search ${tiny} --blocks 8 --steps 600 --warmup 20 --evaluate-every 15 --architecture-rate 0.06 --budget 0.7 --seeds 3 --threads 2`,
+  albert: "pretrain --preset trial --steps 400 --threads 2",
+};
+
+/** What is looked at, and what is done before the picture is taken. */
+const VIEWS: readonly {
+  name: string;
+  hash: (id: (path: string) => string) => string;
+  act?: (page: Page) => Promise<void>;
+}[] = [
+  { name: "runs", hash: (id) => `#/runs?select=${id("unshared")},${id("shared-cycle")}` },
+  { name: "run", hash: (id) => `#/run/${id("shared-cycle")}` },
+  {
+    name: "compare",
+    hash: (id) => `#/compare?ids=${id("unshared")},${id("shared-cycle")},${id("shared-reverse")}&logy=1`,
+  },
+  { name: "search", hash: (id) => `#/search/${id("search")}` },
+  {
+    name: "depth",
+    hash: (id) => `#/depth/${id("albert")}?beside=${id("halting")}`,
+    act: async (page) => {
+      await page.locator(".pieces").nth(1).waitFor({ timeout: 120_000 });
+      await page.locator(".piece").nth(3).hover();
+      await page.locator(".piece").nth(3).focus();
+    },
+  },
+  {
+    name: "play",
+    hash: (id) => `#/play/${id("halting")}?prompt=it+was+a&tokens=48&temperature=0.7&seed=2`,
+    act: async (page) => {
+      await page.getByRole("button", { name: "Continue the text" }).click();
+      await page.getByText("tokens per second").waitFor({ timeout: 120_000 });
+    },
+  },
+  {
+    name: "new",
+    hash: () => "#/new?task=language&preset=tiny&s.unique=2&s.depth=6",
+    act: async (page) => {
+      await page.getByRole("button", { name: "Estimate" }).click();
+      await page.getByText("estimated time").waitFor({ timeout: 120_000 });
+    },
+  },
+];
+
+function findChromium(): string {
+  const folders = (process.env.PATH ?? "").split(delimiter);
+  const found = ["chromium-headless-shell", "chromium"].flatMap((name) => folders.map((each) => join(each, name)));
+  const path = found.find((each) => existsSync(each));
+  if (path === undefined) throw new Error("pictures need chromium-headless-shell or chromium on the path");
+  return path;
+}
+
+function train(folder: string): void {
+  for (const [name, line] of Object.entries(RUNS)) {
+    const out = join(folder, name);
+    if (existsSync(out)) continue;
+    const args = ["--import", "tsx", join(root, "src/cli/main.ts"), ...line.split(" "), "--out", out];
+    const { status } = spawnSync(process.execPath, args, { stdio: ["ignore", "ignore", "inherit"] });
+    if (status !== 0) throw new Error(`layerwise ${line} ended with ${status}`);
+  }
+}
+
+async function shoot(browser: Browser, url: string, colorScheme: "light" | "dark"): Promise<void> {
+  const page = await browser.newPage({ viewport: { width: 1280, height: 860 }, colorScheme });
+  await page.goto(url);
+  const list = await page.evaluate(async () => (await (await fetch("/api/runs")).json()) as RunList);
+  const id = (path: string) => list.runs.find((run) => run.path === path)!.id;
+  for (const { name, hash, act } of VIEWS) {
+    await page.goto("about:blank");
+    await page.goto(`${new URL(url).origin}/${hash(id)}`);
+    await page.waitForTimeout(1500);
+    await act?.(page);
+    await page.evaluate(() => scrollTo(0, 0));
+    await page.screenshot({ path: join(pictures, `${name}-${colorScheme}.png`) });
+  }
+  await page.close();
+}
+
+const given = process.argv[2];
+const folder = given ?? join(mkdtempSync(join(tmpdir(), "layerwise-pictures-")), "runs");
+mkdirSync(pictures, { recursive: true });
+train(folder);
+const studio = await serveStudio({ folder, port: 0 });
+const browser = await chromium.launch({ executablePath: findChromium(), args: ["--no-sandbox", "--disable-gpu"] });
+for (const scheme of ["light", "dark"] as const) await shoot(browser, studio.url, scheme);
+await browser.close();
+await studio.close();
+if (given === undefined) rmSync(join(folder, ".."), { recursive: true });
+const bytes = readdirSync(pictures).reduce((sum, name) => sum + statSync(join(pictures, name)).size, 0);
+process.stdout.write(`${VIEWS.length * 2} pictures in docs/studio, ${Math.round(bytes / 1000)} kB\n`);
+if (bytes > MOST_BYTES) process.exitCode = 1;

@@ -92,7 +92,7 @@ async function shoot(browser: Browser, url: string, colorScheme: "light" | "dark
     await page.goto(`${new URL(url).origin}/${hash(id)}`);
     await page.waitForTimeout(1500);
     await act?.(page);
-    await page.evaluate(() => scrollTo(0, 0));
+    await page.evaluate("scrollTo(0, 0)");
     await page.screenshot({ path: join(pictures, `${name}-${colorScheme}.png`) });
   }
   await page.close();

@@ -140,10 +140,10 @@ describe.skipIf(executablePath === undefined)(
 
       it("keeps a note in the run's folder", async () => {
         await open("#/runs");
-        await page.getByRole("button", { name: "Note on shared: none" }).click();
-        await page.getByLabel("Note on shared").fill("the one to beat");
+        await page.getByRole("button", { name: "Add note, note on shared" }).click();
+        await page.getByRole("textbox", { name: "Note on shared" }).fill("the one to beat");
         await page.keyboard.press("Enter");
-        await page.getByRole("button", { name: "Note on shared: the one to beat" }).waitFor();
+        await page.getByRole("button", { name: "the one to beat, note on shared" }).waitFor();
         expect((await rowOf("shared")).note).toBe("the one to beat");
       });
 
@@ -171,11 +171,9 @@ describe.skipIf(executablePath === undefined)(
       });
 
       it("draws no line twice: every chart has pixels of its own", async () => {
-        const painted = await page.evaluate(() =>
-          [...document.querySelectorAll("canvas")].map((canvas) => {
-            const { data } = canvas.getContext("2d")!.getImageData(0, 0, canvas.width, canvas.height);
-            return data.some((value) => value !== 0);
-          }),
+        const isPainted = "c.getContext('2d').getImageData(0, 0, c.width, c.height).data.some((value) => value !== 0)";
+        const painted = await page.evaluate<boolean[]>(
+          `[...document.querySelectorAll("canvas")].map((c) => ${isPainted})`,
         );
         expect(painted.length).toBeGreaterThan(4);
         expect(painted).not.toContain(false);
@@ -341,7 +339,7 @@ describe.skipIf(executablePath === undefined)(
     describe("new", () => {
       it("estimates, and says which command it amounts to", async () => {
         await open("#/new?task=language&preset=tiny&name=estimated");
-        await page.getByLabel("unique").fill("1");
+        await page.getByLabel("unique", { exact: true }).fill("1");
         await page.keyboard.press("Tab");
         await expect.poll(() => page.url()).toContain("s.unique=1");
         await page.getByRole("button", { name: "Estimate" }).click();
@@ -411,7 +409,7 @@ describe.skipIf(executablePath === undefined)(
           expect(found, view).toEqual([]);
           await page.setViewportSize({ width: 360, height: 740 });
           await page.waitForTimeout(100);
-          expect(await page.evaluate(() => document.documentElement.scrollWidth), view).toBeLessThanOrEqual(360);
+          expect(await page.evaluate("document.documentElement.scrollWidth"), view).toBeLessThanOrEqual(360);
           await page.setViewportSize({ width: 1280, height: 900 });
         }
       },

@@ -62,7 +62,7 @@ function Shell() {
       <button type="button" class="skip" onClick={() => document.getElementById("content")?.focus()}>
         Skip to content
       </button>
-      <div class="bar">
+      <header class="bar">
         <a class="brand" href={href("runs")}>
           <Mark />
           layerwise <span>studio</span>
@@ -82,7 +82,7 @@ function Shell() {
             </button>
           )}
         </div>
-      </div>
+      </header>
       <main id="content" tabIndex={-1}>
         <Fault error={failure.value} />
         {View ? <View /> : <Empty title={`There is no view called ${view}`} />}

@@ -20,13 +20,15 @@ export function useSearch(id: RunId, version: unknown) {
       setError(undefined);
       if (saved) return;
       stop = listen({
-        runs: [{ id: present.id, cursor: present.cursor }],
+        runs: [{ id: present.shown, cursor: present.cursor }],
         metrics: ["temperature"],
         frames: true,
         onGap: () => setRound((each) => each + 1),
         onUpdate: ({ frames, reset }) => {
-          if (reset?.includes(present.id)) return setRound((each) => each + 1);
-          const fresh = (frames?.[present.id] ?? []).filter(({ step }) => step > (present.frames.at(-1)?.step ?? -1));
+          if (reset?.includes(present.shown)) return setRound((each) => each + 1);
+          const fresh = (frames?.[present.shown] ?? []).filter(
+            ({ step }) => step > (present.frames.at(-1)?.step ?? -1),
+          );
           if (fresh.length === 0) return;
           present = { ...present, frames: [...present.frames, ...fresh] };
           record(`GET ${path}`, present);
@@ -40,5 +42,5 @@ export function useSearch(id: RunId, version: unknown) {
       stop();
     };
   }, [id, round, version]);
-  return { data: data, error };
+  return { data, error };
 }

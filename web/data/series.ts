@@ -20,6 +20,7 @@ interface Wanted {
 export function useSeries({ ids, x, metrics, range, log = false, onUpdate }: Wanted) {
   const [series, setSeries] = useState<SeriesByRun>(new Map());
   const [error, setError] = useState<ServerError>();
+  const [axes, setAxes] = useState<readonly Axis[]>(["step", "minutes", "tokens"]);
   const [round, setRound] = useState(0);
   const key = [...ids, x, ...(metrics ?? []), ...(range ?? [])].join(" ");
   useEffect(() => {
@@ -30,6 +31,7 @@ export function useSeries({ ids, x, metrics, range, log = false, onUpdate }: Wan
       if (ended) return;
       const all = new Map(got.map((each): [RunId, SeriesAnswer["series"]] => [each.id, each.series]));
       setSeries(all);
+      setAxes((old) => old.filter((axis) => got.every((each) => each.axes.includes(axis))));
       setError(undefined);
       if (saved) return;
       stop = listen({
@@ -59,7 +61,7 @@ export function useSeries({ ids, x, metrics, range, log = false, onUpdate }: Wan
       stop();
     };
   }, [key, round]);
-  return { series, error };
+  return { series, axes, error };
 }
 
 function queryOf(x: Axis, metrics?: readonly string[], range?: readonly [number, number]): string {

@@ -18,7 +18,7 @@ export function axesAsked() {
 const UNITS: Readonly<Record<Axis, string>> = { step: "steps", minutes: "minutes", tokens: "tokens" };
 
 /** Axis, logarithms, smoothing. */
-export function AxisControls() {
+export function AxisControls({ axes }: { readonly axes: readonly Axis[] }) {
   const { x, smoothing, range, logX, logY } = axesAsked();
   const flag = (on: boolean) => (on ? "1" : undefined);
   return (
@@ -26,11 +26,7 @@ export function AxisControls() {
       <Choice
         label="Over"
         value={x}
-        options={[
-          ["step", "steps"],
-          ["minutes", "minutes"],
-          ["tokens", "tokens"],
-        ]}
+        options={axes.map((axis) => [axis, UNITS[axis]] as const)}
         onChange={(value) => setQuery({ x: value === "step" ? undefined : value, from: undefined, to: undefined })}
       />
       <label class="field">

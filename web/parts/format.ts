@@ -64,7 +64,8 @@ export function plain(value: unknown): string {
 }
 
 /** `gradientNorm`, `gradient_norm` → gradient norm. */
-export const words = (name: string): string => name.replaceAll("_", " ").replace(/([a-z])([A-Z])/g, (_, a, b) => `${a} ${b.toLowerCase()}`);
+export const words = (name: string): string =>
+  name.replaceAll("_", " ").replace(/([a-z])([A-Z])/g, (_, a, b) => `${a} ${b.toLowerCase()}`);
 
 /** What a curve says, in a sentence: "loss 5.100 → 2.300 over 1,200 steps, lowest at 1,180". */
 export function curveSentence(name: string, xs: readonly number[], ys: readonly number[], unit: string): string {

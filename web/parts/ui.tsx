@@ -125,12 +125,14 @@ export function Field(props: {
   class?: string;
 }) {
   return (
-    // biome-ignore lint/a11y/noLabelWithoutControl: the control is its child
-    <label class={`field ${props.class ?? ""}`}>
-      <span class="field-name">{props.label}</span>
-      {props.children}
+    <div class={`field ${props.class ?? ""}`}>
+      {/* biome-ignore lint/a11y/noLabelWithoutControl: the control is its child */}
+      <label>
+        <span class="field-name">{props.label}</span>
+        {props.children}
+      </label>
       {props.hint && <span class="hint">{props.hint}</span>}
-    </label>
+    </div>
   );
 }
 

@@ -16,7 +16,7 @@ export function CompareView() {
     ids.length > 1 ? `/api/compare?ids=${ids.map(encodeURIComponent).join(",")}` : undefined,
   );
   const { x, range } = axesAsked();
-  const { series, error: missing } = useSeries({ ids: ids.length > 1 ? ids : [], x, range });
+  const { series, axes, error: missing } = useSeries({ ids: ids.length > 1 ? ids : [], x, range });
   if (ids.length < 2) {
     return (
       <Empty title="Nothing to compare yet">
@@ -32,7 +32,7 @@ export function CompareView() {
       <Heading title="Compare" lead={`${ids.length} runs: their curves, and the settings in which they differ`} />
       <Fault error={error ?? missing} />
       {value && <Differences answer={value} />}
-      <AxisControls />
+      <AxisControls axes={axes} />
       <Curves runs={runs} series={series} />
     </>
   );

@@ -45,7 +45,11 @@ function Readable({ row }: { readonly row: RunRow }) {
   const version = `${row.status} ${row.best?.step} ${row.flopsPerToken}`;
   const { value: detail, error, reload } = useGet<RunDetail>(`/api/runs/${encodeURIComponent(row.id)}`, version);
   const [added, setAdded] = useState("");
-  const { series, error: missing } = useSeries({
+  const {
+    series,
+    axes,
+    error: missing,
+  } = useSeries({
     ids: [row.id],
     x,
     range,
@@ -69,7 +73,7 @@ function Readable({ row }: { readonly row: RunRow }) {
       <Progress row={row} />
       <Facts facts={factsOf(row)} />
       <Fault error={error ?? missing} />
-      <AxisControls />
+      <AxisControls axes={axes} />
       {Object.keys(series.get(row.id) ?? {}).length === 0 ? (
         <Waiting row={row} />
       ) : (

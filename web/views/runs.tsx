@@ -71,14 +71,21 @@ export function RunsView() {
       </p>
       {chosen.length > 0 && <Selection chosen={chosen} />}
       {[...(group ? grouped(shown, group) : new Map([["", shown]]))].map(([name, members]) => (
-        <section key={name} aria-label={group ? `${group}: ${name}` : "Runs"}>
+        <div key={name}>
           {group && (
             <h2 class="group">
               {group} <b>{name}</b> <span class="muted">{members.length}</span>
             </h2>
           )}
-          <Table rows={members} chosen={chosen} sort={sort} descending={descending} extra={extra} />
-        </section>
+          <Table
+            label={group ? `Runs with ${group} ${name}` : "Table of runs"}
+            rows={members}
+            chosen={chosen}
+            sort={sort}
+            descending={descending}
+            extra={extra}
+          />
+        </div>
       ))}
     </>
   );
@@ -186,6 +193,7 @@ function Selection({ chosen }: { readonly chosen: readonly string[] }) {
 }
 
 interface TableProps {
+  readonly label: string;
   readonly rows: readonly RunRow[];
   readonly chosen: readonly string[];
   readonly sort: string;
@@ -193,14 +201,14 @@ interface TableProps {
   readonly extra: readonly string[];
 }
 
-function Table({ rows, chosen, sort, descending, extra }: TableProps) {
+function Table({ label, rows, chosen, sort, descending, extra }: TableProps) {
   const heads: Column[] = [
     ...NUMBERS,
     ...extra.map((key): Column => ({ key, title: key, show: (row) => plain(cellOf(row, key)) })),
   ];
   const order = { sort, descending };
   return (
-    <Scroll label="Table of runs" class="card">
+    <Scroll label={label} class="card">
       <table class="runs">
         <thead>
           <tr>
@@ -307,7 +315,7 @@ export function NoteCell({ row }: { readonly row: RunRow }) {
           class="note"
           disabled={saved !== undefined}
           onClick={() => setEditing(true)}
-          aria-label={`Note on ${row.path}: ${row.note || "none"}`}
+          aria-label={`${row.note || "Add note"}, note on ${row.path}`}
         >
           {row.note || "Add note"}
         </button>

@@ -151,7 +151,7 @@ describe.skipIf(executablePath === undefined)(
         await open("#/runs");
         for (const name of ["shared", "halting"]) await page.getByLabel(`Select ${name}`, { exact: true }).check();
         await page.getByRole("button", { name: "Compare" }).click();
-        const table = page.getByRole("region", { name: "Results and changed settings" });
+        const table = page.getByRole("region", { name: "Table of results and settings" });
         await table.getByText("Settings that differ").waitFor();
         const settings = await table.locator("tbody th[scope=row]").allInnerTexts();
         expect(settings).toEqual(expect.arrayContaining(["unique", "halt", "steps"]));

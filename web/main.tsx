@@ -7,7 +7,7 @@ import { href, route } from "./data/route.ts";
 import { savePage } from "./data/save.ts";
 import { saved } from "./data/server.ts";
 import { announced } from "./parts/announce.ts";
-import { Empty, Fault } from "./parts/ui.tsx";
+import { Empty, Fault, Heading } from "./parts/ui.tsx";
 import { CompareView } from "./views/compare.tsx";
 import { DepthView } from "./views/depth.tsx";
 import { NewView } from "./views/new.tsx";
@@ -45,9 +45,23 @@ function LatestRun() {
   return latest ? <RunView id={latest.id} /> : <NoRuns />;
 }
 
+const Nowhere = ({ view }: { readonly view: string }) => (
+  <>
+    <Heading title="Nothing here" />
+    <Empty title={`There is no view called ${view}`}>
+      <a href={href("runs")}>All runs</a>
+    </Empty>
+  </>
+);
+
 function NoRuns() {
   if (connection.value === "waiting") return <p class="muted">Reading runs …</p>;
-  return <Empty title="No runs yet" commands={["layerwise train --preset tiny"]} />;
+  return (
+    <>
+      <Heading title="Latest run" />
+      <Empty title="No runs yet" commands={["layerwise train --preset tiny"]} />
+    </>
+  );
 }
 
 function Shell() {
@@ -85,7 +99,7 @@ function Shell() {
       </header>
       <main id="content" tabIndex={-1}>
         <Fault error={failure.value} />
-        {View ? <View /> : <Empty title={`There is no view called ${view}`} />}
+        {View ? <View /> : <Nowhere view={view} />}
       </main>
       <p class="sr-only" role="status" aria-live="polite">
         {announced.value}

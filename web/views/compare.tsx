@@ -19,11 +19,14 @@ export function CompareView() {
   const { series, axes, error: missing } = useSeries({ ids: ids.length > 1 ? ids : [], x, range });
   if (ids.length < 2) {
     return (
-      <Empty title="Nothing to compare yet">
-        <p>
-          Select two runs or more in <a href={href("runs")}>the table of runs</a>.
-        </p>
-      </Empty>
+      <>
+        <Heading title="Compare" />
+        <Empty title="Nothing to compare yet">
+          <p>
+            Select two runs or more in <a href={href("runs")}>the table of runs</a>.
+          </p>
+        </Empty>
+      </>
     );
   }
   const runs = (value?.runs ?? []).map((run) => rows.value.get(run.id) ?? run);
@@ -50,7 +53,7 @@ function Differences({ answer: { runs, differences } }: { readonly answer: Compa
   const changed = Object.entries(differences);
   return (
     <Panel title="Results and changed settings">
-      <Scroll label="Results and changed settings">
+      <Scroll label="Table of results and settings">
         <table>
           <thead>
             <tr>

@@ -19,7 +19,12 @@ export function RunView({ id = route.value.id }: { readonly id?: string }) {
   const row = rows.value.get(id);
   if (!row) {
     if (connection.value === "waiting") return <p class="muted">Reading runs …</p>;
-    return <Empty title="There is no such run here" commands={["layerwise runs"]} />;
+    return (
+      <>
+        <Heading title="No such run" />
+        <Empty title="The folder has no run of this address; it may have been moved" commands={["layerwise runs"]} />
+      </>
+    );
   }
   if (row.status === "damaged" || row.status === "foreign") return <Unreadable row={row} />;
   return <Readable key={id} row={row} />;
@@ -211,7 +216,7 @@ function Report({ detail, row, added }: { readonly detail: RunDetail; readonly r
         </Panel>
       )}
       <Panel title="Log" class="wide">
-        <Scroll label="Log" class="log">
+        <Scroll label="Lines of the log" class="log">
           <pre>{(detail.log + added).trimEnd() || "Nothing yet."}</pre>
         </Scroll>
       </Panel>

@@ -7,6 +7,9 @@ import { lengthened } from "./thinning.ts";
 
 export type SeriesByRun = ReadonlyMap<RunId, Readonly<Record<string, Series>>>;
 
+/** Curves are drawn once a second, however often points come. */
+const DRAWN_MS = 1000;
+
 interface Wanted {
   readonly ids: readonly RunId[];
   readonly x: Axis;
@@ -24,7 +27,7 @@ export function useSeries({ ids, x, metrics, range, log = false, onUpdate }: Wan
   const [round, setRound] = useState(0);
   const key = [...ids, x, ...(metrics ?? []), ...(range ?? [])].join(" ");
   useEffect(() => {
-    let [ended, stop] = [false, () => {}];
+    let [ended, stop, timer] = [false, () => {}, 0];
     const path = (id: RunId) => `/api/runs/${encodeURIComponent(id)}/series?${queryOf(x, metrics, range)}`;
     const load = async () => {
       const got = await Promise.all(ids.map((id) => get<SeriesAnswer>(path(id))));
@@ -34,6 +37,10 @@ export function useSeries({ ids, x, metrics, range, log = false, onUpdate }: Wan
       setAxes((old) => old.filter((axis) => got.every((each) => each.axes.includes(axis))));
       setError(undefined);
       if (saved) return;
+      const show = () => {
+        timer = 0;
+        setSeries(new Map(all));
+      };
       stop = listen({
         runs: got.map(({ id, cursor }) => ({ id, cursor })),
         ...(metrics ? { metrics } : {}),
@@ -51,13 +58,14 @@ export function useSeries({ ids, x, metrics, range, log = false, onUpdate }: Wan
             const answer = got.find((each) => each.id === id)!;
             record(`GET ${path(id)}`, { ...answer, series: next });
           }
-          if (update.points) setSeries(new Map(all));
+          if (update.points) timer ||= setTimeout(show, DRAWN_MS);
         },
       });
     };
     load().catch((reason: ServerError) => ended || setError(reason));
     return () => {
       ended = true;
+      clearTimeout(timer);
       stop();
     };
   }, [key, round]);

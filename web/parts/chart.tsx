@@ -72,7 +72,10 @@ export function Chart(props: Props) {
   useEffect(() => plot.current?.redraw(false), [props.marks]);
 
   const at = cursor === null ? undefined : data[0][cursor];
-  const sentence = `${title}. ${lines.map((line) => sentenceOf(line, xTitle)).join(". ")}.`;
+  const sentence = useMemo(
+    () => `${title}. ${lines.map((line) => sentenceOf(line, xTitle)).join(". ")}.`,
+    [title, lines, xTitle],
+  );
   return (
     <figure class="chart">
       <figcaption>

@@ -1,4 +1,5 @@
 /** The charts of one run or of several, and the controls that all of them share. */
+import { useMemo } from "preact/hooks";
 import type { Axis, RunRow, Series } from "../../src/studio/api.ts";
 import { asked, go, href, setQuery } from "../data/route.ts";
 import type { SeriesByRun } from "../data/series.ts";
@@ -151,7 +152,12 @@ function sharedCharts(runs: readonly RunRow[], series: SeriesByRun): { title: st
 /** All curves of the runs, with one cursor and one range. */
 export function Curves({ runs, series, marks }: Props) {
   const { x, smoothing, range, logX, logY } = axesAsked();
-  const charts = runs.length === 1 ? ownCharts(runs[0]!, series) : sharedCharts(runs, series);
+  // Rows change more often than curves: a chart is drawn again only when its lines are new.
+  const key = runs.map(({ id, path }) => `${id} ${path}`).join();
+  const charts = useMemo(
+    () => (runs.length === 1 ? ownCharts(runs[0]!, series) : sharedCharts(runs, series)),
+    [series, key],
+  );
   const zoom = (chosen: Range | undefined) =>
     setQuery({
       from: chosen ? chosen[0].toPrecision(6) : undefined,

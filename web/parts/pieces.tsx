@@ -7,6 +7,8 @@ export interface Piece {
   readonly text: string;
   /** Depth, where the model has one per token. */
   readonly depth: number | null;
+  /** What stands under it. Default: its depth. */
+  readonly under?: string;
   /** What is said of it: `depth 3 of 6`. */
   readonly label: string;
 }
@@ -33,7 +35,7 @@ export function Pieces({ label, pieces, cap, onShow }: Props) {
             onPointerEnter={() => onShow(i)}
           >
             <span class="piece-text">{shown(piece.text)}</span>
-            {piece.depth !== null && <span class="piece-depth number">{piece.depth}</span>}
+            <span class="piece-depth number">{piece.under ?? piece.depth}</span>
           </button>
         </li>
       ))}

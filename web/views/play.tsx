@@ -227,6 +227,7 @@ function Text({ written, at, onShow }: TextProps) {
         pieces={tokens.map((each) => ({
           text: each.piece,
           depth: each.depth,
+          under: `${Math.round(100 * each.probability)} %${each.depth === null ? "" : ` · ${each.depth}`}`,
           label: `probability ${percent(each.probability, 1)}${depth(each)}`,
         }))}
         onShow={onShow}
@@ -234,7 +235,7 @@ function Text({ written, at, onShow }: TextProps) {
       <p class="detail number">
         {token
           ? `${token.piece.replaceAll("▁", " ")}: probability ${percent(token.probability, 1)}${depth(token)}`
-          : "Point at a token, or move to one with Tab, to see its probability."}
+          : "Under each token: its probability, and its depth where tokens halt by themselves."}
       </p>
       {end && (
         <Facts

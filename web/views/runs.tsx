@@ -1,12 +1,13 @@
 /** All runs in a table: sort, filter and group by any setting, notes, and a selection to compare. */
-import { useState } from "preact/hooks";
+import type { VNode } from "preact";
+import { useMemo, useState } from "preact/hooks";
 import type { Note, RunRow } from "../../src/studio/api.ts";
 import { about, connection, jobs, rows, truncated } from "../data/live.ts";
 import { useAction } from "../data/loaded.ts";
-import { asked, go, href, setQuery } from "../data/route.ts";
+import { asked, go, href, route, setQuery } from "../data/route.ts";
 import { put, saved } from "../data/server.ts";
 import { cellOf, grouped, matches, sorted, telling } from "../data/table.ts";
-import { age, figure, plain, short, whole } from "../parts/format.ts";
+import { age, figure, plain, short, whole, words } from "../parts/format.ts";
 import { Jobs } from "../parts/jobs.tsx";
 import { Sparkline } from "../parts/sparkline.tsx";
 import { Empty, Fault, Field, Heading, Scroll, StatusBadge } from "../parts/ui.tsx";
@@ -35,7 +36,7 @@ export function RunsView() {
   const chosen = asked("select")
     .split(",")
     .filter((id) => rows.value.has(id));
-  const settings = telling(all);
+  const settings = useMemo(() => telling(all), [all.map(({ id }) => id).join()]);
   const shown = sorted(
     all.filter((row) => matches(row, filter)),
     sort,
@@ -132,7 +133,7 @@ function bestOf({ best }: RunRow) {
   if (!best) return "–";
   return (
     <>
-      {figure(best.value)} <span class="unit">{best.name}</span>
+      {figure(best.value)} <span class="unit">{words(best.name)}</span>
     </>
   );
 }
@@ -223,11 +224,7 @@ function Table({ label, rows, chosen, sort, descending, extra }: TableProps) {
             <Head name="note" title="Note" {...order} />
           </tr>
         </thead>
-        <tbody>
-          {rows.map((row) => (
-            <Row key={row.id} row={row} heads={heads} chosen={chosen} />
-          ))}
-        </tbody>
+        <tbody>{rows.map((row) => drawn(row, heads, chosen.includes(row.id)))}</tbody>
       </table>
     </Scroll>
   );
@@ -250,25 +247,31 @@ function Head(props: { name: string; title: string; sort: string; descending: bo
   );
 }
 
-function Row({
-  row,
-  heads,
-  chosen,
-}: {
-  readonly row: RunRow;
-  readonly heads: readonly Column[];
-  readonly chosen: readonly string[];
-}) {
-  const on = chosen.includes(row.id);
-  const toggle = () =>
-    setQuery({ select: (on ? chosen.filter((id) => id !== row.id) : [...chosen, row.id]).join(",") });
+const rowsDrawn = new WeakMap<RunRow, { key: string; row: VNode }>();
+
+/** A row is drawn again only when it changed: one of 500 may change four times a second. */
+function drawn(row: RunRow, heads: readonly Column[], on: boolean): VNode {
+  const key = `${on} ${heads.length} ${heads.at(-1)?.key} ${age(Date.now() - row.changedMs)}`;
+  const known = rowsDrawn.get(row);
+  if (known?.key === key) return known.row;
+  const made = <Row key={row.id} row={row} heads={heads} on={on} />;
+  rowsDrawn.set(row, { key, row: made });
+  return made;
+}
+
+function toggle(id: string): void {
+  const chosen = (route.peek().query.get("select") ?? "").split(",").filter(Boolean);
+  setQuery({ select: (chosen.includes(id) ? chosen.filter((each) => each !== id) : [...chosen, id]).join(",") });
+}
+
+function Row({ row, heads, on }: { readonly row: RunRow; readonly heads: readonly Column[]; readonly on: boolean }) {
   const readable = row.status !== "foreign" && row.status !== "damaged";
   return (
     <tr class={on ? "chosen" : ""}>
       <td class="select">
         {readable && (
           <label class="tick">
-            <input type="checkbox" checked={on} onChange={toggle} aria-label={`Select ${row.path}`} />
+            <input type="checkbox" checked={on} onChange={() => toggle(row.id)} aria-label={`Select ${row.path}`} />
           </label>
         )}
       </td>

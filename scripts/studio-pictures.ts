@@ -12,17 +12,22 @@ const root = fileURLToPath(new URL("..", import.meta.url));
 const pictures = join(root, "docs", "studio");
 const MOST_BYTES = 2e6;
 
-const language = "train --preset tiny --width 48 --steps 400 --evaluate-every 20 --threads 2";
-const tiny = "--pieces 600 --width 32 --heads 2 --hidden 64 --length 16 --memory 16 --batch 8 --cutoffs 100,300";
-/** Runs by name; a few minutes in all. */
+const text = "--pieces 1000 --heads 4 --length 64 --batch 8 --dropout 0 --threads 2";
+const language = `train ${text} --width 64 --steps 300 --warmup 30 --evaluate-every 20`;
+const halting = `train ${text} --width 64 --depth 6 --unique 1 --steps 400 --warmup 40 --schedule linear --floor 0 --weight-decay 0.01 --evaluate-every 25 --halt --halt-bias -2 --accumulate-states weightedSum --ponder-from 120 --ponder-warmup 40`;
+const tiny =
+  "--pieces 600 --width 32 --heads 2 --hidden 64 --length 16 --memory 16 --batch 8 --cutoffs 100,300 --threads 2";
+/** Runs by name; some minutes in all. */
 const RUNS: Readonly<Record<string, string>> = {
   unshared: `${language} --depth 6`,
   "shared-cycle": `${language} --depth 6 --unique 2 --share cycle`,
-  "shared-reverse": `${language} --depth 6 --unique 3 --share cycle-reverse`,
-  halting: `${language} --depth 6 --halt --ponder 0.02`,
-  search: `search ${tiny} --blocks 8 --steps 600 --warmup 20 --evaluate-every 15 --architecture-rate 0.06 --budget 0.7 --seeds 3 --threads 2`,
-  albert: "pretrain --preset trial --steps 400 --threads 2",
+  "shared-reverse": `${language} --depth 6 --unique 3 --share cycle_rev`,
+  halting: `${halting} --ponder 0.01`,
+  "halting-thrifty": `${halting} --ponder 0.03`,
+  search: `search ${tiny} --blocks 8 --steps 300 --warmup 20 --evaluate-every 10 --architecture-rate 0.05 --settle 0.4,0.8 --budget 0.7 --seeds 2`,
 };
+
+const SENTENCE = "it was a dark night, and the old man sat by the fire and said nothing.";
 
 /** What is looked at, and what is done before the picture is taken. */
 const VIEWS: readonly {
@@ -36,10 +41,10 @@ const VIEWS: readonly {
     name: "compare",
     hash: (id) => `#/compare?ids=${id("unshared")},${id("shared-cycle")},${id("shared-reverse")}&logy=1`,
   },
-  { name: "search", hash: (id) => `#/search/${id("search")}` },
+  { name: "search", hash: (id) => `#/search/${id("search")}?step=200` },
   {
     name: "depth",
-    hash: (id) => `#/depth/${id("albert")}?beside=${id("halting")}`,
+    hash: (id) => `#/depth/${id("halting")}?beside=${id("halting-thrifty")}&text=${encodeURIComponent(SENTENCE)}`,
     act: async (page) => {
       await page.locator(".pieces").nth(1).waitFor({ timeout: 120_000 });
       await page.locator(".piece").nth(3).hover();

@@ -1,5 +1,6 @@
 /** The studio's page in Chromium, against the real server and real runs: every view, live, by keyboard, light and dark. */
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
@@ -9,7 +10,6 @@ import { type Browser, type BrowserContext, chromium, type Page } from "playwrig
 import { build } from "vite";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { RunList, RunRow } from "../src/studio/api.ts";
-import { type ServedStudio, serveStudio } from "../src/studio/index.ts";
 
 /** The first browser on the path. */
 function findChromium(): string | undefined {
@@ -61,37 +61,52 @@ function makeRuns(): void {
   writeFileSync(join(at("damaged"), "config.yaml"), "task: [unclosed");
 }
 
+const processes: ChildProcess[] = [];
+
+/** The studio in a process of its own, as people have it; answers with its address. */
+async function serve(page: string): Promise<string> {
+  const script = join(folder, "serve.mjs");
+  const library = JSON.stringify(pathToFileURL(join(root, "src/studio/index.ts")).href);
+  const options = JSON.stringify({ folder: runs, port: 0, page });
+  writeFileSync(script, `import { serveStudio } from ${library};\nconsole.log((await serveStudio(${options})).url);`);
+  const child = spawn(process.execPath, ["--import", "tsx", script], {
+    cwd: root,
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  processes.push(child);
+  const [line] = (await once(child.stdout!, "data")) as [Buffer];
+  return String(line).trim();
+}
+
 describe.skipIf(executablePath === undefined)(
   "the studio's page in Chromium (on the path: chromium-headless-shell or chromium)",
   () => {
-    let studio: ServedStudio;
+    let url: string;
     let browser: Browser;
     let context: BrowserContext;
     let page: Page;
     const faults: string[] = [];
-    const processes: ChildProcess[] = [];
 
     beforeAll(async () => {
       const outDir = join(folder, "page");
       await build({ root: join(root, "web"), logLevel: "error", build: { outDir } });
       makeRuns();
-      studio = await serveStudio({ folder: runs, port: 0, page: `${outDir}/` });
+      url = await serve(`${outDir}/`);
       browser = await chromium.launch({ executablePath: executablePath!, args: ["--no-sandbox", "--disable-gpu"] });
       context = await browser.newContext({ viewport: { width: 1280, height: 900 } });
       page = await context.newPage();
       page.on("pageerror", (error) => faults.push(error.message));
       page.on("console", (message) => message.type() === "error" && faults.push(message.text()));
-      await page.goto(studio.url);
+      await page.goto(url);
     }, 600_000);
 
     afterAll(async () => {
       for (const each of processes) each.kill("SIGKILL");
       await browser?.close();
-      await studio?.close();
       rmSync(folder, { recursive: true, force: true });
     });
 
-    const origin = () => new URL(studio.url).origin;
+    const origin = () => new URL(url).origin;
     async function open(hash: string): Promise<void> {
       await page.goto("about:blank");
       await page.goto(`${origin()}/${hash}`);
@@ -181,7 +196,7 @@ describe.skipIf(executablePath === undefined)(
 
       it("is started, watched as it grows, stopped and resumed from the page to the weights of the command", async () => {
         await open(
-          "#/new?task=language&preset=tiny&name=live&s.steps=400&s.threads=1&s.evaluateEvery=100&s.checkpointEvery=100",
+          "#/new?task=language&preset=tiny&name=live&s.steps=1500&s.threads=1&s.evaluateEvery=500&s.checkpointEvery=500",
         );
         await page.getByRole("button", { name: "Start" }).click();
         await page.getByRole("link", { name: "watch it" }).click({ timeout: 120_000 });
@@ -196,21 +211,8 @@ describe.skipIf(executablePath === undefined)(
           ({ status }) => status === "finished",
         );
         await page.locator(".heading .status-finished").waitFor();
-        layerwise(
-          "train",
-          "--preset",
-          "tiny",
-          "--steps",
-          "400",
-          "--threads",
-          "1",
-          "--evaluate-every",
-          "100",
-          "--checkpoint-every",
-          "100",
-          "--out",
-          join(folder, "whole"),
-        );
+        const same = "--preset tiny --steps 1500 --threads 1 --evaluate-every 500 --checkpoint-every 500".split(" ");
+        layerwise("train", ...same, "--out", join(folder, "whole"));
         const hash = (path: string) => JSON.parse(layerwise("runs", "show", path, "--json")).weightsHash;
         expect(hash(at("live"))).toBe(hash(join(folder, "whole")));
       });
@@ -298,7 +300,7 @@ describe.skipIf(executablePath === undefined)(
 
       it("is shown for two runs side by side, masked and causal, and by kind in a table", async () => {
         await open(`#/depth/${await idOf("albert")}?beside=${await idOf("halting")}&text=${encodeURIComponent(text)}`);
-        await expect.poll(() => page.locator(".pieces").count()).toBe(2);
+        await expect.poll(() => page.locator(".pieces").count(), { timeout: 60_000 }).toBe(2);
         expect(await page.locator("main").textContent()).toMatch(
           /pieces see both sides.*each piece sees those before it/s,
         );
@@ -312,10 +314,9 @@ describe.skipIf(executablePath === undefined)(
       it("writes what `layerwise generate` writes with the same seed, token by token with probabilities", async () => {
         await open(`#/play/${await idOf("halting")}?prompt=it+was&tokens=16&temperature=0.7&topk=20&seed=3`);
         await page.getByRole("button", { name: "Continue the text" }).click();
-        await page.getByText("tokens per second").waitFor();
-        const said = "generate --prompt|it was|--tokens|16|--temperature|0.7|--top-k|20|--seed|3|--json";
-        const [verb, ...rest] = said.replace("generate ", "generate|").split("|");
-        const told = JSON.parse(layerwise(verb!, at("halting"), ...rest));
+        await page.getByText("tokens per second").waitFor({ timeout: 60_000 });
+        const how = "--tokens 16 --temperature 0.7 --top-k 20 --seed 3 --json".split(" ");
+        const told = JSON.parse(layerwise("generate", at("halting"), "--prompt", "it was", ...how));
         expect(await page.getByTestId("text").textContent()).toBe(`it was${told.text}`);
         await page.locator(".piece").first().focus();
         await expect.poll(() => page.locator("p.detail").textContent()).toMatch(/probability [\d.]+ %, depth \d of 4/);

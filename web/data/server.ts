@@ -62,8 +62,9 @@ export async function request(
   signal: AbortSignal | null = null,
 ): Promise<Response> {
   if (saved) throw new ServerError("This is a saved page: there is no server behind it.");
+  // Whatever changes something says that it is JSON: a form of another page cannot.
   const headers = { "content-type": "application/json" };
-  const sent = body === undefined ? { method, signal } : { method, signal, headers, body: JSON.stringify(body) };
+  const sent = method === "GET" ? { method, signal } : { method, signal, headers, body: JSON.stringify(body ?? {}) };
   const response = await fetch(path, sent).catch((error: unknown) => {
     if (signal?.aborted) throw error;
     throw new ServerError("The studio's server does not answer.", "Start it again with `layerwise studio`.");

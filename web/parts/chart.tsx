@@ -68,7 +68,16 @@ export function Chart(props: Props) {
     };
   }, [shape]);
 
-  useEffect(() => plot.current?.setData(data), [data, props.range?.[0], props.range?.[1]]);
+  // What is out of sight is drawn when it comes into sight.
+  const [seen, setSeen] = useState(true);
+  useEffect(() => {
+    const watcher = new IntersectionObserver(([entry]) => setSeen(entry?.isIntersecting === true));
+    watcher.observe(host.current!);
+    return () => watcher.disconnect();
+  }, []);
+  useEffect(() => {
+    if (seen) plot.current?.setData(data);
+  }, [seen, seen && data, props.range?.[0], props.range?.[1]]);
   useEffect(() => plot.current?.redraw(false), [props.marks]);
 
   const at = cursor === null ? undefined : data[0][cursor];

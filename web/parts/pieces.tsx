@@ -29,13 +29,15 @@ export function Pieces({ label, pieces, cap, onShow }: Props) {
           <button
             type="button"
             class="piece"
-            aria-label={`${shown(piece.text)}: ${piece.label}`}
             style={colours(piece.depth, cap)}
             onFocus={() => onShow(i)}
             onPointerEnter={() => onShow(i)}
           >
             <span class="piece-text">{shown(piece.text)}</span>
-            <span class="piece-depth number">{piece.under ?? piece.depth}</span>
+            <span class="piece-depth number" aria-hidden="true">
+              {piece.under ?? piece.depth}
+            </span>
+            <span class="sr-only">{piece.label}</span>
           </button>
         </li>
       ))}

@@ -118,6 +118,20 @@ function Moment({ data, frame, index }: MomentProps) {
   );
 }
 
+const isOpen = (probabilities: readonly number[]) => probabilities.filter((value) => value > 0).length > 1;
+
+/** What the server saw cut, and blocks that settled: all probability on one candidate, with the others still compiled in. */
+function cutsOf({ cuts, frames, candidates }: SearchData): SearchCut[] {
+  const settled = candidates.flatMap((names, block) => {
+    const at = frames.findIndex(({ probabilities }) => !isOpen(probabilities[block] ?? []));
+    if (at < 1 || cuts.some((cut) => cut.block === block && cut.left.length === 1)) return [];
+    const { step, probabilities } = frames[at]!;
+    const kept = (i: number) => probabilities[block]![i]! > 0;
+    return [{ step, block, cut: names.filter((_, i) => !kept(i)), left: names.filter((_, i) => kept(i)) }];
+  });
+  return [...cuts, ...settled].sort((a, b) => a.step - b.step);
+}
+
 function momentFacts({ budgetMs, found }: SearchData, frame: SearchFrame): [string, string][] {
   const cost = (ms: number | null) =>
     ms === null ? "–" : `${figure(ms)} ms${budgetMs === null ? "" : `, ${percent(ms / budgetMs)} of budget`}`;
@@ -128,7 +142,7 @@ function momentFacts({ budgetMs, found }: SearchData, frame: SearchFrame): [stri
     ["perplexity", figure(frame.perplexity)],
     ["latency, mean over π", cost(frame.expectedMs)],
     ["latency, most probable", cost(frame.chosenMs)],
-    ["blocks still choosing", `${frame.left.filter((count) => count > 1).length} of ${frame.left.length}`],
+    ["blocks still choosing", `${frame.probabilities.filter(isOpen).length} of ${frame.left.length}`],
     ...(found ? ([["found", found.pattern]] as [string, string][]) : []),
   ];
 }
@@ -178,7 +192,8 @@ function Slider({ data, index }: { readonly data: SearchData; readonly index: nu
 }
 
 function Timeline({ data, frame }: { readonly data: SearchData; readonly frame: SearchFrame }) {
-  const { frames, budgetMs, cuts } = data;
+  const { frames, budgetMs } = data;
+  const cuts = cutsOf(data);
   const curve = (label: string, colour: number, value: (each: SearchFrame) => number | null): Line => ({
     label,
     colour,

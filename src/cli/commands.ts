@@ -72,6 +72,14 @@ export const commands: Readonly<Record<string, CommandEntry>> = {
     about: "train shared and unshared models side by side: parameters, depth, FLOPs, speed, quality",
     load: async () => (await import("./commands/compare.ts")).addCompare,
   },
+  sweep: {
+    about: "try settings: many runs over values and seeds as one folder, with a table of what came of them",
+    load: async () => (await import("./commands/sweep.ts")).addSweep,
+  },
+  trial: {
+    about: "run one trial of a sweep: begin it, go on with it, or do nothing where it has ended",
+    load: async () => (await import("./commands/sweep.ts")).addTrial,
+  },
   bench: {
     about: "measure what the toolkit claims",
     load: async () => (await import("./commands/bench.ts")).addBench,

@@ -17,4 +17,5 @@ export {
   plotSvg,
 } from "./plot.ts";
 export { KIND_HUES, type SearchMoment, searchSvg } from "./search-picture.ts";
+export { type SweptPoint, sweepSvg } from "./sweep-picture.ts";
 export { type Curve, curvesSvg, paretoFront, type TradeOff, tradeOffSvg } from "./trade-off-picture.ts";

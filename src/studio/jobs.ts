@@ -2,7 +2,7 @@
 import { randomBytes } from "node:crypto";
 import { existsSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
-import { type Order, startOrder } from "../sweep/index.ts";
+import { type RunOrder, startOrder } from "../sweep/index.ts";
 import type { JobState } from "./api.ts";
 import { textFrom } from "./file-text.ts";
 import { idOf, type RunIndex } from "./run-index.ts";
@@ -28,7 +28,7 @@ export class Jobs {
   }
 
   /** Starts an order that goes to `path`. */
-  start(order: Exclude<Order, { do: "try" }>, about: Pick<JobState, "what" | "command"> & { path: string }): JobState {
+  start(order: RunOrder, about: Pick<JobState, "what" | "command"> & { path: string }): JobState {
     const id = randomBytes(6).toString("hex");
     const folder = join(this.#index.folder, FOLDER);
     mkdirSync(folder, { recursive: true });

@@ -1,4 +1,4 @@
-/** `layerwise/sweep`: trials over settings: models compared at several seeds, and searches for the settings of a fine-tuning, in processes of their own. For Node. */
+/** `layerwise/sweep`: trials over settings: sweeps of any task, models compared at several seeds, and searches for the settings of a fine-tuning, in processes of their own. For Node. */
 export {
   type CompareOptions,
   type Comparison,
@@ -13,6 +13,19 @@ export {
 export { runSearch, type SearchOptions, type SearchResult } from "./glue-search.ts";
 export { serveTrials } from "./glue-worker.ts";
 export { type StartedOrder, startOrder, tryOrder } from "./jobs.ts";
-export type { Order, OrderSettings, TaskOrder } from "./orders.ts";
+export type { Order, OrderSettings, RunOrder, TaskOrder } from "./orders.ts";
+export { type TrialReport, TrialTable } from "./processes.ts";
 export type { Setting } from "./strategies.ts";
 export { planSearch, type SearchFlags, type SearchPlan, type SearchRow, type StrategyName } from "./strategies.ts";
+export { type SweepEvent, type SweepOptions, type SweepResult, sweep } from "./sweep.ts";
+export {
+  readSpec,
+  readSweep,
+  runTrial,
+  type SweepRow,
+  type SweepTable,
+  type SweepTrial,
+  type TrialOptions,
+  type TrialState,
+} from "./sweep-folder.ts";
+export { type CompleteSpec, planSweep, type Range, type SweepPlan, type SweepSpec } from "./sweep-plan.ts";

@@ -1,7 +1,9 @@
 /** A script: takes one order from the process that started it, and carries it out on its own, to its end or until it is told to stop. */
 import { messageOf } from "../base/errors.ts";
 import { dryRun } from "../tasks/dry-run.ts";
-import { carryOut, type Order, readOrder } from "./orders.ts";
+import { carryOut, type Order, type RunOrder, readOrder } from "./orders.ts";
+import { reporting } from "./processes.ts";
+import { runTrial } from "./sweep-folder.ts";
 
 const say = (text: string) => void process.stderr.write(`${text}\n`);
 
@@ -12,7 +14,7 @@ for (const name of ["SIGINT", "SIGTERM"] as const) {
 }
 process.on("SIGHUP", () => {}); // it outlives the terminal of who started it
 
-async function work(order: Exclude<Order, { do: "try" }>): Promise<void> {
+async function work(order: RunOrder): Promise<void> {
   setImmediate(() => process.disconnect()); // and who started it; not while its message is being handled
   const session = await carryOut(order, stop.signal, say);
   for await (const event of session) {
@@ -28,8 +30,20 @@ async function attempt(order: Extract<Order, { do: "try" }>): Promise<void> {
   process.send!({ facts }, () => process.exit(0));
 }
 
+async function trial({ sweep, index }: Extract<Order, { do: "trial" }>): Promise<void> {
+  process.once("disconnect", () => stop.abort()).once("message", () => stop.abort()); // its launcher is gone, or says so
+  const see = reporting((report) => process.connected && process.send!({ report }));
+  for await (const event of runTrial(sweep, index, { signal: stop.signal, say })) see(event);
+  if (process.connected) process.disconnect();
+}
+
+function obey(order: Order): Promise<void> {
+  if (order.do === "try") return attempt(order);
+  return order.do === "trial" ? trial(order) : work(order);
+}
+
 process.once("message", (order: Order) => {
-  (order.do === "try" ? attempt(order) : work(order)).catch((error: unknown) => {
+  obey(order).catch((error: unknown) => {
     say(messageOf(error));
     process.exitCode = 1;
     if (process.connected) process.disconnect();

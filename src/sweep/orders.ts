@@ -40,11 +40,16 @@ export type TaskOrder = OrderSettings &
       }
   );
 
-/** What a process is told. */
-export type Order =
+/** A run that is begun or goes on; it outlives who ordered it. */
+export type RunOrder =
   | { readonly do: "begin"; readonly order: TaskOrder; readonly into: string }
-  | { readonly do: "resume"; readonly path: string }
-  | { readonly do: "try"; readonly order: TaskOrder };
+  | { readonly do: "resume"; readonly path: string };
+
+/** What a process is told. A trial of a sweep reports on the way, and stops with who ordered it. */
+export type Order =
+  | RunOrder
+  | { readonly do: "try"; readonly order: TaskOrder }
+  | { readonly do: "trial"; readonly sweep: string; readonly index: number };
 
 /** An order whose settings are checked: it may be opened to be tried, or begun. */
 export interface ReadOrder {
@@ -104,7 +109,7 @@ export function readOrder(order: TaskOrder, say: Say): Promise<ReadOrder> {
 }
 
 /** A session that carries an order out. */
-export async function carryOut(order: Exclude<Order, { do: "try" }>, signal: AbortSignal, say: Say) {
+export async function carryOut(order: RunOrder, signal: AbortSignal, say: Say) {
   if (order.do === "resume") return Run.resume(order.path, { signal, say });
   return (await readOrder(order.order, say)).begin(order.into, signal);
 }

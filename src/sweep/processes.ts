@@ -28,11 +28,12 @@ type Message = { readonly report: TrialReport } | { readonly over: string | null
 
 const REPORT_MS = 250;
 
-function reporting(send: (report: TrialReport) => void): (event: TaskEvent) => void {
+/** Turns events into reports, a few per second. */
+export function reporting(send: (report: TrialReport) => unknown): (event: TaskEvent) => void {
   let [due, total, figure]: [number, number, number | undefined] = [0, 0, undefined];
   return (event) => {
     if (event.type === "begin") total = event.totalSteps ?? 0;
-    if (event.type === "evaluation") figure = 100 * Object.values(event.scalars ?? {})[0]!;
+    if (event.type === "evaluation") figure = Object.values(event.scalars ?? {}).map((value) => 100 * value)[0];
     if (event.type !== "step" || (performance.now() < due && event.step < total)) return;
     due = performance.now() + REPORT_MS;
     send({ step: event.step, total, loss: event.loss, figure });
@@ -125,6 +126,13 @@ export class TrialTable {
     this.#done++;
     this.wipe();
     this.#output.write(`${this.#before + this.#done} of ${this.#total}  ${name}  ${figure}\n`);
+  }
+
+  /** A trial that was stopped or failed. */
+  dropped(name: string, why: string): void {
+    this.#running.delete(name);
+    this.wipe();
+    this.#output.write(`${name}  ${why}\n`);
   }
 
   wipe(): void {

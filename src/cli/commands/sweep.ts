@@ -1,0 +1,229 @@
+/** `layerwise sweep` and `layerwise trial`: many runs over settings and seeds, as a folder, and one run of them. */
+import { basename, extname, join } from "node:path";
+import { type Command, InvalidArgumentError } from "commander";
+import { formatNumber, LayerwiseError, messageOf, type Row, table } from "../../base/index.ts";
+import type {
+  SweepEvent,
+  SweepOptions,
+  SweepResult,
+  SweepRow,
+  SweepTable,
+  SweepTrial,
+  TrialTable,
+} from "../../sweep/index.ts";
+import { wholeFrom } from "../flags.ts";
+
+const examples = `
+The file (YAML):
+  task: language                # or translate, search, retrain (source), pretrain, finetune (glueTask, from)
+  preset: tiny                  # optional
+  settings: { steps: 200 }      # hold for all trials
+  vary:                         # lists; random and halving also draw from ranges
+    rate: { low: 1e-4, high: 1e-2, scale: log }
+    share: [cycle, sequence]
+  strategy: halving             # grid (default), random or halving: the better half twice as long, round by round
+  trials: 8                     # random and halving: candidates
+  seeds: 3                      # or a list
+  figure: perplexity            # default: what the task itself goes by
+  goal: lowest
+
+The folder: sweep.yaml, trials/N.yaml (settings for --config), runs/N (run folders). The same command goes on where it was stopped.
+
+Examples:
+  layerwise sweep rates.yaml --dry-run
+  layerwise sweep rates.yaml --out runs/rates --on local:2
+  layerwise sweep show runs/rates --svg rates.svg
+  layerwise trial runs/rates 3
+
+JSON: {path, reason, spec, rows: [{round, values, figure: {mean, deviation, values}, trials: [{index, seed, status, figure, run}]}], best, failed}`;
+
+interface SweepFlags {
+  out?: string;
+  on: number;
+  dryRun?: boolean;
+  json?: boolean;
+}
+
+export function addSweep(program: Command): void {
+  const command = program
+    .command("sweep")
+    .argument("<file>", "what is tried: a YAML file")
+    .option("--out <dir>", "the sweep's folder (default: runs/ and the file's name)")
+    .option("--on <launcher>", "local:N runs N trials at a time, which share the threads", slots, 1)
+    .option("--dry-run", "print the trials, and stop")
+    .option("--json", "print only JSON")
+    .addHelpText("after", examples)
+    .action(run);
+  command
+    .command("show")
+    .description("what the trials of a sweep came to so far")
+    .argument("<dir>", "the sweep's folder")
+    .option("--json", "print only JSON")
+    .option("--csv <file>", "write a line per trial")
+    .option("--svg <file>", "write a picture of the figure against each setting")
+    .action(show);
+}
+
+export function addTrial(program: Command): void {
+  program
+    .command("trial")
+    .argument("<dir>", "the sweep's folder")
+    .argument("<index>", "which trial, from 0", wholeFrom(0))
+    .option("--json", "print only JSON")
+    .addHelpText("after", "\nBegins the run, goes on with it, or does nothing where it has ended.")
+    .action(trial);
+}
+
+function slots(text: string): number {
+  const [, count = "1"] = /^local(?::(\d+))?$/.exec(text) ?? [undefined, "0"];
+  const value = Number(count);
+  if (value >= 1 && value <= 1024) return value;
+  throw new InvalidArgumentError("It must be local or local:N, N from 1 to 1024.");
+}
+
+const say = (text: string) => void process.stderr.write(`${text}\n`);
+const print = (text: string) => void process.stdout.write(`${text}\n`);
+
+async function specIn(file: string) {
+  const { readFile } = await import("node:fs/promises");
+  const { readSpec } = await import("../../sweep/index.ts");
+  const text = await readFile(file, "utf8").catch((error: unknown) => {
+    throw new LayerwiseError(`sweep: cannot read ${file}: ${messageOf(error)}`, 2);
+  });
+  return readSpec(text, file);
+}
+
+async function run(file: string, flags: SweepFlags): Promise<void> {
+  const { planSweep } = await import("../../sweep/index.ts");
+  const spec = await specIn(file);
+  const { candidates, rounds, spec: complete } = await planSweep(spec, file);
+  if (flags.dryRun) {
+    if (flags.json) return print(JSON.stringify({ spec: complete, rounds, candidates }));
+    print(table(candidates.map(textRow)));
+    const more = rounds === 1 ? "" : `, ${rounds} rounds`;
+    return print(
+      `${candidates.length} candidates, ${complete.seeds.length} seeds${more}; ${complete.goal} ${complete.figure}`,
+    );
+  }
+  const into = flags.out ?? join("runs", basename(file, extname(file)));
+  const { failed, ...found } = await watched({ ...spec, into, parallel: flags.on });
+  print(flags.json ? JSON.stringify({ ...found, failed }) : tableOf(found));
+  for (const { why } of failed) say(why);
+  if (found.reason === "stopped") say("stopped; the same command goes on");
+  if (found.reason === "incomplete")
+    throw new LayerwiseError(`${into}: not all trials have ended; the same command tries them again`);
+}
+
+async function watched(options: SweepOptions): Promise<SweepResult> {
+  const { sweep, TrialTable } = await import("../../sweep/index.ts");
+  const { stopOnSignals } = await import("../signals.ts");
+  (await import("../pipes.ts")).outliveOutput();
+  const shown = new TrialTable(process.stderr);
+  const stop = stopOnSignals(process.stderr);
+  try {
+    const session = sweep({ ...options, signal: stop.signal });
+    for await (const event of session) draw(shown, event);
+    return await session.result;
+  } finally {
+    shown.wipe();
+    stop.release();
+  }
+}
+
+function draw(shown: TrialTable, event: SweepEvent): void {
+  if (event.type === "round") shown.expect(event.trials, event.ended);
+  else if (event.type === "trial") shown.see(nameOf(event.trial), event.report);
+  else {
+    const { status, figure } = event.trial;
+    const isOver = status === "finished" || status === "diverged";
+    const words = figure === null ? (event.why ?? status) : precise(figure);
+    shown[isOver ? "finished" : "dropped"](nameOf(event.trial), words);
+  }
+}
+
+/** `3: rate 0.001, seed 2`. */
+const nameOf = ({ index, values, seed }: SweepTrial) =>
+  `${index}: ${Object.entries(values)
+    .map(([key, value]) => `${key} ${textOf(value)}`)
+    .join(", ")}, seed ${seed}`;
+
+const textOf = (value: unknown) => (typeof value === "string" ? value : JSON.stringify(value));
+const textRow = (values: object): Row =>
+  Object.fromEntries(Object.entries(values).map(([key, value]) => [key, textOf(value)]));
+const precise = (value: number) => formatNumber(value, 4);
+
+function tableOf({ spec, rows, best }: SweepTable): string {
+  const halves = spec.strategy === "halving";
+  const lines = rows.map((row) => ({
+    ...(halves ? { round: `${row.round + 1}` } : {}),
+    ...textRow(row.values),
+    ...figuresOf(row, spec.figure),
+  }));
+  const found = best && `best: ${best.trials.map(({ run }) => run).join(", ")}`;
+  return [table(lines), ...(found ? [found] : [])].join("\n");
+}
+
+function figuresOf({ figure, trials }: SweepRow, name: string): Row {
+  const counts = new Map<string, number>();
+  for (const { status } of trials) counts.set(status, (counts.get(status) ?? 0) + 1);
+  const spread = figure?.deviation == null ? "" : ` ± ${precise(figure.deviation)}`;
+  return {
+    [name]: figure && `${precise(figure.mean)}${spread}`,
+    status: [...counts].map(([status, count]) => (trials.length === 1 ? status : `${count} ${status}`)).join(", "),
+    trials: trials.map(({ index }) => index).join(" "),
+  };
+}
+
+async function show(path: string, { json, csv, svg }: { json?: boolean; csv?: string; svg?: string }): Promise<void> {
+  const { readSweep } = await import("../../sweep/index.ts");
+  const { writeAtomically } = await import("../../files/index.ts");
+  const found = await readSweep(path);
+  if (csv !== undefined) await writeAtomically(csv, csvOf(found));
+  if (svg !== undefined) {
+    const { sweepSvg } = await import("../../pictures/index.ts");
+    await writeAtomically(svg, sweepSvg(pointsOf(found), found.spec.figure));
+  }
+  print(json ? JSON.stringify(found) : tableOf(found));
+}
+
+const pointsOf = ({ rows }: SweepTable) =>
+  rows.flatMap(({ trials }) =>
+    trials.flatMap((each) =>
+      each.figure === null ? [] : [{ name: nameOf(each), figure: each.figure, values: each.values }],
+    ),
+  );
+
+/** A line per trial, in the order of their indices. */
+function csvOf({ rows, spec }: SweepTable): string {
+  const keys = Object.keys(spec.vary);
+  const trials = rows.flatMap((row) => row.trials).sort((a, b) => a.index - b.index);
+  const lines = trials.map((each) => [
+    each.index,
+    each.round + 1,
+    ...keys.map((key) => each.values[key]),
+    each.seed,
+    each.status,
+    each.figure,
+    each.run,
+  ]);
+  return [["trial", "round", ...keys, "seed", "status", spec.figure, "run"], ...lines]
+    .map((cells) => `${cells.map(csvCell).join(",")}\n`)
+    .join("");
+}
+
+function csvCell(value: unknown): string {
+  const text = value === null || value === undefined ? "" : textOf(value);
+  return /[",\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+}
+
+async function trial(path: string, index: number, { json }: { json?: boolean }): Promise<void> {
+  const { runTrial } = await import("../../sweep/index.ts");
+  const { watchSession } = await import("../session.ts");
+  const state = await watchSession((signal) => runTrial(path, index, { signal, say }));
+  const { status, figure, run, step } = state;
+  print(
+    json
+      ? JSON.stringify(state)
+      : `${run}: ${status} at step ${step}${figure === null ? "" : `, figure ${precise(figure)}`}`,
+  );
+}

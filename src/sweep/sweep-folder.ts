@@ -124,7 +124,7 @@ async function writeTrials({ path, plan }: SweepFolder, trials: readonly SweepTr
 }
 
 function sameSweep(found: SweepFolder, { spec }: SweepPlan): SweepFolder {
-  const other = [...differences([found.plan.spec, spec])];
+  const other = [...differences([{ ...found.plan.spec }, { ...spec }])];
   if (other.length === 0) return found;
   const said = (side: 0 | 1) =>
     other.map(([key, values]) => `${key} ${JSON.stringify(values[side]) ?? "absent"}`).join(", ");

@@ -71,11 +71,23 @@ export interface SweepSpec {
 }
 
 /** A sweep with every default filled in; plain data. */
-export type CompleteSpec = ValuesOf<typeof fields> & {
+export interface CompleteSpec {
   readonly task: Exclude<TaskOrder["task"], "compare">;
+  readonly preset: string | null;
+  readonly settings: Values;
+  readonly vary: Values;
+  readonly strategy: "grid" | "random" | "halving";
+  readonly trials: number | null;
+  readonly rounds: number | null;
+  readonly seeds: readonly number[];
   readonly figure: string;
   readonly goal: "lowest" | "highest";
-};
+  readonly glueTask: string | null;
+  readonly from: string | null;
+  readonly source: string | null;
+  readonly fromSupernet: boolean;
+  readonly baseline: boolean;
+}
 
 /** A sweep whose settings are checked. */
 export interface SweepPlan {

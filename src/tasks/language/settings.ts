@@ -78,6 +78,30 @@ export const languageSettings = defineSettings("language", fields, {
   command: "train",
   presets: {
     ...smallPresets,
+    /** Tokens of the embedded books that halt by themselves: half a minute on two cores. The unit rests until depth is of use. */
+    halting: {
+      pieces: 1000,
+      width: 64,
+      heads: 4,
+      depth: 6,
+      unique: 1,
+      length: 64,
+      batch: 8,
+      dropout: 0,
+      halt: true,
+      haltBias: -2,
+      accumulateStates: "weightedSum",
+      ponder: 0.01,
+      ponderFrom: 120,
+      ponderWarmup: 40,
+      schedule: "linear",
+      floor: 0,
+      weightDecay: 0.01,
+      steps: 400,
+      warmup: 20,
+      evaluateEvery: 100,
+      checkpointEvery: 100,
+    },
     /** The fixed-depth baseline on WikiText-2. */
     wikitext: {
       corpus: "wikitext-2",

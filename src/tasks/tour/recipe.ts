@@ -66,24 +66,14 @@ const resolved = (values: Partial<LanguageConfig>) => languageSettings.resolve([
 export const shareSettings = (name: string, unique: number, sizes: Sizes): LanguageConfig =>
   resolved({ ...languageSizes(name, sizes), width: 128, batch: 16, unique, share: "cycle" });
 
-/** One layer, run up to six times. The halting unit rests until depth is of use: before that it would only learn never to halt. */
+/** One layer, run up to six times: the preset `halting`, at the tour's length. */
 export function adaptSettings(sizes: Sizes): LanguageConfig {
   const own = languageSizes("adapt", sizes);
-  return resolved({
-    ...own,
-    width: 64,
-    batch: 8,
-    schedule: "linear",
-    floor: 0,
-    weightDecay: 0.01,
-    unique: 1,
-    halt: true,
-    haltBias: -2,
-    accumulateStates: "weightedSum",
-    ponder: 0.01,
-    ponderFrom: part(3 * own.steps, 10),
-    ponderWarmup: part(own.steps, 10),
-  });
+  const lengths = { ponderFrom: part(3 * own.steps, 10), ponderWarmup: part(own.steps, 10) };
+  return languageSettings.resolve([
+    languageSettings.preset("halting"),
+    { source: "tour", values: { ...own, ...lengths } },
+  ]);
 }
 
 /** The first temperatures are high, so that no candidate is starved; then blocks settle, the surest first. */

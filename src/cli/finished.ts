@@ -1,7 +1,8 @@
 /** Which checkpoint of a run a command uses. */
 import { type Command, InvalidArgumentError, Option } from "commander";
+import type { DepthUse, ExitRule } from "../depth/index.ts";
 import type { CheckpointChoice } from "../runs/index.ts";
-import { wholeFrom } from "./flags.ts";
+import { numberFrom, wholeFrom } from "./flags.ts";
 
 /** `--checkpoint last|best|STEP`, for every command that uses a run. */
 export function addCheckpointFlag(command: Command): Command {
@@ -33,4 +34,35 @@ export function addSegmentFlags(command: Command): Command {
         "how blocks that a search has not decided are mixed: by π, or the likeliest alone",
       ).choices(["mean", "arg-max"]),
     );
+}
+
+/** Which checkpoint, and what is changed of its depth. */
+export interface UseFlags extends DepthUse {
+  checkpoint?: CheckpointChoice | undefined;
+}
+
+/** The flags that are not about which checkpoint is used and how deep. */
+export function besidesUse<T extends UseFlags>(flags: T): Omit<T, keyof UseFlags> {
+  const { checkpoint, loops, cap, threshold, exit, ...others } = flags;
+  return others;
+}
+
+/** What a language model's depth may be told when it is used. */
+export function addDepthFlags(command: Command): Command {
+  return command
+    .option("--loops <n>", "run looped blocks so often, also more often than in training", wholeFrom(1))
+    .option("--cap <n>", "deepest depth of models that halt, route or drop layers", wholeFrom(1))
+    .option("--threshold <x>", "score above which a routed token goes on", numberFrom(0, 1))
+    .option(
+      "--exit <rule>",
+      "where tokens leave a model with exits: last, weighted, quantile:0.5, difference:0.1 …",
+      exitRule,
+    );
+}
+
+function exitRule(text: string): ExitRule {
+  const [, kind, level] = /^([a-z]+)(?::(\d*\.?\d+))?$/.exec(text) ?? [];
+  if (kind === undefined)
+    throw new InvalidArgumentError("It must be a rule, such as last, or with a level, such as difference:0.1.");
+  return { kind: kind as ExitRule["kind"], ...(level === undefined ? {} : { level: Number(level) }) };
 }

@@ -1,7 +1,7 @@
 /** Runs of any kind for the commands that use them: what a kind cannot do is said before anything is loaded. */
 import { reject } from "../base/index.ts";
 import type { AnyRun, RunKind } from "../index.ts";
-import type { CheckpointChoice } from "../runs/index.ts";
+import type { UseFlags } from "./finished.ts";
 import { flagOf } from "./flags.ts";
 
 const say = (text: string) => void process.stderr.write(`${text}\n`);
@@ -23,12 +23,13 @@ export type Using<U extends Use> = Extract<AnyRun, Record<U, unknown>>;
 export async function openUsing<U extends Use>(
   path: string,
   use: U,
-  checkpoint?: CheckpointChoice,
-  threads?: number,
+  { checkpoint, threads, loops, cap, threshold, exit }: UseFlags & { threads?: number | undefined } = {},
 ): Promise<Using<U>> {
   const { defaultEngine, Run } = await import("../tasks/index.ts");
   const engine = threads === undefined ? undefined : await defaultEngine({ threads });
-  const run = await Run.open(path, { checkpoint, engine, say });
+  const changes = { loops, cap, threshold, exit };
+  const changed = Object.values(changes).some((each) => each !== undefined);
+  const run = await Run.open(path, { checkpoint, engine, say, ...(changed ? { use: changes } : {}) });
   if (use in run) return run as Using<U>;
   return reject({ who: path, needed: `a run that can ${words[use]}`, got: `one of kind ${run.kind}` }, 2);
 }

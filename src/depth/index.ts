@@ -71,4 +71,5 @@ export {
   type TemperatureOptions,
 } from "./searched.ts";
 export { type DepthRow, DepthTally } from "./tally.ts";
+export { type DepthUse, usedDepth } from "./use.ts";
 export { type BlockMaker, writtenDepth } from "./written.ts";

@@ -43,6 +43,7 @@ const words = {
       seed: "number",
       injection: ["none", "add", "linear", "diagonal"],
       gradientLoops: "number",
+      use: "number",
     },
   },
   exits: {
@@ -318,10 +319,11 @@ const printValue = (value: WordValue) => (typeof value === "object" ? value.join
 /** The word that decides how deep a part runs, if it has one. */
 export const decidingWord = ({ words: said }: DepthPart) => said.find(({ name }) => name !== "relax");
 
-/** How often a part's blocks run at most. */
-export function runsOf(part: DepthPart): number {
-  const word = decidingWord(part);
-  return word?.name === "loop" ? Number(word.options.most) : part.passes;
+/** How often a part's blocks run at most, in training and in use. */
+export function runsOf(part: DepthPart): { trained: number; used: number } {
+  const { name, options } = decidingWord(part) ?? { name: undefined, options: {} };
+  const trained = name === "loop" ? Number(options.most) : part.passes;
+  return { trained, used: name === "loop" ? Number(options.use ?? trained) : trained };
 }
 
 /** Blocks that a stack has, of their own weights or by parts within it. */
@@ -332,7 +334,7 @@ function blocksOf(stack: Stack): number {
 
 /** Blocks that run at most. */
 export function executedDepth(depth: Depth): number {
-  return depth.reduce((total, part) => total + blocksOf(part.stack) * runsOf(part), 0);
+  return depth.reduce((total, part) => total + blocksOf(part.stack) * runsOf(part).used, 0);
 }
 
 /** Which block runs at each depth, at most; blocks are numbered in the order in which they are written. */
@@ -342,7 +344,7 @@ export function planOfDepth(depth: Depth): Plan {
     parts.flatMap((part) => {
       const { stack } = part;
       const once = "group" in stack ? walk(stack.group) : Array.from({ length: blocksOf(stack) }, () => next++);
-      return Array.from({ length: runsOf(part) }, () => once).flat();
+      return Array.from({ length: runsOf(part).used }, () => once).flat();
     });
   return walk(depth);
 }
@@ -353,7 +355,8 @@ export function meanFraction(part: DepthPart): number | undefined {
   const { stack } = part;
   const inner = "group" in stack ? meanOf(stack.group) : 1;
   if (inner === undefined || name === "halt" || name === "exits") return undefined;
-  if (name === "loop") return (inner * Number(options.mean ?? options.most)) / Number(options.most);
+  if (name === "loop")
+    return options.use ? inner : (inner * Number(options.mean ?? options.most)) / Number(options.most);
   if (name !== "route") return inner;
   if (options.choice === "token") return undefined;
   const depths = "group" in stack ? part.passes : blocksOf(stack) * part.passes;

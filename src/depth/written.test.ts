@@ -1,4 +1,6 @@
 import { describe, expect, it } from "vitest";
+import { runOnce } from "../engine/engine.contract.ts";
+import { referenceEngine } from "../engine/reference.ts";
 import { input } from "../graph/index.ts";
 import { inference, TransformerBlock } from "../nn/index.ts";
 import { depthContract } from "./depth.contract.ts";
@@ -32,6 +34,9 @@ describe("a written depth", () => {
     ["1*4 drop(0.2, cap=3)", 1, 3, 3],
     ["1*4 route(token, cap=2)", 1, 2, 2],
     ["2*4 halt(cap=3)", 2, 3, 3],
+    ["4 halt(cap=3)", 3, 3, 3],
+    ["2 loop(2, use=5)", 2, 10, 10],
+    ["(2) loop(2, use=5)", 2, 10, 10],
   ])("%s has its blocks, depths and caches", (text, unique, depth, caches) => {
     expect(policyOf(text)).toMatchObject({ unique, depth, caches });
   });
@@ -41,15 +46,20 @@ describe("a written depth", () => {
     expect(visits).toHaveLength(2 * 6);
   });
 
-  it("gives the depth of tokens in blocks, over all parts", () => {
+  it.each([
+    ["1 + (3)*2 exits(rule=last)", 7],
+    ["1 + 2 loop(4, mean=2)", 5],
+    ["(1 + 1 loop(3)) loop(5, use=2) + 1", 9],
+  ])("%s gives the depth of tokens in use, in blocks over all parts", async (text, depth) => {
     const context = { rows: { batch: 1, length: 2 }, mode: inference };
-    const { probes } = policyOf("1 + (3)*2 halt").apply(input("x", [2, 8]), context);
-    expect(probes.updates!.shape).toEqual([2]);
+    const { updates } = policyOf(text).apply(input("x", [2, 8]), context).probes;
+    const { updates: found } = await runOnce(referenceEngine(), { updates: updates! }, {});
+    expect([...found!.data]).toEqual([depth, depth]);
   });
 
   it("leaves ranges to the policies", () => {
     expect(() => policyOf("2*2 halt(epsilon=2)")).toThrow("halting / epsilon");
-    expect(() => policyOf("2*2 halt(cap=1)")).toThrow("halting / cap: expected a whole number from 2 to 4");
+    expect(() => policyOf("2*2 halt(cap=5)")).toThrow("halting / cap: expected a whole number from 1 to 4");
     expect(() => policyOf("2 exits(rule=quantile)")).toThrow("train with gate: true");
   });
 });

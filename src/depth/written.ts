@@ -1,13 +1,13 @@
 /** From a depth that was written as text to its policy: blocks are made and numbered as they are written, words become policies. */
 import { check, whole } from "../base/options.ts";
-import { multiply } from "../graph/index.ts";
+import { full, multiply, type Tensor } from "../graph/index.ts";
 import type { Block } from "../nn/index.ts";
 import { chained } from "./chained.ts";
 import { type ExitRule, exits } from "./exits.ts";
 import { fixed } from "./fixed.ts";
 import { halting } from "./halting.ts";
 import { layerDropout } from "./layer-dropout.ts";
-import { looped } from "./looped.ts";
+import { type LoopedOptions, looped } from "./looped.ts";
 import { nested, type Outer } from "./nested.ts";
 import {
   type Depth,
@@ -19,7 +19,8 @@ import {
   type WordName,
 } from "./notation.ts";
 import { type PatternBlock, patternBlocks } from "./pattern.ts";
-import type { DepthPolicy } from "./policy.ts";
+import type { Plan } from "./plan.ts";
+import type { Deepened, DepthPolicy } from "./policy.ts";
 import { type RelaxOptions, relaxed } from "./relaxed.ts";
 import { routed } from "./routed.ts";
 
@@ -54,15 +55,16 @@ class Writing {
   #part(part: DepthPart, visits: number): DepthPolicy {
     const outer = this.#outer(decidingWord(part));
     const { stack } = part;
-    const runs = runsOf(part);
-    const again = (count: number) => Array.from({ length: runs * count }, (_, i) => i % count);
+    const { trained, used } = runsOf(part);
+    const again = (count: number) => Array.from({ length: used * count }, (_, i) => i % count);
     if ("group" in stack) {
-      const inner = this.chain(stack.group, visits * runs);
-      return countingBlocks(nested([inner], again(1), outer), inner.depth);
+      const inner = this.chain(stack.group, visits * trained);
+      const passing = nested([inner], again(1), outer);
+      return probing(passing, (passes) => passes && multiply(passes, inner.depth));
     }
     const kinds: readonly (PatternBlock | undefined)[] =
       "count" in stack ? Array.from({ length: stack.count }) : patternBlocks(stack.pattern);
-    const blocks = kinds.map((kind) => this.#block(kind, part, visits * runs));
+    const blocks = kinds.map((kind) => this.#block(kind, part, visits * trained));
     return outer(blocks, again(blocks.length));
   }
 
@@ -95,14 +97,18 @@ const ownNames: Partial<Record<WordName, string>> = {
 type Written = Readonly<Record<string, any>> & { readonly width: number };
 
 const outers: Readonly<Record<WordName, (options: Written) => Outer>> = {
-  halt: ({ cap, ...options }) => {
-    return (blocks, plan) =>
-      halting(blocks, plan.slice(0, checkedCap(cap, blocks.length, plan.length)), { ponder: 0.01, ...options });
-  },
-  loop: ({ most, mean, spread, from, over, seed, ...options }) => {
+  halt:
+    ({ cap, ...options }) =>
+    (blocks, plan) =>
+      capped(blocks, plan, cap, (fewer, shorter) => halting(fewer, shorter, { ponder: 0.01, ...options })),
+  loop: ({ use, most, mean, spread, from, over, seed, ...options }) => {
     const changes = [mean, spread, from, over, seed].some((each) => each !== undefined);
     const loops = changes ? { most, mean, spread, from, over, seed } : most;
-    return (core) => looped({ core, loops, ...options });
+    return (core) => {
+      const policy = looped({ core, loops, ...options } as LoopedOptions);
+      const now = use === undefined ? policy : policy.at(use);
+      return probing(now, (_, { hidden }) => full(now.loops * core.length, [hidden.shape[0]!]));
+    };
   },
   exits: ({ rule: kind, level, ...options }) => {
     const rule: { rule?: ExitRule } = kind === undefined ? {} : { rule: { kind, level } };
@@ -117,19 +123,32 @@ const outers: Readonly<Record<WordName, (options: Written) => Outer>> = {
   relax: () => fixed,
 };
 
-/** A cap under which every block still runs: the weights stay those of the whole. */
-function checkedCap(cap: number | undefined, blocks: number, depth: number): number {
-  if (cap !== undefined) check("halting / cap", cap, whole(blocks, depth));
-  return cap ?? depth;
+/** The first depths of a plan; blocks that only deeper ones have keep their weights. */
+function capped(blocks: readonly Block[], plan: Plan, cap: number | undefined, outer: Outer): DepthPolicy {
+  if (cap === undefined) return outer(blocks, plan);
+  check("halting / cap", cap, whole(1, plan.length));
+  const policy = outer(blocks.slice(0, cap), plan.slice(0, cap));
+  const rest = blocks.slice(cap).flatMap(({ parameters }) => [...parameters]);
+  return { ...plainly(policy), parameters: [...policy.parameters, ...rest] };
 }
 
-/** Where tokens decide how often a group runs, its depth in blocks instead of passes. */
-function countingBlocks(policy: DepthPolicy, depth: number): DepthPolicy {
+/** A policy as a plain object, to be changed in part. */
+function plainly(policy: DepthPolicy): DepthPolicy {
+  const { parameters, depth, unique = depth, caches, scalars = {} } = policy;
+  return { parameters, depth, unique, caches, scalars, apply: (x, context) => policy.apply(x, context) };
+}
+
+/** A policy that says in use how deep tokens ran, in blocks. */
+function probing(
+  policy: DepthPolicy,
+  updatesOf: (updates: Tensor | undefined, deepened: Deepened) => Tensor | undefined,
+): DepthPolicy {
   return {
-    ...policy,
+    ...plainly(policy),
     apply: (x, context) => {
-      const { probes, ...rest } = policy.apply(x, context);
-      return { ...rest, probes: probes.updates ? { ...probes, updates: multiply(probes.updates, depth) } : probes };
+      const deepened = policy.apply(x, context);
+      const updates = context.mode.trains ? undefined : updatesOf(deepened.probes.updates, deepened);
+      return updates ? { ...deepened, probes: { ...deepened.probes, updates } } : deepened;
     },
   };
 }

@@ -2,6 +2,7 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { once } from "../base/lazily.ts";
+import type { DepthUse } from "../depth/use.ts";
 import type { Engine } from "../engine/engine.ts";
 import type { LoadedCheckpoint } from "../runs/checkpoints.ts";
 import { type CheckpointChoice, RunFolder, TOKENIZER_FILE } from "../runs/folder.ts";
@@ -23,12 +24,14 @@ export interface OpenOptions {
   readonly engine?: Engine | undefined;
   /** The run's text, where it was given by a program and has no name. */
   readonly corpus?: Corpus | undefined;
+  /** Other loops, cap, threshold or exit rule than in training, of a language model that has them. */
+  readonly use?: DepthUse | undefined;
   /** Told what a person should know. */
   readonly say?: Say | undefined;
 }
 
 /** How a run is resumed. */
-export interface ResumeOptions extends Omit<OpenOptions, "checkpoint">, ResumeChanges {
+export interface ResumeOptions extends Omit<OpenOptions, "checkpoint" | "use">, ResumeChanges {
   /** Stops after the present step. */
   readonly signal?: AbortSignal | undefined;
 }

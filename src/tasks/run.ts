@@ -101,6 +101,10 @@ async function open(path: string, second?: RunKind | OpenOptions, third: OpenOpt
       remedy: "open it without a kind and look at run.kind",
     });
   }
+  if (options.use && kind !== "language") {
+    const asked = Object.keys(options.use).join(", ");
+    reject({ who: path, needed: `a run of kind language for ${asked}`, got: kind, remedy: "leave it out" }, 2);
+  }
   const opener = await openers[kind]();
   return opener.open(await readStored((await opener.within?.(path)) ?? path, options));
 }

@@ -2,10 +2,9 @@
 import { type Command, Option } from "commander";
 import { reject, startProgress, table } from "../../base/index.ts";
 import type { DepthRow } from "../../depth/index.ts";
-import type { CheckpointChoice } from "../../runs/index.ts";
 import type { ProbeAnalysis, TraceRow } from "../../tasks/pretrain/index.ts";
 import type { ProbeSentence, Split } from "../../text/index.ts";
-import { addCheckpointFlag } from "../finished.ts";
+import { addCheckpointFlag, addDepthFlags, type UseFlags } from "../finished.ts";
 import { whole } from "../flags.ts";
 import { fitted } from "../help.ts";
 import type { Using } from "../opened.ts";
@@ -25,8 +24,7 @@ Examples:
 JSON: {run, step, cap} with {kinds, trace, tokens}, {text, tokens}, {upos, deprel, trace, tokens}, or {labels, masked, distances}; a row
 has {name, tokens, mean, deviation, atCap}.`;
 
-interface Flags {
-  checkpoint?: CheckpointChoice;
+interface Flags extends UseFlags {
   corpus?: string;
   data?: string;
   split: Split;
@@ -61,7 +59,7 @@ export function addDepth(program: Command): void {
     .option("--svg <file>", "write the sentence, or the plot over distance, as SVG")
     .option("--threads <n>", "threads of ONNX Runtime (default: physical cores)", whole)
     .option("--json", "print only JSON, with a row a token");
-  addCheckpointFlag(command).addHelpText("after", fitted(examples)).action(run);
+  addDepthFlags(addCheckpointFlag(command)).addHelpText("after", fitted(examples)).action(run);
 }
 
 type Run = Using<"depths">;
@@ -78,7 +76,7 @@ async function run(path: string, flags: Flags): Promise<void> {
     reject({ who: "depth", needed: "one of --text, --conllu, --probe and --agreement", got: `${asked.length}` }, 2);
   }
   const { openUsing } = await import("../opened.ts");
-  const opened = await openUsing(path, "depths", flags.checkpoint, flags.threads);
+  const opened = await openUsing(path, "depths", flags);
   const progress = startProgress("reading", { output: process.stderr, unit: "texts" });
   const { result, text } = await reportOf(opened, { ...flags, onText: progress.at });
   progress.end();

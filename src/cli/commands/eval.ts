@@ -1,10 +1,9 @@
 /** `layerwise eval`: loss, perplexity and bits per byte of a run on a split. */
 import { type Command, Option } from "commander";
 import { type Row, startProgress, table } from "../../base/index.ts";
-import type { CheckpointChoice } from "../../runs/index.ts";
 import type { SegmentChoices } from "../../tasks/search/index.ts";
 import type { Split } from "../../text/index.ts";
-import { addCheckpointFlag, addSegmentFlags } from "../finished.ts";
+import { addCheckpointFlag, addDepthFlags, addSegmentFlags, besidesUse, type UseFlags } from "../finished.ts";
 import { fitted } from "../help.ts";
 
 const examples = `
@@ -13,14 +12,15 @@ Examples:
   layerwise eval runs/1 --split test --json    {split, loss, perplexity, perplexityPerWord, bitsPerByte, tokens}
   layerwise eval runs/search-1 --evaluation-memory 128    a longer memory than in training; JSON adds
                                                {meanBatchPerplexity, evaluationMemory, mixture, pattern}
+  layerwise eval runs/1 --loops 12             a looped model, deeper than it was trained; --cap, --threshold and
+                                               --exit difference:0.1 for models that halt, route or have exits
   layerwise eval runs/albert --corpus notes.txt   masked pieces, order of sentences and depth of an ALBERT
   layerwise eval runs/glue/SST-2-1             the task's metrics on its dev set, as layerwise glue eval`;
 
-interface Flags extends SegmentChoices {
+interface Flags extends SegmentChoices, UseFlags {
   split: Split;
   corpus?: string;
   json?: boolean;
-  checkpoint?: CheckpointChoice;
 }
 
 export function addEval(program: Command): void {
@@ -32,13 +32,16 @@ export function addEval(program: Command): void {
     )
     .option("--corpus <name>", "text to measure an ALBERT on: a corpus by name, a file or a folder")
     .option("--json", "print JSON");
-  addSegmentFlags(addCheckpointFlag(command)).addHelpText("after", fitted(examples)).action(run);
+  addDepthFlags(addSegmentFlags(addCheckpointFlag(command)))
+    .addHelpText("after", fitted(examples))
+    .action(run);
 }
 
-async function run(path: string, { split, json, checkpoint, ...choices }: Flags): Promise<void> {
+async function run(path: string, flags: Flags): Promise<void> {
+  const { split, json, ...choices } = besidesUse(flags);
   const { openUsing, refuseFlags } = await import("../opened.ts");
   const progress = startProgress("evaluating", { output: process.stderr, unit: "batches" });
-  const opened = await openUsing(path, "evaluate", checkpoint);
+  const opened = await openUsing(path, "evaluate", flags);
   refuseFlags(opened, { ...choices });
   const found = await opened.evaluate({ split, onBatch: progress.at, ...choices });
   progress.end();

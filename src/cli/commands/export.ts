@@ -30,7 +30,7 @@ async function run(
 ): Promise<void> {
   const { openUsing } = await import("../opened.ts");
   const out = flags.out ?? join(path, "export");
-  const files = await (await openUsing(path, "export", flags.checkpoint)).export(out, { force: flags.force });
+  const files = await (await openUsing(path, "export", flags)).export(out, { force: flags.force });
   const rows = Object.entries(files).map(([file, bytes]) => ({
     file: join(out, file),
     size: `${formatNumber(bytes.length / 1e6, 2)} MB`,

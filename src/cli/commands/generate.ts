@@ -1,8 +1,7 @@
 /** `layerwise generate`: text from a run. */
 import type { Command } from "commander";
-import type { CheckpointChoice } from "../../runs/index.ts";
 import type { SegmentChoices } from "../../tasks/search/index.ts";
-import { addCheckpointFlag, addSegmentFlags } from "../finished.ts";
+import { addCheckpointFlag, addDepthFlags, addSegmentFlags, besidesUse, type UseFlags } from "../finished.ts";
 import { numberFrom, whole, wholeFrom } from "../flags.ts";
 import { fitted } from "../help.ts";
 
@@ -11,9 +10,10 @@ Examples:
   layerwise generate runs/1 --prompt "it was a"
   layerwise generate runs/1 --temperature 0 --tokens 40        the likeliest piece each time
   layerwise generate runs/1 --top-p 0.9 --seed 7 --stop "."
-  layerwise generate runs/search-1 --evaluation-memory 64      out of a longer memory than in training`;
+  layerwise generate runs/search-1 --evaluation-memory 64      out of a longer memory than in training
+  layerwise generate runs/1 --loops 12                         a looped model, deeper than it was trained`;
 
-interface GenerateFlags extends SegmentChoices {
+interface GenerateFlags extends SegmentChoices, UseFlags {
   prompt: string;
   tokens: number;
   temperature: number;
@@ -22,7 +22,6 @@ interface GenerateFlags extends SegmentChoices {
   seed: number;
   stop?: string;
   json?: boolean;
-  checkpoint?: CheckpointChoice;
 }
 
 export function addGenerate(program: Command): void {
@@ -37,15 +36,17 @@ export function addGenerate(program: Command): void {
     .option("--seed <n>", "seed of the choices", wholeFrom(0), 1)
     .option("--stop <text>", "end before this text")
     .option("--json", "print {prompt, text, tokensPerSecond}");
-  addSegmentFlags(addCheckpointFlag(command)).addHelpText("after", fitted(examples)).action(run);
+  addDepthFlags(addSegmentFlags(addCheckpointFlag(command)))
+    .addHelpText("after", fitted(examples))
+    .action(run);
 }
 
 async function run(path: string, flags: GenerateFlags): Promise<void> {
   const { openUsing, refuseFlags } = await import("../opened.ts");
-  const opened = await openUsing(path, "generate", flags.checkpoint);
+  const opened = await openUsing(path, "generate", flags);
   refuseFlags(opened, { ...flags });
   const write = (text: string) => void (flags.json || process.stdout.write(text));
-  const { prompt, tokens: maxTokens, json, checkpoint: _, ...options } = flags;
+  const { prompt, tokens: maxTokens, json, ...options } = besidesUse(flags);
   const start = performance.now();
   let [text, pieces] = ["", 0];
   for await (const part of opened.generate({ prompt, maxTokens, ...options })) {

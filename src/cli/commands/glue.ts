@@ -199,7 +199,7 @@ interface UseFlags {
 }
 
 const openTuned = async (path: string, { threads, checkpoint }: UseFlags) =>
-  (await import("../opened.ts")).openUsing(path, "predict", checkpoint, threads);
+  (await import("../opened.ts")).openUsing(path, "predict", { checkpoint, threads });
 
 const scoring = () => startProgress("scoring", { output: process.stderr, unit: "texts" });
 

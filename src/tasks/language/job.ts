@@ -1,7 +1,9 @@
 /** The job of a language model: predict the next piece of a text. */
 
-import { parseDepth, planOfDepth } from "../../depth/notation.ts";
-import { type Plan, parsePlan, shareModes } from "../../depth/plan.ts";
+import { reject } from "../../base/errors.ts";
+import { parseDepth, planOfDepth, printDepth } from "../../depth/notation.ts";
+import { type Plan, parsePlan, printPlan, shareModes } from "../../depth/plan.ts";
+import { type DepthUse, usedDepth } from "../../depth/use.ts";
 import type { Engine } from "../../engine/engine.ts";
 import { type LanguageModel, languageModel } from "../../model/language/language.ts";
 import { reportOn } from "../../model/report.ts";
@@ -68,6 +70,29 @@ export function planOf(config: PlanSettings): Plan {
 }
 
 type PlanSettings = Pick<LanguageConfig, "depth" | "unique" | "share" | "plan">;
+
+/** Settings of the same weights with what is changed at use time. */
+export function inUse(settings: LanguageConfig, use: DepthUse): LanguageConfig {
+  return { ...settings, depth: printDepth(usedDepth(parseDepth(depthText(settings)), use)), plan: null };
+}
+
+/** The depth in words; of settings that say it by numbers where blocks cycle a whole number of times. */
+function depthText(settings: LanguageConfig): string {
+  const { depth, halt } = settings;
+  if (typeof depth === "string") return depth;
+  const plan = planOf(settings);
+  const unique = new Set(plan).size;
+  if (plan.length % unique === 0 && plan.every((block, i) => block === i % unique)) {
+    return `${unique}*${plan.length / unique}${halt ? ` halt(${haltWords(settings)})` : ""}`;
+  }
+  return reject({ who: "use", needed: "a depth in words, or blocks in a cycle", got: printPlan(plan) }, 2);
+}
+
+function haltWords(settings: LanguageConfig): string {
+  return Object.entries(haltingOf(settings) ?? {})
+    .map(([key, value]) => `${key}=${value}`)
+    .join(", ");
+}
 
 /** What differs from the first style of blocks: config.json of the others stays as it was. */
 function styleOf({ positions, norm, keyHeads, queryKeyNorm, gated, withoutBias, untied }: LanguageConfig) {

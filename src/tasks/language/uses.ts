@@ -15,7 +15,7 @@ import { resumeRun } from "../perform.ts";
 import type { DepthOptions, DepthsOf } from "../pretrain/depths.ts";
 import { batchesOf, openData, textSizeOf } from "../text-data.ts";
 import type { TrainedModel } from "../trained-job.ts";
-import { languageJob, modelOf, openLanguage } from "./job.ts";
+import { inUse, languageJob, modelOf, openLanguage } from "./job.ts";
 import { type LanguageConfig, languageSettings } from "./settings.ts";
 
 /** A language model's run, opened at a checkpoint. */
@@ -41,7 +41,7 @@ export async function open(stored: StoredRun): Promise<LanguageRun> {
   const { path, config, state, step, options, engine } = stored;
   const settings = settingsIn(config, path);
   const tokenizer = stored.tokenizer ?? (await openData(settings, options)).tokenizer;
-  const model = modelOf(settings, tokenizer.tokenizer.size);
+  const model = modelOf(options.use ? inUse(settings, options.use) : settings, tokenizer.tokenizer.size);
   const weights = loadStateDict(model.parameters, state.weights, `${path}, step ${step}`);
   return {
     ...openRunBase("language", stored, resume),

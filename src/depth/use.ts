@@ -1,0 +1,56 @@
+/** Depth at use time: the same weights with other loops, caps, thresholds or exit rules than they were trained with. */
+import { reject } from "../base/errors.ts";
+import { anything, checkOptions } from "../base/options.ts";
+import type { ExitRule } from "./exits.ts";
+import { type Depth, type DepthWord, printDepth, type WordName, type WordValue } from "./notation.ts";
+
+/** What may be changed when a trained model is used; each needs the word that has it. */
+export interface DepthUse {
+  /** Of `loop`: how often its blocks run, also more often than in training. */
+  readonly loops?: number | undefined;
+  /** Of `halt`, `route` and `drop`: the deepest depth that tokens run to. */
+  readonly cap?: number | undefined;
+  /** Of `route(expert)`: the score above which a token goes on. */
+  readonly threshold?: number | undefined;
+  /** Of `exits`: where tokens leave. */
+  readonly exit?: ExitRule | undefined;
+}
+
+interface Change {
+  readonly words: readonly WordName[];
+  options(use: DepthUse): Readonly<Record<string, WordValue | undefined>>;
+}
+
+const changes: Readonly<Record<keyof DepthUse, Change>> = {
+  loops: { words: ["loop"], options: ({ loops }) => ({ use: loops }) },
+  cap: { words: ["halt", "route", "drop"], options: ({ cap }) => ({ cap }) },
+  threshold: { words: ["route"], options: ({ threshold }) => ({ threshold }) },
+  exit: { words: ["exits"], options: ({ exit }) => ({ rule: exit?.kind, level: exit?.level }) },
+};
+
+/** A depth with what is changed at use time; what none of its words has is refused. */
+export function usedDepth(depth: Depth, use: DepthUse): Depth {
+  checkOptions("use", use, { loops: anything, cap: anything, threshold: anything, exit: anything });
+  const asked = Object.keys(changes).filter((key) => use[key as keyof DepthUse] !== undefined) as (keyof DepthUse)[];
+  return asked.reduce((now, key) => changed(now, key, use), depth);
+}
+
+function changed(depth: Depth, key: keyof DepthUse, use: DepthUse): Depth {
+  const { words, options } = changes[key];
+  let found = 0;
+  const wordOf = (word: DepthWord): DepthWord => {
+    if (!words.includes(word.name)) return word;
+    found++;
+    const entries = Object.entries({ ...word.options, ...options(use) }).filter(([, value]) => value !== undefined);
+    return { ...word, options: Object.fromEntries(entries) as DepthWord["options"] };
+  };
+  const walk = (parts: Depth): Depth =>
+    parts.map((part) => {
+      const stack = "group" in part.stack ? { group: walk(part.stack.group) } : part.stack;
+      return { ...part, stack, words: part.words.map(wordOf) };
+    });
+  const after = walk(depth);
+  if (found > 0) return after;
+  const needed = `a depth with ${words.join(", ")}`;
+  return reject({ who: `${key} in use`, needed, got: JSON.stringify(printDepth(depth)), remedy: "leave it out" }, 2);
+}

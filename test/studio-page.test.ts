@@ -150,7 +150,7 @@ describe.skipIf(executablePath === undefined)(
         await page.getByLabel("Group by").selectOption("halt");
         expect(new URL(page.url()).hash).toBe("#/runs?filter=kind%3Dlanguage&sort=step&group=halt");
         await page.reload();
-        expect(await page.locator("h2.group").allInnerTexts()).toEqual(["halt true 1", "halt false 1"]);
+        await expect.poll(() => page.locator("h2.group").allInnerTexts()).toEqual(["halt true 1", "halt false 1"]);
       });
 
       it("keeps a note in the run's folder", async () => {
@@ -204,8 +204,8 @@ describe.skipIf(executablePath === undefined)(
           Number(/over ([\d,.]+) steps/.exec(sentence)?.[1]?.replaceAll(",", "") ?? 0);
         const early = reach(await until(lossSentence, (sentence) => reach(sentence) > 2));
         expect(reach(await until(lossSentence, (sentence) => reach(sentence) > early))).toBeGreaterThan(early);
-        await page.getByRole("button", { name: "Stop" }).click();
-        await page.getByRole("button", { name: "Resume" }).click({ timeout: 60_000 });
+        await page.getByRole("button", { name: "Stop", exact: true }).click();
+        await page.getByRole("button", { name: "Resume", exact: true }).click({ timeout: 60_000 });
         await until(
           () => rowOf("live"),
           ({ status }) => status === "finished",
@@ -251,7 +251,7 @@ describe.skipIf(executablePath === undefined)(
           .poll(() => page.getByRole("slider").getAttribute("aria-valuetext"), { timeout: 20_000 })
           .toBe("step 40");
         await page.emulateMedia({ reducedMotion: "reduce" });
-        expect(await page.getByRole("button", { name: "Play" }).isDisabled()).toBe(true);
+        await expect.poll(() => page.getByRole("button", { name: "Play" }).isDisabled()).toBe(true);
         await page.emulateMedia({ reducedMotion: "no-preference" });
       });
 

@@ -2,7 +2,7 @@
 import { spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { delimiter, join } from "node:path";
+import { basename, delimiter, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { type Browser, chromium, type Page } from "playwright-core";
 import type { RunList } from "../src/studio/api.ts";
@@ -107,7 +107,8 @@ const given = process.argv[2];
 const folder = given ?? join(mkdtempSync(join(tmpdir(), "layerwise-pictures-")), "runs");
 mkdirSync(pictures, { recursive: true });
 train(folder);
-const studio = await serveStudio({ folder, port: 0 });
+process.chdir(dirname(folder)); // pictures show the name of the folder, not where it lies
+const studio = await serveStudio({ folder: basename(folder), port: 0 });
 const browser = await chromium.launch({ executablePath: findChromium(), args: ["--no-sandbox", "--disable-gpu"] });
 for (const scheme of ["light", "dark"] as const) await shoot(browser, studio.url, scheme);
 await browser.close();

@@ -146,7 +146,7 @@ export class TrialTable {
       trial,
       update: report ? `${report.step}/${report.total}` : "starting",
       loss: report?.loss.toFixed(3),
-      dev: report?.figure?.toFixed(2),
+      ...(report?.figure === undefined ? {} : { dev: report.figure.toFixed(2) }),
     }));
     const text = `${table(rows)}\n${this.#before + this.#done} of ${formatNumber(this.#total)} done${this.#left()}\n`;
     this.#lines = text.split("\n").length - 1;

@@ -36,7 +36,6 @@ const fields = {
   from: optional(text("runs/pretrained", "finetune: the run to begin with; default: new weights")),
   source: optional(text("runs/search", "retrain: the run of a search, or a pattern")),
   fromSupernet: flag("retrain: begin with the supernet's weights"),
-  baseline: flag("retrain: train the baseline too"),
 };
 
 /** Everything in a sweep's file but its task. */
@@ -67,7 +66,6 @@ export interface SweepSpec {
   readonly from?: string | undefined;
   readonly source?: string | undefined;
   readonly fromSupernet?: boolean | undefined;
-  readonly baseline?: boolean | undefined;
 }
 
 /** A sweep with every default filled in; plain data. */
@@ -86,7 +84,6 @@ export interface CompleteSpec {
   readonly from: string | null;
   readonly source: string | null;
   readonly fromSupernet: boolean;
-  readonly baseline: boolean;
 }
 
 /** A sweep whose settings are checked. */
@@ -151,7 +148,7 @@ function complete(task: CompleteSpec["task"], given: Omit<SweepSpec, "task">, so
 
 /** What only some tasks take, and one of them needs. */
 function refuseOrigin(task: string, values: ValuesOf<typeof fields>, source: string): void {
-  const own = { finetune: ["glueTask", "from"], retrain: ["source", "fromSupernet", "baseline"] };
+  const own = { finetune: ["glueTask", "from"], retrain: ["source", "fromSupernet"] };
   for (const [owner, keys] of Object.entries(own)) {
     const found = keys.find((key) => values[key as keyof typeof values]);
     if (owner !== task && found) reject({ who: source, needed: `settings of task ${task}`, got: found }, 2);
@@ -299,7 +296,7 @@ function shortened(settings: Values, halvings: number, source: string): Layer<ob
 
 /** The order that a trial is, with its settings. */
 export function orderOf({ spec }: SweepPlan, settings: Values): TaskOrder {
-  const { task, glueTask: name, from, source, fromSupernet, baseline } = spec;
+  const { task, glueTask: name, from, source, fromSupernet } = spec;
   if (task === "finetune") return { task, settings, glueTask: name!, from: from ?? undefined };
-  return task === "retrain" ? { task, settings, source: source!, fromSupernet, baseline } : { task, settings };
+  return task === "retrain" ? { task, settings, source: source!, fromSupernet } : { task, settings };
 }

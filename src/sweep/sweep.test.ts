@@ -2,6 +2,7 @@ import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from "node:
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { ownFolder } from "../../test/command.ts";
+import { lockHolder } from "../files/lock.ts";
 import { parseSettings } from "../runs/settings-file.ts";
 import { summarise, weightsHash } from "../runs/summary.ts";
 import { openJob } from "../tasks/jobs.ts";
@@ -31,6 +32,12 @@ async function trainedAlone(sweepPath: string, index: number): Promise<string> {
   return into;
 }
 
+const refusalOf = (path: string) =>
+  runTrial(path, 0).result.then(
+    () => "none",
+    ({ message }: Error) => message,
+  );
+
 describe("a trial", () => {
   it("gives the weights of a single run with its settings, also when it was stopped, and does nothing once it has ended", async () => {
     const path = join(folder, "trial");
@@ -44,6 +51,14 @@ describe("a trial", () => {
     expect(await runTrial(path, 1).result).toEqual(state);
     expect(statSync(join(state.run, "events.jsonl")).mtimeMs).toBe(before);
     await expect(runTrial(path, 2).result).rejects.toThrow("expected an index from 0 to 1, got 2");
+  });
+
+  it("is run by one process at a time", async () => {
+    const path = join(folder, "twice");
+    await beginSweep(path, await planSweep(spec));
+    let second: Promise<unknown> | undefined;
+    for await (const event of runTrial(path, 0)) if (event.type === "step") second ??= refusalOf(path);
+    expect(await second).toContain(`process ${process.pid}`);
   });
 
   it("that diverges has ended, without a figure", async () => {
@@ -107,8 +122,28 @@ describe("strategies", () => {
     expect(candidates.every(({ width }) => Number.isInteger(width))).toBe(true);
   });
 
-  it("halve: the better candidates train again for twice as long", async () => {
+  it("go on after the process of a trial was killed, to the same bits", async () => {
     process.execArgv.push("--import", "tsx"); // for the processes of trials
+    const path = join(folder, "killed");
+    const options = {
+      ...spec,
+      settings: { ...spec.settings, steps: 150, checkpointEvery: 20 },
+      vary: { rate: [0.01] },
+      into: path,
+    };
+    const session = sweep(options);
+    const kill = () => process.kill(lockHolder(join(path, "runs", "0", "lock"))!.holder.pid, "SIGKILL");
+    for await (const event of session) if (event.type === "trial" && event.report) kill();
+    const broken = await session.result;
+    expect([broken.reason, broken.failed]).toEqual([
+      "incomplete",
+      [{ index: 0, why: expect.stringContaining("SIGKILL") }],
+    ]);
+    expect((await sweep(options).result).reason).toBe("finished");
+    expect(await hashOf(join(path, "runs", "0"))).toBe(await hashOf(await trainedAlone(path, 0)));
+  });
+
+  it("halve: the better candidates train again for twice as long", async () => {
     const path = join(folder, "halving");
     const rates = [0.01, 0.00001, 0.003];
     const session = sweep({

@@ -108,7 +108,6 @@ async function run(file: string, flags: SweepFlags): Promise<void> {
   const into = flags.out ?? join("runs", basename(file, extname(file)));
   const { failed, ...found } = await watched({ ...spec, into, parallel: flags.on });
   print(flags.json ? JSON.stringify({ ...found, failed }) : tableOf(found));
-  for (const { why } of failed) say(why);
   if (found.reason === "stopped") say("stopped; the same command goes on");
   if (found.reason === "incomplete")
     throw new LayerwiseError(`${into}: not all trials have ended; the same command tries them again`);

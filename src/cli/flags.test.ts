@@ -66,7 +66,7 @@ describe("flags of settings", () => {
   });
 
   it.each([
-    [["--width", "x"], '--width: expected a whole number from 1, got "x"'],
+    [["--width", "x"], '--width: expected a whole number from 1 to 65536, got "x"'],
     [["--cutoffs", "60,x"], '--cutoffs: expected a list of whole numbers, such as 250,2500, got "60,x"'],
     [["--latency", "1x8"], '--latency: expected batch x segment + memory, such as 1x64+640, got "1x8"'],
     [["--settle", "0.1"], "--settle: expected two fractions of the updates, such as 0.25,0.75, got 0.1"],

@@ -316,6 +316,14 @@ function printWord({ name, options }: DepthWord): string {
 
 const printValue = (value: WordValue) => (typeof value === "object" ? value.join("/") : `${value}`);
 
+/** A depth with other words, in brackets too. */
+export function mapWords(depth: Depth, change: (word: DepthWord) => DepthWord): Depth {
+  return depth.map((part) => {
+    const stack = "group" in part.stack ? { group: mapWords(part.stack.group, change) } : part.stack;
+    return { ...part, stack, words: part.words.map(change) };
+  });
+}
+
 /** The word that decides how deep a part runs, if it has one. */
 export const decidingWord = ({ words: said }: DepthPart) => said.find(({ name }) => name !== "relax");
 

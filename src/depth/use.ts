@@ -2,7 +2,7 @@
 import { reject } from "../base/errors.ts";
 import { anything, checkOptions } from "../base/options.ts";
 import type { ExitRule } from "./exits.ts";
-import { type Depth, type DepthWord, printDepth, type WordName, type WordValue } from "./notation.ts";
+import { type Depth, type DepthWord, mapWords, printDepth, type WordName, type WordValue } from "./notation.ts";
 
 /** What may be changed when a trained model is used; each needs the word that has it. */
 export interface DepthUse {
@@ -38,18 +38,12 @@ export function usedDepth(depth: Depth, use: DepthUse): Depth {
 function changed(depth: Depth, key: keyof DepthUse, use: DepthUse): Depth {
   const { words, options } = changes[key];
   let found = 0;
-  const wordOf = (word: DepthWord): DepthWord => {
+  const after = mapWords(depth, (word) => {
     if (!words.includes(word.name)) return word;
     found++;
     const entries = Object.entries({ ...word.options, ...options(use) }).filter(([, value]) => value !== undefined);
     return { ...word, options: Object.fromEntries(entries) as DepthWord["options"] };
-  };
-  const walk = (parts: Depth): Depth =>
-    parts.map((part) => {
-      const stack = "group" in part.stack ? { group: walk(part.stack.group) } : part.stack;
-      return { ...part, stack, words: part.words.map(wordOf) };
-    });
-  const after = walk(depth);
+  });
   if (found > 0) return after;
   const needed = `a depth with ${words.join(", ")}`;
   return reject({ who: `${key} in use`, needed, got: JSON.stringify(printDepth(depth)), remedy: "leave it out" }, 2);

@@ -64,6 +64,7 @@ export {
   type WrittenPiece,
 } from "./generation.ts";
 export type { Extension } from "./language/decoders.ts";
+export { type DepthFigures, type DepthReport, type DepthSizes, depthReport } from "./language/depth-report.ts";
 export { type ExportedConfig, exportConfig, languageProgram } from "./language/export.ts";
 export {
   type CompleteLanguageOptions,

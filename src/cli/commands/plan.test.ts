@@ -28,11 +28,26 @@ describe("layerwise plan", () => {
     expect(readFileSync(file, "utf8")).toContain("<svg");
   });
 
+  it("draws a depth in words, part by part", () => {
+    const text = plan("--depth", "1 + 2*2 halt", "--width", "16", "--heads", "2");
+    expect(text).toContain("1 + 2*2 halt\n\nlayer 2   · · ■ · ■\n");
+    expect(text).toMatch(/all +3 +5 .* tokens decide /);
+  });
+
+  it.each([
+    [["--depth", "2 + 4x3"], "write 4*3 to run them 3 times with the same weights"],
+    [["--depth", "4*3", "--share", "cycle"], 'got --share beside "4*3"; leave out --share'],
+  ])("answers %j with a way out", (args, message) => {
+    const { status, stderr } = spawnSync(process.execPath, [...node, ...args]);
+    expect([status, String(stderr)]).toEqual([2, expect.stringContaining(message)]);
+  });
+
   it("does not load the runtime", () => {
     const script =
       "process.on('exit', () => { if (process.report.getReport().sharedObjects.some((path) => path.includes('onnxruntime'))) process.exitCode = 9; })";
     const watched = ["--import", `data:text/javascript,${encodeURIComponent(script)}`, ...node];
     expect(spawnSync(process.execPath, [...watched, "--json"]).status).toBe(0);
+    expect(spawnSync(process.execPath, [...watched, "--json", "--depth", "2*3 halt"]).status).toBe(0);
   });
 
   it("answers mistakes with exit code 2 and a way out", () => {

@@ -12,16 +12,19 @@ import type {
   TrialTable,
 } from "../../sweep/index.ts";
 import { wholeFrom } from "../flags.ts";
+import { fitted } from "../help.ts";
 
 const examples = `
 The file (YAML):
-  task: language                # or translate, search, retrain (source), pretrain, finetune (glueTask, from)
+  task: language                # or translate, search, pretrain; retrain with
+                                # source, finetune with glueTask and from
   preset: tiny                  # optional
   settings: { steps: 200 }      # hold for all trials
-  vary:                         # lists; random and halving also draw from ranges
+  vary:                         # lists; ranges for random and halving
     rate: { low: 1e-4, high: 1e-2, scale: log }
     share: [cycle, sequence]
-  strategy: halving             # grid (default), random or halving: the better half twice as long, round by round
+  strategy: halving             # or grid (default), random; round by round the
+                                # better half goes on, for twice as long
   trials: 8                     # random and halving: candidates
   seeds: 3                      # or a list
   figure: perplexity            # default: what the task itself goes by
@@ -52,7 +55,7 @@ export function addSweep(program: Command): void {
     .option("--on <launcher>", "local:N runs N trials at a time, which share the threads", slots, 1)
     .option("--dry-run", "print the trials, and stop")
     .option("--json", "print only JSON")
-    .addHelpText("after", examples)
+    .addHelpText("after", fitted(examples))
     .action(run);
   command
     .command("show")

@@ -77,6 +77,7 @@ export {
 
 // Training: sessions, their events and results.
 export { accuracy, arrayBatches } from "./train/arrays.ts";
+export { type BrowserCheckpoints, browserCheckpoints } from "./train/browser-checkpoints.ts";
 export { Diverged } from "./train/diverged.ts";
 export type { Batches } from "./train/evaluate.ts";
 export type { TrainEvent, TrainState } from "./train/events.ts";

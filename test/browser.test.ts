@@ -40,7 +40,7 @@ interface Outcome {
 const text = readFileSync(join(root, "corpus", "books", "valid.txt"), "utf8").slice(0, 12_000);
 
 /** What a bundler puts beside a program, to be fetched where an engine is made. */
-const RUNTIME = ["ort-wasm-simd-threaded.wasm", "ort.wasm.bundle.min.js"];
+const RUNTIME = ["fallback.js", "ort-wasm-simd-threaded.wasm", "ort.wasm.bundle.min.js"];
 
 describe("a bundle", () => {
   it("of a program that trains has no warning, nothing of Node, and the runtime beside it", async () => {
@@ -119,8 +119,8 @@ describe.skipIf(executablePath === undefined)("in Chromium (on the path: chromiu
   beforeAll(() => bundle(folder, "page", PROGRAM));
 
   it("a page trains its own tokenizer and model, with the losses that Node has", async () => {
-    const { value, said } = await open("page", `program.run(${JSON.stringify(text)})`);
-    const [there, here] = [value as Outcome, inNode(folder, PROGRAM, text) as Outcome];
+    const { values, said } = await open("page", [`program.run(${JSON.stringify(text)})`]);
+    const [there, here] = [values[0] as Outcome, inNode(folder, PROGRAM, text) as Outcome];
     expect(said).toEqual([]);
     expect(there.losses).toHaveLength(30);
     const mean = (values: readonly number[]) => values.reduce((a, b) => a + b, 0) / values.length;

@@ -98,8 +98,8 @@ const kinds: Readonly<Record<string, string>> = { ".js": "text/javascript", ".wa
 /** Serves a folder; what is not there is an empty page. */
 async function serve(folder: string, headers: Readonly<Record<string, string>>) {
   const server = createServer(({ url = "/" }, response) => {
-    const file = join(folder, url);
-    const isFile = url.includes(".") && existsSync(file);
+    const file = join(folder, url === "/" ? "index.html" : url);
+    const isFile = /\.\w+$/.test(file) && existsSync(file);
     response.setHeader("content-type", (isFile && kinds[extname(file)]) || "text/html");
     for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
     response.end(isFile ? readFileSync(file) : "<!doctype html><title>layerwise</title>");
@@ -109,43 +109,52 @@ async function serve(folder: string, headers: Readonly<Record<string, string>>) 
 }
 
 export interface Opened {
-  /** What the expression came to; it sees the bundle's exports as `program`. */
-  readonly value: unknown;
+  /** What the expressions came to, each on a page of its own; they see the bundle's exports as `program`. */
+  readonly values: unknown[];
   /** Lines of the console and errors. */
   readonly said: string[];
 }
 
-/** A browser for the tests of a block: evaluates expressions on pages of a bundle that is served with some headers. */
+/** A browser for the tests of a block: evaluates expressions on pages of a bundle, or of its index.html, served with some headers. */
 export function pagesIn(folder: string) {
   let browser: Browser;
   beforeAll(async () => {
     browser = await chromium.launch({ executablePath: executablePath!, args: FLAGS });
   });
   afterAll(() => browser?.close());
-  return async (name: string, expression: string, headers: Readonly<Record<string, string>> = {}): Promise<Opened> => {
+  return async (
+    name: string,
+    expressions: readonly string[],
+    headers: Readonly<Record<string, string>> = {},
+  ): Promise<Opened> => {
     const server = await serve(join(folder, name), headers);
-    const page = await browser.newPage();
-    const said = listenTo(page, server.url);
+    const context = await browser.newContext();
+    const [values, said]: [unknown[], string[]] = [[], []];
     try {
-      await page.goto(server.url);
-      const value = await page.evaluate(`import("/bundle.js").then((program) => ${expression})`);
-      return { value, said };
+      for (const expression of expressions) {
+        const page = await context.newPage();
+        listenTo(page, server.url, said);
+        await page.goto(server.url);
+        const hasBundle = existsSync(join(folder, name, "bundle.js"));
+        const code = hasBundle ? `import("/bundle.js").then((program) => ${expression})` : expression;
+        values.push(await page.evaluate(code));
+        await page.close();
+      }
+      return { values, said };
     } finally {
-      await page.close();
+      await context.close();
       server.close();
     }
   };
 }
 
 /** What a page says; it may ask its own server only. */
-function listenTo(page: Page, own: string): string[] {
-  const said: string[] = [];
+function listenTo(page: Page, own: string, said: string[]): void {
   page.on("pageerror", (error) => said.push(String(error)));
   page.on("console", (message) => said.push(message.text()));
   page.on("request", (request) =>
     expect(request.url().startsWith(own) || /^(blob|data):/.test(request.url())).toBe(true),
   );
-  return said;
 }
 
 /** A program's `run(…)` in a Node of its own, where `layerwise` is the entry point for Node. */

@@ -1,6 +1,6 @@
 /** Training on a page: what Node's tasks do about engines, for browsers. */
 import type { Engine } from "./engine/engine.ts";
-import { hasOrtWeb, type OrtWebOptions, ortWebEngine } from "./engine/ort-web.ts";
+import type { OrtWebOptions } from "./engine/ort-web.ts";
 import type { TrainEvent } from "./train/events.ts";
 import { lengthOf } from "./train/loop.ts";
 import { type Session, startSession } from "./train/session.ts";
@@ -14,8 +14,7 @@ export interface TrainOptions extends Omit<TrainWithEngine, "engine"> {
 
 /** The best engine there is here: ONNX Runtime where onnxruntime-web is installed, else the reference engine. */
 export async function defaultEngine(options: OrtWebOptions = {}): Promise<Engine> {
-  if (await hasOrtWeb()) return ortWebEngine(options);
-  return (await import("./engine/fallback.ts")).referenceEngine();
+  return (await import("./engine/best.ts")).bestEngine(options);
 }
 
 /** Trains a model. Iterate the session to see its events, or await its result. */

@@ -1,22 +1,14 @@
 /** Programs as pages: a folder where `layerwise` is installed, bundles of it by Vite, a server for them, and Chromium. */
 import { execFileSync } from "node:child_process";
-import {
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
-import { delimiter, extname, join } from "node:path";
+import { basename, delimiter, extname, join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { gzipSync } from "node:zlib";
 import { type Browser, chromium, type Page } from "playwright-core";
-import { build, createLogger, type InlineConfig } from "vite";
+import { build, createLogger, type InlineConfig, type Rollup } from "vite";
 import { afterAll, beforeAll, expect } from "vitest";
 
 export const root = fileURLToPath(new URL("..", import.meta.url));
@@ -35,10 +27,13 @@ export function programFolder(): string {
 }
 
 export interface Bundle {
+  /** What is loaded with the page. */
   readonly code: string;
+  /** Its size as servers send it. */
+  readonly gzipped: number;
   readonly warnings: string[];
-  /** What lies beside bundle.js, without the hashes in the names. */
-  readonly assets: string[];
+  /** What is fetched when it is asked for, without the hashes in the names. */
+  readonly later: string[];
 }
 
 /** Bundles a program as `folder/name/bundle.js`; answers with its code and what Vite had to warn of. */
@@ -53,7 +48,7 @@ export async function bundle(
   logger.warn = (message) => void warnings.push(message);
   logger.warnOnce = logger.warn;
   writeFileSync(join(folder, `${name}.js`), program);
-  await build({
+  const { output } = (await build({
     root: folder,
     configFile: false,
     customLogger: logger,
@@ -66,11 +61,20 @@ export async function bundle(
         output: { entryFileNames: "bundle.js" },
       },
     },
-  });
-  const at = join(folder, name);
-  const assets = existsSync(join(at, "assets")) ? readdirSync(join(at, "assets")) : [];
-  const code = readFileSync(join(at, "bundle.js"), "utf8");
-  return { code, warnings, assets: assets.map((file) => file.replace(/-[\w-]{8}(?=\.\w+$)/, "")).sort() };
+  })) as Rollup.RollupOutput;
+  const loaded = new Set(["bundle.js"]);
+  const filesOf = (names: Iterable<string>) => output.filter(({ fileName }) => new Set(names).has(fileName));
+  for (const each of loaded) {
+    for (const file of filesOf([each])) if (file.type === "chunk") for (const to of file.imports) loaded.add(to);
+  }
+  const codes = filesOf(loaded).map((file) => (file.type === "chunk" ? file.code : ""));
+  const others = output.map(({ fileName }) => fileName).filter((file) => !loaded.has(file));
+  return {
+    code: codes.join("\n"),
+    gzipped: codes.reduce((sum, code) => sum + gzipSync(code).length, 0),
+    warnings,
+    later: others.map((file) => basename(file).replace(/-[\w-]{8}(?=\.\w+$)/, "")).sort(),
+  };
 }
 
 /** The first browser on the path. */

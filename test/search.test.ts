@@ -178,7 +178,7 @@ describe("layerwise search", () => {
     [["--memory", "1000000"], "memory: expected at most"],
     [["--heads", "3"], "expected a width divisible by heads"],
     [["--pattern", "sq"], "pattern: expected letters"],
-    [["--steps", "2", "--epochs", "1"], "expected one of steps and epochs, got steps and epochs"],
+    [["--steps", "2", "--epochs", "1"], "expected one of steps, epochs and minutes, got steps and epochs"],
     [["--budget", "cheap"], "budget: expected milliseconds above 0, such as 3.2ms"],
     [["--budget", "0.000001ms"], "the cheapest network here"],
     [["--length", "100000"], "expected at least batch · (length + 1)"],

@@ -117,7 +117,7 @@ describe("layerwise train", () => {
       return train("wrong", "--config", file).stderr;
     };
     expect(wrong("widht: 3")).toContain("expected a known key, got widht; did you mean width?");
-    expect(wrong("width: -3")).toContain("/ width: expected a whole number from 1, got -3");
+    expect(wrong("width: -3")).toContain("/ width: expected a whole number from 1 to 65536, got -3");
     expect(wrong("[1, 2")).toContain("expected YAML settings");
     expect(train("wrong", "--width", "x")).toMatchObject({
       status: 2,

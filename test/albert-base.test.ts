@@ -118,7 +118,7 @@ describe("files that are no such model", () => {
       { position_embedding_type: "relative_key" },
       'position_embedding_type: expected "absolute", got "relative_key"',
     ],
-    ["activation", { hidden_act: "mish" }, "hidden_act: expected one of relu, silu, tanh, gelu, gelu_new"],
+    ["activation", { hidden_act: "mish" }, "hidden_act: expected one of relu, relu2, silu, tanh, gelu, gelu_new"],
   ])("are refused by config and key: %s", async (name, keys, message) => {
     const file = stored(name, small, (_, config) => void Object.assign(config, keys));
     await expect(imported(file)).rejects.toThrow(`${name}.json / ${message}`);

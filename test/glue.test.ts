@@ -153,7 +153,7 @@ describe("a fine-tuning that was stopped", () => {
   const eventsOf = (name: string) =>
     readFileSync(at(name, "events.jsonl"), "utf8")
       .split(/\n(?=.)/)
-      .map((line) => ({ ...JSON.parse(line), timeMs: 0, tokensPerSecond: 0, elapsedMs: 0 }));
+      .map((line) => ({ ...JSON.parse(line), crc: 0, timeMs: 0, tokensPerSecond: 0, elapsedMs: 0 }));
   const weightsOf = async (name: string) => weightsHash(await summarise(at(name)));
   const result = (name: string) => readFileSync(at(name, "result.json"), "utf8");
 

@@ -80,6 +80,8 @@ export const haltingSchema = defineSettings(
     ponderFrom: real(0, "updates before that factor counts, or below 1 a fraction of them"),
     ponderWarmup: real(0, "updates until that factor is whole, or below 1 a fraction of them"),
     ponderReduce: one(["mean", "sum"], "mean", "penalty per token or per text"),
+    capFrom: whole(0, "deepest depth at the first update, from where it grows; 0: that of the model", 0, LARGEST.depth),
+    capOver: real(0.5, "updates over which it grows, or below 1 a fraction of them", { above: 0 }),
     pads: one(["skip", "run"], "skip", "whether padding runs"),
     name: text("encoder.halting", "prefix of the unit's names"),
   },

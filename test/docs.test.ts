@@ -49,7 +49,7 @@ const shows: Readonly<Record<string, RegExp>> = {
   plan: /depth +0 1 2 3 4 5[\s\S]+parameters[\s\S]+FLOPs/,
   search: /π|pattern|found/i,
   retrain: /baseline[\s\S]+perplexity|perplexity[\s\S]+baseline/,
-  depth: /\[CLS\]|MASK/,
+  depth: /\S[₁-₆]|MASK/,
   generate: /\w/,
   runs: /perplexity|status/,
 };

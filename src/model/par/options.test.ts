@@ -41,7 +41,7 @@ describe("mistakes in a PAR Transformer-XL", () => {
     [{ ...budgeted({ costs: [[4], [2]] }), blocks: "sf" }, "budget: expected blocks to choose, got a pattern"],
     [{ d_model: 8 } as object, "PAR Transformer-XL: expected options among"],
     [{ finalTemprature: 0.1 } as object, "did you mean finalTemperature?"],
-    [{ activation: "swish" as never }, "activation: expected one of relu, silu, tanh, gelu, gelu_new"],
+    [{ activation: "swish" as never }, "activation: expected one of relu, relu2, silu, tanh, gelu, gelu_new"],
     [{ dropout: 1 }, "dropout: expected a rate from 0 to below 1, got 1"],
     [{ clampLength: 0 }, "clampLength: expected a whole number from 1, got 0"],
     [{ adaptiveInput: true, cutoffs: [] }, "adaptiveInput: expected cutoffs, and no compat, got none"],

@@ -221,7 +221,11 @@ describe("what sharing stores", () => {
 
 describe("mistakes", () => {
   it.each<[string, SharedEncoderOptions, string]>([
-    ["M > N", { numUniqueLayers: 4, numTotalLayers: 3 }, "1 ≤ unique ≤ depth, both whole, got unique 4, depth 3"],
+    [
+      "M > N",
+      { numUniqueLayers: 4, numTotalLayers: 3 },
+      "1 ≤ unique ≤ depth ≤ 4096, both whole, got unique 4, depth 3",
+    ],
     ["an unused layer", { plan: [0, 2, 0] }, "encoder / plan: expected block numbers 0, 1, … with none left out"],
     ["a negative layer", { plan: [0, -1] }, "got [0,-1]"],
     ["heads that do not divide the width", { nhead: 3 }, "a width divisible by heads, got width 16, heads 3"],
@@ -230,7 +234,7 @@ describe("mistakes", () => {
     [
       "swish",
       { activation: "swish" as "silu" },
-      "encoder / activation: expected one of relu, silu, tanh, gelu, gelu_new",
+      "encoder / activation: expected one of relu, relu2, silu, tanh, gelu, gelu_new",
     ],
     ["a mode", { mode: "cycle_ref" as "cycle_rev" }, 'got "cycle_ref"; did you mean cycle_rev?'],
     ["a layout", { layout: "batch_first" as "batch-first" }, "did you mean batch-first?"],

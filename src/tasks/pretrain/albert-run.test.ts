@@ -56,7 +56,7 @@ describe("an ALBERT's run", () => {
   });
 
   it.each([
-    [{ model: { width: "8" } }, 'c / model / width: expected a whole number from 1, got "8"'],
+    [{ model: { width: "8" } }, 'c / model / width: expected a whole number from 1 to 65536, got "8"'],
     [{ model: { ...sizes, deepth: 3 } }, "c / model: expected a known key, got deepth; did you mean depth?"],
     [{ model: { ...sizes, depth: undefined } }, "c / model: expected a value of depth, got none"],
     [{ model: { ...sizes, activation: "mish" } }, "c / model / activation: expected one of gelu, gelu_new"],

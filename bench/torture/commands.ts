@@ -59,6 +59,10 @@ export const commands: Readonly<Record<string, readonly string[]>> = {
 };
 export const extra: readonly string[] = ["--length", "16", "--checkpoint-every", "4", "--threads", "1"];
 
+/** What makes a run of a kind long enough to meet a full disk now and then. */
+export const longer = (task: string): readonly string[] =>
+  task === "finetune" ? ["--epochs", "20"] : ["--steps", "150"];
+
 /** The folder of a run and those that belong to it. */
 export function runsOf(path: string): string[] {
   const below = existsSync(path) ? readdirSync(path).filter((name) => name.startsWith("seed-")) : [];

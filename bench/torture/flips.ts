@@ -6,6 +6,7 @@ import type { RandomStream } from "../../src/base/random.ts";
 import { sha256 } from "../../src/files/checksum.ts";
 import { encodeJson } from "../../src/runs/event-log.ts";
 import { RunFolder } from "../../src/runs/folder.ts";
+import { parseYaml } from "../../src/runs/settings-file.ts";
 import { keptTokenizer } from "../../src/tasks/open-run.ts";
 import { keptCosts, keptResult } from "../../src/tasks/search/result.ts";
 import { openCorpus } from "../../src/text/files/corpus.ts";
@@ -36,7 +37,7 @@ const readRun: Reading = async (path, say) => {
   const { events, damaged } = run.eventLog();
   if (damaged > 0) say(`${damaged} lines are damaged`);
   const places = await run.checkpoints();
-  const parts = [run.config.replace(/\s+/g, " "), encodeJson(run.environment), encodeJson(events)];
+  const parts = [encodeJson(parseYaml(run.config, path)), encodeJson(run.environment), encodeJson(events)];
   for (const choice of ["last", ...places.map(({ step }) => step)] as const) {
     const { step, state, warnings } = await run.readCheckpoint(choice);
     parts.push(`${step} ${stateText(state)}`);

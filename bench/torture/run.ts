@@ -1,6 +1,7 @@
 /**
- * `npm run torture -- --minutes N [--seed S] [--out DIR] [--tasks a,b] [--flips N]`: commands of every task are killed and starved at random
- * moments and at every file operation, and bits are turned in what they left. Each run must end as its twin did, or say what is wrong.
+ * `npm run torture -- --minutes N [--seed S] [--out DIR] [--tasks a,b] [--flips N] [--fill]`: commands of every task are killed and starved at
+ * random moments and at every file operation, and bits are turned in what they left. Each run must end as its twin did, or say what is wrong.
+ * With `--fill` nothing is killed: longer runs go on while the small file system of `--out` is filled and freed at random.
  */
 import { spawn } from "node:child_process";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -8,7 +9,8 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { RandomStream } from "../../src/base/random.ts";
-import { commands, extra, isBegun, outcome, runsOf } from "./commands.ts";
+import { commands, extra, isBegun, longer, outcome, runsOf } from "./commands.ts";
+import { unsteadyDisk } from "./disk.ts";
 import { flip } from "./flips.ts";
 
 const { values } = parseArgs({
@@ -18,6 +20,7 @@ const { values } = parseArgs({
     out: { type: "string" },
     tasks: { type: "string", default: Object.keys(commands).join(",") },
     flips: { type: "string", default: "200" },
+    fill: { type: "boolean", default: false },
   },
 });
 const seed = Number(values.seed);
@@ -41,6 +44,7 @@ const totals = {
   kills: 0,
   killsAtOperations: 0,
   failures: 0,
+  filled: 0,
   wrong: 0,
   flips: { same: 0, reported: 0, silent: 0, crashed: 0 },
   faults: [] as string[],
@@ -72,7 +76,13 @@ function layerwise(args: readonly string[], fault = "", killMs?: number, countFi
   });
 }
 
-const begin = (task: string, out: string) => [...commands[task]!, ...(task === "finetune" ? extra : []), "--out", out];
+const begin = (task: string, out: string) => [
+  ...commands[task]!,
+  ...(task === "finetune" ? extra : []),
+  ...(values.fill ? longer(task) : []),
+  "--out",
+  out,
+];
 
 async function twinOf(task: string): Promise<Twin> {
   const [path, counts, started] = [join(root, `twin-${task}`), join(root, `count-${task}`), performance.now()];
@@ -92,7 +102,8 @@ function drawFault({ operations, elapsedMs }: Twin): { fault: string; killMs?: n
   return { fault: `${kind}:${1 + random.integer(operations)}` };
 }
 
-const MOST_FAULTS = 5;
+/** Faults until a run is left in peace; a disk is full as often as it happens to be. */
+const MOST_FAULTS = values.fill ? 1000 : 5;
 
 /** Begins a run and goes on with it through faults, until it has ended; then it is held against its twin. */
 async function torture(task: string, twin: Twin): Promise<void> {
@@ -100,7 +111,7 @@ async function torture(task: string, twin: Twin): Promise<void> {
   for (const each of [path, `${path}-baseline`]) rmSync(each, { recursive: true, force: true });
   const history: string[] = [];
   for (let i = 0; ; i++) {
-    const { fault, killMs } = i < MOST_FAULTS ? drawFault(twin) : { fault: "" };
+    const { fault, killMs } = i < MOST_FAULTS && !values.fill ? drawFault(twin) : { fault: "" };
     history.push(fault || (killMs ? `after ${killMs} ms` : "none"));
     const { code, stderr } = await layerwise(isBegun(path) ? ["resume", path] : begin(task, path), fault, killMs);
     if (code === 0) break;
@@ -135,14 +146,17 @@ async function flips(task: string): Promise<void> {
 const twins = new Map<string, Twin>();
 for (const task of tasks) twins.set(task, await twinOf(task));
 end = performance.now() + Number(values.minutes) * 60_000;
+const disk = values.fill ? unsteadyDisk(root, new RandomStream(seed, "disk")) : undefined;
 while (!isOver()) {
   for (const task of tasks) {
     if (isOver()) break;
     await torture(task, twins.get(task)!);
-    await flips(task);
-    report();
+    if (!disk) await flips(task);
+    if (!disk) report(); // there is no room for it on a full disk
   }
 }
+await disk?.stop();
+totals.filled = disk?.filled() ?? 0;
 report();
 const { faults, ...figures } = totals;
 console.log(JSON.stringify({ ...figures, out: root }));

@@ -56,14 +56,14 @@ describe("the lines of events.jsonl", () => {
     });
   });
 
-  it("with any one byte changed are counted as damaged, or say the same", () => {
+  it("with any one bit turned are counted as damaged, or say the same", () => {
     const event: StoredEvent = { type: "end", step: 12, reason: "finished", elapsedMs: 1.5, timeMs: 2 };
     const bytes = Buffer.from(encodeEvent(event));
-    for (let at = 0; at < bytes.length - 1; at++) {
+    for (let place = 0; place < 8 * (bytes.length - 1); place++) {
       const other = Buffer.from(bytes);
-      other[at]! ^= 1 << (at % 8);
+      other[place >> 3]! ^= 1 << (place & 7);
       const { events, damaged } = decodeEvents(linesOf(other.toString("utf8")));
-      if (damaged === 0) expect(events).toEqual([expect.objectContaining(event)]);
+      if (damaged === 0) expect(events).toEqual([event]);
     }
   });
 

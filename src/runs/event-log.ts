@@ -33,6 +33,8 @@ export function decodeJson(text: string): unknown {
 }
 
 const CRC = /,"crc":"([0-9a-f]{8})"\}$/;
+/** Lines of older versions have no checksum and end with their time; anything else that stands last is a damaged checksum. */
+const WITHOUT_CRC = /"timeMs":[0-9.]+\}$/;
 const utf8 = new TextEncoder();
 const crcOf = (json: string) => crc32c(utf8.encode(json)).toString(16).padStart(8, "0");
 
@@ -75,7 +77,7 @@ export const eventsIn = (text: string): StoredEvent[] => decodeEvents(text.split
 function decodeEvent(line: string): StoredEvent | undefined {
   const found = CRC.exec(line);
   const json = found ? `${line.slice(0, found.index)}}` : line;
-  if (found && crcOf(json) !== found[1]) return undefined;
+  if (found ? crcOf(json) !== found[1] : !WITHOUT_CRC.test(line)) return undefined;
   try {
     const value = decodeJson(json);
     return isEvent(value) ? presentWords(value) : undefined;

@@ -12,11 +12,15 @@ export const sealedJson = (value: object): string => `${encodeJson({ ...value, s
 export function readSealed(text: string, who: string, remedy: string): { value: object; sealed: boolean } {
   const { sha256: seal, ...value } = parsed(text, who, remedy);
   const sealed = typeof seal === "string";
+  if (!sealed && endsInHash(value)) rejectFile({ who, needed: "a seal, last in it", got: "a damaged one", remedy });
   if (!sealed) return { value, sealed };
   const found = sealOf(value);
   if (found !== seal) rejectFile({ who, needed: `content of SHA-256 ${seal}`, got: `${found}: it is damaged`, remedy });
   return { value, sealed };
 }
+
+/** No older version wrote a file that ends in a hash: the name of its seal is damaged. */
+const endsInHash = (value: object) => /^[0-9a-f]{64}$/.test(String(Object.values(value).at(-1)));
 
 function parsed(text: string, who: string, remedy: string): Record<string, unknown> {
   let value: unknown;

@@ -73,7 +73,7 @@ interface Row extends TradeOff {
 }
 
 const optionsOf = (pattern: string | number) => {
-  const { width, heads, hidden, memory, cutoffs, factor } = base;
+  const { width, heads, feedForward: hidden, memory, cutoffs, factor } = base;
   return { vocabulary: 12_000, blocks: pattern, width, heads, hidden, memory, cutoffs, projectionFactor: factor };
 };
 

@@ -55,7 +55,7 @@ async function openPeer(): Promise<Peer | undefined> {
     const ids = Int32Array.from((await tokensOf(data.corpus, split, data.tokenizer)).ids);
     tensors.set(`data.${split}`, { dtype: "I32", shape: [ids.length], data: ids });
   }
-  const hidden = config.hidden ?? 4 * config.width;
+  const hidden = config.feedForward ?? 4 * config.width;
   const peerConfig = JSON.stringify({ ...config, hidden, vocabulary: data.tokenizer.tokenizer.size });
   const lengths = ["--minutes", String(minutes), "--threads", String(engine.threads)];
   return withTensors(tensors, async (path) => {

@@ -16,7 +16,7 @@ const text = "--pieces 1000 --heads 4 --length 64 --batch 8 --dropout 0 --thread
 const language = `train ${text} --width 64 --steps 300 --warmup 30 --evaluate-every 20`;
 const halting = `train ${text} --width 64 --depth 6 --unique 1 --steps 400 --warmup 40 --schedule linear --floor 0 --weight-decay 0.01 --evaluate-every 25 --halt --halt-bias -2 --accumulate-states weightedSum --ponder-from 120 --ponder-warmup 40`;
 const tiny =
-  "--pieces 600 --width 32 --heads 2 --hidden 64 --length 16 --memory 16 --batch 8 --cutoffs 100,300 --threads 2";
+  "--pieces 600 --width 32 --heads 2 --feed-forward 64 --length 16 --memory 16 --batch 8 --cutoffs 100,300 --threads 2";
 /** Runs by name; some minutes in all. */
 const RUNS: Readonly<Record<string, string>> = {
   unshared: `${language} --depth 6`,

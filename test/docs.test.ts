@@ -39,7 +39,7 @@ const small: Readonly<Record<string, string>> = {
   train: "--pieces 300 --width 32 --heads 2 --length 32 --batch 8 --steps 4 --warmup 2 --evaluate-every 4",
   compare: '--preset tiny --steps 2 --seeds 1 --only "cycle 3/6"',
   search:
-    "--steps 8 --evaluate-every 8 --blocks 2 --width 16 --heads 2 --hidden 32 --pieces 300 --cutoffs none --latency 1x8+8 --batch 4 --length 8",
+    "--steps 8 --evaluate-every 8 --blocks 2 --width 16 --heads 2 --feed-forward 32 --pieces 300 --cutoffs none --latency 1x8+8 --batch 4 --length 8",
   retrain: "--steps 4",
   pretrain: "--width 16 --heads 2 --embedding 8 --steps 4 --pieces 300 --length 16 --batch 4",
 };

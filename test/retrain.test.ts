@@ -10,7 +10,7 @@ const folder = ownFolder("retrain");
 
 const at = (name: string) => join(folder, name);
 
-const model = "--pieces 300 --width 16 --heads 2 --hidden 32 --memory 4 --batch 4 --length 8 --cutoffs 40,120";
+const model = "--pieces 300 --width 16 --heads 2 --feed-forward 32 --memory 4 --batch 4 --length 8 --cutoffs 40,120";
 const tiny = `${model} --evaluation-batch 32 --evaluation-length 32 --warmup 2 --evaluate-every 16 --threads 1`.split(
   " ",
 );

@@ -9,7 +9,7 @@ import { command, layerwise, ownFolder } from "./command.ts";
 const folder = ownFolder("search");
 
 const tiny =
-  "--pieces 300 --width 16 --heads 2 --hidden 32 --blocks 2 --memory 4 --batch 4 --length 8 --cutoffs 40,120 --evaluation-batch 32 --evaluation-length 32".split(
+  "--pieces 300 --width 16 --heads 2 --feed-forward 32 --blocks 2 --memory 4 --batch 4 --length 8 --cutoffs 40,120 --evaluation-batch 32 --evaluation-length 32".split(
     " ",
   );
 

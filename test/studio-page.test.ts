@@ -35,7 +35,7 @@ function layerwise(...args: string[]): string {
 
 const tiny = "--preset tiny --threads 1 --evaluate-every 4".split(" ");
 const small =
-  "--pieces 300 --width 16 --heads 2 --hidden 32 --blocks 3 --memory 4 --batch 4 --length 8 --cutoffs 40,120".split(
+  "--pieces 300 --width 16 --heads 2 --feed-forward 32 --blocks 3 --memory 4 --batch 4 --length 8 --cutoffs 40,120".split(
     " ",
   );
 const searching = [

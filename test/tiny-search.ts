@@ -3,7 +3,7 @@ export const tinySearch = {
   pieces: 300,
   width: 16,
   heads: 2,
-  hidden: 32,
+  feedForward: 32,
   memory: 4,
   batch: 4,
   length: 8,

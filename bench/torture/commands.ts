@@ -8,7 +8,18 @@ const text = ["--corpus", `${data}/text`, "--tokenizer", `${data}/tokenizer.mode
 const habits = ["--steps", "12", "--warmup", "3", "--evaluate-every", "4", "--checkpoint-every", "4", "--threads", "1"];
 const small = ["--width", "16", "--heads", "2", "--length", "16", "--batch", "4"];
 const language = [...text, ...small, "--depth", "4", "--unique", "2", ...habits];
-const search = [...text, ...small, "--hidden", "32", "--memory", "8", "--cutoffs", "40,100", "--latency", "1x8+8"];
+const search = [
+  ...text,
+  ...small,
+  "--feed-forward",
+  "32",
+  "--memory",
+  "8",
+  "--cutoffs",
+  "40,100",
+  "--latency",
+  "1x8+8",
+];
 const albert = [
   "--embedding",
   "8",
@@ -28,7 +39,7 @@ const pairs = [
   `${data}/pairs`,
   "--pieces",
   "54",
-  "--hidden",
+  "--feed-forward",
   "32",
   "--length",
   "32",

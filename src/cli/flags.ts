@@ -145,8 +145,13 @@ export async function settingsFrom<S extends object, R extends object>(
 }
 
 async function settingsInFile<S extends object>(schema: SettingsSchema<S, object>, path: string): Promise<Partial<S>> {
-  const { parseSettings } = await import("../runs/index.ts");
-  return parseSettings(schema, readText(path), path);
+  const { formerNames, parseSettings, parseYaml } = await import("../runs/index.ts");
+  const text = readText(path);
+  const settings = parseSettings(schema, text, path);
+  for (const key of Object.keys(parseYaml(text, path)).filter((each) => each in formerNames)) {
+    process.stderr.write(`${path}: ${key} is called ${formerNames[key]} now\n`);
+  }
+  return settings;
 }
 
 function readText(path: string): string {

@@ -4,6 +4,7 @@ import { Command, CommanderError } from "commander";
 import { LayerwiseError, messageOf } from "../base/index.ts";
 import { commands } from "./commands.ts";
 import { fitted } from "./help.ts";
+import { withOurNames } from "./other-names.ts";
 import { quietOnClosedPipes } from "./pipes.ts";
 
 /** Adds the command that is asked for; help and misspelt names need no more than what the commands are for. */
@@ -34,7 +35,10 @@ async function build(): Promise<Command> {
 async function main(): Promise<void> {
   quietOnClosedPipes();
   try {
-    await (await build()).parseAsync();
+    const program = await build();
+    const { words, hints } = await withOurNames(program, process.argv.slice(2));
+    for (const hint of hints) process.stderr.write(`layerwise: ${hint}\n`);
+    await program.parseAsync(words, { from: "user" });
   } catch (error) {
     if (error instanceof CommanderError) process.exitCode = error.exitCode === 0 ? 0 : 2;
     else if (error instanceof LayerwiseError) fail(error.message, error.exitCode);

@@ -1,5 +1,6 @@
 /** Settings that older versions wrote, as this version has them: plain objects in, plain objects out. */
 import { rejectFile } from "../base/errors.ts";
+import { formerNames, withNames } from "./names.ts";
 import type { Values } from "./settings.ts";
 
 /** What a config.yaml holds. */
@@ -64,8 +65,9 @@ function splitAlbert({ training, ...notes }: Values): StoredConfig {
   return { task: known.task, settings: without(settings, known.notes), notes: own };
 }
 
-/** Values that have another form today. */
-function current(task: string, settings: Values): Values {
+/** Values that have another name or another form today. */
+function current(task: string, given: Values): Values {
+  const settings = withNames(given, Object.values(formerNames), task);
   // Version 0.1.0, which wrote settings of language models down too, trained translation with AdamW whatever it said.
   if (task === "translate" && "cased" in settings && settings.optimiser === "muon") {
     return { ...settings, optimiser: "adamw" };

@@ -12,6 +12,7 @@ import {
   jsonSchemaOf,
   type ValuesOf,
 } from "./fields.ts";
+import { nameMeant, withNames } from "./names.ts";
 
 /** Plain values by name, not checked yet. */
 export type Values = Readonly<Record<string, unknown>>;
@@ -112,7 +113,8 @@ export function defineSettings<F extends Fields, D extends object = object>(
   };
 }
 
-function checkValues(parts: Parts, { task, ...values }: Values, source: string, who: (key: string) => string): Values {
+function checkValues(parts: Parts, { task, ...named }: Values, source: string, who: (key: string) => string): Values {
+  const values = withNames(named, parts.keys, source);
   if (task !== undefined && task !== parts.task) reject({ who: who("task"), needed: parts.task, got: shown(task) }, 2);
   const given = Object.entries(values).filter(([, value]) => value !== undefined);
   for (const [key] of given) if (!Object.hasOwn(parts.fields, key)) refuseKey(parts, key, source);
@@ -130,7 +132,7 @@ function refuseKey({ task, command, keys, elsewhere }: Parts, key: string, sourc
   if (Object.hasOwn(elsewhere, key)) {
     reject({ who: source, needed: `settings of task ${task}`, got: key, remedy: `it is for ${elsewhere[key]}` }, 2);
   }
-  const guess = nearest(key, keys);
+  const guess = nameMeant(key, keys);
   const remedy = guess ? `did you mean ${guess}?` : `see layerwise ${command} --help`;
   return reject({ who: source, needed: "a known key", got: key, remedy }, 2);
 }

@@ -25,7 +25,7 @@ export function addBench(program: Command): void {
     .option("--cap <n>", "deepest depth", whole, 6)
     .option("--width <n>", "width of the hidden state", whole, 768)
     .option("--heads <n>", "attention heads", whole, 12)
-    .option("--hidden <n>", "width of the feed-forward layer (default: four times the width)", whole)
+    .option("--feed-forward <n>", "width of the feed-forward layer (default: four times the width)", whole)
     .option("--rounds <n>", "runs of each contender", whole, 7)
     .option("--threads <n>", "threads of ONNX Runtime", whole)
     .option("--json", "print only JSON")
@@ -40,7 +40,7 @@ interface Flags {
   cap: number;
   width: number;
   heads: number;
-  hidden?: number;
+  feedForward?: number;
   rounds: number;
   threads?: number;
   json?: boolean;
@@ -59,7 +59,7 @@ async function run({ json, batch = [1, 16], mean, threads, ...sizes }: Flags): P
     ...sizes,
     batches: batch,
     means: mean.map((text) => depthIn(text, sizes.cap)),
-    hidden: sizes.hidden ?? 4 * sizes.width,
+    hidden: sizes.feedForward ?? 4 * sizes.width,
   };
   const { analysis, tasks } = await import("../../index.ts");
   const rows = await analysis.measureDepth(await tasks.defaultEngine({ threads }), options);

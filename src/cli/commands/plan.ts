@@ -36,7 +36,7 @@ interface PlanFlags {
   norms: NonNullable<PartSharing["norms"]>;
   width: number;
   heads: number;
-  hidden?: number;
+  feedForward?: number;
   length: number;
   json?: boolean;
   svg?: string;
@@ -56,7 +56,7 @@ export function addPlan(program: Command): void {
     .option("--width <n>", "width of the hidden state", wholeFrom(1, LARGEST.width), 512)
     .option("--heads <n>", "attention heads", wholeFrom(1, LARGEST.heads), 16)
     .option(
-      "--hidden <n>",
+      "--feed-forward <n>",
       "width of the feed-forward layer (default: four times the width)",
       wholeFrom(1, LARGEST.hidden),
     )
@@ -74,7 +74,7 @@ const planOf = ({ plan, share, unique, depth }: PlanFlags): Plan =>
 
 async function figuresOf(plan: Plan, flags: PlanFlags) {
   const { ParameterSharedTransformerEncoder } = await import("../../model/seq2seq/index.ts");
-  const { width, heads, hidden = 4 * width, length, parts: share, norms } = flags;
+  const { width, heads, feedForward: hidden = 4 * width, length, parts: share, norms } = flags;
   const stack = { dModel: width, nhead: heads, dimFeedforward: hidden, plan, share, norms };
   return new ParameterSharedTransformerEncoder(stack).report({ length });
 }
@@ -116,7 +116,7 @@ async function runWritten(depth: string, flags: PlanFlags, command: Command): Pr
     );
   }
   const { models } = await import("../../index.ts");
-  const { width, heads, hidden = 4 * width, length } = flags;
+  const { width, heads, feedForward: hidden = 4 * width, length } = flags;
   const { parts, plan, ...all } = models.depthReport(depth, { width, heads, hidden, length });
   if (flags.svg !== undefined) await writeSvg(flags.svg, { plan, unique: all.unique, depth: plan.length });
   if (flags.json) return void process.stdout.write(`${JSON.stringify({ ...all, plan, parts })}\n`);

@@ -47,7 +47,9 @@ const fields = {
     width: whole(128, "width of the hidden state", 1, LARGEST.width),
     heads: whole(4, "attention heads", 1, LARGEST.heads),
     embedding: whole(64, "width of the embedding tables", 1, LARGEST.width),
-    hidden: optional(whole(512, "width of the feed-forward layer; default: four times the width", 1, LARGEST.hidden)),
+    feedForward: optional(
+      whole(512, "width of the feed-forward layer; default: four times the width", 1, LARGEST.hidden),
+    ),
     depth: whole(4, "depths, or the most of them with halting", 1, LARGEST.depth),
     halt: flag("every token halts by itself"),
     haltBias: real(0, "first bias of the halting unit", {}),
@@ -118,7 +120,7 @@ export function describeGlue(
 const ponderOf = ({ ponder }: GlueSettings) => (ponder === null ? {} : { ponder });
 
 function scratchModel(settings: GlueSettings) {
-  const { width, heads, embedding, hidden, depth, length, halt, haltBias } = settings;
+  const { width, heads, embedding, feedForward, depth, length, halt, haltBias } = settings;
   const halting: Omit<HaltingOptions, "width"> | undefined = halt ? { biasInitial: haltBias } : undefined;
-  return { width, heads, embedding, hidden: hidden ?? 4 * width, depth, length, halting };
+  return { width, heads, embedding, hidden: feedForward ?? 4 * width, depth, length, halting };
 }

@@ -109,7 +109,7 @@ function styleOf({ positions, norm, keyHeads, queryKeyNorm, gated, withoutBias, 
 
 /** The model that settings describe. */
 export function modelOf(config: LanguageConfig, vocabulary: number): LanguageModel {
-  const { width, heads, hidden, length, dropout, activation, depth } = config;
+  const { width, heads, feedForward, length, dropout, activation, depth } = config;
   return languageModel({
     vocabulary,
     width,
@@ -117,7 +117,7 @@ export function modelOf(config: LanguageConfig, vocabulary: number): LanguageMod
     length,
     dropout,
     activation,
-    hidden: hidden ?? 4 * width,
+    hidden: feedForward ?? 4 * width,
     ...(typeof depth === "string" ? { depth } : { plan: planOf(config), halting: haltingOf(config) }),
     ...styleOf(config),
   });

@@ -15,7 +15,9 @@ const fields = {
   ...group("Model", {
     width: whole(192, "width of the hidden state", 1, LARGEST.width),
     heads: whole(6, "attention heads; they divide the width", 1, LARGEST.heads),
-    hidden: optional(whole(768, "width of the feed-forward layer; default: four times the width", 1, LARGEST.hidden)),
+    feedForward: optional(
+      whole(768, "width of the feed-forward layer; default: four times the width", 1, LARGEST.hidden),
+    ),
     activation: choice(activationNames, "gelu", "activation of the feed-forward layer"),
     length: whole(128, "tokens per row of a batch, and the longest context", 1, LARGEST.length),
     dropout: real(0.1, "fraction of activations and attention that is dropped in training", { from: 0, below: 1 }),

@@ -89,7 +89,7 @@ const asFraction = (share: number) => Math.min(share, 1 - Number.EPSILON);
 
 /** The model and its heads as data. */
 export function describePretraining(config: PretrainingConfig, vocabulary: number): AlbertDescription {
-  const { width, heads, hidden, embedding, depth, activation, positions, dropout } = config;
+  const { width, heads, feedForward, embedding, depth, activation, positions, dropout } = config;
   const longest = Math.max(...phasesOf(config).map(({ length }) => length));
   if (positions !== null && positions < longest) {
     reject({ who: "pretrain", needed: `positions from ${longest}, the longest text`, got: `${positions}` }, 2);
@@ -122,7 +122,7 @@ export function describePretraining(config: PretrainingConfig, vocabulary: numbe
       activation,
       dropout,
       attentionDropout: dropout,
-      hidden: hidden ?? 4 * width,
+      hidden: feedForward ?? 4 * width,
       length: positions ?? longest,
       ...(config.depthPolicy === "adaptive" ? { halting } : {}),
     },

@@ -19,7 +19,7 @@ const modelKeys = {
   heads: "heads",
   depth: "depth",
   embedding: "embedding",
-  hidden: "hidden",
+  hidden: "feedForward",
   activation: "activation",
   dropout: "dropout",
   /** The longest text it can take. */

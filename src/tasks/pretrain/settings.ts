@@ -37,7 +37,9 @@ const fields = {
   ...group("Model", {
     width: whole(256, "width of the hidden state", 1, LARGEST.width),
     heads: whole(4, "attention heads; they divide the width", 1, LARGEST.heads),
-    hidden: optional(whole(1024, "width of the feed-forward layer; default: four times the width", 1, LARGEST.hidden)),
+    feedForward: optional(
+      whole(1024, "width of the feed-forward layer; default: four times the width", 1, LARGEST.hidden),
+    ),
     embedding: whole(128, "width of the embedding tables", 1, LARGEST.width),
     activation: choice(activationNames, "gelu_new", "activation of the feed-forward layer"),
     positions: optional(
@@ -112,7 +114,7 @@ const fields = {
 const original = {
   width: 768,
   heads: 12,
-  hidden: 3072,
+  feedForward: 3072,
   embedding: 128,
   positions: 512,
   predictions: 20,

@@ -9,7 +9,17 @@ import type { SearchResult } from "./result.ts";
 import type { SearchConfig } from "./settings.ts";
 
 const tiny: Partial<SearchConfig> = {
-  ...{ pieces: 300, width: 16, heads: 2, hidden: 32, blocks: 3, memory: 4, batch: 4, length: 8, cutoffs: [40, 120] },
+  ...{
+    pieces: 300,
+    width: 16,
+    heads: 2,
+    feedForward: 32,
+    blocks: 3,
+    memory: 4,
+    batch: 4,
+    length: 8,
+    cutoffs: [40, 120],
+  },
   ...{ steps: 40, warmup: 4, evaluateEvery: 20, checkpointEvery: 1, evaluationBatch: 32, evaluationLength: 64 },
 };
 /** Large steps of π and a low threshold: blocks are decided within the forty updates. */

@@ -2,6 +2,7 @@
 import type { MeasuredCosts } from "../../analysis/latency.ts";
 import { checkOptions, defined } from "../../base/options.ts";
 import type { Engine } from "../../engine/engine.ts";
+import { withNames } from "../../runs/names.ts";
 import type { Say } from "../job.ts";
 import type { Performing } from "../perform.ts";
 import { type Given, type GivenText, givenText } from "../text-data.ts";
@@ -50,7 +51,8 @@ const searchNames = [...searchSettings.keys, "preset", "seeds", "costs", ...shar
 const retrainNames = [...retrainSettings.keys, "baseline", "fromSupernet", ...sharedNames];
 
 /** Splits the options of `search`. */
-export function splitSearch(options: SearchOptions): SplitOptions {
+export function splitSearch(named: SearchOptions): SplitOptions {
+  const options = withNames(named, searchNames, "search");
   checkOptions("search", options, searchNames);
   const { preset, seeds: _, costs: __, ...rest } = options;
   const { settings, given } = split(rest);
@@ -60,7 +62,8 @@ export function splitSearch(options: SearchOptions): SplitOptions {
 }
 
 /** Splits the options of `retrain`. */
-export function splitRetrain(options: RetrainOptions): SplitOptions {
+export function splitRetrain(named: RetrainOptions): SplitOptions {
+  const options = withNames(named, retrainNames, "retrain");
   checkOptions("retrain", options, retrainNames);
   const { baseline: _, fromSupernet: __, ...rest } = options;
   return split(rest);

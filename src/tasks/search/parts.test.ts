@@ -9,7 +9,17 @@ import { openSearch, type SearchParts } from "./parts.ts";
 const folder = mkdtempSync(join(tmpdir(), "layerwise-parts-"));
 afterAll(() => rmSync(folder, { recursive: true }));
 
-const tiny = { pieces: 300, width: 16, heads: 2, hidden: 32, blocks: 2, memory: 4, batch: 4, length: 8, cutoffs: [40] };
+const tiny = {
+  pieces: 300,
+  width: 16,
+  heads: 2,
+  feedForward: 32,
+  blocks: 2,
+  memory: 4,
+  batch: 4,
+  length: 8,
+  cutoffs: [40],
+};
 
 /** The tokenizer's ids of a batch's targets. */
 function targetsOf({ batches, ranks }: SearchParts, at: number): number[] {

@@ -100,7 +100,7 @@ function optionsOf(settings: SearchConfig, vocabulary: number): ParOptions {
     vocabulary,
     width: settings.width,
     heads: settings.heads,
-    hidden: settings.hidden,
+    hidden: settings.feedForward,
     blocks: settings.blocks,
     memory: settings.memory,
     dropout: settings.dropout,

@@ -43,7 +43,7 @@ const data = group("Data", {
 const sizes = group("Model", {
   width: whole(128, "width of the hidden state", 1, LARGEST.width),
   heads: whole(4, "attention heads", 1, LARGEST.heads),
-  hidden: whole(512, "width of the feed-forward blocks", 1, LARGEST.hidden),
+  feedForward: whole(512, "width of the feed-forward blocks", 1, LARGEST.hidden),
   memory: whole(16, "steps of memory", 0, LARGEST.length),
   evaluationMemory: optional(whole(64, "steps of memory in evaluation; default: as in training", 0, LARGEST.length)),
   dropout: real(0.1, "fraction of activations dropped in training", { from: 0, below: 1 }),
@@ -189,7 +189,7 @@ export const searchSettings = defineSettings("search", fields, {
       candidates: "s,f",
       width: 64,
       heads: 2,
-      hidden: 256,
+      feedForward: 256,
       cutoffs: [],
       dropout: 0,
       batch: 16,

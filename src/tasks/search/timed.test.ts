@@ -2,7 +2,17 @@ import { describe, expect, it } from "vitest";
 import { ortEngine } from "../../engine/ort.ts";
 import { openTimedSearch } from "./timed.ts";
 
-const tiny = { pieces: 300, width: 16, heads: 2, hidden: 32, blocks: 2, memory: 4, batch: 4, length: 8, cutoffs: [] };
+const tiny = {
+  pieces: 300,
+  width: 16,
+  heads: 2,
+  feedForward: 32,
+  blocks: 2,
+  memory: 4,
+  batch: 4,
+  length: 8,
+  cutoffs: [],
+};
 
 describe("a search measured in minutes", () => {
   it("knows its updates before it begins, and keeps them instead of the minutes", async () => {

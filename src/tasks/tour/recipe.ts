@@ -85,7 +85,7 @@ export function supernetSettings(sizes: Sizes): SearchOptions {
     candidates: "s,f,i",
     width: 96,
     heads: 2,
-    hidden: 384,
+    feedForward: 384,
     cutoffs: [],
     dropout: 0,
     batch: 16,

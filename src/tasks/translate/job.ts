@@ -102,7 +102,7 @@ function factsOf({ corpus, tokenizer, model }: TranslateParts): Fact[] {
 
 /** Pre-norm with a norm after each side: it trains without long warm-ups. */
 export function translationModelOf(config: TranslateConfig, vocabulary: number): TranslationModel {
-  const { width, heads, hidden, length, dropout, activation, smoothing, decoderPlan } = config;
+  const { width, heads, feedForward, length, dropout, activation, smoothing, decoderPlan } = config;
   const plan = planOf(config);
   return new TranslationModel({
     vocabulary,
@@ -113,7 +113,7 @@ export function translationModelOf(config: TranslateConfig, vocabulary: number):
     smoothing,
     // Positions are not learnt: a sentence to translate may be longer than the rows of training.
     length: Math.max(length, LONGEST),
-    hidden: hidden ?? 4 * width,
+    hidden: feedForward ?? 4 * width,
     encoderPlan: plan,
     decoderPlan: decoderPlan === null ? plan : parsePlan(decoderPlan),
     share: config.parts,

@@ -15,7 +15,10 @@ const fields = {
   ...group("Model", {
     width: whole(128, "width of the hidden state", 1, LARGEST.width),
     heads: whole(4, "attention heads; they divide the width", 1, LARGEST.heads),
-    hidden: optional(whole(768, "width of the feed-forward layer; none: four times the width", 1, LARGEST.hidden), 256),
+    feedForward: optional(
+      whole(768, "width of the feed-forward layer; none: four times the width", 1, LARGEST.hidden),
+      256,
+    ),
     activation: choice(activationNames, "relu", "activation of the feed-forward layer"),
     length: whole(64, "tokens per row of a batch", 1, LARGEST.length),
     dropout: real(0.1, "fraction of activations and attention that is dropped in training", { from: 0, below: 1 }),

@@ -23,7 +23,7 @@ beforeAll(() => {
       writeFileSync(join(folder, `${part}.${language}`), `${lines.join("\n")}\n`);
     });
   }
-  const size = ["--width", "32", "--heads", "2", "--feed-forward", "64", "--depth", "2", "--unique", "1", "--dropout", "0"];
+  const size = "--width 32 --heads 2 --feed-forward 64 --depth 2 --unique 1 --dropout 0".split(" ");
   const length = ["--length", "32", "--batch", "8", "--steps", "120", "--warmup", "10", "--rate", "0.005"];
   const habits = ["--checkpoint-every", "20", "--evaluate-every", "60", "--threads", "1", "--pieces", "54"];
   const { status, stderr } = layerwise([

@@ -1,19 +1,27 @@
 /**
- * The studio under load: 500 runs of 10,000 steps, the first answer, and a live run's page for half a minute.
+ * The studio under load: 500 runs of 10,000 steps, the first answer, and a live run's page for half a minute. With `--minutes`, a
+ * real training beside its page in Chromium for so long, and what server and page take of memory and processor.
  *
  *   npm run build && npx tsx bench/studio.ts [FOLDER]      (about 1 GB, in the system's folder for temporary files unless given)
+ *   npm run build && npx tsx bench/studio.ts [FOLDER] --minutes 60 [--dist FOLDER]     (another build than ./dist)
  */
-import { spawn, spawnSync } from "node:child_process";
+import { spawnSync } from "node:child_process";
 import { appendFileSync, cpSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { parseArgs } from "node:util";
 import { encodeEvent, type StoredEvent } from "../src/runs/event-log.ts";
 import type { RunList } from "../src/studio/api.ts";
+import { startStudio, useOf, watch } from "./studio-live.ts";
 
 const [RUNS, STEPS, LIVE_MS, STEPS_A_SECOND] = [500, 10_000, 30_000, 40];
-const given = process.argv[2];
+const { values, positionals } = parseArgs({
+  options: { minutes: { type: "string" }, dist: { type: "string", default: "dist" } },
+  allowPositionals: true,
+});
+const given = positionals[0];
 const folder = given ?? mkdtempSync(join(tmpdir(), "layerwise-studio-load-"));
-const main = ["dist/cli/main.js"];
+const main = join(values.dist, "cli", "main.js");
 
 const step = (n: number): StoredEvent => ({
   type: "step",
@@ -30,7 +38,7 @@ function makeRuns(): void {
   const first = join(folder, "run-0");
   if (existsSync(first)) return;
   const flags = ["train", "--preset", "tiny", "--steps", "5", "--evaluate-every", "5", "--out", first];
-  spawnSync(process.execPath, [...main, ...flags], { stdio: "ignore" });
+  spawnSync(process.execPath, [main, ...flags], { stdio: "ignore" });
   const file = join(first, "events.jsonl");
   const own = readFileSync(file, "utf8")
     .split("\n")
@@ -40,20 +48,6 @@ function makeRuns(): void {
   const end = encodeEvent({ type: "end", step: STEPS, reason: "finished", elapsedMs: 3e5, timeMs: Date.now() });
   writeFileSync(file, `${lines.join("")}${end}`);
   for (let i = 1; i < RUNS; i++) cpSync(first, join(folder, `run-${i}`), { recursive: true });
-}
-
-interface Use {
-  readonly cpuMs: number;
-  readonly megabytes: number;
-}
-
-function useOf(pid: number): Use {
-  const fields = readFileSync(`/proc/${pid}/stat`, "utf8").split(") ")[1]!.split(" ");
-  const status = readFileSync(`/proc/${pid}/status`, "utf8");
-  return {
-    cpuMs: 10 * (Number(fields[11]) + Number(fields[12])),
-    megabytes: Number(/VmRSS:\s+(\d+)/.exec(status)![1]) / 1024,
-  };
 }
 
 async function live(url: string, id: string, pid: number): Promise<Record<string, number>> {
@@ -81,23 +75,50 @@ async function live(url: string, id: string, pid: number): Promise<Record<string
   };
 }
 
-makeRuns();
-const server = spawn(process.execPath, [...main, "studio", folder, "--port", "0", "--no-token"]);
-const url = await new Promise<string>((resolve) => {
-  server.stdout.once("data", (text: Buffer) => resolve(`${text}`.trim()));
-});
-const begin = performance.now();
-const { runs } = (await (await fetch(`${url}api/runs`)).json()) as RunList;
-const firstMs = performance.now() - begin;
-const again = performance.now();
-await (await fetch(`${url}api/runs`)).text();
-const secondMs = performance.now() - again;
-const { id } = runs.find(({ path }) => path === "run-0")!;
-const series = performance.now();
-await (await fetch(`${url}api/runs/${id}/series?points=800`)).text();
-const seriesMs = performance.now() - series;
-await new Promise((resolve) => setTimeout(resolve, 3000)); // reports are worked out behind the first view
-const figures = { runs: runs.length, firstMs, secondMs, seriesMs, ...(await live(url, id, server.pid!)) };
+const timed = async (address: string) => {
+  const begin = performance.now();
+  const text = await (await fetch(address)).text();
+  return { ms: performance.now() - begin, text };
+};
+
+/** The first list that a new server gives, and all that it says later. */
+async function firstView() {
+  const { server, url } = await startStudio(main, folder);
+  const { ms, text } = await timed(`${url}api/runs`);
+  const first = JSON.parse(text) as RunList;
+  let runs = first.runs;
+  for (const begin = performance.now(); runs.length < RUNS && performance.now() - begin < 60_000; )
+    ({ runs } = JSON.parse((await timed(`${url}api/runs`)).text) as RunList);
+  await new Promise((resolve) => setTimeout(resolve, 5000)); // reports are worked out and kept behind the first view
+  return { server, url, ms, seen: first.runs.length, runs };
+}
+
+async function load(): Promise<object> {
+  makeRuns();
+  process.env.XDG_CACHE_HOME = mkdtempSync(join(tmpdir(), "layerwise-studio-cache-"));
+  const cold = await firstView();
+  cold.server.kill();
+  const { server, url, runs, ...warm } = await firstView();
+  try {
+    const again = await timed(`${url}api/runs`);
+    const { id } = runs.find(({ path }) => path === "run-0")!;
+    const series = await timed(`${url}api/runs/${id}/series?points=800`);
+    return {
+      runs: runs.length,
+      coldMs: cold.ms,
+      coldRows: cold.seen,
+      warmMs: warm.ms,
+      warmRows: warm.seen,
+      againMs: again.ms,
+      seriesMs: series.ms,
+      ...(await live(url, id, server.pid!)),
+    };
+  } finally {
+    server.kill();
+    rmSync(process.env.XDG_CACHE_HOME, { recursive: true });
+  }
+}
+
+const figures = values.minutes ? await watch(main, folder, Number(values.minutes)) : await load();
 process.stdout.write(`${JSON.stringify(figures, null, 2)}\n`);
-server.kill();
 if (given === undefined) rmSync(folder, { recursive: true });

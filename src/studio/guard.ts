@@ -1,10 +1,10 @@
 /** Who may ask: the Host and Origin of a request, the token that becomes a cookie, and headers that bind the page to this server. */
 import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
 import { chmodSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
-import { homedir } from "node:os";
-import { join } from "node:path";
+import { dirname } from "node:path";
 import type { Context, MiddlewareHandler } from "hono";
 import { secureHeaders } from "hono/secure-headers";
+import { cacheFile } from "./glance-cache.ts";
 import { Refusal } from "./refusal.ts";
 
 const LOOPBACK = ["127.0.0.1", "localhost", "[::1]"];
@@ -113,10 +113,8 @@ const TOKEN = /^[\w-]{32}$/;
 
 /** The token of a folder: made once, kept in the user's cache for this user alone. */
 export function keptToken(folder: string): string {
-  const cache = process.env.XDG_CACHE_HOME || join(homedir(), ".cache");
-  const place = join(cache, "layerwise", "studio");
-  const file = join(place, `${createHash("sha256").update(folder).digest("hex").slice(0, 32)}.token`);
-  mkdirSync(place, { recursive: true, mode: 0o700 });
+  const file = cacheFile(folder, "token");
+  mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
   const kept = readToken(file);
   if (kept !== undefined) return kept;
   const token = randomBytes(24).toString("base64url");

@@ -6,6 +6,7 @@ import { messageOf } from "../base/errors.ts";
 import { EVENTS_FILE, glanceAt, LOCK_FILE, leaves, type RunGlance } from "../runs/index.ts";
 import { kindIn, type StoredReport as Report } from "../tasks/index.ts";
 import type { BestFigure, RunId, RunRow, Status, Use } from "./api.ts";
+import { GlanceCache } from "./glance-cache.ts";
 import { Refusal } from "./refusal.ts";
 
 /** The file in a run folder that holds its note. */
@@ -53,6 +54,7 @@ export class RunIndex {
   #entries = new Map<RunId, Entry>();
   readonly #stamps = new Map<RunId, string>();
   readonly #reports = new Map<RunId, Report>();
+  readonly #cache: GlanceCache;
   #refreshing: Promise<void> | undefined;
   /** All rows in their order, until one changes. */
   #rows: readonly RunRow[] | undefined;
@@ -60,6 +62,12 @@ export class RunIndex {
   constructor(folder: string) {
     this.shown = folder;
     this.folder = existsSync(folder) ? realpathSync(folder) : folder;
+    this.#cache = new GlanceCache(this.folder);
+  }
+
+  /** Writes what it has seen, for the next one. */
+  close(): Promise<void> {
+    return this.#cache.flush();
   }
 
   /** All rows, in the order of their paths; numbers in names count as numbers. */
@@ -106,6 +114,7 @@ export class RunIndex {
     const entry = this.#entries.get(id);
     if (!entry) return;
     this.#entries.set(id, { ...entry, row: { ...entry.row, ...shown(report) } });
+    this.#cache.report(entry.row.path, report);
     this.#rows = undefined;
   }
 
@@ -126,9 +135,10 @@ export class RunIndex {
     const places = new Map(this.#places().map((place) => [idOf(this.relative(place.path)), place]));
     for (const id of this.#entries.keys()) if (!places.has(id)) this.#forget(id);
     const changed = [...places].filter(([id, { stamp }]) => this.#stamps.get(id) !== stamp || this.#runs(id));
-    changed.sort(([, a], [, b]) => b.changedMs - a.changedMs); // the newest are wanted first
-    for (let i = 0; i < changed.length; i += AT_ONCE) {
-      await Promise.all(changed.slice(i, i + AT_ONCE).map(([id, place]) => this.#see(id, place)));
+    const unknown = changed.filter(([id, place]) => !this.#recall(id, place));
+    unknown.sort(([, a], [, b]) => b.changedMs - a.changedMs); // the newest are wanted first
+    for (let i = 0; i < unknown.length; i += AT_ONCE) {
+      await Promise.all(unknown.slice(i, i + AT_ONCE).map(([id, place]) => this.#see(id, place)));
     }
     this.completeMs ??= Date.now();
     for (const [id, place] of places) if (place.what === "seeds") this.#put(id, place, this.#seedsRow(id, place));
@@ -141,6 +151,7 @@ export class RunIndex {
 
   #forget(id: RunId): void {
     this.#rows = undefined;
+    this.#cache.forget(this.entry(id).row.path);
     this.#entries.delete(id);
     this.#stamps.delete(id);
     this.#reports.delete(id);
@@ -158,11 +169,26 @@ export class RunIndex {
       return this.#put(id, place, this.#poorRow(id, place, "foreign", "not a run: it has no config.yaml"));
     try {
       const glance = await glanceAt(place.path);
-      const row = rowOf(glance, { ...this.#base(id, place), kind: kindIn(glance.config, this.relative(place.path)) });
-      this.#put(id, place, { ...row, ...shown(this.#reports.get(id)) }, glance);
+      this.#take(id, place, glance);
+      this.#cache.keep(this.relative(place.path), { stamp: place.stamp, glance, report: this.#reports.get(id) });
     } catch (error) {
       if (existsSync(place.path)) this.#put(id, place, this.#poorRow(id, place, "damaged", messageOf(error)));
     }
+  }
+
+  /** A run that has not changed since a studio saw it. */
+  #recall(id: RunId, place: Place): boolean {
+    if (place.what !== "run" || this.#entries.has(id)) return false;
+    const seen = this.#cache.find(this.relative(place.path), place.stamp);
+    if (!seen) return false;
+    if (seen.report) this.#reports.set(id, seen.report);
+    this.#take(id, place, seen.glance);
+    return true;
+  }
+
+  #take(id: RunId, place: Place, glance: RunGlance): void {
+    const row = rowOf(glance, { ...this.#base(id, place), kind: kindIn(glance.config, this.relative(place.path)) });
+    this.#put(id, place, { ...row, ...shown(this.#reports.get(id)) }, glance);
   }
 
   #base(id: RunId, { path, parent }: Place): Base {
@@ -198,7 +224,7 @@ export class RunIndex {
       const entries = list(path);
       const has = (name: string) => entries.some((entry) => entry.name === name);
       if (has(CONFIG)) {
-        found.push({ path, parent, what: "run", ...stampOf(path, has(LOCK_FILE)) });
+        found.push({ path, parent, what: "run", ...stampOf(path, has) });
         return true;
       }
       const id = has(SEEDS) ? idOf(this.relative(path)) : null;
@@ -227,11 +253,12 @@ function list(path: string): Dirent[] {
 }
 
 /** Files that a row is made from, the events first. */
-const STAMPED = [EVENTS_FILE, "checkpoints", NOTE_FILE, CONFIG, FOUND];
+const STAMPED = [EVENTS_FILE, "checkpoints", NOTE_FILE, CONFIG, FOUND, LOCK_FILE];
 
-function stampOf(path: string, locked: boolean): Pick<Place, "stamp" | "changedMs"> {
-  const stats = STAMPED.map((name) => statSync(join(path, name), { throwIfNoEntry: false }));
-  const stamp = [locked, ...stats.map((stat) => (stat ? `${stat.size} ${stat.mtimeMs}` : ""))].join("|");
+/** Only files that the folder has are asked: most have neither a note nor a lock. */
+function stampOf(path: string, has: (name: string) => boolean): Pick<Place, "stamp" | "changedMs"> {
+  const stats = STAMPED.map((name) => (has(name) ? statSync(join(path, name), { throwIfNoEntry: false }) : undefined));
+  const stamp = stats.map((stat) => (stat ? `${stat.size} ${stat.mtimeMs}` : "")).join("|");
   return { stamp, changedMs: stats[0]?.mtimeMs ?? 0 };
 }
 

@@ -59,6 +59,7 @@ export class Studio {
 
   async close(): Promise<void> {
     this.#reports.end();
+    await this.index.close();
     await this.models.release();
   }
 }

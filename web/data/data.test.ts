@@ -43,6 +43,17 @@ describe("a series that grows", () => {
     expect(lengthened({ x: [1, 2], y: [5, 4] }, { x: [2, 3], y: [9, 3] })).toEqual({ x: [1, 2, 3], y: [5, 4, 3] });
   });
 
+  it("keep their beginning, however long they are lengthened", () => {
+    let series = { x: [0], y: [5] } as ReturnType<typeof lengthened>;
+    for (let x = 1; x <= 100_000; x += 20) {
+      const added = Array.from({ length: 20 }, (_, i) => x + i);
+      series = lengthened(series, { x: added, y: added.map((each) => 5 - each / 1e5) });
+    }
+    expect(series.x.length).toBeLessThanOrEqual(3200);
+    const [early, late] = [series.x.filter((x) => x < 25_000), series.x.filter((x) => x > 50_000 && x < 75_000)];
+    expect(early.length).toBeGreaterThan(late.length / 2);
+  });
+
   it("stays small and keeps peaks, troughs and its end", () => {
     const x = Array.from({ length: 100_000 }, (_, i) => i);
     const y = x.map((i) => (i === 31_415 ? 100 : i === 27_182 ? -100 : Math.sin(i)));

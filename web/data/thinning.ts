@@ -12,19 +12,21 @@ export function lengthened(old: Series | undefined, added: Series): Series {
   return x.length > MOST ? thinned({ x, y }, POINTS) : { x, y };
 }
 
-/** At most so many points: of each part the lowest and the highest, and the last of all. */
+/** At most so many points: of each of equal stretches of x the lowest and the highest, and the last of all. Stretches of equally many points would thin what is old again and again. */
 export function thinned({ x, y }: Series, points: number): Series {
   const parts = Math.max(1, Math.floor((points - 1) / 2));
-  const kept = new Set<number>([x.length - 1]);
-  for (let part = 0; part < parts; part++) {
-    const [from, to] = [part, part + 1].map((each) => Math.floor((each * x.length) / parts)) as [number, number];
-    let [low, high] = [from, from];
-    for (let i = from; i < to; i++) {
-      if ((y[i] ?? Number.POSITIVE_INFINITY) < (y[low] ?? Number.POSITIVE_INFINITY)) low = i;
-      if ((y[i] ?? Number.NEGATIVE_INFINITY) > (y[high] ?? Number.NEGATIVE_INFINITY)) high = i;
+  const [first, width] = [x[0]!, (x.at(-1)! - x[0]!) / parts || 1];
+  const partOf = (i: number) => Math.min(parts - 1, Math.floor((x[i]! - first) / width));
+  const kept = new Set<number>();
+  for (let from = 0; from < x.length; ) {
+    let [to, low, high] = [from, from, from];
+    for (; to < x.length && partOf(to) === partOf(from); to++) {
+      if ((y[to] ?? Number.POSITIVE_INFINITY) < (y[low] ?? Number.POSITIVE_INFINITY)) low = to;
+      if ((y[to] ?? Number.NEGATIVE_INFINITY) > (y[high] ?? Number.NEGATIVE_INFINITY)) high = to;
     }
-    if (to > from) kept.add(low).add(high);
+    kept.add(low).add(high);
+    from = to;
   }
-  const order = [...kept].filter((i) => i >= 0).sort((a, b) => a - b);
+  const order = [...kept.add(x.length - 1)].filter((i) => i >= 0).sort((a, b) => a - b);
   return { x: order.map((i) => x[i]!), y: order.map((i) => y[i] ?? null) };
 }

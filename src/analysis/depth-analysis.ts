@@ -1,5 +1,5 @@
 /** Depth of tokens: of sentences, by kind of token in masked text, by tags of a treebank, by label and distance in probing files. */
-import { type DepthRow, DepthTally } from "../depth/tally.ts";
+import { type DepthRow, DepthTally, type TokenDepth, type TraceRow } from "../depth/tally.ts";
 import type { PieceTokenizer, SpecialIds } from "../text/masked/documents.ts";
 import type { PretrainingBatch } from "../text/masked/examples.ts";
 import { eachToken, TOKEN_KINDS, type TokenKind } from "../text/masked/token-kinds.ts";
@@ -7,6 +7,8 @@ import { type AlignedPieces, alignWords, plainWords } from "../text/probing/alig
 import type { TreebankSentence } from "../text/probing/conllu.ts";
 import type { ProbeSentence } from "../text/probing/probing.ts";
 import type { DepthReader, TextIds, TokenDepths } from "./depth-reader.ts";
+
+export type { TokenDepth, TraceRow };
 
 /** One token of an analysis, as JSON gives it. */
 export interface TokenRow {
@@ -19,13 +21,6 @@ export interface TokenRow {
   word?: string;
   upos?: string;
   deprel?: string;
-}
-
-/** Mean cosine between the states before and after an iteration, over the tokens that ran it. */
-export interface TraceRow {
-  readonly iteration: number;
-  readonly tokens: number;
-  readonly cosine: number;
 }
 
 /** Depth by name, how states turned on the way, and every token. */
@@ -49,17 +44,6 @@ export function traceOf(tokens: Iterable<readonly number[]>): TraceRow[] {
 }
 
 const traceIn = (read: readonly TokenDepths[]) => traceOf(read.flatMap(({ cosines }) => cosines));
-
-/** A token of a text, how many iterations it took, and the cosine between its states before and after each of them. */
-export interface TokenDepth {
-  readonly piece: string;
-  readonly depth: number;
-  readonly cosines: readonly number[];
-  /** Its halting probability at each of them; none where the depth is fixed. */
-  readonly halting: readonly number[];
-  /** Entropy in nats of what a language model expects next. */
-  readonly entropy?: number | undefined;
-}
 
 /** The tokens of texts with their depths, [CLS] and [SEP] among them; texts are cut to the model's length. */
 export async function depthOfTexts(

@@ -1,24 +1,14 @@
 /** Certifies the default PAR Transformer-XL against PyTorch: hidden states, memories, losses, all gradients. */
 import { adam, type Engine, graph, type ParModel, type ParOptions, parModel, training } from "../index.ts";
 import { compare, type Finding, floats, type GoldenCase, integers } from "./case.ts";
-import { evaluate } from "./par-names.ts";
+import { evaluate, type ParSizes, type SoftmaxConfig } from "./par-names.ts";
 
 type Kind = "attention" | "feed-forward" | "identity";
 
-interface Config {
-  readonly segments: number;
-  readonly batch: number;
-  readonly length: number;
-  readonly memory: number;
-  readonly width: number;
-  readonly heads: number;
+interface Config extends ParSizes, Omit<SoftmaxConfig, "projectionSizes"> {
   readonly hidden: number;
-  readonly vocabulary: number;
-  readonly cutoffs: readonly number[];
-  readonly projectionFactor: number;
   readonly candidates: readonly (readonly Kind[])[];
   readonly temperature: "annealed" | "trained";
-  readonly straightThrough: boolean;
   readonly clampLength: number | null;
   readonly sameLength: boolean;
   readonly padding: number | null;

@@ -1,20 +1,21 @@
 /** Certifies the parts of the PAR Transformer-XL: positions, attention, stochastic block, Gumbel-softmax, adaptive softmax. */
 import { type Engine, type engines, graph, nn, searched } from "../index.ts";
 import { compare, type Finding, floats, type GoldenCase, integers } from "./case.ts";
-import { compareGradient, compareParameterGradient, evaluate, weightsOf } from "./par-names.ts";
+import {
+  compareGradient,
+  compareParameterGradient,
+  evaluate,
+  type LayerSizes,
+  type SoftmaxConfig,
+  weightsOf,
+} from "./par-names.ts";
 
 const { add, gradients, input, multiply, reshape, sum, transpose } = graph;
 type Tensor = graph.Tensor;
 
-interface LayerConfig {
-  readonly batch: number;
-  readonly length: number;
-  readonly memory: number;
-  readonly width: number;
-  readonly heads: number;
+interface LayerConfig extends LayerSizes {
   readonly padMask?: boolean;
   readonly feedForward: number;
-  readonly straightThrough: boolean;
   readonly trainedTemperature: boolean;
 }
 
@@ -160,16 +161,6 @@ export async function certifyGumbel(golden: GoldenCase, engine: Engine): Promise
   }
   const results = await evaluate(engine, wanted, feedsOf(golden, ["pi", "gumbel", "tau", "cotangent"]));
   return Object.keys(wanted).map((name) => compare(name, results[name]!, floats(golden, name)));
-}
-
-interface SoftmaxConfig {
-  readonly batch: number;
-  readonly length: number;
-  readonly width: number;
-  readonly vocabulary: number;
-  readonly cutoffs: readonly number[];
-  readonly projectionFactor: number;
-  readonly projectionSizes: readonly number[];
 }
 
 export async function certifyAdaptive(golden: GoldenCase, engine: Engine): Promise<Finding[]> {

@@ -1,22 +1,19 @@
 /** Certifies whole PAR Transformer-XL models: segments with growing memory, and training runs. */
 import { adam, type Engine, graph, type nn, type ParModel, type ParOptions, parModel, training } from "../index.ts";
 import { compare, type Finding, floats, type GoldenCase, integers } from "./case.ts";
-import { compareParameterGradient, evaluate, originalName, stored, weightsOf } from "./par-names.ts";
+import {
+  compareParameterGradient,
+  evaluate,
+  originalName,
+  type ParSizes,
+  type SoftmaxConfig,
+  stored,
+  weightsOf,
+} from "./par-names.ts";
 
-interface ModelConfig {
-  readonly segments: number;
-  readonly batch: number;
-  readonly length: number;
-  readonly memory: number;
-  readonly width: number;
-  readonly heads: number;
+interface ModelConfig extends ParSizes, SoftmaxConfig {
   readonly feedForward: number;
   readonly blocks: number;
-  readonly vocabulary: number;
-  readonly cutoffs: readonly number[];
-  readonly projectionFactor: number;
-  readonly projectionSizes: readonly number[];
-  readonly straightThrough: boolean;
   readonly trainedTemperature?: boolean;
 }
 

@@ -4,6 +4,29 @@ import { compare, type Finding, floats, type GoldenCase } from "./case.ts";
 
 type Values = ArrayLike<number>;
 
+/** Sizes of a layer in a case, as it names them. */
+export interface LayerSizes {
+  readonly batch: number;
+  readonly length: number;
+  readonly memory: number;
+  readonly width: number;
+  readonly heads: number;
+  readonly straightThrough: boolean;
+}
+
+/** Sizes of a model in a case. */
+export interface ParSizes extends LayerSizes {
+  readonly segments: number;
+}
+
+/** An adaptive softmax in a case. */
+export interface SoftmaxConfig extends Pick<LayerSizes, "batch" | "length" | "width"> {
+  readonly vocabulary: number;
+  readonly cutoffs: readonly number[];
+  readonly projectionFactor: number;
+  readonly projectionSizes: readonly number[];
+}
+
 /** blocks.0.dense.up.weight → block0.dense.first.kernel */
 export function originalName(name: string): string {
   return name

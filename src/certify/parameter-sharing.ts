@@ -100,6 +100,13 @@ function build(golden: GoldenCase, inputs: Inputs): Built {
   return "encoder" in schedule ? buildBoth(golden, inputs, schedule) : buildEncoder(golden, inputs, schedule);
 }
 
+const styleOf = ({ activation, norm, norm_first: normFirst = false, batch_first: batchFirst }: Config) => ({
+  activation,
+  norm,
+  normFirst,
+  layout: batchFirst ? ("batch-first" as const) : ("sequence-first" as const),
+});
+
 function buildEncoder(golden: GoldenCase, inputs: Inputs, plan: readonly number[]): Built {
   const config = golden.about.config as Config;
   const encoder = new ParameterSharedTransformerEncoder({
@@ -107,11 +114,8 @@ function buildEncoder(golden: GoldenCase, inputs: Inputs, plan: readonly number[
     dModel: config.d_model,
     nhead: config.nhead,
     dimFeedforward: config.dim_feedforward,
-    activation: config.activation,
-    norm: config.norm,
-    normFirst: config.norm_first ?? false,
     layerNormEps: config.layer_norm_eps ?? 1e-5,
-    layout: config.batch_first ? "batch-first" : "sequence-first",
+    ...styleOf(config),
   });
   const outputs = new Map<string, Tensor>();
   const y = encoder.apply(inputs.get("x")!, {
@@ -131,11 +135,8 @@ function buildBoth(golden: GoldenCase, inputs: Inputs, plans: Exclude<Schedule, 
     hidden: config.dim_feedforward,
     encoderPlan: plans.encoder,
     decoderPlan: plans.decoder,
-    activation: config.activation,
-    norm: config.norm,
-    normFirst: config.norm_first ?? false,
     epsilon: config.layer_norm_eps ?? 1e-5,
-    layout: config.batch_first ? "batch-first" : "sequence-first",
+    ...styleOf(config),
   });
   const { memory, y } = model.apply(inputs.get("src")!, inputs.get("tgt")!, {
     sourceMask: inputs.get("src_mask"),

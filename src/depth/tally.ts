@@ -11,6 +11,24 @@ export interface DepthRow {
   readonly atCap: number;
 }
 
+/** Mean cosine between the states before and after an iteration, over the tokens that ran it. */
+export interface TraceRow {
+  readonly iteration: number;
+  readonly tokens: number;
+  readonly cosine: number;
+}
+
+/** A token of a text, how many iterations it took, and the cosine between its states before and after each of them. */
+export interface TokenDepth {
+  readonly piece: string;
+  readonly depth: number;
+  readonly cosines: readonly number[];
+  /** Its halting probability at each of them; none where the depth is fixed. */
+  readonly halting: readonly number[];
+  /** Entropy in nats of what a language model expects next. */
+  readonly entropy?: number | undefined;
+}
+
 interface Sums {
   tokens: number;
   total: number;

@@ -1,4 +1,5 @@
 /** What every operation means, in plain double-precision loops: the oracle that the fast runtime is held to. */
+import { advance } from "../base/strides.ts";
 import { evaluateDim, evaluateShape, type Sizes } from "../graph/dims.ts";
 import type { DType, Op, Tensor } from "../graph/vocabulary.ts";
 import { idError } from "./runtime-error.ts";
@@ -38,12 +39,7 @@ function offsets(target: readonly number[], strides: readonly number[], start = 
   let offset = start;
   for (let k = 0; k < result.length; k++) {
     result[k] = offset;
-    for (let axis = target.length - 1; axis >= 0; axis--) {
-      offset += strides[axis]!;
-      if (++index[axis]! < target[axis]!) break;
-      offset -= index[axis]! * strides[axis]!;
-      index[axis] = 0;
-    }
+    offset += advance(index, target, strides);
   }
   return result;
 }

@@ -1,5 +1,7 @@
 /** NumPy's .npy format, bytes in and bytes out: float32, float64, int32 and int64 arrays. */
+
 import { rejectFile as reject } from "../base/errors.ts";
+import { advance } from "../base/strides.ts";
 import type { TensorRecord } from "./safetensors.ts";
 
 /** The numbers of an array, by its type. */
@@ -115,12 +117,7 @@ function rowMajor(data: NpyData, sizes: readonly number[]): NpyData {
   let from = 0;
   for (let to = 0; to < out.length; to++) {
     out[to] = data[from]!;
-    for (let axis = shape.length - 1; axis >= 0; axis--) {
-      from += strides[axis]!;
-      if (++index[axis]! < shape[axis]!) break;
-      from -= strides[axis]! * shape[axis]!;
-      index[axis] = 0;
-    }
+    from += advance(index, shape, strides);
   }
   return out;
 }

@@ -1,7 +1,9 @@
 /** PNG files of 8-bit pictures. */
+
 import { zlibSync } from "fflate";
 import { reject } from "../base/errors.ts";
 import { crc32 } from "./crc.ts";
+import { joined } from "./joined.ts";
 
 /** Rows from top to bottom of interleaved bytes; one channel is grey, three are red, green and blue, four add opacity. */
 export interface Picture {
@@ -46,15 +48,5 @@ function chunk(name: string, data: Uint8Array): Uint8Array {
   out.set(new TextEncoder().encode(name), 4);
   out.set(data, 8);
   view.setUint32(8 + data.length, crc32(out.subarray(4, 8 + data.length)));
-  return out;
-}
-
-function joined(parts: readonly Uint8Array[]): Uint8Array {
-  const out = new Uint8Array(parts.reduce((sum, { length }) => sum + length, 0));
-  let at = 0;
-  for (const part of parts) {
-    out.set(part, at);
-    at += part.length;
-  }
   return out;
 }

@@ -49,6 +49,14 @@ export class ProtoWriter {
     this.#varint(field * 8 + wire);
   }
 
+  /** Makes room for a number of so many bytes; gives its place. */
+  #fixed(field: number, wire: number, size: number): number {
+    this.#tag(field, wire);
+    this.#reserve(size);
+    this.#length += size;
+    return this.#length - size;
+  }
+
   /** int32, int64, uint, enum or bool. */
   integer(field: number, value: number): this {
     this.#tag(field, WIRE_VARINT);
@@ -57,18 +65,12 @@ export class ProtoWriter {
   }
 
   float(field: number, value: number): this {
-    this.#tag(field, WIRE_FIXED32);
-    this.#reserve(4);
-    this.#view.setFloat32(this.#length, value, true);
-    this.#length += 4;
+    this.#view.setFloat32(this.#fixed(field, WIRE_FIXED32, 4), value, true);
     return this;
   }
 
   double(field: number, value: number): this {
-    this.#tag(field, WIRE_FIXED64);
-    this.#reserve(8);
-    this.#view.setFloat64(this.#length, value, true);
-    this.#length += 8;
+    this.#view.setFloat64(this.#fixed(field, WIRE_FIXED64, 8), value, true);
     return this;
   }
 

@@ -1,6 +1,8 @@
 /** The safetensors format, bytes in and bytes out: a header of names, types, shapes and offsets, then the numbers. */
+
 import { LayerwiseError, messageOf, rejectFile as reject } from "../base/errors.ts";
 import { widenBfloat16, widenHalf } from "./half.ts";
+import { joined } from "./joined.ts";
 import { countKeys, repeatedKey } from "./json-keys.ts";
 
 /** The element types a file may hold; F16 and BF16 are widened to F32 when read. */
@@ -80,14 +82,7 @@ export function writeSafetensors(
   tensors: ReadonlyMap<string, TensorRecord>,
   metadata: Record<string, string> = {},
 ): Uint8Array {
-  const blocks = [...safetensorsBlocks(tensors, metadata)];
-  const out = new Uint8Array(blocks.reduce((sum, { length }) => sum + length, 0));
-  let at = 0;
-  for (const block of blocks) {
-    out.set(block, at);
-    at += block.length;
-  }
-  return out;
+  return joined([...safetensorsBlocks(tensors, metadata)]);
 }
 
 /** The same file block by block, each a view of at most `most` bytes: for what is too large to lie in memory twice. */
@@ -304,7 +299,8 @@ function readTensor({ dtype, shape, begin, end }: Entry, file: Uint8Array, dataS
   }
 }
 
-const ARRAYS = {
+/** The typed array of each type of element. */
+export const ARRAYS = {
   F64: Float64Array,
   F32: Float32Array,
   I64: BigInt64Array,

@@ -1,9 +1,11 @@
 /** PyTorch's .bin and .pt files (zip with a pickle), bytes in and tensors out: a state dict is read, code is refused. */
+
 import { rejectFile as reject } from "../base/errors.ts";
+import { advance } from "../base/strides.ts";
 import { widenBfloat16, widenHalf } from "./half.ts";
 import { Allowance, type ReadLimits } from "./limits.ts";
 import { kindOf, readPickle } from "./pickle.ts";
-import type { StoredDtype, StoredTensor, TensorData } from "./safetensors.ts";
+import { ARRAYS, type StoredDtype, type StoredTensor, type TensorData } from "./safetensors.ts";
 import { openZip, type Zip } from "./zip.ts";
 
 /** Numbers of one type in a file; tensors are windows on them. */
@@ -224,17 +226,8 @@ type Stored = Pick<StoredTensor, "dtype" | "data">;
 function numbersIn(dtype: StoredDtype, count: number, { buffer, byteOffset }: Uint8Array): Stored {
   if (dtype === "F16") return { dtype: "F32", data: widenHalf(new Uint16Array(buffer, byteOffset, count)) };
   if (dtype === "BF16") return { dtype: "F32", data: widenBfloat16(new Uint16Array(buffer, byteOffset, count)) };
-  return { dtype, data: new arrays[dtype](buffer as ArrayBuffer, byteOffset, count) };
+  return { dtype, data: new ARRAYS[dtype](buffer as ArrayBuffer, byteOffset, count) };
 }
-
-const arrays = {
-  F64: Float64Array,
-  F32: Float32Array,
-  I64: BigInt64Array,
-  I32: Int32Array,
-  U8: Uint8Array,
-  BOOL: Uint8Array,
-} as const;
 
 /** A window's numbers in row-major order. */
 function gathered(from: TensorData, { offset, shape, strides }: LazyTensor, count: number): TensorData {
@@ -243,12 +236,7 @@ function gathered(from: TensorData, { offset, shape, strides }: LazyTensor, coun
   let at = offset;
   for (let to = 0; to < count; to++) {
     out[to] = from[at]!;
-    for (let axis = shape.length - 1; axis >= 0; axis--) {
-      at += strides[axis]!;
-      if (++index[axis]! < shape[axis]!) break;
-      at -= strides[axis]! * shape[axis]!;
-      index[axis] = 0;
-    }
+    at += advance(index, shape, strides);
   }
   return out;
 }

@@ -5,6 +5,12 @@
  * status from 400 on and an `ApiError`. A request with a body sends `content-type: application/json`. Runs are named by `RunId`.
  */
 
+import type { DepthRow, TokenDepth, TraceRow } from "../depth/tally.ts";
+import type { CompareOrder, RetrainOrder } from "../sweep/order.ts";
+import type { Cut } from "../tasks/search/cut.ts";
+
+export type { Cut as SearchCut, DepthRow, TokenDepth };
+
 /** Names a run or a folder in the index; the same as long as its path below the studio's folder is. */
 export type RunId = string;
 
@@ -167,14 +173,6 @@ export interface SearchFrame {
   readonly chosenMs: number | null;
 }
 
-/** A block lost candidates, at or before this step. */
-export interface SearchCut {
-  readonly step: number;
-  readonly block: number;
-  readonly cut: readonly string[];
-  readonly left: readonly string[];
-}
-
 /** A network by what it costs and predicts. */
 export interface FrontPoint {
   readonly name: string;
@@ -214,7 +212,7 @@ export interface SearchData {
   /** Everything each block could be. */
   readonly candidates: readonly (readonly string[])[];
   readonly frames: readonly SearchFrame[];
-  readonly cuts: readonly SearchCut[];
+  readonly cuts: readonly Cut[];
   /** What the network may cost, in forward milliseconds. */
   readonly budgetMs: number | null;
   /** What was found; null while it runs. */
@@ -233,17 +231,6 @@ export interface DepthRequest {
   readonly text: string;
 }
 
-/** A token of a text. */
-export interface TokenDepth {
-  readonly piece: string;
-  /** Iterations that it took, as `layerwise depth --json` says. */
-  readonly depth: number;
-  /** Its halting probability at each iteration that it ran; empty where the depth is fixed. */
-  readonly halting: readonly number[];
-  /** Cosine between its states before and after each of them. */
-  readonly cosines: readonly number[];
-}
-
 /** The answer: `layerwise depth RUN --text … --json`, with halting probabilities. */
 export interface DepthAnswer {
   readonly id: RunId;
@@ -255,7 +242,7 @@ export interface DepthAnswer {
   readonly causal: boolean;
   readonly text: string;
   readonly tokens: readonly TokenDepth[];
-  readonly trace: readonly { readonly iteration: number; readonly tokens: number; readonly cosine: number }[];
+  readonly trace: readonly TraceRow[];
 }
 
 /**
@@ -266,16 +253,6 @@ export interface DepthTableRequest {
   /** Most texts or sentences to read. Default: 64. */
   readonly texts?: number | undefined;
   readonly conllu?: string | undefined;
-}
-
-/** Depth of tokens of one name. */
-export interface DepthRow {
-  readonly name: string;
-  readonly tokens: number;
-  readonly mean: number;
-  readonly deviation: number;
-  /** Part of the tokens that ran through all depths. */
-  readonly atCap: number;
 }
 
 /** The tables, as `layerwise depth --json` names them. */
@@ -404,20 +381,11 @@ export type StartRequest = {
   /** `from`: a pre-trained or imported run. */
   | { readonly task: "finetune"; readonly glueTask: string; readonly from?: RunId | undefined }
   /** `of`: a search, or `pattern` instead. `preset` is not for it. */
-  | {
-      readonly task: "retrain";
+  | ({
       readonly of?: RunId | undefined;
       readonly pattern?: string | undefined;
-      readonly fromSupernet?: boolean | undefined;
-      readonly baseline?: boolean | undefined;
-    }
-  /** The table of sharing; `of` is the task. */
-  | {
-      readonly task: "compare";
-      readonly of: "language" | "translate";
-      readonly seeds: number;
-      readonly only?: readonly string[] | undefined;
-    }
+    } & Pick<RetrainOrder, "task" | "fromSupernet" | "baseline">)
+  | CompareOrder
 );
 
 /** The answer of `POST /api/dry-run`; nothing is written. */

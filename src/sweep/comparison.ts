@@ -10,7 +10,7 @@ import type { SettingsSchema } from "../runs/settings.ts";
 import { storedSettings } from "../runs/settings-file.ts";
 import { type RunSummary, summarise } from "../runs/summary.ts";
 import { defaultEngine } from "../tasks/engine.ts";
-import type { TaskEvent } from "../tasks/job.ts";
+import type { Handed, TaskEvent } from "../tasks/job.ts";
 import { openJob } from "../tasks/jobs.ts";
 import { openLanguage } from "../tasks/language/job.ts";
 import { languageSettings } from "../tasks/language/settings.ts";
@@ -18,7 +18,7 @@ import { perform } from "../tasks/perform.ts";
 import { Run } from "../tasks/run.ts";
 import type { TrainConfig } from "../tasks/trained-job.ts";
 import { translateSettings } from "../tasks/translate/settings.ts";
-import { relayed, type Session, startSession } from "../train/session.ts";
+import { relayed, type Session, type Stoppable, startSession } from "../train/session.ts";
 
 /** A row of the table. */
 export interface Contestant {
@@ -78,7 +78,7 @@ function configFor(base: TrainConfig, { unique, depth, share }: Contestant, seed
 }
 
 /** What is compared, and where the runs go. */
-export interface CompareOptions {
+export interface CompareOptions extends Pick<Handed, "engine">, Stoppable {
   /** Settings that hold for all models. */
   readonly settings: TrainConfig;
   /** Default: the paper's rows at half its depth. */
@@ -87,8 +87,6 @@ export interface CompareOptions {
   readonly seeds: number;
   /** Folder of the runs; those that are there go on, or count as they are. */
   readonly folder: string;
-  readonly engine?: Engine | undefined;
-  readonly signal?: AbortSignal | undefined;
 }
 
 /** The rows, as far as their runs are finished. */

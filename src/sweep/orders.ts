@@ -9,6 +9,7 @@ import { settingsNamed } from "../tasks/settings/index.ts";
 import type { TrainConfig } from "../tasks/trained-job.ts";
 import type { Session } from "../train/session.ts";
 import { type Contestant, compare, contestants } from "./comparison.ts";
+import type { CompareOrder, RetrainOrder } from "./order.ts";
 
 /** Settings over a preset. */
 export interface OrderSettings {
@@ -24,20 +25,8 @@ export type TaskOrder = OrderSettings &
     | { readonly task: "search"; readonly seeds?: number | readonly number[] | undefined }
     /** On a task of GLUE; `from` is a run folder, absent: new weights. */
     | { readonly task: "finetune"; readonly glueTask: string; readonly from?: string | undefined }
-    /** `source` is a run folder of a search, or a pattern. */
-    | {
-        readonly task: "retrain";
-        readonly source: string;
-        readonly fromSupernet?: boolean | undefined;
-        readonly baseline?: boolean | undefined;
-      }
-    /** Shared and unshared models of the task `of` side by side. */
-    | {
-        readonly task: "compare";
-        readonly of: "language" | "translate";
-        readonly seeds: number;
-        readonly only?: readonly string[] | undefined;
-      }
+    | RetrainOrder
+    | CompareOrder
   );
 
 /** A run that is begun or goes on; it outlives who ordered it. */

@@ -8,9 +8,9 @@ import { readSealed, sealedJson } from "../runs/sealed.ts";
 import { type Values, yamlText } from "../runs/settings.ts";
 import { parseSettings, parseYaml } from "../runs/settings-file.ts";
 import { differences, type RunSummary, summarise } from "../runs/summary.ts";
-import type { Say, TaskEvent } from "../tasks/job.ts";
+import type { Handed, Say, TaskEvent } from "../tasks/job.ts";
 import { Diverged } from "../train/diverged.ts";
-import { relayed, type Session, startSession } from "../train/session.ts";
+import { relayed, type Session, type Stoppable, startSession } from "../train/session.ts";
 import { type Spread, spreadOf } from "./comparison.ts";
 import { carryOut } from "./orders.ts";
 import { type CompleteSpec, orderOf, planSweep, type SweepPlan, type SweepSpec } from "./sweep-plan.ts";
@@ -212,10 +212,7 @@ export async function nextRound(sweep: SweepFolder, below: Values): Promise<Swee
 }
 
 /** What a trial may be told. */
-export interface TrialOptions {
-  readonly signal?: AbortSignal | undefined;
-  readonly say?: Say | undefined;
-}
+export interface TrialOptions extends Pick<Handed, "say">, Stoppable {}
 
 /** Runs one trial: begins it, goes on with it, or does nothing where it has ended. The run's lock keeps a second process out. */
 export function runTrial(path: string, index: number, options: TrialOptions = {}): Session<TaskEvent, TrialState> {

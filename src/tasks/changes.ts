@@ -1,4 +1,5 @@
 /** What may differ when a run is resumed: settings that are set anew, a longer length, another text. */
+
 import { isDeepStrictEqual } from "node:util";
 import { reject } from "../base/errors.ts";
 import type { FieldInfo } from "../runs/fields.ts";
@@ -7,17 +8,14 @@ import { migrateRun } from "../runs/migration.ts";
 import type { Values } from "../runs/settings.ts";
 import { parseYaml } from "../runs/settings-file.ts";
 import type { TrainState } from "../train/events.ts";
+import type { Lengths } from "../train/loop.ts";
 import type { Job } from "./job.ts";
 import { settingsNamed } from "./settings/index.ts";
 
-/** Changes to a run that goes on; each is written down in its folder. */
-export interface ResumeChanges {
+/** Changes to a run that goes on, each of which is written down in its folder; what was made before counts towards a new length. */
+export interface ResumeChanges extends Lengths {
   /** Settings by name, such as `{ rate: 0.001 }`. Texts are read as flags are. */
   readonly set?: Values | undefined;
-  /** The length in updates from now on, those that were made included; likewise passes or minutes. */
-  readonly steps?: number | undefined;
-  readonly epochs?: number | undefined;
-  readonly minutes?: number | undefined;
   /** Go on although the text is not the one that the run began with. */
   readonly newText?: boolean | undefined;
 }

@@ -25,6 +25,13 @@ export type TaskEvent = TrainEvent | NoteEvent | BeginEvent;
 /** Says something to a person on the way. */
 export type Say = (message: string) => void;
 
+/** What a task may be handed: an engine, and who is told what a person should know. */
+export interface Handed {
+  /** Default: the best there is here; of a run that goes on, ONNX Runtime with as many threads as it began with. */
+  readonly engine?: Engine | undefined;
+  readonly say?: Say | undefined;
+}
+
 /** A row of a description. */
 export interface Fact {
   readonly what: string;

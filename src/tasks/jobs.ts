@@ -1,5 +1,4 @@
 /** Jobs of `layerwise train` by the task in their settings. */
-import type { Engine } from "../engine/engine.ts";
 import type { LanguageModel } from "../model/language/language.ts";
 import type { TranslationModel } from "../model/seq2seq/translation.ts";
 import type { Job } from "./job.ts";
@@ -9,7 +8,7 @@ import type { TrainConfig, TrainedModel } from "./trained-job.ts";
 /** Opens the job that settings describe. */
 export async function openJob(
   settings: TrainConfig,
-  given: Given & { engine?: Engine | undefined } = {},
+  given: Given = {},
 ): Promise<Job<TrainedModel<LanguageModel> | TrainedModel<TranslationModel>>> {
   if (settings.task === "translate") {
     const { openTranslate, translateJob } = await import("./translate/job.ts");

@@ -11,30 +11,23 @@ import type { RunSummary } from "../runs/summary.ts";
 import type { Corpus } from "../text/corpus.ts";
 import { openTokenizer } from "../text/files/tokenizer.ts";
 import type { OpenTokenizer } from "../text/tokenizer.ts";
-import type { Session } from "../train/session.ts";
+import type { Session, Stoppable } from "../train/session.ts";
 import type { ResumeChanges } from "./changes.ts";
 import { engineAsBegun } from "./engine.ts";
-import type { Say, TaskEvent } from "./job.ts";
+import type { Handed, TaskEvent } from "./job.ts";
 
 /** How a run is opened. */
-export interface OpenOptions {
+export interface OpenOptions extends Handed {
   /** Default: the best checkpoint where there is one, else the last. */
   readonly checkpoint?: CheckpointChoice | undefined;
-  /** Default: ONNX Runtime, with as many threads as the run began with. */
-  readonly engine?: Engine | undefined;
   /** The run's text, where it was given by a program and has no name. */
   readonly corpus?: Corpus | undefined;
   /** Other loops, cap, threshold or exit rule than in training, of a language model that has them. */
   readonly use?: DepthUse | undefined;
-  /** Told what a person should know. */
-  readonly say?: Say | undefined;
 }
 
 /** How a run is resumed. */
-export interface ResumeOptions extends Omit<OpenOptions, "checkpoint" | "use">, ResumeChanges {
-  /** Stops after the present step. */
-  readonly signal?: AbortSignal | undefined;
-}
+export interface ResumeOptions extends Omit<OpenOptions, "checkpoint" | "use">, ResumeChanges, Stoppable {}
 
 /** A run as it lies on disk, with one of its checkpoints. */
 export interface StoredRun extends LoadedCheckpoint {

@@ -5,7 +5,7 @@ import { RunFolder } from "../runs/folder.ts";
 import type { OpenTokenizer } from "../text/tokenizer.ts";
 import { Diverged, type Divergence } from "../train/diverged.ts";
 import type { TrainState } from "../train/events.ts";
-import { type Session, startSession, watched } from "../train/session.ts";
+import { type Session, type Stoppable, startSession, watched } from "../train/session.ts";
 import { changedConfig, isNewText, lengthened, lengthens, settingsIn } from "./changes.ts";
 import { engineAsBegun } from "./engine.ts";
 import { changes, environment } from "./environment.ts";
@@ -14,11 +14,9 @@ import type { NewRun } from "./new-run.ts";
 import { keptTokenizer, type ResumeOptions } from "./open-run.ts";
 
 /** Where a task keeps what happens, and what stops it. */
-export interface Performing {
+export interface Performing extends Stoppable {
   /** The run folder to fill. Default: nothing is kept. */
   readonly into?: NewRun | undefined;
-  /** Stops after the present step. */
-  readonly signal?: AbortSignal | undefined;
 }
 
 /** A session that carries a job out, into a run folder where one is given. */

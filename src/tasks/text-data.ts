@@ -7,7 +7,7 @@ import { openBatches, tokensOf } from "../text/files/tokens.ts";
 import { chooseTokenizer } from "../text/files/trained-tokenizer.ts";
 import type { OpenTokenizer } from "../text/tokenizer.ts";
 import type { Batches, TextSize } from "../train/evaluate.ts";
-import type { Say } from "./job.ts";
+import type { Handed, Say } from "./job.ts";
 
 /** The settings that name a text and its tokenizer. */
 export interface TextSettings {
@@ -18,12 +18,11 @@ export interface TextSettings {
   readonly cased?: boolean;
 }
 
-/** What a program hands to a task instead of names of files, and who is told what is done. */
-export interface Given {
+/** What a program hands to a task instead of names of files. */
+export interface Given extends Handed {
   /** Text in memory, or opened before. */
   readonly corpus?: Corpus | undefined;
   readonly tokenizer?: OpenTokenizer | undefined;
-  readonly say?: Say | undefined;
 }
 
 export interface Data {

@@ -1,4 +1,5 @@
 /** Evaluation of an objective under given weights, batch by batch; models with memory hand theirs from one batch to the next. */
+
 import { checkOptions } from "../base/options.ts";
 import { RandomStream } from "../base/random.ts";
 import { type Engine, type Feed, feedsFor, type Numbers, type Program } from "../engine/engine.ts";
@@ -6,6 +7,7 @@ import { type NoiseInput, simplifyNamed, type Tensor, type Weights } from "../gr
 import { feedOf, refuseExtras } from "./buffers.ts";
 import { type Batches, checkBatches } from "./evaluate.ts";
 import { sizeOf } from "./memory.ts";
+import type { Stoppable } from "./session.ts";
 import type { Batch } from "./step.ts";
 
 /** What is evaluated: a model's objective. */
@@ -21,12 +23,11 @@ export interface EvaluationSource {
 }
 
 /** What goes with every batch of an evaluation. */
-export interface EvaluationOptions {
+export interface EvaluationOptions extends Stoppable {
   /** Values that go with every batch, such as a temperature. */
   readonly scalars?: Readonly<Record<string, ArrayLike<number>>> | undefined;
   /** Of the noise. */
   readonly seed?: number | undefined;
-  readonly signal?: AbortSignal | undefined;
 }
 
 /** What one batch gave. */

@@ -27,7 +27,7 @@ export {
   optimiserGroups,
 } from "./groups.ts";
 export { LoneTensor } from "./lone.ts";
-export { type Length, type LoopOptions, trainLoop } from "./loop.ts";
+export { type Length, type Lengths, type LoopOptions, trainLoop } from "./loop.ts";
 export type { Group, ParameterTensor } from "./memory.ts";
 export { type Muon, type MuonOptions, muon, orthogonalise } from "./muon.ts";
 export {
@@ -53,7 +53,7 @@ export {
   scheduleNames,
   transformerSchedule,
 } from "./schedule.ts";
-export { type Session, startSession, type Work } from "./session.ts";
+export { type Session, type Stoppable, startSession, type Work } from "./session.ts";
 export { type Opened, type Stage, type StagedOptions, type Trained, trainStages } from "./stages.ts";
 export { type Batch, type StepOptions, type StepResult, type StepState, TrainingStep } from "./step.ts";
 export type {

@@ -10,6 +10,15 @@ import type { TrainingStep } from "./step.ts";
 /** How long to train: updates, passes over the data, or minutes. */
 export type Length = { steps: number } | { epochs: number } | { minutes: number };
 
+/** How long, as options say it: one of them. */
+export interface Lengths {
+  /** Updates. */
+  readonly steps?: number | undefined;
+  /** Passes over the data. */
+  readonly epochs?: number | undefined;
+  readonly minutes?: number | undefined;
+}
+
 /** The one of the three that is given. */
 export function lengthOf(given: { steps?: unknown; epochs?: unknown; minutes?: unknown }): Length {
   const lengths = (["steps", "epochs", "minutes"] as const).filter((key) => typeof given[key] === "number");

@@ -10,6 +10,12 @@ export interface Session<E, R> extends AsyncIterable<E> {
   readonly result: Promise<R>;
 }
 
+/** What may be stopped on the way. */
+export interface Stoppable {
+  /** Stops after the present step. */
+  readonly signal?: AbortSignal | undefined;
+}
+
 /** Starts the work; `signal` is aborted when the session is to stop, and the generator then ends in good order. */
 export type Work<E, R> = (signal: AbortSignal) => AsyncGenerator<E, R, void>;
 

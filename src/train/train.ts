@@ -8,10 +8,10 @@ import { type Batches, figures, type TextSize, tokensIn } from "./evaluate.ts";
 import { Evaluator } from "./evaluator.ts";
 import type { EndReason, EvaluationEvent, Measured, TrainEvent, TrainState } from "./events.ts";
 import { type GroupedParameter, type GroupOptions, optimiserGroups } from "./groups.ts";
-import { type LoopOptions, lengthOf } from "./loop.ts";
+import { type Lengths, type LoopOptions, lengthOf } from "./loop.ts";
 import type { Group, ParameterTensor } from "./memory.ts";
 import { type ScheduleName, schedule } from "./schedule.ts";
-import { type Session, startSession, watched } from "./session.ts";
+import { type Session, type Stoppable, startSession, watched } from "./session.ts";
 import { type Stage, type Trained, trainStages, type Weights } from "./stages.ts";
 import { type Batch, TrainingStep } from "./step.ts";
 
@@ -60,12 +60,7 @@ export interface Recorder {
 }
 
 /** How to train; one of `steps`, `epochs` and `minutes` says how long. */
-export interface TrainOptions {
-  /** Updates. */
-  readonly steps?: number | undefined;
-  /** Passes over the data. */
-  readonly epochs?: number | undefined;
-  readonly minutes?: number | undefined;
+export interface TrainOptions extends Lengths, Stoppable {
   readonly engine: Engine;
   readonly data: { readonly train: Batches; readonly valid?: Batches | undefined };
   /** How much text stands behind the valid batches, for figures per word and per byte. */
@@ -98,8 +93,6 @@ export interface TrainOptions {
   readonly evaluate?: ((weights: Weights) => Promise<Measured>) | undefined;
   /** Stop after so many evaluations without a new best. */
   readonly patience?: number | undefined;
-  /** Stops after the present step. */
-  readonly signal?: AbortSignal | undefined;
   /** Scalar inputs that follow the step, such as a temperature: made once the number of updates is known. */
   readonly scalars?: LoopOptions["scalars"] | undefined;
   /** First weights by parameter, instead of drawn ones. */

@@ -7,7 +7,7 @@ import { readGlue } from "../../text/files/glue.ts";
 import { type EncodedExample, encodeGlue } from "../../text/labelled/glue-batches.ts";
 import { isGlue } from "../../text/labelled/glue-tasks.ts";
 import { exampleOf, type LabelledText, type TextExample, type TextTask } from "../../text/labelled/text-task.ts";
-import type { Say } from "../job.ts";
+import type { Handed } from "../job.ts";
 import type { FinetuneModel } from "./model.ts";
 import type { GlueSettings } from "./settings.ts";
 
@@ -25,10 +25,9 @@ export function examplesHash({ train, dev }: Examples): string {
 }
 
 /** A program's own texts, and who is told what is done. */
-export interface GivenExamples {
+export interface GivenExamples extends Pick<Handed, "say"> {
   readonly train?: readonly LabelledText[] | undefined;
   readonly dev?: readonly LabelledText[] | undefined;
-  readonly say?: Say | undefined;
   /** Told how many texts are encoded, of how many. */
   readonly onText?: ((done: number, count: number) => void) | undefined;
 }

@@ -16,7 +16,7 @@ import { type TrainOptions, train } from "../../train/train.ts";
 import { concludedFrom, type Outcome } from "../concluded.ts";
 import { defaultEngine } from "../engine.ts";
 import { engineFact, parametersFact } from "../facts.ts";
-import type { Fact, Job, Start } from "../job.ts";
+import type { Fact, Handed, Job, Start } from "../job.ts";
 import { albertContent, type TrainedAlbert } from "../pretrain/albert-run.ts";
 import { type AlbertSource, albertFrom } from "../pretrain/origin.ts";
 import { trainJob } from "../trained-job.ts";
@@ -39,7 +39,7 @@ export interface FinetuneParts {
 }
 
 /** What a program hands over, and who is told what is done. */
-export interface FinetuneGiven extends GivenExamples {
+export interface FinetuneGiven extends GivenExamples, Handed {
   /** The ALBERT to begin with. Default: new weights. */
   readonly from?: AlbertSource | undefined;
   /** Of a run, the step of its checkpoint. */
@@ -47,7 +47,6 @@ export interface FinetuneGiven extends GivenExamples {
   readonly tokenizer?: OpenTokenizer | undefined;
   /** Texts that were encoded before. */
   readonly examples?: Examples | undefined;
-  readonly engine?: Engine | undefined;
   readonly trial?: boolean | undefined;
 }
 

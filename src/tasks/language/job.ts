@@ -25,10 +25,7 @@ export interface LanguageParts {
 }
 
 /** Opens text, tokenizer, model and engine. */
-export async function openLanguage(
-  settings: LanguageConfig,
-  given: Given & { engine?: Engine | undefined } = {},
-): Promise<LanguageParts> {
+export async function openLanguage(settings: LanguageConfig, given: Given = {}): Promise<LanguageParts> {
   modelOf(settings, 1); // mistakes show before data are opened
   const data = await openData(settings, given);
   const model = modelOf(settings, data.tokenizer.tokenizer.size);

@@ -1,5 +1,6 @@
 /** How deep the tokens of an ALBERT run: of sentences, by kind of token, by tags, in probing sentences. */
 import {
+  type Analysis,
   depthByKind,
   depthByProbe,
   depthByTag,
@@ -7,11 +8,8 @@ import {
   type ProbeAnalysis,
   type TagAnalysis,
   type TokenDepth,
-  type TokenRow,
-  type TraceRow,
 } from "../../analysis/depth-analysis.ts";
 import { DepthReader } from "../../analysis/depth-reader.ts";
-import type { DepthRow } from "../../depth/tally.ts";
 import type { Engine } from "../../engine/engine.ts";
 import type { Split } from "../../text/corpus.ts";
 import { specialIds } from "../../text/masked/documents.ts";
@@ -75,14 +73,12 @@ export interface KindOptions extends TextChoice, DepthOptions {
 }
 
 /** Depths by kind of token in masked texts, and the similarity of successive states. */
-export interface KindAnalysis {
+export interface KindAnalysis extends Pick<Analysis, "trace" | "tokens"> {
   readonly corpus: string;
   readonly split: Split;
   readonly texts: number;
   readonly length: number;
-  readonly kinds: readonly DepthRow[];
-  readonly trace: readonly TraceRow[];
-  readonly tokens: readonly TokenRow[];
+  readonly kinds: Analysis["rows"];
 }
 
 const ROWS = 16;

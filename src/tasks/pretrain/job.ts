@@ -44,10 +44,7 @@ export interface PretrainResult extends TrainedAlbert, Outcome {
 export const PRETRAIN_COMMAND = "pretrain";
 
 /** Opens texts, tokenizer, model and engine. */
-export async function openPretrain(
-  settings: PretrainingConfig,
-  given: Given & { readonly engine?: Engine | undefined } = {},
-): Promise<PretrainParts> {
+export async function openPretrain(settings: PretrainingConfig, given: Given = {}): Promise<PretrainParts> {
   const second = phasesOf(settings)[1];
   const data = await openMaskedData(settings, given);
   const description = describePretraining(settings, data.tokenizer.tokenizer.size);

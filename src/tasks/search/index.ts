@@ -15,10 +15,11 @@ import { openTimedSearch } from "./timed.ts";
 
 export type { Ratios } from "./comparison.ts";
 export { type NetworkFigures, type RetrainedNetwork, type RetrainResult, retrainData } from "./comparison.ts";
+export type { Cut } from "./cut.ts";
 export { generateText, type ParNetwork, type ParTextOptions, type SegmentChoices } from "./network.ts";
 export type { BudgetOption, RetrainOptions, SearchOptions, SharedOptions } from "./options.ts";
 export type { RetrainSource } from "./origin.ts";
-export { type Cut, type Found, foundOf, type SearchResult } from "./result.ts";
+export { type Found, foundOf, type SearchResult } from "./result.ts";
 export type { RetrainRun } from "./retrain.ts";
 export type { Chosen } from "./seeds.ts";
 export { parseSeeds, type SeedRow, type SeedsResult, type SeedsRun } from "./seeds.ts";

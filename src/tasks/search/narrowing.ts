@@ -7,9 +7,9 @@ import { tokensIn } from "../../train/evaluate.ts";
 import type { StepEvent, TrainState } from "../../train/events.ts";
 import { Settled, type Standing } from "../../train/phases.ts";
 import type { Opened } from "../../train/stages.ts";
+import type { Cut } from "./cut.ts";
 import { narrowState, openBlocks, settleSurest, sizeOf, survivorsAt } from "./cutting.ts";
 import { modelAt, type SearchParts } from "./parts.ts";
-import type { Cut } from "./result.ts";
 import { openSearchStage, type SearchStage } from "./stage.ts";
 
 /** What checkpoints of a search keep beside those of any training. */

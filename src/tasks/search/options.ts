@@ -1,21 +1,16 @@
 /** What a program says to `search` and `retrain`, as settings and as what is handed over beside them. */
 import type { MeasuredCosts } from "../../analysis/latency.ts";
 import { checkOptions, defined } from "../../base/options.ts";
-import type { Engine } from "../../engine/engine.ts";
 import { withNames } from "../../runs/names.ts";
-import type { Say } from "../job.ts";
+import type { Handed } from "../job.ts";
 import type { Performing } from "../perform.ts";
 import { type Given, type GivenText, givenText } from "../text-data.ts";
 import { type NetworkSetting, retrainSettings, type SearchConfig, searchSettings } from "./settings.ts";
 
 /** What both take besides their settings. */
-export interface SharedOptions extends Performing {
+export interface SharedOptions extends Performing, Handed {
   /** Text and tokenizer, opened or by name; or the folder in which names are looked for. */
   readonly data?: GivenText | string | null | undefined;
-  /** Default: ONNX Runtime on this machine. */
-  readonly engine?: Engine | undefined;
-  /** Told what is fetched or trained before the session begins. */
-  readonly say?: Say | undefined;
 }
 
 /** A latency to keep to: as a fraction of the (sf)-baseline's, in milliseconds, or as text (`0.65`, `3.2ms`). */
@@ -43,7 +38,7 @@ export interface RetrainOptions extends Partial<Omit<Pick<SearchConfig, NetworkS
 /** The settings among options, and what of them is no setting. */
 export interface SplitOptions {
   readonly settings: Partial<SearchConfig>;
-  readonly given: Given & { readonly engine?: Engine | undefined };
+  readonly given: Given;
 }
 
 const sharedNames = ["data", "engine", "say", "into", "signal"];

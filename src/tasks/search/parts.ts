@@ -45,7 +45,6 @@ export interface SearchParts extends RankedText {
 
 /** What a program hands over instead of names, and what is known already. */
 export interface SearchGiven extends Given {
-  readonly engine?: Engine | undefined;
   /** Costs that were measured before, or `measure`. Default: measured only for a budget. */
   readonly costs?: MeasuredCosts | "measure" | undefined;
   /** First weights by name. Default: drawn from the seed. */

@@ -1,4 +1,5 @@
 /** What a search ends with: the network it found and how it got there, in memory and in architecture.json. */
+
 import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -10,6 +11,7 @@ import { readSealed } from "../../runs/sealed.ts";
 import type { EndReason, EvaluationEvent, Latency } from "../../train/events.ts";
 import type { Weights } from "../../train/stages.ts";
 import { latencyOf } from "./budget.ts";
+import type { Cut } from "./cut.ts";
 import type { ParNetwork } from "./network.ts";
 import type { SearchParts } from "./parts.ts";
 import type { SearchConfig } from "./settings.ts";
@@ -17,14 +19,6 @@ import { measureSearch, noisyFigure, patternOf } from "./stage.ts";
 
 /** The file of a run folder that holds what was found. */
 export const ARCHITECTURE_FILE = "architecture.json";
-
-/** A block that lost candidates. */
-export interface Cut {
-  readonly step: number;
-  readonly block: number;
-  readonly cut: readonly string[];
-  readonly left: readonly string[];
-}
 
 /** What a search found; plain data, kept as architecture.json. */
 export interface Found {

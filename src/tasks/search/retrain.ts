@@ -36,7 +36,7 @@ export interface RetrainRequest {
   readonly fromSupernet: boolean;
   /** A run to compare with; true: one that is trained beside it, false: none. */
   readonly baseline: string | boolean;
-  readonly given: Given & { readonly engine?: Engine | undefined };
+  readonly given: Given;
   /** The run folder, where one is to be filled. */
   readonly path: string | undefined;
 }

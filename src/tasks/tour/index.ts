@@ -1,13 +1,14 @@
 /** `layerwise/tasks/tour`: share, search and adapt shown on the embedded books within minutes, with figures that are computed on the spot. */
+
 import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { reject } from "../../base/errors.ts";
 import { check, checkOptions, whole } from "../../base/options.ts";
-import type { Engine } from "../../engine/engine.ts";
 import { writeAtomically } from "../../files/atomic.ts";
-import { type Session, startSession } from "../../train/session.ts";
+import { type Session, type Stoppable, startSession } from "../../train/session.ts";
 import { defaultEngine } from "../engine.ts";
+import type { Handed } from "../job.ts";
 import { adaptFinding, searchFinding, shareFinding } from "./findings.ts";
 import { Course, type TourEvent } from "./laps.ts";
 import { adaptPart, type Part, searchPart, sharePart } from "./parts.ts";
@@ -20,17 +21,13 @@ export type { PartName } from "./recipe.ts";
 export type { AdaptResult, SearchedResult, SharedModel, ShareResult, TourParts, TourResult } from "./results.ts";
 
 /** How a tour is made. */
-export interface TourOptions {
+export interface TourOptions extends Pick<Handed, "engine">, Stoppable {
   /** The folder of its runs and its report. One that was stopped goes on. */
   readonly out: string;
   /** Default: 1, or that of the tour which goes on. */
   readonly seed?: number | undefined;
   /** Updates of every run, to try the tour out. Default: what each needs. */
   readonly steps?: number | undefined;
-  /** Default: the best there is here. */
-  readonly engine?: Engine | undefined;
-  /** Stops after the present update. */
-  readonly signal?: AbortSignal | undefined;
   /** Commands to try next, for the report. */
   readonly next?: readonly string[] | undefined;
 }

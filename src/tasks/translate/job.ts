@@ -16,7 +16,7 @@ import { defaultEngine } from "../engine.ts";
 import { textFact } from "../facts.ts";
 import { translationGroups } from "../groups.ts";
 import { initialFrom } from "../initial.ts";
-import type { Fact, Job, Say } from "../job.ts";
+import type { Fact, Handed, Job, Say } from "../job.ts";
 import { planOf } from "../language/job.ts";
 import { type TrainedModel, trainedJob } from "../trained-job.ts";
 import { type TranslateConfig, translateSettings } from "./settings.ts";
@@ -30,11 +30,9 @@ export interface TranslateParts {
   readonly engine: Engine;
 }
 
-/** What a program hands over instead of names, and who is told what is done. */
-export interface TranslateGiven {
+/** What a program hands over instead of names. */
+export interface TranslateGiven extends Handed {
   readonly tokenizer?: OpenTokenizer | undefined;
-  readonly engine?: Engine | undefined;
-  readonly say?: Say | undefined;
 }
 
 const PIECES = 8000;

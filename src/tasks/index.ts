@@ -18,6 +18,7 @@ export { type AnyTokenizer, type GenerateOptions, generate } from "./generate.ts
 export type {
   BeginEvent,
   Fact,
+  Handed,
   Job,
   NoteEvent,
   Observer,

@@ -13,6 +13,7 @@ export {
 export { runSearch, type SearchOptions, type SearchResult } from "./glue-search.ts";
 export { serveTrials } from "./glue-worker.ts";
 export { type StartedOrder, startOrder, tryOrder } from "./jobs.ts";
+export type { CompareOrder, RetrainOrder } from "./order.ts";
 export type { Order, OrderSettings, RunOrder, TaskOrder } from "./orders.ts";
 export { type TrialReport, TrialTable } from "./processes.ts";
 export type { Setting } from "./strategies.ts";

@@ -21,6 +21,7 @@ export {
   albertObjective,
   type BatchShape,
   type ClassificationOptions,
+  type ClassifierOptions,
   classificationHead,
   type Head,
   type MaskedLanguageOptions,

@@ -13,7 +13,7 @@ import {
 } from "../base/options.ts";
 import { add, type Tensor, within } from "../graph/index.ts";
 import { type Cache, type Rows, SelfAttention } from "./attention.ts";
-import { type Activation, activations, FeedForward } from "./feed-forward.ts";
+import { type Activation, activationRule, FeedForward } from "./feed-forward.ts";
 import { type Norm, type NormName, norms } from "./layers.ts";
 import type { Mode } from "./mode.ts";
 import type { Initial, Parameter } from "./parameter.ts";
@@ -90,7 +90,7 @@ const rules: Rules<TransformerBlockOptions> = {
   heads: required(whole(1, LARGEST.heads)),
   hidden: required(whole(1, LARGEST.hidden)),
   dropout: required(dropoutRate),
-  activation: required(oneOf(Object.keys(activations))),
+  activation: required(activationRule),
   weight: anything,
   rotary: anything,
   ...styleRules,

@@ -32,10 +32,13 @@ export interface FeedForwardOptions {
   gated?: boolean | undefined;
 }
 
+/** The rule of options that name an activation. */
+export const activationRule = oneOf(Object.keys(activations));
+
 const rules: Rules<FeedForwardOptions> = {
   width: required(whole(1)),
   hidden: required(whole(1)),
-  activation: required(oneOf(Object.keys(activations))),
+  activation: required(activationRule),
   weight: anything,
   bias: truth,
   gated: truth,

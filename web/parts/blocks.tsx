@@ -1,5 +1,6 @@
 /** Depth drawn: which block runs at each depth of a plan, or what kind each block of a pattern is. */
 
+import type { ComponentChildren } from "preact";
 import { SERIES } from "./palette.ts";
 import { colourOf, letterOf } from "./patterns.ts";
 
@@ -19,17 +20,32 @@ export function PatternPicture({ blocks }: { readonly blocks: readonly string[] 
         label={`${blocks.length} blocks: ${blocks.join(", ")}`}
         boxes={blocks.map((kind) => ({ text: letterOf(kind), colour: colourOf(kind) }))}
       />
-      <ul class="legend">
-        {kinds.map((kind) => (
-          <li key={kind}>
-            <span class={`box small fill-${colourOf(kind) % SERIES}`} aria-hidden="true">
-              {letterOf(kind)}
-            </span>
-            {kind} <b class="number">{blocks.filter((each) => each === kind).length}</b>
-          </li>
-        ))}
-      </ul>
+      <KindLegend kinds={kinds}>
+        {(kind) => <b class="number">{blocks.filter((each) => each === kind).length}</b>}
+      </KindLegend>
     </div>
+  );
+}
+
+interface LegendProps {
+  readonly kinds: readonly string[];
+  /** What stands behind a kind. */
+  readonly children?: (kind: string) => ComponentChildren;
+}
+
+/** The letters and colours of kinds of blocks. */
+export function KindLegend({ kinds, children }: LegendProps) {
+  return (
+    <ul class="legend">
+      {kinds.map((kind) => (
+        <li key={kind}>
+          <span class={`box small fill-${colourOf(kind) % SERIES}`} aria-hidden="true">
+            {letterOf(kind)}
+          </span>
+          {kind} {children?.(kind)}
+        </li>
+      ))}
+    </ul>
   );
 }
 

@@ -1,5 +1,7 @@
 /** How the choice of every block went: a small stacked area per block, candidates over time. */
+
 import type { SearchData, SearchFrame } from "../../src/studio/api.ts";
+import { KindLegend } from "./blocks.tsx";
 import { percent } from "./format.ts";
 import { SERIES } from "./palette.ts";
 import { colourOf, letterOf } from "./patterns.ts";
@@ -17,16 +19,7 @@ export function Course({ data, index }: Props) {
   const kinds = [...new Set(data.candidates.flat())];
   return (
     <div>
-      <ul class="legend">
-        {kinds.map((kind) => (
-          <li key={kind}>
-            <span class={`box small fill-${colourOf(kind) % SERIES}`} aria-hidden="true">
-              {letterOf(kind)}
-            </span>
-            {kind}
-          </li>
-        ))}
-      </ul>
+      <KindLegend kinds={kinds} />
       <ol class="course">
         {data.candidates.map((names, block) => (
           <li key={block}>

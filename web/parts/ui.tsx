@@ -103,10 +103,15 @@ export function StatusBadge({ status }: { readonly status: Status }) {
   return <span class={`badge status-${status}`}>{status}</span>;
 }
 
+interface FactsProps {
+  readonly facts: readonly (readonly [string, ComponentChildren])[];
+  readonly class?: string;
+}
+
 /** Facts side by side: a small name over a figure. */
-export function Facts({ facts }: { readonly facts: readonly (readonly [string, ComponentChildren])[] }) {
+export function Facts({ facts, class: kind = "facts" }: FactsProps) {
   return (
-    <dl class="facts">
+    <dl class={kind}>
       {facts.map(([name, value]) => (
         <div key={name}>
           <dt>{name}</dt>

@@ -183,8 +183,9 @@ function Report({ detail, row, added }: { readonly detail: RunDetail; readonly r
         </Panel>
       )}
       <Panel title="Model">
-        <Pairs
-          pairs={[
+        <Facts
+          class="pairs"
+          facts={[
             ["distinct parameters", detail.parameters === null ? "–" : whole(detail.parameters)],
             ["blocks that own weights", plain(detail.uniqueBlocks)],
             ["blocks that run", plain(detail.executedDepth)],
@@ -221,10 +222,13 @@ function Report({ detail, row, added }: { readonly detail: RunDetail; readonly r
         </Scroll>
       </Panel>
       <Panel title="Settings" class="wide">
-        <Pairs columns pairs={Object.entries(row.settings).map(([key, value]) => [key, plain(value)])} />
+        <Facts class="pairs columns" facts={Object.entries(row.settings).map(([key, value]) => [key, plain(value)])} />
       </Panel>
       <Panel title="Machine" class="wide">
-        <Pairs columns pairs={Object.entries(detail.environment).map(([key, value]) => [words(key), plain(value)])} />
+        <Facts
+          class="pairs columns"
+          facts={Object.entries(detail.environment).map(([key, value]) => [words(key), plain(value)])}
+        />
       </Panel>
     </div>
   );
@@ -234,23 +238,4 @@ function planSentence(plan: readonly number[]): string {
   const unique = new Set(plan).size;
   if (unique === plan.length) return `${plan.length} layers, each with weights of its own.`;
   return `${plan.length} layers run, ${unique} own weights: the others use theirs again.`;
-}
-
-function Pairs({
-  pairs,
-  columns = false,
-}: {
-  readonly pairs: readonly (readonly [string, string])[];
-  readonly columns?: boolean;
-}) {
-  return (
-    <dl class={columns ? "pairs columns" : "pairs"}>
-      {pairs.map(([name, value]) => (
-        <div key={name}>
-          <dt>{name}</dt>
-          <dd class="number">{value}</dd>
-        </div>
-      ))}
-    </dl>
-  );
 }

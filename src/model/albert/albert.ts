@@ -8,7 +8,6 @@ import {
   defined,
   dropoutRate,
   number,
-  oneOf,
   type Rules,
   required,
   truth,
@@ -28,16 +27,8 @@ import type { Deepened, DepthPolicy } from "../../depth/policy.ts";
 import { applySkipping } from "../../depth/skipping.ts";
 import { type Dim, greater, multiply, reshape, type Tensor, tanh, within } from "../../graph/index.ts";
 import { ALBERT_DEVIATION, AlbertEmbeddings, AlbertLayer, firstRows } from "../../nn/albert.ts";
-import {
-  type Activation,
-  activations,
-  inference,
-  Linear,
-  type Mode,
-  normal,
-  type Parameter,
-  type Rows,
-} from "../../nn/index.ts";
+import { activationRule } from "../../nn/feed-forward.ts";
+import { type Activation, inference, Linear, type Mode, normal, type Parameter, type Rows } from "../../nn/index.ts";
 import { keyMask } from "../../nn/masks.ts";
 
 /** Sizes of an ALBERT, and how its layers become depth. */
@@ -110,7 +101,7 @@ const rules: Rules<AlbertOptions> = {
   depth: required(whole(1, MOST_LAYERS)),
   groups: whole(1, MOST_LAYERS),
   inner: whole(1, MOST_LAYERS / 10),
-  activation: oneOf(Object.keys(activations)),
+  activation: activationRule,
   length: whole(1),
   types: whole(1),
   epsilon: number({ above: 0 }),

@@ -3,29 +3,16 @@ import { reject } from "../../base/errors.ts";
 import { checkOptions } from "../../base/options.ts";
 import type { Parameter } from "../../nn/index.ts";
 import { type Albert, type AlbertOptions, albert } from "./albert.ts";
-import {
-  type ClassificationOptions,
-  classificationHead,
-  type Head,
-  type MaskedLanguageOptions,
-  type MultipleChoiceOptions,
-  maskedLanguageHead,
-  multipleChoiceHead,
-  questionAnsweringHead,
-  type SentenceOrderOptions,
-  sentenceOrderHead,
-  type TokenClassificationOptions,
-  tokenClassificationHead,
-} from "./heads.ts";
+import * as heads from "./heads.ts";
 
 /** The heads a model has, each with its options. */
 export interface HeadOptions {
-  maskedLanguage?: MaskedLanguageOptions;
-  sentenceOrder?: SentenceOrderOptions;
-  classification?: ClassificationOptions;
-  tokenClassification?: TokenClassificationOptions;
+  maskedLanguage?: heads.MaskedLanguageOptions;
+  sentenceOrder?: heads.SentenceOrderOptions;
+  classification?: heads.ClassificationOptions;
+  tokenClassification?: heads.TokenClassificationOptions;
   questionAnswering?: Record<string, never>;
-  multipleChoice?: MultipleChoiceOptions;
+  multipleChoice?: heads.MultipleChoiceOptions;
 }
 
 /** The heads there are. */
@@ -40,21 +27,21 @@ export interface AlbertDescription {
 /** A model and its heads, in the order of their description. */
 export interface DescribedAlbert {
   readonly model: Albert;
-  readonly heads: Readonly<Partial<Record<HeadName, Head>>>;
+  readonly heads: Readonly<Partial<Record<HeadName, heads.Head>>>;
   /** Of the model and of all heads. */
   readonly parameters: readonly Parameter[];
 }
 
-const builders: { readonly [K in HeadName]: (model: Albert, options: Required<HeadOptions>[K]) => Head } = {
-  maskedLanguage: maskedLanguageHead,
-  sentenceOrder: sentenceOrderHead,
-  classification: classificationHead,
-  tokenClassification: tokenClassificationHead,
-  questionAnswering: questionAnsweringHead,
-  multipleChoice: multipleChoiceHead,
+const builders: { readonly [K in HeadName]: (model: Albert, options: Required<HeadOptions>[K]) => heads.Head } = {
+  maskedLanguage: heads.maskedLanguageHead,
+  sentenceOrder: heads.sentenceOrderHead,
+  classification: heads.classificationHead,
+  tokenClassification: heads.tokenClassificationHead,
+  questionAnswering: heads.questionAnsweringHead,
+  multipleChoice: heads.multipleChoiceHead,
 };
 
-function headOf<K extends HeadName>(name: K, model: Albert, options: Required<HeadOptions>[K]): Head {
+function headOf<K extends HeadName>(name: K, model: Albert, options: Required<HeadOptions>[K]): heads.Head {
   return builders[name](model, options);
 }
 

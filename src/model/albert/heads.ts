@@ -172,14 +172,23 @@ function averaged({ sequence, real, batch, length }: Encoded): Tensor {
   return divide(sum(multiply(rows, weights), { axes: [1] }), sum(weights, { axes: [1] }));
 }
 
+/** What every head that classifies takes. */
+export interface ClassifierOptions {
+  /** Of the states that are classified, while training. Default: 0.1. */
+  dropout?: number;
+}
+
+const DROPOUT = 0.1;
+
+const classifierOf = (model: Albert, out: number) =>
+  new Linear("classifier", { in: model.options.width, out, weight, role });
+
 /** Classes or numbers for a whole text. */
-export interface ClassificationOptions {
+export interface ClassificationOptions extends ClassifierOptions {
   /** Number of classes; of numbers for regression. */
   labels: number;
   /** One class a text, any number of them, or real numbers. */
   kind?: "single" | "multiple" | "regression";
-  /** Of the vector that is classified, while training. */
-  dropout?: number;
   /** The pooled first token, or the mean of all tokens. */
   pooling?: "first" | "mean";
 }
@@ -206,8 +215,8 @@ const classLosses = {
 /** Classes (or numbers) of whole texts. */
 export function classificationHead(model: Albert, options: ClassificationOptions): Head {
   checkOptions("classification head", options, classificationRules);
-  const { labels, kind = "single", dropout = 0.1, pooling = "first" } = options;
-  const classifier = new Linear("classifier", { in: model.options.width, out: labels, weight, role });
+  const { labels, kind = "single", dropout = DROPOUT, pooling = "first" } = options;
+  const classifier = classifierOf(model, labels);
   return {
     parameters: classifier.parameters,
     logits: (encoded, _, mode) => {
@@ -222,18 +231,16 @@ export function classificationHead(model: Albert, options: ClassificationOptions
 }
 
 /** Classes for each token. */
-export interface TokenClassificationOptions {
+export interface TokenClassificationOptions extends ClassifierOptions {
   /** Number of classes. */
   labels: number;
-  /** Of the states that are classified, while training. Default: 0.1. */
-  dropout?: number;
 }
 
 /** A class for every token; `IGNORED` where it does not count. */
 export function tokenClassificationHead(model: Albert, options: TokenClassificationOptions): Head {
   checkOptions("token classification head", options, { labels: required(whole(1)), dropout: dropoutRate });
-  const { labels, dropout = 0.1 } = options;
-  const classifier = new Linear("classifier", { in: model.options.width, out: labels, weight, role });
+  const { labels, dropout = DROPOUT } = options;
+  const classifier = classifierOf(model, labels);
   return {
     parameters: classifier.parameters,
     logits: ({ sequence }, _, mode) => ({ tokens: classifier.apply(mode.dropout(sequence, dropout)) }),
@@ -264,18 +271,16 @@ function placeLoss(logits: Tensor, places: Tensor): Tensor {
 }
 
 /** Texts of which one is right. */
-export interface MultipleChoiceOptions {
+export interface MultipleChoiceOptions extends ClassifierOptions {
   /** Texts per question. */
   choices: number;
-  /** Of the pooled vector, while training. Default: 0.1. */
-  dropout?: number;
 }
 
 /** Which of several texts fits: the batch holds the choices of one question after another. */
 export function multipleChoiceHead(model: Albert, options: MultipleChoiceOptions): Head {
   checkOptions("multiple choice head", options, { choices: required(whole(1)), dropout: dropoutRate });
-  const { choices, dropout = 0.1 } = options;
-  const classifier = new Linear("classifier", { in: model.options.width, out: 1, weight, role });
+  const { choices, dropout = DROPOUT } = options;
+  const classifier = classifierOf(model, 1);
   return {
     parameters: classifier.parameters,
     logits: (encoded, _, mode) => {

@@ -1,8 +1,10 @@
 /** An ALBERT out of somebody's tensors and config: the heads are those the tensors belong to. */
+
 import { rejectFile } from "../../base/errors.ts";
-import { checkOptions, oneOf, type Rules, text, truth, whole } from "../../base/options.ts";
+import { checkOptions, type Rules, text, truth, whole } from "../../base/options.ts";
 import type { Weights } from "../../graph/index.ts";
-import { activations, initialise, type Parameter } from "../../nn/index.ts";
+import { activationRule } from "../../nn/feed-forward.ts";
+import { initialise, type Parameter } from "../../nn/index.ts";
 import type { NamedTensors } from "../state-dict.ts";
 import type { Albert } from "./albert.ts";
 import { type AlbertDescription, type DescribedAlbert, describedAlbert, type HeadOptions } from "./description.ts";
@@ -25,7 +27,7 @@ export interface ImportOptions {
 const importRules: Rules<ImportOptions> = {
   halt: truth,
   transposePooler: truth,
-  activation: oneOf(Object.keys(activations)),
+  activation: activationRule,
   seed: whole(),
   configSource: text,
 };

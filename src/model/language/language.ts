@@ -2,17 +2,7 @@
 
 import { reject } from "../../base/errors.ts";
 import { LARGEST } from "../../base/limits.ts";
-import {
-  checkOptions,
-  defined,
-  dropoutRate,
-  number,
-  oneOf,
-  type Rules,
-  required,
-  truth,
-  whole,
-} from "../../base/options.ts";
+import { checkOptions, defined, dropoutRate, oneOf, type Rules, required, truth, whole } from "../../base/options.ts";
 import { fixed } from "../../depth/fixed.ts";
 import { type HaltingOptions, halting } from "../../depth/halting.ts";
 import type { PatternBlock } from "../../depth/pattern.ts";
@@ -59,6 +49,7 @@ import {
   TransformerBlock,
 } from "../../nn/index.ts";
 import { headWidth } from "../../nn/layers.ts";
+import { rotaryRules } from "../../nn/rotary.ts";
 import type { CausalModel, Decoder, ForwardPass, Objective } from "../causal.ts";
 import type { Weights } from "../weights.ts";
 import { CachedDecoder, type Extension, recomputingDecoder } from "./decoders.ts";
@@ -282,7 +273,7 @@ const sizeRules: Rules<TextSizes> = {
   length: required(whole(1, LARGEST.length)),
   dropout: dropoutRate,
   positions: oneOf(["learned", "rotary"]),
-  rotaryBase: number({ above: 1 }),
+  rotaryBase: rotaryRules.base,
   tied: truth,
 };
 const styles = Object.keys(styleRules) as (keyof BlockStyle)[];

@@ -1,9 +1,11 @@
 /** What a PAR Transformer-XL is told, and what it refuses: mistakes show when the model is built. */
+
 import { reject } from "../../base/errors.ts";
-import { check, checkOptions, oneOf } from "../../base/options.ts";
+import { check, checkOptions } from "../../base/options.ts";
 import { MOST_BLOCKS, patternBlocks, printPattern } from "../../depth/pattern.ts";
 import type { Budget, SearchedOptions } from "../../depth/searched.ts";
-import { type Activation, activations } from "../../nn/index.ts";
+import { activationRule } from "../../nn/feed-forward.ts";
+import type { Activation } from "../../nn/index.ts";
 import { type CandidateChoice, candidateName, checkChoice, choiceOf, patternBlockOf } from "./candidates.ts";
 
 type Choices = readonly (readonly CandidateChoice[])[];
@@ -93,7 +95,7 @@ const described = ["kind", "programs"];
 /** Mistakes that concern no single block. */
 export function checkParOptions(options: ParOptions): void {
   checkOptions("PAR Transformer-XL", options, [...Object.keys(names), ...described]);
-  check("activation", options.activation ?? "relu", oneOf(Object.keys(activations)));
+  check("activation", options.activation ?? "relu", activationRule);
   const { memory, compat, dropout = 0, cutoffs, projectionSizes, adaptiveInput } = options;
   for (const key of ["vocabulary", "width", "heads", "hidden", "clampLength"] as const) checkWhole(key, options[key]);
   checkMemory(memory);

@@ -1,18 +1,12 @@
 /** Stacks of PyTorch's layers in the order of a plan: the two sides of an encoder–decoder. Rows in, rows out. */
+
 import { dropoutRate, oneOf, type Rules, truth } from "../../base/options.ts";
 import { fixed } from "../../depth/fixed.ts";
 import { type PartSharing, type Parts, type Plan, partsOf, sharedParts } from "../../depth/plan.ts";
 import type { Tensor } from "../../graph/index.ts";
 import type { Cache, KeyValues } from "../../nn/attention.ts";
-import {
-  type Activation,
-  activations,
-  type Block,
-  type Context,
-  LayerNorm,
-  type Parameter,
-  type Rows,
-} from "../../nn/index.ts";
+import { activationRule } from "../../nn/feed-forward.ts";
+import { type Activation, type Block, type Context, LayerNorm, type Parameter, type Rows } from "../../nn/index.ts";
 import {
   DecoderLayer,
   EncoderLayer,
@@ -43,7 +37,7 @@ interface StackChoices extends PartSharing {
 /** The rules of these options. */
 export const stackRules: Rules<StackChoices> = {
   dropout: dropoutRate,
-  activation: oneOf(Object.keys(activations)),
+  activation: activationRule,
   norm: truth,
   normFirst: truth,
   share: oneOf(sharedParts),

@@ -106,22 +106,33 @@ export async function buildDataset(
   opened: OpenTokenizer,
   options: BuildOptions,
 ): Promise<SplitReport[]> {
-  const reports: SplitReport[] = [];
-  const fill = async (folder: string) => {
-    for (const split of corpus.parts.keys()) {
-      const text = await tokensOf(corpus, split, opened, options);
-      if (options.tfrecord)
-        await writeBatchFolder(join(folder, `${corpus.name}_${split}`), text, `${corpus.name} ${split}`, options);
-      else await writeFile(join(folder, `${split}.tokens`), encodeTokens(text));
-      reports.push(reportSplit(split, text, opened.tokenizer.unknownId, options));
-    }
-    await writeFile(join(folder, "tokenizer.model"), opened.bytes);
-    await writeFile(
-      join(folder, "data.json"),
-      `${JSON.stringify(summary(corpus, opened, options, reports), null, 2)}\n`,
-    );
+  const build = async (split: Split, folder: string) => {
+    const text = await tokensOf(corpus, split, opened, options);
+    if (options.tfrecord)
+      await writeBatchFolder(join(folder, `${corpus.name}_${split}`), text, `${corpus.name} ${split}`, options);
+    else await writeFile(join(folder, `${split}.tokens`), encodeTokens(text));
+    return reportSplit(split, text, opened.tokenizer.unknownId, options);
   };
-  await writeFolderAtomically(options.out, fill, { command: BUILD_COMMAND, force: options.force });
+  return buildSplits(corpus, opened, options, build, (reports) => ({
+    "data.json": `${JSON.stringify(summary(corpus, opened, options, reports), null, 2)}\n`,
+  }));
+}
+
+/** Fills a folder split by split, with the tokenizer and what the reports say, or writes nothing; gives the reports. */
+export async function buildSplits<R>(
+  corpus: Corpus,
+  opened: OpenTokenizer,
+  { out, force }: Pick<BuildOptions, "out" | "force">,
+  build: (split: Split, folder: string) => Promise<R>,
+  filesOf: (reports: R[]) => Readonly<Record<string, string>> = () => ({}),
+): Promise<R[]> {
+  const reports: R[] = [];
+  const fill = async (folder: string) => {
+    for (const split of corpus.parts.keys()) reports.push(await build(split, folder));
+    const files = { "tokenizer.model": opened.bytes, ...filesOf(reports) };
+    for (const [name, content] of Object.entries(files)) await writeFile(join(folder, name), content);
+  };
+  await writeFolderAtomically(out, fill, { command: BUILD_COMMAND, force });
   return reports;
 }
 

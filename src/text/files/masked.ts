@@ -2,7 +2,6 @@
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { reject } from "../../base/errors.ts";
-import { writeFolderAtomically } from "../../files/atomic.ts";
 import { decodeExample } from "../../format/tfexample.ts";
 import { readRecords, writeRecords } from "../../format/tfrecord.ts";
 import type { Corpus, Split } from "../corpus.ts";
@@ -15,7 +14,7 @@ import {
   PretrainingStream,
 } from "../masked/examples.ts";
 import type { OpenTokenizer } from "../tokenizer.ts";
-import { BUILD_COMMAND } from "./build.ts";
+import { buildSplits } from "./build.ts";
 
 /** What stored pre-training data consists of, and where it goes. */
 export interface PretrainingBuildOptions {
@@ -42,23 +41,17 @@ export async function buildPretraining(
   opened: OpenTokenizer,
   options: PretrainingBuildOptions,
 ): Promise<PretrainingReport[]> {
-  const reports: PretrainingReport[] = [];
-  const fill = async (folder: string) => {
-    for (const split of corpus.parts.keys()) {
-      const documents = documentsOf(corpus, split, opened);
-      const shards = drawShards(documents, opened, options);
-      await mkdir(join(folder, `${corpus.name}_${split}`));
-      for (const [i, records] of shards.entries()) {
-        await writeFile(join(folder, `${corpus.name}_${split}`, `file${i + 1}.tfrecords`), writeRecords(records));
-      }
-      const sentences = documents.reduce((sum, document) => sum + document.length, 0);
-      const examples = shards.reduce((sum, records) => sum + records.length, 0);
-      reports.push({ split, documents: documents.length, sentences, examples });
+  return buildSplits(corpus, opened, options, async (split, folder) => {
+    const documents = documentsOf(corpus, split, opened);
+    const shards = drawShards(documents, opened, options);
+    await mkdir(join(folder, `${corpus.name}_${split}`));
+    for (const [i, records] of shards.entries()) {
+      await writeFile(join(folder, `${corpus.name}_${split}`, `file${i + 1}.tfrecords`), writeRecords(records));
     }
-    await writeFile(join(folder, "tokenizer.model"), opened.bytes);
-  };
-  await writeFolderAtomically(options.out, fill, { command: BUILD_COMMAND, force: options.force });
-  return reports;
+    const sentences = documents.reduce((sum, document) => sum + document.length, 0);
+    const examples = shards.reduce((sum, records) => sum + records.length, 0);
+    return { split, documents: documents.length, sentences, examples };
+  });
 }
 
 /** All examples of the passes, dealt out to shards in turn. */

@@ -50,6 +50,10 @@ const define = (given: Given): GlueTask => ({
   ...given,
 });
 
+/** Two sentences and whether the second follows, in the usual columns. */
+const pairs = (name: string, labels: readonly string[]): GlueTask =>
+  define({ name, labels, metrics: ["accuracy"], train: { texts: [1, 2], label: 3 }, test: { texts: [1, 2] } });
+
 const all: readonly GlueTask[] = [
   define({
     name: "CoLA",
@@ -105,27 +109,9 @@ const all: readonly GlueTask[] = [
       { task: "AX", split: "test", file: "AX.tsv" },
     ],
   }),
-  define({
-    name: "QNLI",
-    labels: entailment,
-    metrics: ["accuracy"],
-    train: { texts: [1, 2], label: 3 },
-    test: { texts: [1, 2] },
-  }),
-  define({
-    name: "RTE",
-    labels: entailment,
-    metrics: ["accuracy"],
-    train: { texts: [1, 2], label: 3 },
-    test: { texts: [1, 2] },
-  }),
-  define({
-    name: "WNLI",
-    labels: binary,
-    metrics: ["accuracy"],
-    train: { texts: [1, 2], label: 3 },
-    test: { texts: [1, 2] },
-  }),
+  pairs("QNLI", entailment),
+  pairs("RTE", entailment),
+  pairs("WNLI", binary),
   /** The diagnostic set: nothing to train on; MNLI's model answers it. */
   define({
     name: "AX",

@@ -198,7 +198,15 @@ const LOADED = `
 
 /** What a user needs, nothing that only serves this repository. */
 function checkContents(paths: readonly string[]): void {
-  const needed = ["CHANGELOG.md", "README.md", "LICENSE", "corpus/books/train.txt", "docs/architecture.md"];
+  const needed = [
+    "CHANGELOG.md",
+    "README.md",
+    "LICENSE",
+    "corpus/books/train.txt",
+    "docs/architecture.md",
+    "fonts/Inter-Regular.ttf",
+    "fonts/LICENSE",
+  ];
   expect(paths).toEqual(
     expect.arrayContaining([...needed, "bin/layerwise.js", "dist/cli/main.js", "dist/browser.js", "examples/train.ts"]),
   );

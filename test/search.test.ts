@@ -65,7 +65,7 @@ describe("layerwise search", () => {
       "1.000000",
     ]);
     expect(JSON.parse(readFileSync(join(run("first"), "architecture.json"), "utf8")).pattern).toBe(found.pattern);
-    const pictures = ["pi-000003.png", "pi-000003.svg", "pi-000006.png", "pi-000006.svg", "pi.gif"];
+    const pictures = ["pi-000003.png", "pi-000003.svg", "pi-000006.png", "pi-000006.svg", "pi-dark.gif", "pi.gif"];
     expect(Object.keys(picturesOf("first"))).toEqual(pictures);
   });
 
@@ -87,7 +87,7 @@ describe("layerwise search", () => {
     expect(lossesOf("killed")).toEqual(lossesOf("whole"));
     const { cuts } = JSON.parse(readFileSync(join(run("whole"), "architecture.json"), "utf8"));
     expect(cuts.length).toBeGreaterThan(0);
-    expect(Object.keys(picturesOf("whole"))).toHaveLength(2 * 12 + 1);
+    expect(Object.keys(picturesOf("whole"))).toHaveLength(2 * 12 + 2);
     expect(picturesOf("killed")).toEqual(picturesOf("whole"));
   });
 

@@ -1,85 +1,119 @@
 /** The real TensorBoard reads what a run folder writes; and an own reader checks every byte, where Python is absent. */
 import { spawnSync } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { inflateSync } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { encodePng } from "../src/format/png.ts";
 import { ProtoReader } from "../src/format/protobuf.ts";
-import { readRecords } from "../src/format/tfrecord.ts";
+import { readRecords, writeRecords } from "../src/format/tfrecord.ts";
 import { RunFolder } from "../src/runs/folder.ts";
-import { eventFiles } from "../src/runs/tensorboard.ts";
+import { encodeSummary, eventFiles } from "../src/runs/tensorboard.ts";
 
 const root = mkdtempSync(join(tmpdir(), "layerwise-tensorboard-"));
 const boards = join(root, "run/tensorboard");
 afterAll(() => rmSync(root, { recursive: true, force: true }));
 
-/** Tag → step → value, per run of TensorBoard. */
-type Scalars = Record<string, Record<string, [number, number][]>>;
+/** Tag → step and value. */
+type Scalars = Record<string, [number, number][]>;
 
 const picture = { width: 3, height: 2, channels: 3, data: Uint8Array.from({ length: 18 }, (_, i) => i * 14) } as const;
+const config = "width: 8\nplan: cycle\ntied: true\nmodel:\n  heads: 2\nnothing: null\n";
 const losses = [5.25, 4.5, 3.75, 3.125];
 
 /** Trains four steps, is cut back to two, and trains on: each step must be there once. */
 beforeAll(async () => {
   const path = join(root, "run");
-  let run = await RunFolder.create(path, { config: "width: 8\n", environment: {} });
+  let run = await RunFolder.create(path, { config, environment: {} });
+  run.show(0, [{ tag: "model", text: "| parameters | 8 |" }]);
+  const choices = [{ names: ["attention", "feed-forward 64"], probabilities: [0.75, 0.25] }];
   const trainFrom = (first: number, last: number) => {
     for (let step = first; step <= last; step++) {
       const loss = losses[step - 1]!;
       const rates = { learningRate: 0.5 ** step, gradientNorm: step / 4, tokensPerSecond: 1000 * step };
-      run.append({ type: "step", step, loss, epoch: 0, ...rates, scalars: { temperature: 1 / step } });
+      run.append({ type: "step", step, loss, epoch: 0, ...rates, scalars: { temperature: 1 / step }, choices });
       const figures = { loss: 2, perplexity: 7.5, perplexityPerWord: 20, bitsPerByte: 1.25, tokens: 64 };
-      if (step % 2 === 0) run.append({ type: "evaluation", step, split: "valid", best: false, ...figures });
+      const scalars = { "depth/all": 3.5, accuracy: 0.5 };
+      const evaluation = {
+        type: "evaluation",
+        step,
+        split: "valid",
+        best: false,
+        ...figures,
+        scalars,
+        choices,
+      } as const;
+      if (step % 2 === 0) run.append(evaluation);
     }
   };
   trainFrom(1, 4);
-  run.show("train", 2, [{ tag: "attention", picture, png: encodePng(picture) }]);
-  run.show("train", 3, [{ tag: "attention", picture, png: encodePng(picture) }]);
+  run.show(2, [{ tag: "attention", picture, png: encodePng(picture) }]);
+  run.show(3, [{ tag: "attention", picture, png: encodePng(picture) }]);
   run.close();
   run = await RunFolder.open(path);
   await run.cutBack(2);
   trainFrom(3, 4);
-  run.show("train", 4, [
+  run.show(4, [
     { tag: "weights", histogram: Float32Array.from({ length: 100 }, (_, i) => i / 10) },
     { tag: "attention", picture, png: encodePng(picture) },
   ]);
   run.close();
 });
 
+const perStep = (value: (step: number) => number) =>
+  losses.map((_, i): [number, number] => [i + 1, Math.fround(value(i + 1))]);
+const evaluated = (value: number) => [2, 4].map((step): [number, number] => [step, value]);
 const expected: Scalars = {
-  train: {
-    loss: losses.map((loss, i) => [i + 1, loss]),
-    perplexity: losses.map((loss, i) => [i + 1, Math.fround(Math.exp(loss))]),
-    learning_rate: losses.map((_, i) => [i + 1, 0.5 ** (i + 1)]),
-    gradient_norm: losses.map((_, i) => [i + 1, (i + 1) / 4]),
-    tokens_per_second: losses.map((_, i) => [i + 1, 1000 * (i + 1)]),
-    temperature: losses.map((_, i) => [i + 1, Math.fround(1 / (i + 1))]),
-  },
-  valid: Object.fromEntries(
-    Object.entries({ loss: 2, perplexity: 7.5, perplexity_per_word: 20, bits_per_byte: 1.25 }).map(([tag, value]) => [
-      tag,
-      [2, 4].map((step): [number, number] => [step, value]),
-    ]),
-  ),
+  "loss/train": perStep((step) => losses[step - 1]!),
+  "perplexity/train": perStep((step) => Math.exp(losses[step - 1]!)),
+  "optimiser/learning_rate": perStep((step) => 0.5 ** step),
+  "optimiser/gradient_norm": perStep((step) => step / 4),
+  "speed/tokens_per_second": perStep((step) => 1000 * step),
+  "search/temperature": perStep((step) => 1 / step),
+  "pi/block_1/attention": perStep(() => 0.75),
+  "pi/block_1/feed-forward_64": perStep(() => 0.25),
+  "loss/valid": evaluated(2),
+  "perplexity/valid": evaluated(7.5),
+  "perplexity_per_word/valid": evaluated(20),
+  "bits_per_byte/valid": evaluated(1.25),
+  "depth/mean": evaluated(3.5),
+  "accuracy/valid": evaluated(0.5),
 };
 
 describe("event files", () => {
   it("hold version, time, step and scalars in checked frames, each step once after a cut", () => {
     const found: Scalars = {};
-    for (const file of eventFiles(boards)) {
-      const run = file.slice(boards.length + 1).split(/[\\/]/)[0]!;
+    const files = eventFiles(boards);
+    expect(files).toHaveLength(1);
+    for (const file of files) {
       const [version, ...events] = [...readRecords(readFileSync(file), file)].map((record) => readEvent(record, file));
       expect(version!.fileVersion).toBe("brain.Event:2");
       for (const { step, scalars } of events)
         for (const [tag, value] of scalars) {
-          found[run] ??= {};
-          found[run][tag] ??= [];
-          found[run][tag].push([step, value]);
+          found[tag] ??= [];
+          found[tag].push([step, value]);
         }
     }
     expect(found).toEqual(expected);
+  });
+
+  it("of an older version, with a folder per split, become one with the present tags when the run goes on", async () => {
+    const path = join(root, "old");
+    const run = await RunFolder.create(path, { config, environment: {} });
+    run.append({ type: "step", step: 1, loss: 2, learningRate: 1, gradientNorm: 1, tokensPerSecond: 1, epoch: 0 });
+    run.flush();
+    const old = join(path, "tensorboard", "valid");
+    mkdirSync(old);
+    const drawn = encodeSummary({ step: 1, timeMs: Date.now() }, [{ tag: "pi", picture, png: encodePng(picture) }]);
+    const figure = encodeSummary({ step: 1, timeMs: Date.now() }, [{ tag: "loss", scalar: 2 }]);
+    writeFileSync(join(old, "events.out.tfevents.1.host.1.0"), writeRecords([drawn, figure]));
+    await run.cutBack(1);
+    run.close();
+    expect(readdirSync(join(path, "tensorboard"))).toHaveLength(1); // and no folder
+    const text = readFileSync(eventFiles(join(path, "tensorboard"))[0]!, "latin1");
+    expect(text).toContain("search/pi");
+    expect(text.match(/loss\/train/g)).toHaveLength(2); // the step's, and the table's
   });
 
   it("hold pictures as PNG", () => {
@@ -132,26 +166,32 @@ function readScalars(summary: ProtoReader): [string, number][] {
 const script = `
 import json, sys
 from tensorboard.backend.event_processing import event_accumulator, plugin_event_accumulator
+from tensorboard.plugins.hparams import plugin_data_pb2
 from tensorboard.util import tensor_util
+from google.protobuf import json_format
 folder = sys.argv[1]
-answer = {"scalars": {}, "tensors": {}}
-for run in ("train", "valid"):
-    board = event_accumulator.EventAccumulator(f"{folder}/{run}", size_guidance={"scalars": 0})
-    board.Reload()
-    answer["scalars"][run] = {t: [(s.step, s.value) for s in board.Scalars(t)] for t in board.Tags()["scalars"]}
-    if run == "train":
-        histogram = board.Histograms("weights")[0].histogram_value
-        answer["histogram"] = [histogram.num, histogram.min, histogram.max, sum(histogram.bucket), histogram.sum]
-        image = board.Images("attention")[-1]
-        answer["imageSteps"] = [each.step for each in board.Images("attention")]
-        answer["image"] = [image.width, image.height, list(image.encoded_image_string)]
-    page = plugin_event_accumulator.EventAccumulator(f"{folder}/{run}", tensor_size_guidance={"scalars": 0})
-    page.Reload()
-    tags = page.PluginTagToContent("scalars")
-    answer["tensors"][run] = {
-        t: [(e.step, tensor_util.make_ndarray(e.tensor_proto).item()) for e in page.Tensors(t)] for t in tags
-    }
-print(json.dumps(answer))
+board = event_accumulator.EventAccumulator(folder, size_guidance={"scalars": 0})
+board.Reload()
+histogram = board.Histograms("weights")[0].histogram_value
+image = board.Images("attention")[-1]
+page = plugin_event_accumulator.EventAccumulator(folder, tensor_size_guidance={"scalars": 0})
+page.Reload()
+hparams = {}
+for tag, content in page.PluginTagToContent("hparams").items():
+    data = plugin_data_pb2.HParamsPluginData.FromString(content)
+    hparams[tag] = json_format.MessageToDict(data)
+print(json.dumps({
+    "scalars": {t: [(s.step, s.value) for s in board.Scalars(t)] for t in board.Tags()["scalars"]},
+    "histogram": [histogram.num, histogram.min, histogram.max, sum(histogram.bucket), histogram.sum],
+    "imageSteps": [each.step for each in board.Images("attention")],
+    "image": [image.width, image.height, list(image.encoded_image_string)],
+    "tensors": {
+        t: [(e.step, tensor_util.make_ndarray(e.tensor_proto).item()) for e in page.Tensors(t)]
+        for t in page.PluginTagToContent("scalars")
+    },
+    "texts": {t: tensor_util.make_ndarray(page.Tensors(t)[0].tensor_proto).item().decode() for t in page.PluginTagToContent("text")},
+    "hparams": hparams,
+}))
 `;
 
 /** A Python with TensorBoard: LAYERWISE_PYTHON, python3, python. */
@@ -160,7 +200,7 @@ const python = [process.env.LAYERWISE_PYTHON, "python3", "python"].find(
 );
 
 describe.runIf(python)("the real TensorBoard", () => {
-  it("reads scalars, histograms and pictures as they were written", () => {
+  it("reads scalars, histograms, pictures, texts and the table of settings as they were written", () => {
     const { stdout, stderr } = spawnSync(python!, ["-c", script, boards], { encoding: "utf8" });
     expect(stdout, stderr).not.toBe("");
     const answer = JSON.parse(stdout);
@@ -170,5 +210,20 @@ describe.runIf(python)("the real TensorBoard", () => {
     expect(answer.histogram[4]).toBeCloseTo(495, 3);
     expect(answer.imageSteps).toEqual([2, 4]);
     expect(answer.image).toEqual([3, 2, [...encodePng(picture)]]);
+    expect(answer.texts).toEqual({ settings: `\`\`\`yaml\n${config.trimEnd()}\n\`\`\``, model: "| parameters | 8 |" });
+    expect(answer.hparams["_hparams_/session_start_info"].sessionStartInfo.hparams).toEqual({
+      width: 8,
+      plan: "cycle",
+      tied: true,
+      "model.heads": 2,
+    });
+    const { hparamInfos, metricInfos } = answer.hparams["_hparams_/experiment"].experiment;
+    expect(hparamInfos.map(({ name, type }: { name: string; type: string }) => `${name} ${type}`)).toEqual([
+      "width DATA_TYPE_FLOAT64",
+      "plan DATA_TYPE_STRING",
+      "tied DATA_TYPE_BOOL",
+      "model.heads DATA_TYPE_FLOAT64",
+    ]);
+    expect(metricInfos[0]).toEqual({ name: { tag: "loss/valid" } });
   });
 });

@@ -32,7 +32,7 @@ describe("layerwise train", () => {
       "environment.json",
       "events.jsonl",
       "log.txt",
-      "tensorboard/train",
+      "tensorboard",
       "tokenizer.model",
       "checkpoints",
     ]) {

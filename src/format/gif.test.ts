@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { RandomStream } from "../base/random.ts";
-import { encodeGif } from "./gif.ts";
+import { encodeFilm, encodeGif } from "./gif.ts";
 import type { Picture } from "./png.ts";
 
 interface Decoded {
@@ -91,5 +91,48 @@ describe("a GIF", () => {
     expect(() => encodeGif([])).toThrow("gif: expected at least one frame, got none");
     const frames = [picture(2, 2, 4), picture(3, 2, 4)].map((each) => ({ picture: each, ms: 10 }));
     expect(() => encodeGif(frames)).toThrow("gif: expected 2 × 2 pixels of one byte, got 3 × 2 with 1 channels");
+  });
+});
+
+/** Frames as they are seen, in red, green and blue: pixels of the last value show what is below. */
+function seen({ palette, frames }: Decoded): number[][] {
+  const screen: number[] = [];
+  return frames.map(({ pixels }) => {
+    pixels.forEach((value, i) => {
+      if (value !== 255 || screen.length < pixels.length) screen[i] = value;
+    });
+    return screen.flatMap((value) => palette.slice(3 * value, 3 * value + 3));
+  });
+}
+
+describe("a film", () => {
+  const colours = [
+    [255, 255, 255],
+    [16, 64, 128],
+    [240, 120, 8],
+  ];
+  /** A square that moves over white. */
+  const frame = (x: number): Picture => {
+    const value = (i: number) => (Math.abs((i % 40) - x) < 4 && i > 400 ? colours[1 + (x % 2)]! : colours[0]!);
+    const data = Uint8Array.from(Array.from({ length: 1600 }, (_, i) => [...value(i), 255]).flat());
+    return { width: 40, height: 40, channels: 4, data };
+  };
+  const frames = [5, 6, 20, 35].map((x) => ({ picture: frame(x), ms: 50 }));
+
+  it("shows every frame in its colours, the exact ones to the bit", () => {
+    const film = encodeFilm(frames, { sample: frames.map(({ picture: each }) => each), exact: ["#ffffff"] });
+    const found = seen(decode(film));
+    expect(found).toHaveLength(4);
+    for (const [i, rgb] of found.entries()) {
+      const wanted = [...frames[i]!.picture.data].filter((_, at) => at % 4 !== 3);
+      expect(Math.max(...rgb.map((channel, at) => Math.abs(channel - wanted[at]!)))).toBeLessThanOrEqual(8);
+      for (const [at, channel] of wanted.entries()) if (channel === 255) expect(rgb[at]).toBe(255);
+    }
+  });
+
+  it("refuses none, and pixels that are not of four bytes", () => {
+    expect(() => encodeFilm([], { sample: [] })).toThrow("gif: expected at least one frame, got none");
+    const plain = [{ picture: picture(2, 2, 4), ms: 1 }];
+    expect(() => encodeFilm(plain, { sample: [frame(1)] })).toThrow("2 × 2 pixels of four bytes, got 2 × 2 with 1");
   });
 });

@@ -5,6 +5,11 @@ declare module "gifenc" {
     palette?: readonly (readonly number[])[];
     /** Milliseconds that the frame stays. */
     delay?: number;
+    /** Pixels of this value show what is below. */
+    transparent?: boolean;
+    transparentIndex?: number;
+    /** What becomes of the frame: 1 leaves it in place. */
+    dispose?: number;
   }
 
   export interface GifWriter {
@@ -13,9 +18,16 @@ declare module "gifenc" {
     bytes(): Uint8Array<ArrayBuffer>;
   }
 
-  type NewGifWriter = () => GifWriter;
+  /** What the package exports. */
+  export interface Gifenc {
+    GIFEncoder(): GifWriter;
+    /** At most `colours` colours that stand for those of pixels with red, green, blue and opacity. */
+    quantize(pixels: Uint8Array, colours: number): number[][];
+    /** The place in the palette of each pixel. */
+    applyPalette(pixels: Uint8Array, palette: readonly (readonly number[])[]): Uint8Array;
+  }
 
-  /** Node loads its CommonJS build, an object of functions; bundlers its ES module, the function itself. */
-  const gifenc: NewGifWriter | { readonly GIFEncoder: NewGifWriter };
-  export default gifenc;
+  export const GIFEncoder: Gifenc["GIFEncoder"];
+  export const quantize: Gifenc["quantize"];
+  export const applyPalette: Gifenc["applyPalette"];
 }

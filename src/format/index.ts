@@ -1,5 +1,5 @@
 /** File formats as bytes in and bytes out; nothing here opens a file. */
-export { encodeGif, type Frame } from "./gif.ts";
+export { encodeFilm, encodeGif, type FilmOptions, type Frame } from "./gif.ts";
 export type { ReadLimits } from "./limits.ts";
 export type { NpyData } from "./npy.ts";
 export { type NpyArray, readNpy, writeNpy } from "./npy.ts";

@@ -1,5 +1,5 @@
 /** A figure per row as bars from zero, for a few rows with names. */
-import { place, svgDocument, svgText } from "./svg.ts";
+import { COLOURS, heading, svgBox, svgDocument, svgText, textWidth } from "./svg.ts";
 
 /** A row: its name, how long its bar is, and what is written beside it. */
 export interface Bar {
@@ -8,19 +8,24 @@ export interface Bar {
   readonly text: string;
 }
 
-const [WIDTH, LEFT, RIGHT, TOP, ROW] = [1000, 230, 190, 48, 34];
+const [WIDTH, MARGIN, ROW, BAR] = [1000, 24, 36, 22];
+const STYLE = { size: 15 };
 
 /** Bars up to `most`, the end of the scale. */
 export function barsSvg(rows: readonly Bar[], title: string, most: number): string {
-  const length = (value: number) => (value / most) * (WIDTH - LEFT - RIGHT);
+  const top = heading(title, MARGIN, WIDTH - 2 * MARGIN);
+  const room = (texts: readonly string[]) => Math.max(0, ...texts.map((text) => textWidth(text, STYLE))) + 12;
+  const left = MARGIN + room(rows.map(({ name }) => name));
+  const longest = WIDTH - MARGIN - left - room(rows.map(({ text }) => text));
   const elements = rows.flatMap(({ name, value, text }, i) => {
-    const y = TOP + i * ROW;
+    const [y, length] = [top.height + 8 + i * ROW, (value / most) * longest];
     return [
-      svgText(LEFT - 12, y + 16, name, "end"),
-      `<rect x="${LEFT}" y="${y}" width="${place(length(value))}" height="22" rx="3" fill="#3b76c4"/>`,
-      svgText(LEFT + length(value) + 10, y + 16, text, "start"),
+      svgText(left - 12, y + 16, name, { ...STYLE, anchor: "end" }),
+      svgBox(left, y, length, BAR, `fill="${COLOURS[0]}"`),
+      svgText(left + length + 10, y + 16, text, STYLE),
     ];
   });
-  const heading = svgText(16, 26, title, "start").replace("<text ", '<text font-size="18" font-weight="600" ');
-  return svgDocument(WIDTH, TOP + rows.length * ROW + 8, title, [heading, ...elements]);
+  const description = rows.map(({ name, text }) => `${name}: ${text}`).join("; ");
+  const height = top.height + 8 + rows.length * ROW + 10;
+  return svgDocument(WIDTH, height, { title, description }, [...top.elements, ...elements]);
 }

@@ -1,8 +1,7 @@
-/** A picture of π: one row a candidate, one column a block, darker means more probable; as SVG and as pixels. */
-
-import type { Picture } from "../format/png.ts";
-import { eachDot, GLYPH, textWidth } from "./pixel-font.ts";
-import { type Anchor, svgDocument, svgText } from "./svg.ts";
+/** A picture of π: one row a candidate in the hue of its kind, one column a block, the stronger the more probable. */
+import { formatNumber } from "../base/table.ts";
+import { huesOf } from "./hues.ts";
+import { type Paint, place, svgBox, svgDocument, svgText, textWidth } from "./svg.ts";
 
 /** What a block may be, and π of each. */
 export interface Choice {
@@ -10,10 +9,19 @@ export interface Choice {
   readonly probabilities: readonly number[];
 }
 
-/** π of all blocks at a step. */
+/** π of all blocks at a step, and what is known besides. */
 export interface Milestone {
   readonly step: number;
   readonly choices: readonly Choice[];
+  /** Updates of the whole search. */
+  readonly totalSteps?: number | undefined;
+  readonly temperature?: number | null | undefined;
+  /** Of the valid text, when it was last evaluated. */
+  readonly perplexity?: number | null | undefined;
+  /** The network that would be taken now. */
+  readonly pattern?: string | undefined;
+  /** True once that is what the search found. */
+  readonly final?: boolean | undefined;
 }
 
 /** π of a candidate by name: 0 where a block no longer has it. */
@@ -21,103 +29,103 @@ export function shareOf({ names, probabilities }: Choice, name: string): number 
   return probabilities[names.indexOf(name)] ?? 0;
 }
 
-interface Square {
-  readonly x: number;
-  readonly y: number;
-  /** From 0, white, to 1. */
-  readonly darkness: number;
+/** The most probable candidate of a block. */
+export function likeliest({ names, probabilities }: Choice): { readonly name: string; readonly share: number } {
+  const share = Math.max(...probabilities);
+  return { name: names[probabilities.indexOf(share)]!, share };
 }
 
-/** Written from the point in the direction of `anchor`, centred on `y`. */
-interface Writing {
-  readonly x: number;
-  readonly y: number;
-  readonly text: string;
-  readonly anchor: Anchor;
-  readonly darkness: number;
+const [WIDTH, MARGIN, TOP, BOTTOM, GAP] = [1000, 24, 96, 88, 4];
+const [ROW, WIDEST] = [52, 150];
+/** Columns narrower than this hold no figures. */
+const FIGURE_WIDTH = 40;
+
+interface Grid {
+  readonly left: number;
+  readonly column: number;
+  readonly bottom: number;
 }
 
-/** What is drawn, whatever it is drawn with. */
-interface Scene {
-  readonly width: number;
-  readonly height: number;
-  readonly squares: readonly Square[];
-  readonly writings: readonly Writing[];
+function gridOf(blocks: number, rows: readonly string[]): Grid {
+  const left = MARGIN + Math.max(textWidth("block", LABEL), ...rows.map((name) => textWidth(name, LABEL))) + 12;
+  const column = Math.min(WIDEST, (WIDTH - MARGIN - left) / Math.max(1, blocks));
+  return { left, column, bottom: TOP + rows.length * ROW };
 }
 
-const CELL = { width: 56, height: 40 };
-const [TOP, BOTTOM, RIGHT, GAP] = [40, 32, 16, 10];
-const SCALE = 2;
-/** Room for the title of any step: pictures of a run have one size. */
-const LONGEST_TITLE = "π at step 123456789";
+const LABEL = { size: 16 };
 
-function sceneOf({ step, choices }: Milestone, rows: readonly string[]): Scene {
-  const left = Math.max(...rows.map((name) => textWidth(name, SCALE))) + 2 * GAP;
-  const title = `π at step ${step}`;
-  const width = Math.max(left + choices.length * CELL.width, textWidth(LONGEST_TITLE, SCALE) + GAP) + RIGHT;
-  const middle = (row: number) => TOP + (row + 0.5) * CELL.height;
-  const squares = choices.flatMap((choice, column) =>
-    rows.map((name, row) => {
-      return { x: left + column * CELL.width, y: TOP + row * CELL.height, darkness: shareOf(choice, name) };
-    }),
-  );
-  const writings = [
-    { x: GAP, y: TOP / 2, text: title, anchor: "start", darkness: 1 },
-    ...rows.map((text, row) => ({ x: left - GAP, y: middle(row), text, anchor: "end", darkness: 1 })),
-    ...choices.flatMap((choice, column) => {
-      const x = left + (column + 0.5) * CELL.width;
-      const y = TOP + rows.length * CELL.height + BOTTOM / 2;
-      return [largest(choice, rows, x, middle), { x, y, text: `${column + 1}`, anchor: "middle", darkness: 1 }];
-    }),
-  ] as Writing[];
-  return { width, height: TOP + rows.length * CELL.height + BOTTOM, squares, writings };
-}
-
-/** The largest share of a block, written into its cell. */
-function largest(choice: Choice, rows: readonly string[], x: number, middle: (row: number) => number): Writing {
-  const share = Math.max(...choice.probabilities);
-  const row = rows.indexOf(choice.names[choice.probabilities.indexOf(share)]!);
-  return { x, y: middle(row), text: share.toFixed(2), anchor: "middle", darkness: share > 0.6 ? 0 : 1 };
-}
-
-const DARKEST = [10, 37, 84];
-/** From white to a dark blue. */
-const colourOf = (darkness: number) => DARKEST.map((dark) => Math.round(255 + darkness * (dark - 255)));
-const hex = (darkness: number) => `#${colourOf(darkness).map(twoDigits).join("")}`;
-const twoDigits = (channel: number) => channel.toString(16).padStart(2, "0");
-const PALETTE = Uint8Array.from(Array.from({ length: 256 }, (_, i) => colourOf(i / 255)).flat());
-
-/** `rows` names all candidates that any block ever had. */
+/** `rows` names all candidates that any block ever had. All pictures of a search have one size. */
 export function choiceSvg(milestone: Milestone, rows: readonly string[]): string {
-  const { width, height, squares, writings } = sceneOf(milestone, rows);
-  const size = `width="${CELL.width}" height="${CELL.height}"`;
-  return svgDocument(width, height, `π at step ${milestone.step}`, [
-    `<rect width="${width}" height="${height}" fill="${hex(0)}"/>`,
-    ...squares.map(({ x, y, darkness }) => `<rect x="${x}" y="${y}" ${size} fill="${hex(darkness)}" stroke="#999"/>`),
-    ...writings.map(({ x, y, text, anchor, darkness }) => svgText(x, y + 4, text, anchor, hex(darkness))),
+  const { choices, step, pattern } = milestone;
+  const grid = gridOf(choices.length, rows);
+  const title = `π of ${choices.length} blocks at step ${step}`;
+  const chosen = choices.map((choice, i) => `block ${i + 1} ${spoken(choice)}`).join(", ");
+  const description = `${pattern === undefined ? "" : `Pattern ${pattern}. `}Most probable: ${chosen}.`;
+  return svgDocument(WIDTH, grid.bottom + BOTTOM, { title, description }, [
+    ...headline(milestone),
+    ...rows.map((name, row) => svgText(grid.left - 12, TOP + (row + 0.5) * ROW + 6, name, { ...LABEL, anchor: "end" })),
+    ...choices.flatMap((choice, block) => columnOf(choice, block, rows, grid)),
+    svgText(grid.left - 12, grid.bottom + 22, "block", { ...LABEL, anchor: "end", soft: true }),
+    ...progress(milestone, grid),
   ]);
 }
 
-/** The same as pixels, one byte each: how dark. */
-export function choicePixels(milestone: Milestone, rows: readonly string[]): Picture & { palette: Uint8Array } {
-  const { width, height, squares, writings } = sceneOf(milestone, rows);
-  const data = new Uint8Array(width * height);
-  for (const { x, y, darkness } of squares) {
-    fill(data, width, [x, y, x + CELL.width + 1, y + CELL.height + 1], 0.4); // the frame
-    fill(data, width, [x + 1, y + 1, x + CELL.width, y + CELL.height], darkness);
-  }
-  for (const { x, y, text, anchor, darkness } of writings) {
-    const before = { start: 0, middle: 0.5, end: 1 }[anchor] * textWidth(text, SCALE);
-    const [left, top] = [Math.round(x - before), Math.round(y - (GLYPH.line * SCALE) / 2)];
-    eachDot(text, SCALE, (dx, dy) => {
-      data[(top + dy) * width + left + dx] = 255 * darkness;
-    });
-  }
-  return { width, height, channels: 1, data, palette: PALETTE };
+const spoken = (choice: Choice) => `${likeliest(choice).name} ${likeliest(choice).share.toFixed(2)}`;
+
+/** What is found, and where the search stands. */
+function headline({ choices, step, totalSteps, temperature, perplexity, pattern, final }: Milestone): string[] {
+  const size = 24;
+  const end = { anchor: "end", size } as const;
+  const found = pattern === undefined ? `π of ${choices.length} blocks` : `${final ? "found" : "now"} ${pattern}`;
+  const room = WIDTH - 2 * MARGIN - 250;
+  const fitting = Math.min(size, Math.floor((size * room) / textWidth(found, { size, bold: true })));
+  const figures = [
+    ...(temperature == null ? [] : [`τ ${temperature.toFixed(2)}`]),
+    ...(perplexity == null ? [] : [`valid perplexity ${formatNumber(perplexity, 1)}`]),
+  ];
+  const of = totalSteps === undefined ? "" : ` of ${formatNumber(totalSteps)}`;
+  return [
+    svgText(MARGIN, 40, found, { size: fitting, bold: true }),
+    svgText(WIDTH - MARGIN, 40, `step ${formatNumber(step)}${of}`, { ...end, bold: true }),
+    svgText(MARGIN, 70, "π: how probable each candidate is for each block", { ...LABEL, soft: true }),
+    svgText(WIDTH - MARGIN, 70, figures.join(" · "), { ...end, ...LABEL, soft: true }),
+  ];
 }
 
-type Box = readonly [left: number, top: number, right: number, bottom: number];
+/** The cells of a block, with its largest share written in, and its number below. */
+function columnOf(choice: Choice, block: number, rows: readonly string[], { left, column, bottom }: Grid): string[] {
+  const [x, hues, best] = [left + block * column, huesOf(rows), likeliest(choice)];
+  const cells = rows.flatMap((name, row) => {
+    const y = TOP + row * ROW;
+    const box = (more: string) => svgBox(x + GAP / 2, y + GAP / 2, column - GAP, ROW - GAP, more);
+    if (!choice.names.includes(name)) return [box('fill="none" stroke-dasharray="3 4" class="lw-line"')];
+    const share = shareOf(choice, name);
+    const [colour, opacity, isBest] = [hues.get(name)!, 0.08 + 0.92 * share, name === best.name];
+    const edge = isBest ? ` stroke="${colour}" stroke-width="2"` : "";
+    const cell = box(`fill="${colour}" fill-opacity="${opacity.toFixed(2)}"${edge}`);
+    if (!isBest || column < FIGURE_WIDTH) return [cell];
+    return [cell, figure(x + column / 2, y + ROW / 2 + 6, share, { colour, opacity })];
+  });
+  const number = svgText(x + column / 2, bottom + 22, block + 1, { ...LABEL, anchor: "middle", soft: true });
+  return [...cells, number];
+}
 
-function fill(data: Uint8Array, width: number, [left, top, right, bottom]: Box, darkness: number): void {
-  for (let y = top; y < bottom; y++) data.fill(Math.round(255 * darkness), y * width + left, y * width + right);
+function figure(x: number, y: number, share: number, paint: Paint): string {
+  return svgText(x, y, share.toFixed(2), { size: 16, bold: true, anchor: "middle", on: paint });
+}
+
+/** How far the search is, and the letters of patterns. */
+function progress({ step, totalSteps }: Milestone, { bottom }: Grid): string[] {
+  const [y, whole] = [bottom + 40, WIDTH - 2 * MARGIN];
+  const bar =
+    totalSteps === undefined
+      ? []
+      : [
+          `<rect x="${MARGIN}" y="${y}" width="${whole}" height="4" rx="2" class="lw-soft" fill-opacity="0.25"/>`,
+          `<rect x="${MARGIN}" y="${y}" width="${place(whole * Math.min(1, step / totalSteps))}" height="4" rx="2" class="lw-soft"/>`,
+        ];
+  return [
+    ...bar,
+    svgText(MARGIN, y + 28, "in patterns: s attention, f feed-forward, i identity", { size: 14, soft: true }),
+  ];
 }

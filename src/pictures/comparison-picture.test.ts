@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { contestants, type Result, spreadOf } from "../sweep/comparison.ts";
 import { comparisonSvg } from "./comparison-picture.ts";
+import { textWidth } from "./svg.ts";
 
 const result = (i: number, values: number[]): Result => ({
   ...contestants[i]!,
@@ -25,10 +26,19 @@ describe("the picture of a comparison", () => {
 
   it("keeps labels of equal models apart", () => {
     const svg = comparisonSvg([3, 4, 5, 6, 7, 8].map((i) => result(i, [50])));
-    const heights = [...svg.matchAll(/y="([\d.]+)" text-anchor="start" fill="currentColor">(?:sequence|cycle)/g)];
-    const sorted = heights.map((match) => Number(match[1])).sort((a, b) => a - b);
-    expect(sorted).toHaveLength(6);
-    for (let i = 1; i < sorted.length; i++) expect(sorted[i]! - sorted[i - 1]!).toBeGreaterThanOrEqual(13.9);
+    const labels = [
+      ...svg.matchAll(/<text x="([\d.]+)" y="([\d.]+)" text-anchor="(start|end)"[^>]*lw-halo[^>]*>([^<]+)/g),
+    ];
+    const boxes = labels.map(([, x, y, anchor, name]) => {
+      const wide = textWidth(name!, { size: 13 });
+      return { left: Number(x) - (anchor === "end" ? wide : 0), wide, y: Number(y) };
+    });
+    expect(boxes).toHaveLength(6);
+    for (const [i, a] of boxes.entries())
+      for (const b of boxes.slice(i + 1)) {
+        const apart = Math.abs(a.y - b.y) >= 13 || a.left + a.wide <= b.left || b.left + b.wide <= a.left;
+        expect(apart, `${JSON.stringify(a)} ${JSON.stringify(b)}`).toBe(true);
+      }
   });
 
   it("is empty but sound without results", () => {

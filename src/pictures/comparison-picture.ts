@@ -5,11 +5,11 @@ import { dotMark, labelMarks, type Plot, plotSvg } from "./plot.ts";
 import { svgLine } from "./svg.ts";
 
 const COLOURS: Readonly<Record<string, string>> = {
-  vanilla: "#808080",
-  universal: "#8250df",
-  sequence: "#0969da",
-  cycle: "#1a7f37",
-  cycle_rev: "#bc4c00",
+  vanilla: "#8b949e",
+  universal: "#a371f7",
+  sequence: "#2f81f7",
+  cycle: "#2a9d4a",
+  cycle_rev: "#d1661f",
 };
 
 /** A model that was compared; its perplexity is null as long as it has none. */
@@ -19,6 +19,10 @@ export interface ComparedModel {
   readonly parameters: number;
   readonly perplexity: { readonly mean: number; readonly deviation: number | null } | null;
 }
+
+/** `cycle 3/6` is of the kind `cycle`. */
+const kindOf = ({ name }: Pick<ComparedModel, "name">) => name.split(" ")[0]!;
+const colourOf = (kind: string) => COLOURS[kind] ?? "currentColor";
 
 type Measured = ComparedModel & { perplexity: NonNullable<ComparedModel["perplexity"]> };
 
@@ -33,6 +37,8 @@ export function comparisonSvg(models: readonly ComparedModel[]): string {
   const millions = (value: number) => `${formatNumber(value / 1e6, 2)} M`;
   const axes = {
     title: "Validation perplexity over distinct parameters (layers that own weights / layers that run)",
+    legend: [...new Set(measured.map(kindOf))].map((name) => ({ name, colour: colourOf(name) })),
+    description: measured.map(({ name, perplexity }) => `${name}: ${formatNumber(perplexity.mean, 2)}`).join("; "),
     x: { title: "distinct parameters", values: parameters, format: millions },
     y: { title: "perplexity", values: ends },
   };
@@ -46,7 +52,7 @@ export function comparisonSvg(models: readonly ComparedModel[]): string {
 }
 
 function mark(plot: Plot, { name, parameters, perplexity: { mean, deviation } }: Measured): string {
-  const colour = COLOURS[name.split(" ")[0]!] ?? "currentColor";
+  const colour = colourOf(kindOf({ name }));
   const x = plot.x(parameters);
   const bar = deviation === null ? "" : svgLine(x, plot.y(mean - deviation), x, plot.y(mean + deviation), colour);
   return `<g>${bar}${dotMark(plot, { x: parameters, y: mean }, colour)}</g>`;

@@ -1,14 +1,11 @@
 /** A sentence coloured by depth, for the terminal, as HTML and as SVG: darker for deeper on light backgrounds, brighter on dark ones. */
-import { escaped, svgDocument } from "./svg.ts";
+import { type Background, escaped, heading, place, styleOf, svgDocument, svgText, textWidth } from "./svg.ts";
 
 /** A piece of a sentence and how deep it ran. */
 export interface ShownToken {
   readonly piece: string;
   readonly depth: number;
 }
-
-/** What a view is read on. */
-export type Background = "light" | "dark";
 
 /** From pale to dark blue and, for dark backgrounds, from dark to bright. */
 const SHADES: Readonly<Record<Background, readonly string[]>> = {
@@ -26,7 +23,7 @@ const rule = (level: number, on: Background) =>
   `.d${level}{fill:${SHADES[on][level]};background:${SHADES[on][level]}}.i${level}{fill:${inkOf(level, on)};color:${inkOf(level, on)}}`;
 const rules = (on: Background) => SHADES[on].map((_, level) => rule(level, on)).join("");
 /** Classes d0 … of the levels and i0 … of their ink. */
-const STYLE = `${rules("light")}@media(prefers-color-scheme:dark){${rules("dark")}}`;
+const STYLE = styleOf({ light: rules("light"), dark: rules("dark") });
 
 const levelOf = (depth: number, cap: number) =>
   Math.max(0, Math.min(LEVELS - 1, Math.round(((depth - 1) / Math.max(1, cap - 1)) * (LEVELS - 1))));
@@ -64,36 +61,72 @@ export function htmlView(sentences: readonly (readonly ShownToken[])[], cap: num
   return `<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
+<meta name="viewport" content="width=device-width,initial-scale=1">
 <title>${escaped(title)}</title>
-<style>:root{color-scheme:light dark}${STYLE}body{font:18px/2 system-ui,sans-serif;margin:2em auto;max-width:50em}span{padding:.15em .2em;border-radius:.2em}sub{font-size:.6em}</style>
+${STYLE}
+<style>:root{color-scheme:light dark}body{font:18px/2 system-ui,sans-serif;margin:2em auto;max-width:50em}span{padding:.15em .2em;border-radius:.2em}sub{font-size:.6em}</style>
 <h1>${escaped(title)}</h1>
-<p>The stronger the colour, the deeper: at most ${cap} iterations.</p>
+<p>${depthsIn(sentences.flat(), cap)
+    .map((depth) => `<span class="d${levelOf(depth, cap)} i${levelOf(depth, cap)}">${depth}</span>`)
+    .join(" ")} passes: the stronger the colour, the deeper; at most ${cap}.</p>
 ${lines.join("\n")}
 </html>
 `;
 }
 
-const [LETTER, LINE, GAP, WIDTH] = [8.5, 34, 6, 900];
+/** The depths to name in a legend: all of them, or some eight where they are many. */
+function depthsIn(tokens: readonly ShownToken[], cap: number): number[] {
+  const every = Math.ceil(cap / LEVELS);
+  const deepest = Math.max(cap, ...tokens.map(({ depth }) => depth));
+  return Array.from({ length: deepest }, (_, i) => i + 1).filter((depth) => (deepest - depth) % every === 0);
+}
 
-/** Boxes in lines, each as wide as its piece. */
+const [WIDTH, MARGIN, LINE, HEIGHT, GAP] = [1000, 24, 44, 32, 7];
+const [WORD, FIGURE] = [{ size: 18 }, { size: 12 }];
+
+/** A piece in its colour with its depth; returns how wide it is. */
+function boxOf(text: string, depth: number, cap: number, x: number, y: number): { element: string; width: number } {
+  const level = levelOf(depth, cap);
+  const [word, figure] = [textWidth(text, WORD), textWidth(String(depth), FIGURE)];
+  const width = word + figure + 10;
+  const box = `<rect x="${place(x)}" y="${place(y)}" width="${place(width)}" height="${HEIGHT}" rx="4" class="d${level}"/>`;
+  const piece = `<text x="${place(x + 5)}" y="${place(y + 22)}" font-size="${WORD.size}" class="i${level}">${escaped(text)}</text>`;
+  const below = `<text x="${place(x + width - 5)}" y="${place(y + 27)}" text-anchor="end" font-size="${FIGURE.size}" class="i${level}">${depth}</text>`;
+  return { element: `<g><title>${depth} of ${cap}</title>${box}${piece}${below}</g>`, width };
+}
+
+/** Boxes in lines, each as wide as its piece, and below them what the colours mean. */
 export function svgView(tokens: readonly ShownToken[], cap: number, title: string): string {
-  let [x, y] = [10, 40];
-  const boxes = tokens.flatMap(({ piece, depth }) => {
-    const text = shown(piece);
-    const wide = LETTER * [...text].length + 12;
-    if (startsWord(piece)) x += GAP;
-    if (x + wide > WIDTH - 10) [x, y] = [10, y + LINE];
-    const level = levelOf(depth, cap);
-    const at = x;
-    x += wide;
-    return [
-      `<rect x="${at.toFixed(1)}" y="${y - 16}" width="${wide.toFixed(1)}" height="24" rx="3" class="d${level}"><title>${depth} of ${cap}</title></rect>`,
-      `<text x="${(at + 4).toFixed(1)}" y="${y}" font-family="monospace" font-size="13" class="i${level}">${escaped(text)}<tspan font-size="9" dy="3">${depth}</tspan></text>`,
-    ];
+  const above = heading(title, MARGIN, WIDTH - 2 * MARGIN);
+  let [x, y] = [MARGIN, above.height + 10];
+  const boxes = tokens.map(({ piece, depth }) => {
+    if (startsWord(piece) && x > MARGIN) x += GAP;
+    let box = boxOf(shown(piece), depth, cap, x, y);
+    if (x > MARGIN && x + box.width > WIDTH - MARGIN) {
+      [x, y] = [MARGIN, y + LINE];
+      box = boxOf(shown(piece), depth, cap, x, y);
+    }
+    x += box.width + 1;
+    return box.element;
   });
-  return svgDocument(WIDTH, y + 24, title, [
-    `<style>${STYLE}</style>`,
-    `<text x="10" y="16" fill="currentColor">${escaped(title)}</text>`,
+  const description = tokens.map(({ piece, depth }) => `${shown(piece)} ${depth}`).join(", ");
+  const foot = y + LINE + 14;
+  return svgDocument(WIDTH, foot + 44, { title, description: `Passes of each token: ${description}.` }, [
+    STYLE,
+    ...above.elements,
     ...boxes,
+    ...key(tokens, cap, foot),
   ]);
+}
+
+/** The colours of the depths, in a row. */
+function key(tokens: readonly ShownToken[], cap: number, y: number): string[] {
+  const depths = depthsIn(tokens, cap);
+  const swatches = depths.map((depth, i) => {
+    const [x, level] = [MARGIN + i * 30, levelOf(depth, cap)];
+    const number = `<text x="${x + 13}" y="${y + 18}" text-anchor="middle" font-size="14" class="i${level}">${depth}</text>`;
+    return `<rect x="${x}" y="${y}" width="26" height="26" rx="4" class="d${level}"/>${number}`;
+  });
+  const said = `passes through the layer, at most ${cap}`;
+  return [...swatches, svgText(MARGIN + depths.length * 30 + 8, y + 18, said, { size: 14, soft: true })];
 }

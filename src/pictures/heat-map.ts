@@ -1,5 +1,5 @@
 /** π of a search as a picture for the terminal: one row a candidate, one column a block, the stronger the more probable. */
-import { KIND_HUES } from "./search-picture.ts";
+import { huesOf } from "./hues.ts";
 
 const shades = [" ", "░", "▒", "▓", "█"];
 
@@ -15,9 +15,8 @@ const BLACK = 24;
 /** Green, of which the eye sees most, above this asks for dark ink. */
 const BRIGHT = 120;
 
-/** The same in the hue of its row, out of the dark as the share grows. */
-function hued(share: number, largest: boolean, row: number): string {
-  const hue = KIND_HUES[row % KIND_HUES.length]!;
+/** The same in a hue, out of the dark as the share grows. */
+function hued(share: number, largest: boolean, hue: string): string {
   const channels = [1, 3, 5].map((at) => Number.parseInt(hue.slice(at, at + 2), 16));
   const ground = channels.map((channel) => Math.round(BLACK + share * (channel - BLACK)));
   const ink = ground[1]! > BRIGHT ? "0;0;0" : "255;255;255";
@@ -30,13 +29,14 @@ export function heatMap(
   names: readonly string[],
   colours = false,
 ): string {
+  const hues = huesOf(names);
   const width = Math.max(...names.map((name) => name.length));
   const rows = names.map((name, row) => {
     const cells = probabilities.map((shares) => {
       const share = shares[row];
       if (share === undefined) return " ".repeat(6);
       const largest = share === Math.max(...shares);
-      return colours ? hued(share, largest, row) : cell(share, largest);
+      return colours ? hued(share, largest, hues.get(name)!) : cell(share, largest);
     });
     return `${name.padEnd(width)} |${cells.join("|")}|`;
   });

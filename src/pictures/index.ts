@@ -1,9 +1,10 @@
-/** `layerwise/pictures`: pictures from data: SVG for pages, pixels for PNG and GIF, characters for the terminal. Pure functions. */
+/** `layerwise/pictures`: pictures from data: SVG for pages, characters for the terminal. Pure functions. */
 export { type Bar, barsSvg } from "./bars.ts";
-export { type Choice, choicePixels, choiceSvg, type Milestone } from "./choice-picture.ts";
+export { type Choice, choiceSvg, type Milestone } from "./choice-picture.ts";
 export { type ComparedModel, comparisonSvg } from "./comparison-picture.ts";
-export { type Background, htmlView, type ShownToken, svgView, terminalView } from "./depth-view.ts";
+export { htmlView, type ShownToken, svgView, terminalView } from "./depth-view.ts";
 export { heatMap } from "./heat-map.ts";
+export { huesOf, KIND_HUES } from "./hues.ts";
 export { drawPlan, planSvg } from "./plan-picture.ts";
 export {
   type AxisOptions,
@@ -16,6 +17,7 @@ export {
   type Point,
   plotSvg,
 } from "./plot.ts";
-export { KIND_HUES, type SearchMoment, searchSvg } from "./search-picture.ts";
+export { type SearchMoment, searchSvg } from "./search-picture.ts";
+export { type Background, type LegendEntry, onBackground } from "./svg.ts";
 export { type SweptPoint, sweepSvg } from "./sweep-picture.ts";
 export { type Curve, curvesSvg, paretoFront, type TradeOff, tradeOffSvg } from "./trade-off-picture.ts";

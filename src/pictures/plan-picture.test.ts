@@ -26,8 +26,9 @@ describe("pictures of a plan", () => {
 
   it("are one square a depth as SVG, with the title escaped", () => {
     const svg = planSvg([0, 1, 1], "M < N");
-    expect(svg.match(/<rect /g)).toHaveLength(3);
+    expect(svg.match(/<rect x=/g)).toHaveLength(3);
+    expect(svg).toContain("<desc>2 layers of weights, 3 run, in the order 0 1 1.</desc>");
     expect(svg).toContain("M &lt; N");
-    expect(svg).toMatch(/^<svg xmlns="http:\/\/www.w3.org\/2000\/svg" viewBox="0 0 260 124"/);
+    expect(svg).toMatch(/^<svg xmlns="http:\/\/www.w3.org\/2000\/svg" viewBox="0 0 420 172"/);
   });
 });

@@ -1,6 +1,6 @@
 /** Pictures of a plan: which block runs at which depth, as text for the terminal and as SVG. */
 import { reject } from "../base/errors.ts";
-import { svgDocument, svgText } from "./svg.ts";
+import { heading, place, svgBox, svgDocument, svgText, textWidth } from "./svg.ts";
 
 /** Blocks of a plan, which are numbered from 0. */
 function uniqueOf(plan: readonly number[]): number {
@@ -18,37 +18,51 @@ export function drawPlan(plan: readonly number[]): string {
   return [...rows.reverse(), `depth    ${plan.map((_, depth) => cell(String(depth))).join("")}`].join("\n");
 }
 
-const CELL = 28;
-const LEFT = 64;
-const [TOP, BOTTOM] = [34, 34];
+const [CELL, MARGIN, NARROWEST] = [36, 20, 420];
 
-/** The colour of a block: hues as far apart as the golden angle puts them. */
-const colour = (block: number) => `hsl(${Math.round((210 + block * 137.5) % 360)} 60% 50%)`;
+/** Blocks far apart in hue, and all of one brightness: the golden angle. Fixed colours, which every reader of SVG knows. */
+function colour(block: number): string {
+  const hue = (210 + block * 137.5) % 360;
+  const channel = (n: number) => {
+    const k = (n + hue / 30) % 12;
+    return Math.round(255 * (0.5 - 0.3 * Math.max(-1, Math.min(k - 3, 9 - k, 1))));
+  };
+  return `#${[0, 8, 4].map((n) => channel(n).toString(16).padStart(2, "0")).join("")}`;
+}
 
 /** The same grid as an SVG with a title; colours tell the blocks apart, labels name them. */
 export function planSvg(plan: readonly number[], title: string): string {
   const unique = uniqueOf(plan);
-  const [width, height] = [
-    Math.max(LEFT + plan.length * CELL, LEFT + 7 * title.length, 244) + 16,
-    TOP + unique * CELL + BOTTOM,
-  ];
-  const x = (depth: number) => LEFT + depth * CELL;
-  const y = (block: number) => TOP + (unique - 1 - block) * CELL;
-  const labels = Array.from({ length: unique }, (_, block) =>
-    svgText(LEFT - 8, y(block) + 18, `layer ${block}`, "end"),
-  );
-  const cells = plan.map(
-    (block, depth) =>
-      `<rect x="${x(depth) + 2}" y="${y(block) + 2}" width="${CELL - 4}" height="${CELL - 4}" rx="4" fill="${colour(block)}"/>`,
-  );
-  const path = plan.map((block, depth) => `${x(depth) + CELL / 2},${y(block) + CELL / 2}`).join(" ");
-  const depths = plan.map((_, depth) => svgText(x(depth) + CELL / 2, height - 14, depth));
-  return svgDocument(width, height, title, [
-    svgText(LEFT, 20, title, "start"),
+  const left = MARGIN + Math.max(textWidth("depth", LABEL), textWidth(`layer ${unique - 1}`, LABEL)) + 8;
+  const width = Math.max(left + plan.length * CELL + MARGIN, NARROWEST);
+  const top = heading(title, MARGIN, width - 2 * MARGIN, 16);
+  const note = `${unique} ${unique === 1 ? "layer" : "layers"} of weights, ${plan.length} run`;
+  const first = top.height + 28;
+  const x = (depth: number) => left + depth * CELL;
+  const y = (block: number) => first + (unique - 1 - block) * CELL;
+  const bottom = first + unique * CELL;
+  const cells = plan.flatMap((block, depth) => [
+    svgBox(x(depth) + 3, y(block) + 3, CELL - 6, CELL - 6, `fill="${colour(block)}"`),
+    svgText(x(depth) + CELL / 2, y(block) + CELL / 2 + 5, block, {
+      ...LABEL,
+      bold: true,
+      anchor: "middle",
+      on: { colour: colour(block), opacity: 1 },
+    }),
+  ]);
+  const path = plan.map((block, depth) => `${place(x(depth) + CELL / 2)},${place(y(block) + CELL / 2)}`).join(" ");
+  const side = { ...LABEL, anchor: "end" } as const;
+  return svgDocument(width, bottom + 36, { title, description: `${note}, in the order ${plan.join(" ")}.` }, [
+    ...top.elements,
+    svgText(MARGIN, top.height + 10, note, { ...LABEL, soft: true }),
     `<polyline points="${path}" fill="none" stroke="currentColor" stroke-opacity="0.35"/>`,
     ...cells,
-    ...labels,
-    svgText(LEFT - 8, height - 14, "depth", "end"),
-    ...depths,
+    ...Array.from({ length: unique }, (_, block) => svgText(left - 8, y(block) + 23, `layer ${block}`, side)),
+    svgText(left - 8, bottom + 20, "depth", { ...side, soft: true }),
+    ...plan.map((_, depth) =>
+      svgText(x(depth) + CELL / 2, bottom + 20, depth, { ...LABEL, anchor: "middle", soft: true }),
+    ),
   ]);
 }
+
+const LABEL = { size: 14 };

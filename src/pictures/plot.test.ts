@@ -45,7 +45,7 @@ describe("a plot", () => {
   it("writes each tick at its place, and escapes its title", () => {
     const { plot, svg } = drawn([0, 10], [0, 1]);
     expect(svg).toContain("A &lt; B");
-    const at = new RegExp(`<text x="([\\d.]+)" y="${plot.bottom + 18}" [^>]*>4</text>`).exec(svg);
+    const at = new RegExp(`<text x="([\\d.]+)" y="${plot.bottom + 20}" [^>]*>4</text>`).exec(svg);
     expect(Number(at![1])).toBeCloseTo(plot.x(4), 0);
   });
 
@@ -53,14 +53,20 @@ describe("a plot", () => {
     const { plot } = drawn([0, 10], [0, 1]);
     const [x, y] = [plot.x(5), plot.y(0.5)].map((value) => Math.round(value * 10) / 10);
     expect(dotMark(plot, { x: 5, y: 0.5 }, "red", "a & b")).toBe(
-      `<circle cx="${x}" cy="${y}" r="4" fill="red"><title>a &amp; b</title></circle>`,
+      `<circle cx="${x}" cy="${y}" r="5" fill="red"><title>a &amp; b</title></circle>`,
     );
     expect(lineMark(plot, [{ x: 5, y: 0.5 }], "red")).toContain(`points="${x},${y}"`);
     const labels = labelMarks(
       plot,
       [0, 1].map((i) => ({ x: 5, y: 0.5, name: `n${i}` })),
     );
-    const heights = labels.map((label) => Number(/ y="([\d.]+)"/.exec(label)![1]));
-    expect(heights[1]! - heights[0]!).toBeCloseTo(14, 6);
+    // Beside the point on either side; a third goes below, with a line to it.
+    expect(labels.map((label) => / text-anchor="(\w+)"/.exec(label)![1])).toEqual(["start", "end"]);
+    const three = labelMarks(
+      plot,
+      [0, 1, 2].map((i) => ({ x: 5, y: 0.5, name: `n${i}` })),
+    );
+    expect(three).toHaveLength(4);
+    expect(three[2]).toMatch(/^<path d="M[\d. ]+L/);
   });
 });

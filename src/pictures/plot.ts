@@ -1,7 +1,20 @@
 /** Plots as SVG: two axes with round ticks, and marks that are placed by the data's own units. */
 
 import { formatNumber } from "../base/table.ts";
-import { escaped, place, svgDocument, svgLine, svgText } from "./svg.ts";
+import {
+  COLOURS,
+  escaped,
+  heading,
+  type LegendEntry,
+  legend,
+  place,
+  svgDocument,
+  svgLine,
+  svgText,
+  textWidth,
+} from "./svg.ts";
+
+export { COLOURS };
 
 /** What an axis shows. */
 export interface AxisOptions {
@@ -19,6 +32,10 @@ export interface PlotOptions {
   readonly title: string;
   readonly x: AxisOptions;
   readonly y: AxisOptions;
+  /** What the colours stand for. */
+  readonly legend?: readonly LegendEntry[];
+  /** What can be read off it, for those who cannot see it. */
+  readonly description?: string;
 }
 
 /** Where data stand in the picture. */
@@ -31,29 +48,56 @@ export interface Plot {
   readonly bottom: number;
 }
 
-const [WIDTH, HEIGHT] = [640, 400];
-const FRAME = { left: 64, right: WIDTH - 150, top: 40, bottom: HEIGHT - 56 };
+/** A plot's size in pixels; its title and legend add to the height. */
+export const PLOT = { width: 800, height: 420 };
+const MARGIN = 20;
+const TICK = { size: 13 };
 
 /** Draws axes and grid, and between them what `marks` makes of the plot's places. */
-export function plotSvg({ title, x, y }: PlotOptions, marks: (plot: Plot) => readonly string[]): string {
-  const { left, right, top, bottom } = FRAME;
-  const plot: Plot = { x: scale(x, left, right), y: scale(y, bottom, top), ...FRAME };
-  const [xTicks, yTicks] = [ticksOf(x), ticksOf(y)];
-  const grid = [
-    ...xTicks.map((value) => `M${place(plot.x(value))} ${top}V${bottom}`),
-    ...yTicks.map((value) => `M${left} ${place(plot.y(value))}H${right}`),
-  ];
-  return svgDocument(WIDTH, HEIGHT, title, [
-    svgText(left, 22, title, "start"),
-    `<path d="${grid.join("")}" stroke="currentColor" stroke-opacity="0.15" fill="none"/>`,
-    svgLine(left, bottom, right, bottom),
-    svgLine(left, top, left, bottom),
-    ...xTicks.map((value) => svgText(plot.x(value), bottom + 18, tickText(x, value))),
-    ...yTicks.map((value) => svgText(left - 8, plot.y(value) + 4, tickText(y, value), "end")),
-    svgText((left + right) / 2, bottom + 40, x.title),
-    `<g transform="translate(16 ${place((top + bottom) / 2)}) rotate(-90)">${svgText(0, 0, y.title)}</g>`,
+export function plotSvg(options: PlotOptions, marks: (plot: Plot) => readonly string[]): string {
+  const { title, x, y, description } = options;
+  const [xTicks, yTicks] = [x, y].map((axis) => ticksOf(axis).filter((value) => tickText(axis, value) !== ""));
+  const above = heading(title, MARGIN, PLOT.width - 2 * MARGIN, 16);
+  const names = legend(options.legend ?? [], MARGIN, above.height + 4, PLOT.width - 2 * MARGIN);
+  const widest = Math.max(0, ...yTicks!.map((value) => textWidth(tickText(y, value), TICK)));
+  const top = above.height + names.height + 12;
+  const frame = { left: MARGIN + 26 + widest, right: PLOT.width - MARGIN - 12, top, bottom: top + PLOT.height - 60 };
+  const plot: Plot = { x: scale(x, frame.left, frame.right), y: scale(y, frame.bottom, frame.top), ...frame };
+  return svgDocument(PLOT.width, frame.bottom + 60, { title, ...(description ? { description } : {}) }, [
+    ...above.elements,
+    ...names.elements,
+    ...axesOf(plot, x, y, xTicks!, yTicks!),
     ...marks(plot),
   ]);
+}
+
+function axesOf(plot: Plot, x: AxisOptions, y: AxisOptions, xTicks: readonly number[], yTicks: readonly number[]) {
+  const { left, right, top, bottom } = plot;
+  const grid = [
+    ...xTicks.map((value) => `M${place(plot.x(value))} ${place(top)}V${place(bottom)}`),
+    ...yTicks.map((value) => `M${place(left)} ${place(plot.y(value))}H${place(right)}`),
+  ];
+  const middle = { ...TICK, anchor: "middle" } as const;
+  return [
+    `<path d="${grid.join("")}" class="lw-line" fill="none"/>`,
+    svgLine(left, bottom, right, bottom),
+    svgLine(left, top, left, bottom),
+    ...apart(xTicks, x, plot).map((value) => svgText(plot.x(value), bottom + 20, tickText(x, value), middle)),
+    ...yTicks.map((value) => svgText(left - 8, plot.y(value) + 4, tickText(y, value), { ...TICK, anchor: "end" })),
+    svgText((left + right) / 2, bottom + 44, x.title, middle),
+    `<g transform="translate(${MARGIN} ${place((top + bottom) / 2)}) rotate(-90)">${svgText(0, 0, y.title, middle)}</g>`,
+  ];
+}
+
+/** Ticks from the left on whose texts do not touch the one before. */
+function apart(ticks: readonly number[], axis: AxisOptions, plot: Plot): number[] {
+  let end = Number.NEGATIVE_INFINITY;
+  return ticks.filter((value) => {
+    const half = textWidth(tickText(axis, value), TICK) / 2;
+    if (plot.x(value) - half < end) return false;
+    end = plot.x(value) + half + 6;
+    return true;
+  });
 }
 
 const tickText = ({ format = formatNumber }: AxisOptions, value: number) => format(value);
@@ -105,12 +149,9 @@ export interface Point {
   readonly y: number;
 }
 
-/** Colours that can be told from white and from black. */
-export const COLOURS = ["#2f81f7", "#d1661f", "#2a9d4a", "#a371f7", "#d63d6b", "#8b949e"] as const;
-
 /** A dot; `title` is shown by a pointer that rests on it. */
 export function dotMark(plot: Plot, { x, y }: Point, colour: string, title?: string): string {
-  const at = `cx="${place(plot.x(x))}" cy="${place(plot.y(y))}" r="4" fill="${colour}"`;
+  const at = `cx="${place(plot.x(x))}" cy="${place(plot.y(y))}" r="5" fill="${colour}"`;
   return title === undefined ? `<circle ${at}/>` : `<circle ${at}><title>${escaped(title)}</title></circle>`;
 }
 
@@ -121,15 +162,60 @@ export function lineMark(plot: Plot, points: readonly Point[], colour: string, d
   return `<polyline points="${places}" fill="none" stroke="${colour}" stroke-width="1.5"${dashed}/>`;
 }
 
-/** What stands beside points, from the top down, each moved below those it would cover. */
-export function labelMarks(plot: Plot, labels: readonly (Point & { readonly name: string })[]): string[] {
-  const done: { x: number; y: number; name: string }[] = [];
-  const wanted = labels.map(({ x, y, name }) => ({ x: plot.x(x), y: plot.y(y), name }));
-  for (const label of wanted.toSorted((a, b) => a.y - b.y)) {
-    const near = done.filter((other) => Math.abs(other.x - label.x) < LABEL.width);
-    done.push({ ...label, y: Math.max(label.y, ...near.map((other) => other.y + LABEL.height)) });
-  }
-  return done.map(({ x, y, name }) => svgText(x + 8, y + 4, name, "start"));
+interface Box {
+  readonly left: number;
+  readonly right: number;
+  readonly top: number;
+  readonly bottom: number;
 }
 
-const LABEL = { width: 100, height: 14 };
+const overlap = (a: Box, b: Box) => a.left < b.right && b.left < a.right && a.top < b.bottom && b.top < a.bottom;
+
+const LINE = 16;
+
+/** A label, and the place that its text is anchored to. */
+interface Placed {
+  readonly x: number;
+  readonly y: number;
+  readonly anchor: "start" | "end";
+  readonly box: Box;
+}
+
+/** Right of its point, left of it, then line by line below and above; always within the frame. */
+function placesFor(plot: Plot, x: number, y: number, name: string): Placed[] {
+  const wide = textWidth(name, TICK);
+  const lines = [0, ...Array.from({ length: 12 }, (_, i) => [i + 1, -i - 1]).flat()];
+  const fits = (left: number) => left >= plot.left && left + wide <= plot.right + 12;
+  const sides = [
+    { x: x + 10, left: x + 10, anchor: "start" as const },
+    { x: x - 10, left: x - 10 - wide, anchor: "end" as const },
+  ];
+  const inside = sides.filter(({ left }) => fits(left));
+  return lines.flatMap((line) =>
+    (inside.length > 0 ? inside : sides.slice(0, 1)).map(({ left, ...side }) => {
+      const at = y + line * LINE;
+      return { ...side, y: at, box: { left, right: left + wide, top: at - LINE / 2, bottom: at + LINE / 2 } };
+    }),
+  );
+}
+
+/** What stands beside points: each at the nearest free place, with a thin line to its point where that is not beside it. */
+export function labelMarks(plot: Plot, labels: readonly (Point & { readonly name: string })[]): string[] {
+  const points = labels.map(({ x, y, name }) => ({ x: plot.x(x), y: plot.y(y), name }));
+  const taken: Box[] = points.map(({ x, y }) => ({ left: x - 6, right: x + 6, top: y - 6, bottom: y + 6 }));
+  const isFree = ({ box }: Placed) => !taken.some((other) => overlap(box, other));
+  return points
+    .toSorted((a, b) => a.y - b.y)
+    .flatMap(({ x, y, name }) => {
+      const places = placesFor(plot, x, y, name);
+      const inside = places.filter(({ box }) => box.top >= plot.top && box.bottom <= plot.bottom);
+      const found = inside.find(isFree) ?? places[0]!;
+      taken.push(found.box);
+      const text = svgText(found.x, found.y + 4, name, { ...TICK, anchor: found.anchor, halo: true });
+      if (found.y === y) return [text];
+      return [
+        `<path d="M${place(x)} ${place(y)}L${place(found.x)} ${place(found.y)}" class="lw-line" fill="none"/>`,
+        text,
+      ];
+    });
+}

@@ -1,6 +1,6 @@
 /** A sweep as a picture: its figure against each setting that varies, one plot below the other. */
 import { formatNumber } from "../base/table.ts";
-import { COLOURS, dotMark, type Plot, plotSvg } from "./plot.ts";
+import { COLOURS, dotMark, PLOT, type Plot, plotSvg } from "./plot.ts";
 import { svgDocument } from "./svg.ts";
 
 /** A trial that has a figure, with the settings that vary. */
@@ -10,15 +10,19 @@ export interface SweptPoint {
   readonly values: Readonly<Record<string, unknown>>;
 }
 
-const [WIDTH, HEIGHT] = [640, 400];
-
 /** A dot per trial in a plot per setting; words and lists stand side by side in the order in which they come. */
 export function sweepSvg(points: readonly SweptPoint[], figure: string): string {
   const keys = [...new Set(points.flatMap(({ values }) => Object.keys(values)))];
-  const plots = keys.map((key, i) => plotOf(points, key, figure).replace("<svg ", `<svg y="${i * HEIGHT}" `));
-  return svgDocument(WIDTH, Math.max(1, keys.length) * HEIGHT, `${figure} against ${keys.join(", ")}`, plots);
+  let height = 0;
+  const plots = keys.map((key) => {
+    const plot = plotOf(points, key, figure);
+    const y = height;
+    height += Number(/ height="(\d+)/.exec(plot)![1]);
+    return plot.replace("<svg ", `<svg y="${y}" `);
+  });
+  const title = `${figure} against ${keys.join(", ")}`;
+  return svgDocument(PLOT.width, Math.max(height, 40), { title }, plots);
 }
-
 const DECADE = 10;
 
 function plotOf(points: readonly SweptPoint[], key: string, figure: string): string {

@@ -1,7 +1,7 @@
 /** What a search is judged by, as pictures: perplexity against latency, and perplexity against the minutes of training. */
 
 import { formatNumber } from "../base/table.ts";
-import { COLOURS, dotMark, labelMarks, lineMark, type Plot, type Point, plotSvg } from "./plot.ts";
+import { COLOURS, dotMark, labelMarks, lineMark, type Point, plotSvg } from "./plot.ts";
 import { svgText } from "./svg.ts";
 
 /** A network that was measured; networks of one kind share a colour. */
@@ -30,32 +30,26 @@ const pointOf = ({ latencyMs: x, perplexity: y }: TradeOff): Point => ({ x, y })
 export function tradeOffSvg(rows: readonly TradeOff[], title = "Perplexity against latency"): string {
   const kinds = [...new Set(rows.map(({ kind }) => kind))];
   const colourOf = (kind: string) => COLOURS[kinds.indexOf(kind) % COLOURS.length]!;
+  const front = paretoFront(rows);
   const axes = {
     title,
+    legend: kinds.map((name) => ({ name, colour: colourOf(name) })),
+    description: `On the Pareto front, the dashed line: ${front.map(said).join("; ")}.`,
     x: { title: "latency (ms)", values: rows.map(({ latencyMs }) => latencyMs) },
     y: { title: "valid perplexity", values: rows.map(({ perplexity }) => perplexity) },
   };
   return plotSvg(axes, (plot) => [
-    lineMark(plot, paretoFront(rows).map(pointOf), "currentColor", "4 3"),
+    lineMark(plot, front.map(pointOf), "currentColor", "4 3"),
     ...rows.map((row) => dotMark(plot, pointOf(row), colourOf(row.kind), `${row.name}: ${row.pattern}`)),
     ...labelMarks(
       plot,
       rows.map((row) => ({ ...pointOf(row), name: row.name })),
     ),
-    ...legend(plot, kinds, colourOf),
   ]);
 }
 
-/** Names in their colours, at the upper right: slow networks that are also bad are rare. */
-function legend({ right, top }: Plot, names: readonly string[], colourOf: (name: string) => string): string[] {
-  return names.flatMap((name, i) => {
-    const y = top + 16 * i + 8;
-    return [
-      `<circle cx="${right + 20}" cy="${y - 4}" r="4" fill="${colourOf(name)}"/>`,
-      svgText(right + 30, y, name, "start"),
-    ];
-  });
-}
+const said = ({ name, latencyMs, perplexity }: TradeOff) =>
+  `${name} ${formatNumber(latencyMs, 2)} ms, perplexity ${formatNumber(perplexity, 2)}`;
 
 /** Perplexity of a run over the minutes of its training. */
 export interface Curve {
@@ -74,6 +68,8 @@ export function curvesSvg(
   const colourOf = (name: string) => COLOURS[curves.findIndex((curve) => curve.name === name) % COLOURS.length]!;
   const axes = {
     title,
+    legend: curves.map(({ name }) => ({ name, colour: colourOf(name) })),
+    description: `${target.name}: ${formatNumber(target.perplexity, 2)}. ${curves.map(ended).join("; ")}.`,
     x: { title: "minutes", values: minutes },
     y: {
       title: "valid perplexity",
@@ -84,20 +80,18 @@ export function curvesSvg(
   const level = [Math.min(...minutes), Math.max(...minutes)].map((x) => ({ x, y: target.perplexity }));
   return plotSvg(axes, (plot) => [
     lineMark(plot, level, "currentColor", "4 3"),
-    svgText(
-      plot.right + 8,
-      plot.y(target.perplexity) + 4,
-      `${target.name} ${formatNumber(target.perplexity, 2)}`,
-      "start",
-    ),
+    svgText(plot.right, plot.y(target.perplexity) - 6, `${target.name} ${formatNumber(target.perplexity, 2)}`, {
+      anchor: "end",
+      size: 13,
+    }),
     ...curves.flatMap(({ name, points }) => {
       const places = points.map((point) => ({ x: point.minutes, y: point.perplexity }));
       return [lineMark(plot, places, colourOf(name)), ...places.map((each) => dotMark(plot, each, colourOf(name)))];
     }),
-    ...legend(
-      plot,
-      curves.map(({ name }) => name),
-      colourOf,
-    ),
   ]);
 }
+
+const ended = ({ name, points }: Curve) => {
+  const last = points.at(-1);
+  return last ? `${name} ends at ${formatNumber(last.perplexity, 2)} after ${formatNumber(last.minutes, 1)} min` : name;
+};

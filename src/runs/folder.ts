@@ -39,7 +39,8 @@ import {
   writeIdentity,
 } from "./identity.ts";
 import { RunJournal } from "./journal.ts";
-import { type Drawing, TensorBoardLog } from "./tensorboard.ts";
+import { TensorBoardLog } from "./tensorboard.ts";
+import { type Drawing, shownSettings } from "./tensorboard-tags.ts";
 
 const CONFIG = "config.yaml";
 const ENVIRONMENT = "environment.json";
@@ -117,7 +118,7 @@ export class RunFolder {
     this.#identity = content.identity;
     this.#lock = lock;
     this.keep = keep;
-    this.#tensorBoard = new TensorBoardLog(join(path, TENSORBOARD));
+    this.#tensorBoard = new TensorBoardLog(join(path, TENSORBOARD), () => shownSettings(this.config));
   }
 
   /** Makes the folder with its config and environment, before anything else, and takes its lock. */
@@ -237,10 +238,10 @@ export class RunFolder {
     this.flush();
   }
 
-  /** Shows histograms or pictures in TensorBoard's run `run` (`train`, `valid`); scalars come with the events. */
-  show(run: string, step: number, drawings: readonly Drawing[]): void {
+  /** Shows histograms, pictures or texts in TensorBoard; scalars come with the events. */
+  show(step: number, drawings: readonly Drawing[]): void {
     this.#own();
-    this.#tensorBoard.show(run, { step, timeMs: Date.now() }, drawings);
+    this.#tensorBoard.show({ step, timeMs: Date.now() }, drawings);
   }
 
   /** Brings everything appended so far to the files. */

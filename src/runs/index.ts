@@ -32,4 +32,4 @@ export {
   weightsHash,
 } from "./summary.ts";
 export { EventTail } from "./tail.ts";
-export type { Drawing, Shown } from "./tensorboard.ts";
+export type { Drawing, Shown } from "./tensorboard-tags.ts";

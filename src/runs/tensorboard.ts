@@ -1,33 +1,31 @@
-/** TensorBoard's event files: `Event` messages in TFRecord frames, one folder a split, appended to while training. */
-import { appendFileSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from "node:fs";
+/** TensorBoard's event files: `Event` messages in TFRecord frames, one file per session of a run, appended to while training. */
+import { appendFileSync, existsSync, mkdirSync, readdirSync, readFileSync, rmdirSync, rmSync } from "node:fs";
 import { hostname } from "node:os";
-import { basename, dirname, join } from "node:path";
+import { dirname, join } from "node:path";
 import { LayerwiseError } from "../base/errors.ts";
 import { writeAtomically } from "../files/atomic.ts";
 import type { Picture } from "../format/png.ts";
 import { ProtoReader, ProtoWriter } from "../format/protobuf.ts";
 import { readRecords, writeRecords } from "../format/tfrecord.ts";
-import type { LoggedEvent, StoredEvent } from "./event-log.ts";
+import type { StoredEvent } from "./event-log.ts";
+import { isOfSettings, presentTag, type Shown, shownOf } from "./tensorboard-tags.ts";
 
 // Field numbers of tensorflow/core/util/event.proto and framework/summary.proto.
 const EVENT = { wallTime: 1, step: 2, fileVersion: 3, summary: 5, sessionLog: 7 };
 const SESSION_LOG = { status: 1 };
 const SESSION_START = 1;
 const SUMMARY = { value: 1 };
-const VALUE = { tag: 1, simpleValue: 2, image: 4, histogram: 5 };
+const VALUE = { tag: 1, simpleValue: 2, image: 4, histogram: 5, tensor: 8, metadata: 9 };
+const METADATA = { plugin: 1 };
+const PLUGIN = { name: 1, content: 2 };
+const TENSOR = { type: 1, shape: 2, floats: 5, strings: 8 };
+const TYPE = { float: 1, string: 7 };
+const SHAPE = { dimension: 2 };
+const DIMENSION = { size: 1 };
 const IMAGE = { height: 1, width: 2, colourSpace: 3, encoded: 4 };
 const HISTOGRAM = { min: 1, max: 2, count: 3, sum: 4, sumOfSquares: 5, limit: 6, bucket: 7 };
 
 const FILE_VERSION = "brain.Event:2";
-
-/** A named drawing of a step. */
-export type Drawing =
-  | { readonly tag: string; readonly histogram: Float32Array }
-  // Whoever draws brings the PNG, so that a run without pictures loads no encoder.
-  | { readonly tag: string; readonly picture: Omit<Picture, "data">; readonly png: Uint8Array };
-
-/** Anything TensorBoard can show of a step. */
-export type Shown = Drawing | { readonly tag: string; readonly scalar: number };
 
 /** When something is shown. */
 export interface Moment {
@@ -50,7 +48,27 @@ function writeValue(value: ProtoWriter, shown: Shown): void {
   value.string(VALUE.tag, shown.tag);
   if ("scalar" in shown) value.float(VALUE.simpleValue, shown.scalar);
   else if ("histogram" in shown) value.message(VALUE.histogram, (inner) => writeHistogram(inner, shown.histogram));
+  else if ("text" in shown) writeTensor(value, "text", new Uint8Array(), shown.text);
+  else if ("plugin" in shown) writeTensor(value, shown.plugin, shown.content, null);
   else value.message(VALUE.image, (inner) => writePicture(inner, shown.picture, shown.png));
+}
+
+/** A tensor with a text, or with nothing, for a plug-in. */
+function writeTensor(value: ProtoWriter, plugin: string, content: Uint8Array, text: string | null): void {
+  value.message(VALUE.metadata, (metadata) =>
+    metadata.message(METADATA.plugin, (data) => {
+      data.string(PLUGIN.name, plugin);
+      if (content.length > 0) data.bytes(PLUGIN.content, content);
+    }),
+  );
+  value.message(VALUE.tensor, (tensor) => {
+    tensor.integer(TENSOR.type, text === null ? TYPE.float : TYPE.string);
+    tensor.message(TENSOR.shape, (shape) => {
+      shape.message(SHAPE.dimension, (dimension) => dimension.integer(DIMENSION.size, 1));
+    });
+    if (text === null) tensor.float(TENSOR.floats, 0);
+    else tensor.string(TENSOR.strings, text);
+  });
 }
 
 const BUCKETS = 30;
@@ -97,144 +115,145 @@ function encodeRestart(timeMs: number): Uint8Array<ArrayBuffer> {
     .finish();
 }
 
-/** What an event shows, and in which of TensorBoard's runs; nothing for an end. */
-export function shownOf(event: LoggedEvent): { run: string; shown: Shown[] } | undefined {
-  if (event.type === "end") return undefined;
-  const figures = event.type === "step" ? stepFigures(event) : evaluationFigures(event);
-  const shown = Object.entries(figures).map(([tag, scalar]) => ({ tag, scalar }));
-  return { run: event.type === "step" ? "train" : event.split, shown };
-}
-
-function stepFigures(event: LoggedEvent & { type: "step" }): Record<string, number> {
-  return {
-    loss: event.loss,
-    perplexity: Math.exp(event.loss),
-    learning_rate: event.learningRate,
-    gradient_norm: event.gradientNorm,
-    tokens_per_second: event.tokensPerSecond,
-    ...event.scalars,
-  };
-}
-
-function evaluationFigures(event: LoggedEvent & { type: "evaluation" }): Record<string, number> {
-  return {
-    loss: event.loss,
-    ...(event.perplexity === undefined ? {} : { perplexity: event.perplexity }),
-    ...(event.perplexityPerWord === undefined ? {} : { perplexity_per_word: event.perplexityPerWord }),
-    ...(event.bitsPerByte === undefined ? {} : { bits_per_byte: event.bitsPerByte }),
-    ...event.scalars,
-  };
-}
-
-/** Collects events and appends them to one file a run; nothing is written before `flush`. */
+/** Collects events and appends them to a file; nothing is written before `flush`. */
 export class TensorBoardLog {
   readonly #folder: string;
-  /** Records that wait, by run. */
-  readonly #waiting = new Map<string, Uint8Array[]>();
-  /** The file being written, by run. */
-  readonly #files = new Map<string, string>();
+  /** What is shown of a run's settings, at the top of every file. */
+  readonly #about: () => readonly Shown[];
+  /** Records that wait. */
+  readonly #waiting: Uint8Array[] = [];
+  /** The file being written. */
+  #file: string | undefined;
+  /** The last step of which π was shown: a step and its evaluation both tell of it. */
+  #piStep = -1;
 
-  constructor(folder: string) {
+  constructor(folder: string, about: () => readonly Shown[] = () => []) {
     this.#folder = folder;
+    this.#about = about;
   }
 
   add(event: StoredEvent): void {
-    const what = shownOf(event);
-    if (what) this.show(what.run, event, what.shown);
+    const shown = shownOf(event, event.step !== this.#piStep);
+    if ("choices" in event) this.#piStep = event.step;
+    if (shown.length > 0) this.show(event, shown);
   }
 
-  /** Shows scalars, histograms or pictures in the given run (`train`, `valid`). */
-  show(run: string, moment: Moment, shown: readonly Shown[]): void {
-    this.#keep(run, [encodeSummary(moment, shown)]);
-  }
-
-  #keep(run: string, records: readonly Uint8Array[]): void {
-    const waiting = this.#waiting.get(run) ?? [];
-    this.#waiting.set(run, waiting);
-    for (const record of records) waiting.push(record);
+  /** Shows scalars, histograms, pictures or texts. */
+  show(moment: Moment, shown: readonly Shown[]): void {
+    this.#waiting.push(encodeSummary(moment, shown));
   }
 
   flush(): void {
-    for (const [run, records] of this.#waiting) {
-      if (records.length === 0) continue;
-      appendFileSync(this.#fileOf(run), writeRecords(records));
-      records.length = 0;
-    }
+    if (this.#waiting.length === 0) return;
+    appendFileSync(this.#opened(), writeRecords(this.#waiting));
+    this.#waiting.length = 0;
   }
 
-  #fileOf(run: string): string {
-    const known = this.#files.get(run);
-    if (known) return known;
-    const path = newFile(this.#folder, run);
-    mkdirSync(join(this.#folder, run), { recursive: true });
-    appendFileSync(path, writeRecords([encodeVersion(Date.now())]));
-    this.#files.set(run, path);
+  #opened(): string {
+    if (this.#file) return this.#file;
+    mkdirSync(this.#folder, { recursive: true });
+    const path = newFile(this.#folder);
+    appendFileSync(path, writeRecords([encodeVersion(Date.now()), ...this.#beginning()]));
+    this.#file = path;
     return path;
   }
 
-  /** Replaces all files by new ones that hold exactly `events` and the drawings up to `step`, and goes on in them. */
+  #beginning(): Uint8Array[] {
+    const about = this.#about();
+    return about.length === 0 ? [] : [encodeSummary({ step: 0, timeMs: Date.now() }, about)];
+  }
+
+  /**
+   * Replaces all files by a new one that holds exactly `events` and the drawings up to `step`, and goes on in it. Older versions wrote a folder
+   * per split and other tags: all of it is written as it is now.
+   */
   async rewrite(events: readonly StoredEvent[], step: number): Promise<void> {
-    this.#waiting.clear();
+    this.#waiting.length = 0;
+    this.#piStep = -1;
     const old = eventFiles(this.#folder);
     for (const event of events) this.add(event);
-    for (const path of old) this.#keep(basename(dirname(path)), drawingsIn(readFileSync(path), path, step));
-    for (const [run, records] of this.#waiting) {
-      if (records.length === 0) continue;
-      const path = newFile(this.#folder, run);
-      const nowMs = Date.now();
-      await writeAtomically(path, writeRecords([encodeVersion(nowMs), encodeRestart(nowMs), ...records]));
-      this.#files.set(run, path);
-      records.length = 0;
+    for (const path of old) this.#waiting.push(...drawingsIn(readFileSync(path), path, step));
+    if (this.#waiting.length > 0) {
+      const [path, nowMs] = [newFile(this.#folder), Date.now()];
+      const records = [encodeVersion(nowMs), encodeRestart(nowMs), ...this.#beginning(), ...this.#waiting];
+      await writeAtomically(path, writeRecords(records));
+      this.#file = path;
+      this.#waiting.length = 0;
     }
     for (const path of old) rmSync(path, { force: true });
+    for (const folder of new Set(old.map((path) => dirname(path)))) removeIfEmpty(folder, this.#folder);
   }
 }
 
-/** The records of a file that hold drawings of steps up to `step`: events.jsonl lacks those. A kill may have cut the file short. */
+function removeIfEmpty(folder: string, root: string): void {
+  if (folder !== root && readdirSync(folder).length === 0) rmdirSync(folder);
+}
+
+/** The records of a file that hold drawings of steps up to `step`, under their present tags: events.jsonl lacks those. A kill may have cut the file short. */
 export function drawingsIn(bytes: Uint8Array, path: string, step: number): Uint8Array[] {
   const found: Uint8Array[] = [];
   try {
-    for (const record of readRecords(bytes, path)) if (isDrawing(record, path, step)) found.push(record);
+    for (const record of readRecords(bytes, path)) found.push(...drawingIn(record, path, step));
   } catch (error) {
     if (!(error instanceof LayerwiseError)) throw error;
   }
   return found;
 }
 
-function isDrawing(record: Uint8Array, path: string, upTo: number): boolean {
+/** The record with its drawings, or none. */
+function drawingIn(record: Uint8Array, path: string, upTo: number): Uint8Array[] {
   const event = new ProtoReader(record, path);
-  let drawn = false;
+  let [wallTime, step] = [0, 0];
+  const values: Uint8Array[] = [];
   while (!event.done) {
     const { field, wire } = event.tag();
-    if (field === EVENT.step && event.integer() > upTo) return false;
-    if (field === EVENT.summary) drawn = holdsDrawing(event.message());
-    else if (field !== EVENT.step) event.skip(wire);
+    if (field === EVENT.wallTime) wallTime = event.double();
+    else if (field === EVENT.step) step = event.integer();
+    else if (field === EVENT.summary) values.push(...drawnValues(event.message()));
+    else event.skip(wire);
   }
-  return drawn;
+  if (values.length === 0 || step > upTo) return [];
+  const writer = new ProtoWriter().double(EVENT.wallTime, wallTime).integer(EVENT.step, step);
+  return [
+    writer
+      .message(EVENT.summary, (summary) => {
+        for (const value of values) summary.bytes(SUMMARY.value, value);
+      })
+      .finish(),
+  ];
 }
 
-function holdsDrawing(summary: ProtoReader): boolean {
+/** Fields of a value that are neither its tag nor a number. */
+const DRAWN: readonly number[] = [VALUE.image, VALUE.histogram, VALUE.tensor, VALUE.metadata];
+
+function* drawnValues(summary: ProtoReader): Generator<Uint8Array> {
   while (!summary.done) {
     summary.tag(); // always a value
-    const value = summary.message();
+    const [value, writer] = [summary.message(), new ProtoWriter()];
+    let [tag, drawn] = ["", false];
     while (!value.done) {
       const { field, wire } = value.tag();
-      if (field === VALUE.image || field === VALUE.histogram) return true;
-      value.skip(wire);
+      if (field === VALUE.tag) {
+        tag = presentTag(value.string());
+        writer.string(VALUE.tag, tag);
+      } else if (DRAWN.includes(field)) {
+        writer.bytes(field, value.bytes());
+        drawn = true;
+      } else value.skip(wire);
     }
+    if (drawn && !isOfSettings(tag)) yield writer.finish();
   }
-  return false;
 }
 
 let filesMade = 0;
 
 /** TensorBoard reads a folder's files by name, so names begin with the time. */
-function newFile(folder: string, run: string): string {
+function newFile(folder: string): string {
   const seconds = String(Math.floor(Date.now() / 1000)).padStart(10, "0");
-  return join(folder, run, `events.out.tfevents.${seconds}.${hostname()}.${process.pid}.${filesMade++}`);
+  return join(folder, `events.out.tfevents.${seconds}.${hostname()}.${process.pid}.${filesMade++}`);
 }
 
-/** The event files of all runs under a TensorBoard folder. */
+/** The event files of a TensorBoard folder; older versions have them in folders below it. */
 export function eventFiles(folder: string): string[] {
   if (!existsSync(folder)) return [];
   const found = readdirSync(folder, { recursive: true, withFileTypes: true });

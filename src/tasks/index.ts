@@ -35,6 +35,7 @@ export { type NewRun, newRun } from "./new-run.ts";
 export type { OpenOptions, OpenRun, ResumeOptions, StoredRun } from "./open-run.ts";
 export { type Performing, perform } from "./perform.ts";
 
+export { openRaster, type Raster, type RasterOptions } from "./raster.ts";
 export { type AnyRun, kindIn, kindOf, Run, type RunKind, type RunKinds } from "./run.ts";
 export { settingsNamed, type TaskName, taskNames, taskSettings } from "./settings/index.ts";
 

@@ -65,7 +65,8 @@ export interface Rehearsed {
 /** Sees the events of a run on the way into its folder, and adds files of its own, such as pictures. */
 export interface Observer {
   see(event: TaskEvent): Promise<void>;
-  finish(): Promise<void>;
+  /** Ends with what a person should know, such as what could not be drawn. */
+  finish(): Promise<readonly string[]>;
 }
 
 /** A task, opened: data, model and engine are there, and mistakes in its settings have shown. */

@@ -9,7 +9,7 @@ import { type Session, type Stoppable, startSession, watched } from "../train/se
 import { changedConfig, isNewText, lengthened, lengthens, settingsIn } from "./changes.ts";
 import { engineAsBegun } from "./engine.ts";
 import { changes, environment } from "./environment.ts";
-import type { Job, NoteEvent, Say, TaskEvent } from "./job.ts";
+import type { Fact, Job, NoteEvent, Say, TaskEvent } from "./job.ts";
 import type { NewRun } from "./new-run.ts";
 import { keptTokenizer, type ResumeOptions } from "./open-run.ts";
 
@@ -47,17 +47,18 @@ export async function* performed<R>(
   const { config, files, keep, text } = job;
   const run = await into?.begin({ config, files, text, environment: await environment(job.engine) }, { keep });
   try {
-    run?.log(
-      job
-        .describe()
-        .map(({ what, value }) => `${what}  ${value}`)
-        .join("\n"),
-    );
+    const facts = job.describe();
+    run?.show(0, [{ tag: "model", text: factsTable(facts) }]);
+    run?.log(facts.map(({ what, value }) => `${what}  ${value}`).join("\n"));
     return yield* recorded(job, run, resume, signal);
   } finally {
     run?.close();
   }
 }
+
+/** In Markdown. */
+const factsTable = (facts: readonly Fact[]) =>
+  ["| | |", "|---|---|", ...facts.map(({ what, value }) => `| ${what} | ${value.replaceAll("|", "\\|")} |`)].join("\n");
 
 const note = (text: string): NoteEvent => ({ type: "note", text });
 
@@ -147,7 +148,10 @@ async function* recorded<R>(
     }),
     () => run && { run: run.path, step: stored },
   );
-  await observer?.finish();
+  for (const text of (await observer?.finish()) ?? []) {
+    run?.log(text);
+    yield note(text);
+  }
   if (run) await keep(run, job, result);
   return result;
 }

@@ -57,6 +57,10 @@ export interface StepEvent {
   readonly epoch: number;
   /** Other scalars of the step: temperature, penalties. */
   readonly scalars?: Readonly<Record<string, number>>;
+  /** π of each block after the step, now and then in a search. */
+  readonly choices?: readonly Choice[];
+  /** The network that a search would take then. */
+  readonly pattern?: string;
 }
 
 /** Figures of a split under the present weights. */

@@ -79,8 +79,7 @@ async function* searching(
         const ending = { model, weights, reason, steps, elapsedMs, cuts, evaluation };
         return resultOf(parts, ending, await figuresOf(parts, ending));
       }
-      if (value.type === "step") narrowing.see(value);
-      yield value;
+      yield value.type === "step" ? narrowing.see(value) : value;
     }
   } finally {
     await events.return(undefined as never); // stages are released however it ends
@@ -102,7 +101,7 @@ async function concluded(parts: SearchParts, state: TrainState, run: RunFolder):
   };
   const kept = await keptResult(run.path);
   if (kept) return { ...resultOf(parts, ending, kept), ...kept };
-  await (await openPictures(run, parts)).film();
+  await (await openPictures(run, parts)).end();
   return resultOf(parts, ending, await figuresOf(parts, ending));
 }
 
@@ -113,8 +112,8 @@ async function complete(run: RunFolder, files: Job["files"]): Promise<void> {
   }
 }
 
-const openPictures = (run: RunFolder, { model }: SearchParts): Promise<ChoicePictures> =>
-  ChoicePictures.open(run, [...new Set(model.choices.flat().map(candidateName))]);
+const openPictures = (run: RunFolder, { model, course }: SearchParts): Promise<ChoicePictures> =>
+  ChoicePictures.open(run, { names: [...new Set(model.choices.flat().map(candidateName))], totalSteps: course.total });
 
 function factsOf({ settings, corpus, tokenizer, model, batches, engine, costs }: SearchParts): Fact[] {
   const { blocks, latency } = settings;

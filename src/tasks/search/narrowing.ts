@@ -10,7 +10,7 @@ import type { Opened } from "../../train/stages.ts";
 import type { Cut } from "./cut.ts";
 import { narrowState, openBlocks, settleSurest, sizeOf, survivorsAt } from "./cutting.ts";
 import { modelAt, type SearchParts } from "./parts.ts";
-import { openSearchStage, type SearchStage } from "./stage.ts";
+import { choicesOf, openSearchStage, patternOf, type SearchStage } from "./stage.ts";
 
 /** What checkpoints of a search keep beside those of any training. */
 interface Notes extends Readonly<Record<string, unknown>> {
@@ -22,6 +22,9 @@ interface Notes extends Readonly<Record<string, unknown>> {
 /** What a stored search had cut by then. */
 export const cutsIn = (state: TrainState | undefined): readonly Cut[] =>
   (state?.progress.notes as Notes | undefined)?.cuts ?? [];
+
+/** How often in a search π is written down. */
+const LOOKS = 100;
 
 export class Narrowing {
   readonly cuts: Cut[];
@@ -48,8 +51,13 @@ export class Narrowing {
     return this.#told.splice(0);
   }
 
-  see({ tokensPerSecond }: StepEvent): void {
-    this.#stepMs.push((1000 * tokensIn(this.#parts.batches.train)) / tokensPerSecond);
+  /** Takes note of a step, and adds π to it now and then: some hundred times in all. */
+  see(event: StepEvent): StepEvent {
+    this.#stepMs.push((1000 * tokensIn(this.#parts.batches.train)) / event.tokensPerSecond);
+    const every = Math.max(1, Math.round(this.#parts.course.total / LOOKS));
+    if (event.step % every !== 0) return event;
+    const { model, step } = this.#stage!;
+    return { ...event, choices: choicesOf(model, step.weights), pattern: patternOf(model, step.weights) };
   }
 
   /** Opens the first stage, or the next one without the candidates that are given up. */

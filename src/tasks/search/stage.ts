@@ -113,7 +113,8 @@ async function figuresBy(
   };
 }
 
-function choicesOf(model: ParModel, weights: Weights): Choice[] {
+/** π of each block. */
+export function choicesOf(model: ParModel, weights: Weights): Choice[] {
   const probabilities = model.probabilities(weights);
   return model.choices.map((block, i) => ({ names: block.map(candidateName), probabilities: probabilities[i]! }));
 }

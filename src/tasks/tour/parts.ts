@@ -82,14 +82,19 @@ function figuresOf(network: RetrainedNetwork, run: string): NetworkFigures {
   return { ...figures, run };
 }
 
-/** Evaluations with π, and the temperature of the update before. */
+/** Steps and evaluations that tell of π, with the temperature and the last perplexity. */
 function momentsOf(events: readonly TrainEvent[]): SearchedResult["moments"] {
   let temperature: number | null = null;
-  return events.flatMap((event) => {
+  let perplexity: number | null = null;
+  const moments = new Map<number, SearchedResult["moments"][number]>();
+  for (const event of events) {
     if (event.type === "step") temperature = event.scalars?.temperature ?? null;
-    if (event.type !== "evaluation" || !event.choices) return [];
-    return [{ step: event.step, choices: event.choices, perplexity: event.perplexity!, temperature }];
-  });
+    if (event.type === "evaluation") perplexity = event.perplexity ?? null;
+    if ((event.type !== "step" && event.type !== "evaluation") || !event.choices) continue;
+    const { step, choices, pattern } = event;
+    moments.set(step, { step, choices, perplexity, temperature, pattern });
+  }
+  return [...moments.values()];
 }
 
 const LINES = 300;

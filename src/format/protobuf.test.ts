@@ -4,6 +4,16 @@ import { LayerwiseError } from "../base/errors.ts";
 import { ProtoReader, ProtoWriter } from "./protobuf.ts";
 
 describe("protobuf wire format", () => {
+  it("keeps every number where the buffer grows", () => {
+    const writer = new ProtoWriter();
+    const values = Array.from({ length: 500 }, (_, i) => i + 0.5);
+    for (const value of values) writer.double(1, value).float(2, value);
+    const reader = new ProtoReader(writer.finish(), "test");
+    const found: number[] = [];
+    while (!reader.done) found.push(reader.tag().field === 1 ? reader.double() : reader.float());
+    expect(found).toEqual(values.flatMap((value) => [value, value]));
+  });
+
   it("reads back what it wrote", () => {
     const integer = fc.maxSafeInteger();
     fc.assert(

@@ -65,12 +65,14 @@ export class ProtoWriter {
   }
 
   float(field: number, value: number): this {
-    this.#view.setFloat32(this.#fixed(field, WIRE_FIXED32, 4), value, true);
+    const place = this.#fixed(field, WIRE_FIXED32, 4); // first: it may replace the view
+    this.#view.setFloat32(place, value, true);
     return this;
   }
 
   double(field: number, value: number): this {
-    this.#view.setFloat64(this.#fixed(field, WIRE_FIXED64, 8), value, true);
+    const place = this.#fixed(field, WIRE_FIXED64, 8);
+    this.#view.setFloat64(place, value, true);
     return this;
   }
 

@@ -28,4 +28,5 @@ export {
   networkLatencies,
 } from "./latency.ts";
 export { type MatrixSpeed, matrixSpeeds } from "./matrix-speed.ts";
+export { type MeasuredCutoffs, measureCutoffs } from "./measured-cutoffs.ts";
 export { type MeasuredCosts as SoftmaxCosts, measureSoftmax, type SoftmaxShape } from "./softmax-cost.ts";

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { ortEngine } from "../engine/ort.ts";
 import { optimalCutoffs } from "../text/cutoffs.ts";
+import { measureCutoffs } from "./measured-cutoffs.ts";
 import { measureSoftmax } from "./softmax-cost.ts";
 
 describe("measured costs of a softmax", () => {
@@ -25,4 +26,13 @@ describe("measured costs of a softmax", () => {
     const { costs } = await measureSoftmax(await ortEngine({ threads: 1 }), shape);
     expect(costs).toHaveLength(2);
   });
+});
+
+it("cutoffs by measured costs are no slower than those of size × mass", async () => {
+  const counts = Float64Array.from({ length: 3000 }, (_, i) => 1 / (i + 1));
+  const shape = { width: 8, rows: 32, factor: 2, clusters: 2 };
+  const { found, times, plain, plainMs } = await measureCutoffs(await ortEngine({ threads: 1 }), counts, shape);
+  expect(times.reduce((a, b) => a + b, 0)).toBeCloseTo(found.cost, 9);
+  expect(found.cost).toBeLessThanOrEqual(plainMs + 1e-9);
+  expect(plain).toEqual(optimalCutoffs(counts, 2));
 });

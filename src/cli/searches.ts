@@ -1,5 +1,5 @@
 /** What a person sees of searches and retrainings: π while they run, what they found, how two networks compare. */
-import { formatNumber, table } from "../base/index.ts";
+import { formatNumber } from "../base/index.ts";
 import type { RetrainResult, SearchResult, TaskEvent, training } from "../index.ts";
 import { heatMap } from "../pictures/index.ts";
 import { commandName } from "./command-name.ts";
@@ -47,40 +47,6 @@ export async function concludeRetrain(path: string, result: RetrainResult, json 
   if (result.reason === "stopped") {
     return void process.stderr.write(`stopped; go on with: ${commandName()} resume ${path}\n`);
   }
-  const { retrainData } = await import("../tasks/search/index.ts");
-  print(json ? JSON.stringify(retrainData(result)) : comparisonTable(result));
-}
-
-/** Both networks, and what the one is of the other. */
-function comparisonTable({ network, baseline, ratios, latency }: RetrainResult): string {
-  const rows = [network, ...(baseline ? [baseline] : [])].map((each) => ({
-    network: each.name,
-    pattern: each.pattern,
-    parameters: `${formatNumber(each.parameters / 1e6, 3)} M`,
-    depth: each.executedDepth,
-    flops: `${formatNumber(each.flopsPerToken / 1e6, 2)} M`,
-    latency: `${formatNumber(each.latencyMs, 2)} ms`,
-    perplexity: formatNumber(each.perplexity, 2),
-  }));
-  const ratio = ratios && {
-    network: "ratio",
-    pattern: "",
-    depth: null,
-    parameters: ratios.parameters.toFixed(3),
-    flops: ratios.flopsPerToken.toFixed(3),
-    latency: ratios.latencyMs.toFixed(3),
-    perplexity: ratios.perplexity.toFixed(3),
-  };
-  const columns = [
-    { key: "network", title: "network" },
-    { key: "pattern", title: "pattern" },
-    { key: "parameters", title: "distinct parameters" },
-    { key: "depth", title: "executed depth" },
-    { key: "flops", title: "FLOPs per token" },
-    { key: "latency", title: "latency" },
-    { key: "perplexity", title: "valid perplexity" },
-  ];
-  const { batch, length, memory, threads } = latency;
-  const where = `FLOPs and latency forward, batch ${batch} × ${length}, memory ${memory}, ${threads} thread${threads === 1 ? "" : "s"}, in turns`;
-  return `${table([...rows, ...(ratio ? [ratio] : [])], columns).trimEnd()}\n${where}`;
+  const { comparisonText, retrainData } = await import("../tasks/search/index.ts");
+  print(json ? JSON.stringify(retrainData(result)) : comparisonText(result));
 }

@@ -70,6 +70,6 @@ export {
   searched,
   type TemperatureOptions,
 } from "./searched.ts";
-export { type DepthRow, DepthTally } from "./tally.ts";
+export { type DepthRow, DepthTally, depthTable, type TokenDepth, type TraceRow, traceTable } from "./tally.ts";
 export { type DepthUse, usedDepth } from "./use.ts";
 export { type BlockMaker, writtenDepth } from "./written.ts";

@@ -1,4 +1,5 @@
 /** How deep tokens ran, kept by any names: counts, means, deviations, and how many ran to the last depth. */
+import { table } from "../base/table.ts";
 
 /** How deep the tokens of one name ran. */
 export interface DepthRow {
@@ -66,3 +67,21 @@ export class DepthTally {
     });
   }
 }
+
+const round = (value: number) => Math.round(value * 1000) / 1000;
+
+/** Rows as a table; `what` is the title of their names. */
+export const depthTable = (rows: readonly DepthRow[], what: string): string =>
+  table(
+    rows.map(({ name, tokens, mean, deviation, atCap }) => ({
+      [what]: name,
+      tokens,
+      iterations: round(mean),
+      deviation: round(deviation),
+      "at the cap": `${(100 * atCap).toFixed(1)} %`,
+    })),
+  );
+
+/** A similarity trace as a table. */
+export const traceTable = (trace: readonly TraceRow[]): string =>
+  table(trace.map(({ cosine, ...row }) => ({ ...row, cosine: round(cosine) })));

@@ -1,7 +1,9 @@
 /** The comparison of sharing schedules: which models, one run a model and seed, and what the finished runs say. */
+
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { reject } from "../base/errors.ts";
+import { formatNumber, table } from "../base/table.ts";
 import type { ShareMode } from "../depth/plan.ts";
 import type { Engine } from "../engine/engine.ts";
 import { type ModelReport, reportOn } from "../model/report.ts";
@@ -40,6 +42,15 @@ export const contestants: readonly Contestant[] = [
   ...shared.filter(({ depth }) => depth === 6),
   ...shared.filter(({ depth }) => depth === 9),
 ];
+
+/** The rows of these names, in the table's order; all where none are named. */
+export function contestantsNamed(names: readonly string[] | undefined, who = "only"): readonly Contestant[] {
+  const unknown = names?.find((name) => !contestants.some((each) => each.name === name));
+  if (unknown !== undefined) {
+    reject({ who, needed: `some of ${contestants.map(({ name }) => name).join(", ")}`, got: unknown }, 2);
+  }
+  return names ? contestants.filter(({ name }) => names.includes(name)) : contestants;
+}
 
 /** A mean over seeds and its deviation. */
 export interface Spread {
@@ -186,3 +197,22 @@ const noEngine: Engine = {
   device: "none",
   compile: () => Promise.reject(new Error("this job is only looked at")),
 };
+
+/** The rows of a comparison as a table: parameters, depth, FLOPs, measured time and perplexity side by side. */
+export const comparisonTable = (rows: readonly Result[]): string => table(rows.map(tableRow));
+
+const million = (n: number) => `${formatNumber(n / 1e6, 2)} M`;
+const spread = ({ mean, deviation }: Spread) =>
+  deviation === null ? formatNumber(mean, 2) : `${formatNumber(mean, 2)} ± ${formatNumber(deviation, 2)}`;
+
+function tableRow({ name, parameters, executedDepth, ...rest }: Result) {
+  return {
+    model: name,
+    "distinct parameters": million(parameters),
+    "executed depth": executedDepth,
+    "FLOPs/token": million(rest.flopsPerToken),
+    "tokens/s": rest.tokensPerSecond === null ? null : formatNumber(rest.tokensPerSecond, 0),
+    seconds: rest.seconds === null ? null : formatNumber(rest.seconds, 1),
+    "valid perplexity": rest.perplexity && spread(rest.perplexity),
+  };
+}

@@ -1,4 +1,5 @@
 /** The search for settings: runs the trials of a plan, in processes of their own, and says what they came to. */
+
 import { existsSync } from "node:fs";
 import { mkdir, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
@@ -6,6 +7,7 @@ import { setTimeout } from "node:timers/promises";
 import { stringify } from "yaml";
 import { reject } from "../base/errors.ts";
 import type { ProgressOutput } from "../base/progress.ts";
+import { table } from "../base/table.ts";
 import { writeAtomically } from "../files/atomic.ts";
 import { lockHolder, takeLock } from "../files/lock.ts";
 import { readSealed } from "../runs/sealed.ts";
@@ -161,4 +163,18 @@ async function clearAway(path: string): Promise<void> {
   const lock = join(path, "lock");
   for (let waited = 0; waited < ORPHAN_MS && lockHolder(lock)?.live; waited += 100) await setTimeout(100);
   await rm(path, { recursive: true, force: true });
+}
+
+/** What a search found as a table: a row per setting, figures in percent. */
+export function searchTable({ rows, metric }: SearchResult): string {
+  const percent = (value: number | null) => (value === null ? null : (100 * value).toFixed(2));
+  const lines = rows.map(({ rate, batch, epochs, epoch, mean, deviation, values }) => ({
+    rate: rate.toExponential(),
+    batch: `${batch}`,
+    epoch: `${epoch} of ${epochs}`,
+    [metric]: percent(mean),
+    "±": percent(deviation),
+    seeds: values.map(percent).join(" "),
+  }));
+  return table(lines);
 }

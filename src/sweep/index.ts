@@ -4,13 +4,15 @@ export {
   type Comparison,
   type Contestant,
   compare,
+  comparisonTable,
   contestants,
+  contestantsNamed,
   figuresSoFar,
   type Result,
   type Spread,
   spreadOf,
 } from "./comparison.ts";
-export { runSearch, type SearchOptions, type SearchResult } from "./glue-search.ts";
+export { runSearch, type SearchOptions, type SearchResult, searchTable } from "./glue-search.ts";
 export { serveTrials } from "./glue-worker.ts";
 export { type StartedOrder, startOrder, tryOrder } from "./jobs.ts";
 export type { CompareOrder, RetrainOrder } from "./order.ts";
@@ -30,3 +32,4 @@ export {
   type TrialState,
 } from "./sweep-folder.ts";
 export { type CompleteSpec, planSweep, type Range, type SweepPlan, type SweepSpec } from "./sweep-plan.ts";
+export { settingsRow, showSweep, sweepCsv, sweepPoints, sweepText, trialName } from "./sweep-text.ts";

@@ -1,5 +1,3 @@
-/** Orders: work as plain data, which a process of its own can carry out: begin any task, or go on with a run. */
-import { reject } from "../base/errors.ts";
 import type { SettingsSchema, Values } from "../runs/settings.ts";
 import type { Job, Rehearsed, Say, TaskEvent } from "../tasks/job.ts";
 import { newRun } from "../tasks/new-run.ts";
@@ -8,7 +6,7 @@ import { Run } from "../tasks/run.ts";
 import { settingsNamed } from "../tasks/settings/index.ts";
 import type { TrainConfig } from "../tasks/trained-job.ts";
 import type { Session } from "../train/session.ts";
-import { type Contestant, compare, contestants } from "./comparison.ts";
+import { compare, contestantsNamed } from "./comparison.ts";
 import type { CompareOrder, RetrainOrder } from "./order.ts";
 
 /** Settings over a preset. */
@@ -84,7 +82,7 @@ const readers: { readonly [T in TaskOrder["task"]]: (order: Of<T>, say: Say) => 
   },
   compare: async ({ of, seeds, only, preset, settings: own }, say) => {
     const settings = await trainSettings({ task: of, preset, settings: { keep: 1, ...own } });
-    const rows = rowsNamed(only);
+    const rows = contestantsNamed(only);
     return {
       open: (await readTraining({ task: of, preset, settings: own }, say)).open,
       begin: async (folder, signal) => compare({ settings, rows, seeds, folder, signal }),
@@ -121,12 +119,4 @@ async function readTraining(order: Of<"language" | "translate">, say: Say): Prom
 
 function ofJob(open: () => Promise<Job>): ReadOrder {
   return { open, begin: async (into, signal) => perform(await open(), { into: await newRun(into), signal }) };
-}
-
-function rowsNamed(only: readonly string[] | undefined): readonly Contestant[] {
-  const unknown = only?.find((name) => !contestants.some((each) => each.name === name));
-  if (unknown !== undefined) {
-    reject({ who: "only", needed: `some of ${contestants.map(({ name }) => name).join(", ")}`, got: unknown }, 2);
-  }
-  return only ? contestants.filter(({ name }) => only.includes(name)) : contestants;
 }

@@ -31,8 +31,10 @@ export {
   streamBatches,
 } from "./batches.ts";
 export {
+  type Cluster,
   type ClusterCost,
   type Cutoffs,
+  clustersOf,
   costsOfClusters,
   countTokens,
   frequencyRanks,
@@ -106,7 +108,7 @@ export { type ProbeSentence, parseAgreement, parseProbe } from "./probing/probin
 export { type LineTurner, lineDecoder, lineEncoder } from "./sentencepiece/lines.ts";
 export type { Model as SentencePieceModel } from "./sentencepiece/model.ts";
 export { readModel } from "./sentencepiece/model-reader.ts";
-export { type ModelSummary, summarise } from "./sentencepiece/summary.ts";
+export { type ModelSummary, summarise, summaryText } from "./sentencepiece/summary.ts";
 export { TRAINING_DEFAULTS, type TrainingOptions as TokenizerTraining } from "./sentencepiece/training/options.ts";
 export type { TrainingStep as TokenizerTrainingStep } from "./sentencepiece/training/trainer.ts";
 export type { Release } from "./sentencepiece/unigram.ts";

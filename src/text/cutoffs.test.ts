@@ -1,6 +1,14 @@
 import { describe, expect, it } from "vitest";
 import { RandomStream } from "../base/random.ts";
-import { type ClusterCost, clusterCost, countTokens, frequencyRanks, optimalCutoffs, parseCounts } from "./cutoffs.ts";
+import {
+  type ClusterCost,
+  clusterCost,
+  clustersOf,
+  countTokens,
+  frequencyRanks,
+  optimalCutoffs,
+  parseCounts,
+} from "./cutoffs.ts";
 
 type CostOf = (cluster: number) => ClusterCost;
 
@@ -72,6 +80,16 @@ describe("optimal cutoffs", () => {
     expect(() => optimalCutoffs([3, 2, 1], 2, () => bent)).toThrow(
       "cost of cluster 1: expected a perProduct from 0, got -1",
     );
+  });
+
+  it("make clusters of the counts, with their part of all", () => {
+    const counts = Float64Array.of(1, 100, 2, 90);
+    const found = optimalCutoffs(counts, 2);
+    expect(clustersOf(found, counts)).toEqual([
+      { start: 0, end: 1, share: 100 / 193 },
+      { start: 1, end: 4, share: 93 / 193 },
+    ]);
+    expect(clustersOf(found, new Float64Array(4)).map(({ share }) => share)).toEqual([0, 0]);
   });
 
   it("leave no cluster empty, however few words there are", () => {

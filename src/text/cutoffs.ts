@@ -157,3 +157,22 @@ export function frequencyRanks(counts: ArrayLike<number>): Int32Array {
   });
   return ranks;
 }
+
+/** A cluster of words by falling frequency. */
+export interface Cluster {
+  /** The first word, and the one after the last. */
+  readonly start: number;
+  readonly end: number;
+  /** Its part of all that was counted; 0 where nothing was. */
+  readonly share: number;
+}
+
+/** The clusters that cutoffs make of these counts, the head first. */
+export function clustersOf({ cutoffs, vocabulary }: Cutoffs, counts: Float64Array): Cluster[] {
+  const sorted = counts.toSorted().reverse();
+  const total = sorted.reduce((a, b) => a + b, 0) || 1;
+  return [...cutoffs, vocabulary].map((end, k) => {
+    const start = cutoffs[k - 1] ?? 0;
+    return { start, end, share: sorted.subarray(start, end).reduce((a, b) => a + b, 0) / total };
+  });
+}

@@ -11,6 +11,7 @@ export {
   inspectBatches,
   reportSplits,
   type SplitReport,
+  splitTable,
 } from "./files/build.ts";
 export { defaultCacheFolder } from "./files/cache.ts";
 export { type CorpusOptions, DEFAULT_CORPUS, dataFolder, openCorpus } from "./files/corpus.ts";
@@ -36,6 +37,7 @@ export {
   type TextSource,
   type TrainingWatch,
   trainOnText,
+  turnLines,
 } from "./files/sentencepiece.ts";
 export { openTokenizer, type TokenizerFile } from "./files/tokenizer.ts";
 export { chooseTokenizer, type TokenizerChoice } from "./files/trained-tokenizer.ts";

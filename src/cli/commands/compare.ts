@@ -1,8 +1,8 @@
 /** `layerwise compare`: the paper's table of sharing schedules at laptop scale. */
 import { type Command, Option } from "commander";
-import { formatNumber, LARGEST, reject, table } from "../../base/index.ts";
+import { LARGEST, reject } from "../../base/index.ts";
 import type { SettingsSchema } from "../../runs/index.ts";
-import type { Contestant, Result, Spread } from "../../sweep/index.ts";
+import type { Result } from "../../sweep/index.ts";
 import type { TrainConfig } from "../../tasks/index.ts";
 import { taskSettings } from "../../tasks/settings/index.ts";
 import {
@@ -76,33 +76,31 @@ async function configFrom(flags: CompareFlags): Promise<TrainConfig> {
   return (await settingsFrom(schema, flags, below)) as TrainConfig;
 }
 
-function chosen(all: readonly Contestant[], only: string | undefined): readonly Contestant[] {
-  if (only === undefined) return all;
-  const names = only.split(",").map((name) => name.trim());
-  const unknown = names.find((name) => !all.some((each) => each.name === name));
-  if (unknown !== undefined) {
-    reject({ who: "--only", needed: `some of ${all.map(({ name }) => name).join(", ")}`, got: unknown }, 2);
-  }
-  return all.filter(({ name }) => names.includes(name));
-}
-
 const say = (text: string) => void process.stderr.write(`${text}\n`);
 
 async function run(flags: CompareFlags): Promise<void> {
   const settings = await configFrom(flags);
-  const { compare, contestants, figuresSoFar } = await import("../../sweep/index.ts");
+  const { compare, comparisonTable, contestantsNamed, figuresSoFar } = await import("../../sweep/index.ts");
   const { watchSession } = await import("../session.ts");
-  const { seeds, out: folder, dryRun } = flags;
-  const options = { settings, rows: chosen(contestants, flags.only), seeds, folder };
-  if (dryRun) return print(flags, settings.task, await figuresSoFar(options));
+  const { seeds, out: folder, dryRun, only, json } = flags;
+  const print = (rows: readonly Result[]) =>
+    void process.stdout.write(
+      `${json ? JSON.stringify({ task: settings.task, seeds, rows }) : comparisonTable(rows)}\n`,
+    );
+  const options = {
+    settings,
+    rows: contestantsNamed(
+      only?.split(",").map((name) => name.trim()),
+      "--only",
+    ),
+    seeds,
+    folder,
+  };
+  if (dryRun) return print(await figuresSoFar(options));
   const found = await watchSession((signal) => compare({ ...options, signal }));
   if (found.reason === "stopped") return say("stopped; the same command goes on");
   await writePicture(flags, found.rows);
-  print(flags, settings.task, found.rows);
-}
-
-function print({ json, seeds }: CompareFlags, task: string, rows: readonly Result[]): void {
-  process.stdout.write(`${json ? JSON.stringify({ task, seeds, rows }) : table(rows.map(tableRow))}\n`);
+  print(found.rows);
 }
 
 async function writePicture({ svg, out, json }: CompareFlags, results: readonly Result[]): Promise<void> {
@@ -112,20 +110,4 @@ async function writePicture({ svg, out, json }: CompareFlags, results: readonly 
   const path = svg ?? join(out, "comparison.svg");
   await writeAtomically(path, new TextEncoder().encode(comparisonSvg(results)));
   if (!json) say(`picture: ${path}`);
-}
-
-const million = (n: number) => `${formatNumber(n / 1e6, 2)} M`;
-const spread = ({ mean, deviation }: Spread) =>
-  deviation === null ? formatNumber(mean, 2) : `${formatNumber(mean, 2)} ± ${formatNumber(deviation, 2)}`;
-
-function tableRow({ name, parameters, executedDepth, ...rest }: Result) {
-  return {
-    model: name,
-    "distinct parameters": million(parameters),
-    "executed depth": executedDepth,
-    "FLOPs/token": million(rest.flopsPerToken),
-    "tokens/s": rest.tokensPerSecond === null ? null : formatNumber(rest.tokensPerSecond, 0),
-    seconds: rest.seconds === null ? null : formatNumber(rest.seconds, 1),
-    "valid perplexity": rest.perplexity && spread(rest.perplexity),
-  };
 }

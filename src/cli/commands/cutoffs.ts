@@ -2,6 +2,7 @@
 import { readFile } from "node:fs/promises";
 import type { Command } from "commander";
 import { formatNumber, messageOf, reject, startProgress, table } from "../../base/index.ts";
+import type { analysis } from "../../index.ts";
 import type { Cutoffs } from "../../text/index.ts";
 import { whole } from "../flags.ts";
 import { fitted } from "../help.ts";
@@ -54,36 +55,44 @@ export function addCutoffs(program: Command): void {
 }
 
 async function run(options: CutoffOptions): Promise<void> {
-  const { optimalCutoffs } = await import("../../text/index.ts");
+  const { clustersOf, optimalCutoffs } = await import("../../text/index.ts");
   const counts = await countsOf(options);
-  const plain = optimalCutoffs(counts, options.clusters);
-  const text = options.measured ? await measured(options, counts, plain) : ([plain, asTable(plain, counts)] as const);
-  process.stdout.write(`${options.json ? JSON.stringify(text[0]) : text[1]}\n`);
+  const measured = options.measured ? await measure(options, counts) : undefined;
+  const found = measured?.found ?? optimalCutoffs(counts, options.clusters);
+  if (options.json) return void process.stdout.write(`${JSON.stringify(found)}\n`);
+  const rows = clustersOf(found, counts).map(({ start, end, share }, k) => ({
+    cluster: k === 0 ? "head" : `tail ${k}`,
+    words: `${start} … ${end - 1}`,
+    size: end - start,
+    share: percent(share),
+    ...(measured && { time: `${measured.times[k]!.toFixed(3)} ms` }),
+  }));
+  const cutoffs = found.cutoffs.length > 0 ? `\ncutoffs ${found.cutoffs.join(",")}` : "";
+  const cost = measured ? measuredCost(measured, options) : plainCost(found, counts);
+  process.stdout.write(`${table(rows)}\n\n${cost}${cutoffs}\n`);
 }
 
-/** The optimum under measured costs, and a table that also says what the cutoffs of size × mass would cost. */
-async function measured(
-  { width, rows, factor, clusters, threads }: CutoffOptions,
-  counts: Float64Array,
-  plain: Cutoffs,
-): Promise<readonly [Cutoffs, string]> {
-  const { costsOfClusters, optimalCutoffs } = await import("../../text/index.ts");
+async function measure({ width, rows, factor, clusters, threads }: CutoffOptions, counts: Float64Array) {
   const { analysis, tasks } = await import("../../index.ts");
   const engine = await tasks.defaultEngine({ threads });
   const progress = startProgress("measuring", { output: process.stderr, total: 100, unit: "%" });
-  const shape = { width, rows, factor, clusters, vocabulary: counts.length };
-  const { costs, error } = await analysis.measureSoftmax(engine, shape, (done) => progress.at(100 * done));
+  const tell = (done: number) => progress.at(100 * done);
+  const found = await analysis.measureCutoffs(engine, counts, { width, rows, factor, clusters }, tell);
   progress.end();
-  const total = totalOf(counts);
-  const masses = counts.map((count) => (rows * count) / total);
-  const found = optimalCutoffs(masses, clusters, (k) => costs[k]!);
-  const each = costsOfClusters(found, masses, (k) => costs[k]!);
-  const other = costsOfClusters(plain, masses, (k) => costs[k]!).reduce((a, b) => a + b, 0);
-  const body = table(clustersOf(found, counts).map((row, k) => ({ ...row, time: `${each[k]!.toFixed(3)} ms` })));
-  const sums = `${found.cost.toFixed(3)} ms a step; ${plain.cutoffs.join(",") || "none"}, the cutoffs of size × mass, ${other.toFixed(3)} ms`;
-  const basis = `fitted to times at ${rows} rows and width ${width}, mean error ${percent(error)}`;
-  return [found, `${body}\n\n${sums} (${basis})${flagOf(found)}`];
+  return found;
 }
+
+function measuredCost({ found, plain, plainMs, error }: analysis.MeasuredCutoffs, { rows, width }: CutoffOptions) {
+  const sums = `${found.cost.toFixed(3)} ms a step; ${plain.cutoffs.join(",") || "none"}, the cutoffs of size × mass, ${plainMs.toFixed(3)} ms`;
+  return `${sums} (fitted to times at ${rows} rows and width ${width}, mean error ${percent(error)})`;
+}
+
+function plainCost({ cost, vocabulary }: Cutoffs, counts: Float64Array) {
+  const whole = vocabulary * (counts.reduce((a, b) => a + b, 0) || 1);
+  return `cost ${formatNumber(cost)}, ${percent(cost / whole)} of one cluster's`;
+}
+
+const percent = (share: number) => `${(100 * share).toFixed(1)} %`;
 
 async function countsOf({ counts, corpus, tokenizer, data }: CutoffOptions): Promise<Float64Array> {
   if ((counts === undefined) === (corpus === undefined) || (corpus === undefined) !== (tokenizer === undefined)) {
@@ -109,31 +118,3 @@ async function countCorpus(name: string, model: string, data: string | undefined
   const { ids } = await tokensOf(await openCorpus(name, where), "train", encoder);
   return countTokens(ids, encoder.tokenizer.size);
 }
-
-function asTable(found: Cutoffs, counts: Float64Array): string {
-  const total = totalOf(counts);
-  const share = percent(found.cost / (total * found.vocabulary));
-  return `${table(clustersOf(found, counts))}\n\ncost ${formatNumber(found.cost)}, ${share} of one cluster's${flagOf(found)}`;
-}
-
-const flagOf = ({ cutoffs }: Cutoffs) => (cutoffs.length > 0 ? `\ncutoffs ${cutoffs.join(",")}` : "");
-
-function clustersOf({ cutoffs, vocabulary }: Cutoffs, counts: Float64Array) {
-  const sorted = counts.toSorted().reverse();
-  const total = totalOf(sorted);
-  return [...cutoffs, vocabulary].map((end, k) => {
-    const start = cutoffs[k - 1] ?? 0;
-    const mass = sorted.subarray(start, end).reduce((a, b) => a + b, 0);
-    return {
-      cluster: k === 0 ? "head" : `tail ${k}`,
-      words: `${start} … ${end - 1}`,
-      size: end - start,
-      share: percent(mass / total),
-    };
-  });
-}
-
-/** Where nothing was counted, every share is 0. */
-const totalOf = (counts: Float64Array) => counts.reduce((a, b) => a + b, 0) || 1;
-
-const percent = (share: number) => `${(100 * share).toFixed(1)} %`;

@@ -1,7 +1,7 @@
 /** `layerwise data`: builds token files or batches from text, says what is in them, and downloads datasets. */
 import { type Command, Option } from "commander";
 import { formatNumber, startProgress, table } from "../../base/index.ts";
-import type { Corpus, OpenTokenizer, SplitBatching, SplitReport } from "../../text/index.ts";
+import type { Corpus, OpenTokenizer, SplitBatching } from "../../text/index.ts";
 import { whole } from "../flags.ts";
 import { fitted } from "../help.ts";
 
@@ -169,7 +169,7 @@ async function counting<T>(label: string, unit: string, work: (at: (done: number
 
 async function build(options: BuildCommandOptions): Promise<void> {
   const { refuseFolder } = await import("../../files/index.ts");
-  const { buildDataset, explainLosses } = await import("../../text/index.ts");
+  const { buildDataset, explainLosses, splitTable } = await import("../../text/index.ts");
   const corpus = await openCorpusOf(options);
   const out = options.out ?? `data-${corpus.name}`;
   refuseFolder(out, { command: "data build", force: options.force });
@@ -210,7 +210,7 @@ async function inspect(options: BatchingOptions): Promise<void> {
 }
 
 async function inspectTokens(corpus: Corpus, options: BatchingOptions): Promise<void> {
-  const { explainLosses, reportSplits } = await import("../../text/index.ts");
+  const { explainLosses, reportSplits, splitTable } = await import("../../text/index.ts");
   const opened = await openTokenizerOf(corpus, options);
   const batching = batchingOf(options);
   const splits = await counting("tokenising", "lines", (onLine) =>
@@ -224,23 +224,6 @@ async function inspectTokens(corpus: Corpus, options: BatchingOptions): Promise<
   );
   print(splitTable(splits));
   for (const reason of splits.flatMap((report) => explainLosses(report, batching))) print(reason);
-}
-
-function splitTable(splits: readonly SplitReport[]): string {
-  return table(
-    splits.map((report) => ({ ...report, dropped: report.droppedLines + report.droppedWindows + report.droppedRest })),
-    [
-      "split",
-      "lines",
-      "words",
-      "tokens",
-      { key: "piecesPerWord", title: "pieces/word" },
-      "unknown",
-      "batches",
-      "repeated",
-      { key: "dropped", title: "dropped tokens" },
-    ],
-  );
 }
 
 async function inspectRecordFiles(corpus: Corpus, options: BatchingOptions): Promise<void> {

@@ -1,8 +1,7 @@
 /** `layerwise depth`: how many iterations the tokens of an ALBERT's run take, and which ones take more. */
 import { type Command, Option } from "commander";
-import { reject, startProgress, table } from "../../base/index.ts";
-import type { DepthRow } from "../../depth/index.ts";
-import type { ProbeAnalysis, TraceRow } from "../../tasks/pretrain/index.ts";
+import { reject, startProgress } from "../../base/index.ts";
+import { depthTable, type TraceRow, traceTable } from "../../depth/index.ts";
 import type { ProbeSentence, Split } from "../../text/index.ts";
 import { addCheckpointFlag, addDepthFlags, type UseFlags } from "../finished.ts";
 import { whole } from "../flags.ts";
@@ -101,20 +100,8 @@ async function reportOf(opened: Run, flags: Asked): Promise<Report> {
   return kindReport(opened, flags);
 }
 
-const round = (value: number) => Math.round(value * 1000) / 1000;
-const depthTable = (rows: readonly DepthRow[], what: string) =>
-  table(
-    rows.map(({ name, tokens, mean, deviation, atCap }) => {
-      return { [what]: name, tokens, iterations: round(mean), deviation: round(deviation), "at the cap": share(atCap) };
-    }),
-  );
-const share = (value: number) => `${(100 * value).toFixed(1)} %`;
-
-function traceTable(trace: readonly TraceRow[]): string {
-  if (trace.length === 0) return "";
-  const rows = trace.map(({ iteration, tokens, cosine }) => ({ iteration, tokens, cosine: round(cosine) }));
-  return `\n\nsimilarity of successive states\n${table(rows)}`;
-}
+const similarity = (trace: readonly TraceRow[]) =>
+  trace.length === 0 ? "" : `\n\nsimilarity of successive states\n${traceTable(trace)}`;
 
 async function kindReport(opened: Albert, { corpus, data, split, texts, length, onText }: Asked): Promise<Report> {
   const found = await opened.depthsByKind({ corpus, data, split, texts, length, onText });
@@ -122,7 +109,7 @@ async function kindReport(opened: Albert, { corpus, data, split, texts, length, 
   const title = `${found.corpus}, ${found.texts} ${split} texts of ${found.length} tokens, at most ${capOf(opened)} iterations`;
   return {
     result: { corpus: found.corpus, split, kinds, trace, tokens },
-    text: `${title}\n\n${depthTable(kinds, "kind")}${traceTable(trace)}`,
+    text: `${title}\n\n${depthTable(kinds, "kind")}${similarity(trace)}`,
   };
 }
 
@@ -137,7 +124,7 @@ async function sentenceReport(opened: Run, text: string, { html, svg }: Asked): 
   const colours = process.stdout.isTTY === true && process.env.NO_COLOR === undefined;
   return {
     result: { text, tokens, trace },
-    text: `${terminalView(tokens, cap, colours)}${traceTable(trace)}`,
+    text: `${terminalView(tokens, cap, colours)}${similarity(trace)}`,
   };
 }
 
@@ -152,7 +139,7 @@ async function tagReport(opened: Albert, file: string, { texts, onText }: Asked)
   const found = await opened.depthsByTag(readConllu(file).slice(0, texts), { onText });
   const { upos, deprel, trace } = found;
   const tables = [depthTable(upos, "part of speech"), depthTable(deprel, "relation")].join("\n\n");
-  return { result: { ...found }, text: tables + traceTable(trace) };
+  return { result: { ...found }, text: tables + similarity(trace) };
 }
 
 async function probeReport(
@@ -161,7 +148,8 @@ async function probeReport(
   { texts, svg, onText }: Asked,
 ): Promise<Report> {
   const found = await opened.depthsByProbe(sentences.slice(0, texts), { onText });
-  if (found.distances.length > 0) await written(svg, await distancePlot(found));
+  if (found.distances.length > 0)
+    await written(svg, (await import("../../pictures/index.ts")).distanceSvg(found.distances));
   const parts = [
     `all pieces, by label\n${depthTable(found.labels, "label")}`,
     ...(found.masked.length > 0 ? [`the masked word, by label\n${depthTable(found.masked, "label")}`] : []),
@@ -170,18 +158,4 @@ async function probeReport(
       : []),
   ];
   return { result: { ...found }, text: parts.join("\n\n") };
-}
-
-async function distancePlot({ distances }: ProbeAnalysis): Promise<string> {
-  const { COLOURS, dotMark, lineMark, plotSvg } = await import("../../pictures/index.ts");
-  const points = distances.map(({ distance, mean }) => ({ x: distance, y: mean }));
-  const axes = {
-    title: "Iterations of the masked verb against the distance to its subject",
-    x: { title: "distance in words", values: points.map(({ x }) => x) },
-    y: { title: "mean iterations", values: points.map(({ y }) => y) },
-  };
-  return plotSvg(axes, (plot) => [
-    lineMark(plot, points, COLOURS[0]),
-    ...points.map((point, i) => dotMark(plot, point, COLOURS[0], `${distances[i]!.tokens} tokens`)),
-  ]);
 }

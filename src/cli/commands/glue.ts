@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { LARGEST, reject, startProgress, table } from "../../base/index.ts";
 import type { CheckpointChoice } from "../../runs/index.ts";
-import type { SearchFlags, SearchResult } from "../../sweep/index.ts";
+import type { SearchFlags } from "../../sweep/index.ts";
 import type { GlueSettings } from "../../tasks/finetune/index.ts";
 import { taskSettings } from "../../tasks/settings/index.ts";
 import type { GlueTask } from "../../text/index.ts";
@@ -168,26 +168,13 @@ async function trainable(name: string): Promise<GlueTask> {
 async function search(name: string, flags: TuneFlags & SearchFlags): Promise<void> {
   const task = await trainable(name);
   const settings = await settingsOf(flags);
-  const { planSearch, runSearch } = await import("../../sweep/index.ts");
+  const { planSearch, runSearch, searchTable } = await import("../../sweep/index.ts");
   const plan = planSearch(task, settings, flags, settingsIn(finetuneSettings, flags));
   const out = flags.out ?? `runs/glue/${task.name}-search`;
   const found = await runSearch(plan, out, { parallel: flags.parallel, output: process.stderr });
-  print(flags.json ? JSON.stringify(found) : table(searchRows(found)));
+  print(flags.json ? JSON.stringify(found) : searchTable(found));
   for (const { trial, why } of found.failed) say(`left out: ${trial}: ${why}`);
   if (!flags.json) say(`best: ${found.best.run}, step ${found.best.step}`);
-}
-
-/** Rows of the table that a search ends with. */
-function searchRows({ rows, metric }: SearchResult) {
-  const percent = (value: number | null) => (value === null ? null : (100 * value).toFixed(2));
-  return rows.map(({ rate, batch, epochs, epoch, mean, deviation, values }) => ({
-    rate: rate.toExponential(),
-    batch: `${batch}`,
-    epoch: `${epoch} of ${epochs}`,
-    [metric]: percent(mean),
-    "±": percent(deviation),
-    seeds: values.map(percent).join(" "),
-  }));
 }
 
 interface UseFlags {

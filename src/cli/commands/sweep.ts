@@ -1,16 +1,8 @@
 /** `layerwise sweep` and `layerwise trial`: many runs over settings and seeds, as a folder, and one run of them. */
 import { basename, extname, join } from "node:path";
 import { type Command, InvalidArgumentError } from "commander";
-import { formatNumber, LayerwiseError, messageOf, type Row, table } from "../../base/index.ts";
-import type {
-  SweepEvent,
-  SweepOptions,
-  SweepResult,
-  SweepRow,
-  SweepTable,
-  SweepTrial,
-  TrialTable,
-} from "../../sweep/index.ts";
+import { formatNumber, LayerwiseError, messageOf, table } from "../../base/index.ts";
+import type { SweepOptions, SweepResult } from "../../sweep/index.ts";
 import { wholeFrom } from "../flags.ts";
 import { fitted } from "../help.ts";
 
@@ -97,12 +89,12 @@ async function specIn(file: string) {
 }
 
 async function run(file: string, flags: SweepFlags): Promise<void> {
-  const { planSweep } = await import("../../sweep/index.ts");
+  const { planSweep, settingsRow, sweepText } = await import("../../sweep/index.ts");
   const spec = await specIn(file);
   const { candidates, rounds, spec: complete } = await planSweep(spec, file);
   if (flags.dryRun) {
     if (flags.json) return print(JSON.stringify({ spec: complete, rounds, candidates }));
-    print(table(candidates.map(textRow)));
+    print(table(candidates.map(settingsRow)));
     const more = rounds === 1 ? "" : `, ${rounds} rounds`;
     return print(
       `${candidates.length} candidates, ${complete.seeds.length} seeds${more}; ${complete.goal} ${complete.figure}`,
@@ -110,21 +102,21 @@ async function run(file: string, flags: SweepFlags): Promise<void> {
   }
   const into = flags.out ?? join("runs", basename(file, extname(file)));
   const { failed, ...found } = await watched({ ...spec, into, parallel: flags.on });
-  print(flags.json ? JSON.stringify({ ...found, failed }) : tableOf(found));
+  print(flags.json ? JSON.stringify({ ...found, failed }) : sweepText(found));
   if (found.reason === "stopped") say("stopped; the same command goes on");
   if (found.reason === "incomplete")
     throw new LayerwiseError(`${into}: not all trials have ended; the same command tries them again`);
 }
 
 async function watched(options: SweepOptions): Promise<SweepResult> {
-  const { sweep, TrialTable } = await import("../../sweep/index.ts");
+  const { showSweep, sweep, TrialTable } = await import("../../sweep/index.ts");
   const { stopOnSignals } = await import("../signals.ts");
   (await import("../pipes.ts")).outliveOutput();
   const shown = new TrialTable(process.stderr);
   const stop = stopOnSignals(process.stderr);
   try {
     const session = sweep({ ...options, signal: stop.signal });
-    for await (const event of session) draw(shown, event);
+    for await (const event of session) showSweep(shown, event);
     return await session.result;
   } finally {
     shown.wipe();
@@ -132,90 +124,16 @@ async function watched(options: SweepOptions): Promise<SweepResult> {
   }
 }
 
-function draw(shown: TrialTable, event: SweepEvent): void {
-  if (event.type === "round") shown.expect(event.trials, event.ended);
-  else if (event.type === "trial") shown.see(nameOf(event.trial), event.report);
-  else {
-    const { status, figure } = event.trial;
-    const isOver = status === "finished" || status === "diverged";
-    const words = figure === null ? (event.why ?? status) : precise(figure);
-    shown[isOver ? "finished" : "dropped"](nameOf(event.trial), words);
-  }
-}
-
-/** `3: rate 0.001, seed 2`. */
-const nameOf = ({ index, values, seed }: SweepTrial) =>
-  `${index}: ${Object.entries(values)
-    .map(([key, value]) => `${key} ${textOf(value)}`)
-    .join(", ")}, seed ${seed}`;
-
-const textOf = (value: unknown) => (typeof value === "string" ? value : JSON.stringify(value));
-const textRow = (values: object): Row =>
-  Object.fromEntries(Object.entries(values).map(([key, value]) => [key, textOf(value)]));
-const precise = (value: number) => formatNumber(value, 4);
-
-function tableOf({ spec, rows, best }: SweepTable): string {
-  const halves = spec.strategy === "halving";
-  const lines = rows.map((row) => ({
-    ...(halves ? { round: `${row.round + 1}` } : {}),
-    ...textRow(row.values),
-    ...figuresOf(row, spec.figure),
-  }));
-  const found = best && `best: ${best.trials.map(({ run }) => run).join(", ")}`;
-  return [table(lines), ...(found ? [found] : [])].join("\n");
-}
-
-function figuresOf({ figure, trials }: SweepRow, name: string): Row {
-  const counts = new Map<string, number>();
-  for (const { status } of trials) counts.set(status, (counts.get(status) ?? 0) + 1);
-  const spread = figure?.deviation == null ? "" : ` ± ${precise(figure.deviation)}`;
-  return {
-    [name]: figure && `${precise(figure.mean)}${spread}`,
-    status: [...counts].map(([status, count]) => (trials.length === 1 ? status : `${count} ${status}`)).join(", "),
-    trials: trials.map(({ index }) => index).join(" "),
-  };
-}
-
 async function show(path: string, { json, csv, svg }: { json?: boolean; csv?: string; svg?: string }): Promise<void> {
-  const { readSweep } = await import("../../sweep/index.ts");
+  const { readSweep, sweepCsv, sweepPoints, sweepText } = await import("../../sweep/index.ts");
   const { writeAtomically } = await import("../../files/index.ts");
   const found = await readSweep(path);
-  if (csv !== undefined) await writeAtomically(csv, csvOf(found));
+  if (csv !== undefined) await writeAtomically(csv, sweepCsv(found));
   if (svg !== undefined) {
     const { sweepSvg } = await import("../../pictures/index.ts");
-    await writeAtomically(svg, sweepSvg(pointsOf(found), found.spec.figure));
+    await writeAtomically(svg, sweepSvg(sweepPoints(found), found.spec.figure));
   }
-  print(json ? JSON.stringify(found) : tableOf(found));
-}
-
-const pointsOf = ({ rows }: SweepTable) =>
-  rows.flatMap(({ trials }) =>
-    trials.flatMap((each) =>
-      each.figure === null ? [] : [{ name: nameOf(each), figure: each.figure, values: each.values }],
-    ),
-  );
-
-/** A line per trial, in the order of their indices. */
-function csvOf({ rows, spec }: SweepTable): string {
-  const keys = Object.keys(spec.vary);
-  const trials = rows.flatMap((row) => row.trials).sort((a, b) => a.index - b.index);
-  const lines = trials.map((each) => [
-    each.index,
-    each.round + 1,
-    ...keys.map((key) => each.values[key]),
-    each.seed,
-    each.status,
-    each.figure,
-    each.run,
-  ]);
-  return [["trial", "round", ...keys, "seed", "status", spec.figure, "run"], ...lines]
-    .map((cells) => `${cells.map(csvCell).join(",")}\n`)
-    .join("");
-}
-
-function csvCell(value: unknown): string {
-  const text = value === null || value === undefined ? "" : textOf(value);
-  return /[",\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+  print(json ? JSON.stringify(found) : sweepText(found));
 }
 
 async function trial(path: string, index: number, { json }: { json?: boolean }): Promise<void> {
@@ -226,6 +144,6 @@ async function trial(path: string, index: number, { json }: { json?: boolean }):
   print(
     json
       ? JSON.stringify(state)
-      : `${run}: ${status} at step ${step}${figure === null ? "" : `, figure ${precise(figure)}`}`,
+      : `${run}: ${status} at step ${step}${figure === null ? "" : `, figure ${formatNumber(figure, 4)}`}`,
   );
 }

@@ -1,14 +1,7 @@
 /** `layerwise tokenizer`: trains SentencePiece vocabularies, turns text into ids and back, and looks into models. */
 import { type Command, InvalidArgumentError, Option } from "commander";
-import { formatNumber, startProgress, table } from "../../base/index.ts";
-import type {
-  ModelSummary,
-  Release,
-  TextSource,
-  Tokenizer,
-  TokenizerTraining,
-  TokenizerTrainingStep,
-} from "../../text/index.ts";
+import { startProgress } from "../../base/index.ts";
+import type { Release, TextSource, Tokenizer, TokenizerTraining, TokenizerTrainingStep } from "../../text/index.ts";
 import { whole } from "../flags.ts";
 import { fitted } from "../help.ts";
 
@@ -22,31 +15,24 @@ interface CodecOptions extends ModelOptions {
   release?: Release;
 }
 
-interface TrainOptions {
+interface TrainFlags {
   input?: string[];
   out: string;
   vocabulary: number;
-  normalisation: TokenizerTraining["normalisation"];
-  coverage: number;
-  symbols: string[];
-  control: string[];
-  byteFallback?: boolean;
-  longest: number;
-  splitByScript: boolean;
-  splitByNumber: boolean;
-  splitByWhitespace: boolean;
-  splitDigits?: boolean;
-  padId: number;
-  bosId: number;
-  eosId: number;
-  unkId: number;
-  padPiece: string;
-  bosPiece: string;
-  eosPiece: string;
-  unkPiece: string;
   force?: boolean;
   json?: boolean;
 }
+
+/** What training calls the flags that are shorter. */
+const longNames = {
+  vocabulary: "vocabularySize",
+  coverage: "characterCoverage",
+  symbols: "userSymbols",
+  control: "controlSymbols",
+  longest: "maximumPieceLength",
+  unkId: "unknownId",
+  unkPiece: "unknownPiece",
+} as const;
 
 /** Adds `tokenizer train`, `encode`, `decode` and `inspect`. */
 export function addTokenizer(program: Command): void {
@@ -170,8 +156,8 @@ function sourcesOf(files: readonly string[] | undefined): TextSource[] {
   return files && files.length > 0 ? [...files] : [{ name: "standard input", stream: process.stdin }];
 }
 
-async function trainModel(options: TrainOptions): Promise<void> {
-  const { refuseTaken, saveModel, modelFiles, summarise } = await import("../../text/index.ts");
+async function trainModel(options: TrainFlags): Promise<void> {
+  const { refuseTaken, saveModel, modelFiles, summarise, summaryText } = await import("../../text/index.ts");
   refuseTaken(options.out, options.force ?? false);
   const model = await trainUnderProgress(options);
   await saveModel(model, options.out);
@@ -181,14 +167,14 @@ async function trainModel(options: TrainOptions): Promise<void> {
   else print(`${summaryText(summary)}\nwrote ${files.model} and ${files.vocabulary}`);
 }
 
-async function trainUnderProgress(options: TrainOptions) {
+async function trainUnderProgress(options: TrainFlags) {
   const { bytesIn, trainOnText } = await import("../../text/index.ts");
   const sources = sourcesOf(options.input);
   const total = await bytesIn(sources);
   const reading = startProgress("reading", { output: process.stderr, unit: "bytes", ...(total ? { total } : {}) });
   const training = trainingProgress(options);
   try {
-    return await trainOnText(sources, await trainingOptions(options), { onBytes: reading.at, onStep: training.at });
+    return await trainOnText(sources, trainingOf(options), { onBytes: reading.at, onStep: training.at });
   } finally {
     reading.end();
     training.end();
@@ -196,7 +182,7 @@ async function trainUnderProgress(options: TrainOptions) {
 }
 
 /** Each round of pruning leaves three quarters, so the seeds say how many steps there will be. */
-function trainingProgress(options: TrainOptions): { at: (step: TokenizerTrainingStep) => void; end: () => void } {
+function trainingProgress(options: TrainFlags): { at: (step: TokenizerTrainingStep) => void; end: () => void } {
   let progress = startProgress("training", { output: process.stderr });
   let steps = 0;
   return {
@@ -210,24 +196,9 @@ function trainingProgress(options: TrainOptions): { at: (step: TokenizerTraining
   };
 }
 
-async function trainingOptions(options: TrainOptions): Promise<TokenizerTraining> {
-  const { TRAINING_DEFAULTS } = await import("../../text/index.ts");
-  const { normalisation, padId, bosId, eosId, padPiece, bosPiece, eosPiece } = options;
-  const { splitByScript, splitByNumber, splitByWhitespace } = options;
-  return {
-    ...TRAINING_DEFAULTS,
-    ...{ normalisation, padId, bosId, eosId, padPiece, bosPiece, eosPiece },
-    ...{ splitByScript, splitByNumber, splitByWhitespace },
-    vocabularySize: options.vocabulary,
-    characterCoverage: options.coverage,
-    userSymbols: options.symbols,
-    controlSymbols: options.control,
-    byteFallback: options.byteFallback ?? false,
-    maximumPieceLength: options.longest,
-    splitDigits: options.splitDigits ?? false,
-    unknownId: options.unkId,
-    unknownPiece: options.unkPiece,
-  };
+function trainingOf({ input, out, force, json, ...flags }: TrainFlags): Partial<TokenizerTraining> {
+  const renamed = (name: string) => (name in longNames ? longNames[name as keyof typeof longNames] : name);
+  return Object.fromEntries(Object.entries(flags).map(([name, value]) => [renamed(name), value]));
 }
 
 async function openModel(options: CodecOptions): Promise<Tokenizer> {
@@ -237,31 +208,13 @@ async function openModel(options: CodecOptions): Promise<Tokenizer> {
 }
 
 async function encode(files: string[], options: CodecOptions): Promise<void> {
-  const { lineEncoder } = await import("../../text/index.ts");
-  await eachLine(files, lineEncoder(await openModel(options), options.pieces ?? false));
+  const { lineEncoder, turnLines } = await import("../../text/index.ts");
+  await turnLines(sourcesOf(files), lineEncoder(await openModel(options), options.pieces ?? false), write);
 }
 
 async function decode(files: string[], options: CodecOptions): Promise<void> {
-  const { lineDecoder } = await import("../../text/index.ts");
-  await eachLine(files, lineDecoder(await openModel(options), options.pieces ?? false));
-}
-
-const BLOCK_CHARACTERS = 1 << 16;
-
-/** Turns each line of the sources into one line of output. */
-async function eachLine(files: readonly string[], turn: (line: Uint8Array, place: string) => string): Promise<void> {
-  const { byteLines, nameOf } = await import("../../text/index.ts");
-  let block = "";
-  for (const source of sourcesOf(files)) {
-    let number = 0;
-    for await (const line of byteLines(source)) {
-      block += `${turn(line, `${nameOf(source)}: line ${++number}`)}\n`;
-      if (block.length < BLOCK_CHARACTERS) continue;
-      await write(block);
-      block = "";
-    }
-  }
-  await write(block);
+  const { lineDecoder, turnLines } = await import("../../text/index.ts");
+  await turnLines(sourcesOf(files), lineDecoder(await openModel(options), options.pieces ?? false), write);
 }
 
 /** Waits until the reader of our output has caught up. */
@@ -273,37 +226,11 @@ function write(text: string): Promise<void> {
 }
 
 async function inspect(options: ModelOptions & { json?: boolean }): Promise<void> {
-  const { openTokenizer, readModel, summarise } = await import("../../text/index.ts");
+  const { openTokenizer, readModel, summarise, summaryText } = await import("../../text/index.ts");
   const opened = await openTokenizer(options.model, options.data === undefined ? {} : { data: options.data });
   const summary = summarise(readModel(opened.bytes, opened.path));
   if (options.json) print(JSON.stringify({ path: opened.path, sha256: opened.sha256, ...summary }, null, 2));
   else print(summaryText(summary));
-}
-
-function summaryText(summary: ModelSummary): string {
-  const named = (record: Record<string, boolean>) => Object.keys(record).filter((key) => record[key]);
-  const kinds = Object.entries(summary.byKind).filter(([, count]) => count > 0);
-  const { mean, longest } = summary.pieceLength;
-  const rows = [
-    ["type", summary.type],
-    [
-      "pieces",
-      `${formatNumber(summary.pieces)} (${kinds.map(([kind, count]) => `${formatNumber(count)} ${kind}`).join(", ")})`,
-    ],
-    ["normalisation", `${summary.normalisation} (${formatNumber(summary.ruleBytes)} bytes of rules)`],
-    ["flags", named(summary.flags).join(", ") || "none"],
-    [
-      "special ids",
-      Object.entries(summary.special)
-        .map(([name, { id, piece }]) => `${name} ${id} ${piece}`)
-        .join(", "),
-    ],
-    ["control", summary.controlSymbols.map(({ id, piece }) => `${id} ${piece}`).join(", ") || "none"],
-    ["symbols", summary.userSymbols.join(" ") || "none"],
-    ["piece length", `${mean.toFixed(2)} characters on average, ${longest} at most`],
-  ].map(([property, value]) => ({ property: property!, value: value! }));
-  const samples = summary.samples.map(({ id, piece, score }) => ({ id, piece, score: Number(score.toFixed(3)) }));
-  return `${table(rows)}\n\n${table(samples)}`;
 }
 
 const print = (text: string) => void process.stdout.write(`${text}\n`);

@@ -1,5 +1,7 @@
 /** Two networks side by side: what they store, compute, take and predict; the found one and the (sf)-baseline. */
+
 import { type LatencyShape, networkFlops, networkLatencies } from "../../analysis/latency.ts";
+import { formatNumber, table } from "../../base/table.ts";
 import { parsePattern } from "../../depth/pattern.ts";
 import type { Engine } from "../../engine/engine.ts";
 import { countParameters } from "../../model/report.ts";
@@ -104,4 +106,38 @@ export function retrainData({ network, baseline, ratios, latency }: RetrainResul
 } {
   const networks = [network, ...(baseline ? [baseline] : [])].map(figuresOf);
   return { run: network.run, networks, ratios, latency };
+}
+
+/** Both networks as a table, what the one is of the other, and how they were measured. */
+export function comparisonText({ network, baseline, ratios, latency }: RetrainResult): string {
+  const rows = [network, ...(baseline ? [baseline] : [])].map((each) => ({
+    network: each.name,
+    pattern: each.pattern,
+    parameters: `${formatNumber(each.parameters / 1e6, 3)} M`,
+    depth: each.executedDepth,
+    flops: `${formatNumber(each.flopsPerToken / 1e6, 2)} M`,
+    latency: `${formatNumber(each.latencyMs, 2)} ms`,
+    perplexity: formatNumber(each.perplexity, 2),
+  }));
+  const ratio = ratios && {
+    network: "ratio",
+    pattern: "",
+    depth: null,
+    parameters: ratios.parameters.toFixed(3),
+    flops: ratios.flopsPerToken.toFixed(3),
+    latency: ratios.latencyMs.toFixed(3),
+    perplexity: ratios.perplexity.toFixed(3),
+  };
+  const columns = [
+    { key: "network", title: "network" },
+    { key: "pattern", title: "pattern" },
+    { key: "parameters", title: "distinct parameters" },
+    { key: "depth", title: "executed depth" },
+    { key: "flops", title: "FLOPs per token" },
+    { key: "latency", title: "latency" },
+    { key: "perplexity", title: "valid perplexity" },
+  ];
+  const { batch, length, memory, threads } = latency;
+  const where = `FLOPs and latency forward, batch ${batch} × ${length}, memory ${memory}, ${threads} thread${threads === 1 ? "" : "s"}, in turns`;
+  return `${table([...rows, ...(ratio ? [ratio] : [])], columns).trimEnd()}\n${where}`;
 }

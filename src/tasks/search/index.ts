@@ -14,7 +14,13 @@ import { searchDefaults } from "./settings.ts";
 import { openTimedSearch } from "./timed.ts";
 
 export type { Ratios } from "./comparison.ts";
-export { type NetworkFigures, type RetrainedNetwork, type RetrainResult, retrainData } from "./comparison.ts";
+export {
+  comparisonText,
+  type NetworkFigures,
+  type RetrainedNetwork,
+  type RetrainResult,
+  retrainData,
+} from "./comparison.ts";
 export type { Cut } from "./cut.ts";
 export { generateText, type ParNetwork, type ParTextOptions, type SegmentChoices } from "./network.ts";
 export type { BudgetOption, RetrainOptions, SearchOptions, SharedOptions } from "./options.ts";

@@ -1,6 +1,8 @@
 /** Data built in one go: what a corpus becomes with a tokenizer, what is lost on the way, and the folder it is written to. */
+
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { table } from "../../base/table.ts";
 import { writeFolderAtomically } from "../../files/atomic.ts";
 import { type BatchOptions, planContext, streamBatches } from "../batches.ts";
 import type { Corpus, Split } from "../corpus.ts";
@@ -86,6 +88,24 @@ export function explainLosses(report: SplitReport, { batch, length, shards = 1 }
     repeated > 0 && `${split}: ${repeated} batches repeat tokens of others, as the original does (--compat original)`,
   ];
   return reasons.filter((reason) => reason !== false);
+}
+
+/** Reports as a table, what is dropped summed up. */
+export function splitTable(splits: readonly SplitReport[]): string {
+  return table(
+    splits.map((report) => ({ ...report, dropped: report.droppedLines + report.droppedWindows + report.droppedRest })),
+    [
+      "split",
+      "lines",
+      "words",
+      "tokens",
+      { key: "piecesPerWord", title: "pieces/word" },
+      "unknown",
+      "batches",
+      "repeated",
+      { key: "dropped", title: "dropped tokens" },
+    ],
+  );
 }
 
 /** What the marker in a built folder names. */

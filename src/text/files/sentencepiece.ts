@@ -5,7 +5,7 @@ import { LayerwiseError, messageOf, reject } from "../../base/errors.ts";
 import { refuseExisting, writeAtomically } from "../../files/atomic.ts";
 import type { Model } from "../sentencepiece/model.ts";
 import { writeModel, writeVocabulary } from "../sentencepiece/model-writer.ts";
-import type { TrainingOptions } from "../sentencepiece/training/options.ts";
+import { TRAINING_DEFAULTS, type TrainingOptions } from "../sentencepiece/training/options.ts";
 import { Trainer, type TrainingStep } from "../sentencepiece/training/trainer.ts";
 
 const NEWLINE = 10;
@@ -73,10 +73,10 @@ async function sizeOf(path: string): Promise<number> {
 /** Trains on the lines of all sources. Text must be valid UTF-8; `\r` before a newline does not count as text. */
 export async function trainOnText(
   sources: readonly TextSource[],
-  options: TrainingOptions,
+  options: Partial<TrainingOptions>,
   { onBytes = () => {}, onStep = () => {} }: TrainingWatch = {},
 ): Promise<Model> {
-  const trainer = new Trainer(options);
+  const trainer = new Trainer({ ...TRAINING_DEFAULTS, ...options });
   let bytes = 0;
   for (const source of sources) {
     let number = 0;
@@ -122,4 +122,25 @@ export async function saveModel(model: Model, name: string): Promise<void> {
   const files = modelFiles(name);
   await writeAtomically(files.vocabulary, writeVocabulary(model));
   await writeAtomically(files.model, writeModel(model));
+}
+
+const BLOCK_CHARACTERS = 1 << 16;
+
+/** Turns each line of the sources, given with its place, into a line of text; what is written comes in blocks. */
+export async function turnLines(
+  sources: readonly TextSource[],
+  turn: (line: Uint8Array, place: string) => string,
+  write: (block: string) => Promise<void>,
+): Promise<void> {
+  let block = "";
+  for (const source of sources) {
+    let number = 0;
+    for await (const line of byteLines(source)) {
+      block += `${turn(line, `${nameOf(source)}: line ${++number}`)}\n`;
+      if (block.length < BLOCK_CHARACTERS) continue;
+      await write(block);
+      block = "";
+    }
+  }
+  await write(block);
 }

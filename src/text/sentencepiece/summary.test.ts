@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { ENGLISH, smallModel } from "../../../test/tokenizer.models.ts";
-import { summarise } from "./summary.ts";
+import { summarise, summaryText } from "./summary.ts";
 
 it("a summary counts pieces by kind and names the special ones", () => {
   const summary = summarise(smallModel(ENGLISH, { symbols: ["@-@"] }));
@@ -12,4 +12,5 @@ it("a summary counts pieces by kind and names the special ones", () => {
     eos: { id: 2, piece: "</s>" },
   });
   expect(summary.pieceLength.longest).toBe(4);
+  expect(summaryText(summary)).toContain("22 (18 normal, 1 unknown, 2 control, 1 user");
 });

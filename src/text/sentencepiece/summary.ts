@@ -1,4 +1,5 @@
 /** What is in a model, in numbers and examples. */
+import { formatNumber, table } from "../../base/table.ts";
 import type { Model, PieceKind } from "./model.ts";
 
 /** What a model consists of, in figures. */
@@ -78,4 +79,31 @@ function samples({ pieces }: Model): ModelSummary["samples"] {
   );
   const step = Math.max(1, Math.floor(normal.length / SAMPLES));
   return normal.filter((_, i) => i % step === 0).slice(0, SAMPLES);
+}
+
+/** A summary as two tables: its properties, and some pieces. */
+export function summaryText(summary: ModelSummary): string {
+  const named = (record: Record<string, boolean>) => Object.keys(record).filter((key) => record[key]);
+  const kinds = Object.entries(summary.byKind).filter(([, count]) => count > 0);
+  const { mean, longest } = summary.pieceLength;
+  const rows = [
+    ["type", summary.type],
+    [
+      "pieces",
+      `${formatNumber(summary.pieces)} (${kinds.map(([kind, count]) => `${formatNumber(count)} ${kind}`).join(", ")})`,
+    ],
+    ["normalisation", `${summary.normalisation} (${formatNumber(summary.ruleBytes)} bytes of rules)`],
+    ["flags", named(summary.flags).join(", ") || "none"],
+    [
+      "special ids",
+      Object.entries(summary.special)
+        .map(([name, { id, piece }]) => `${name} ${id} ${piece}`)
+        .join(", "),
+    ],
+    ["control", summary.controlSymbols.map(({ id, piece }) => `${id} ${piece}`).join(", ") || "none"],
+    ["symbols", summary.userSymbols.join(" ") || "none"],
+    ["piece length", `${mean.toFixed(2)} characters on average, ${longest} at most`],
+  ].map(([property, value]) => ({ property: property!, value: value! }));
+  const samples = summary.samples.map(({ id, piece, score }) => ({ id, piece, score: Number(score.toFixed(3)) }));
+  return `${table(rows)}\n\n${table(samples)}`;
 }

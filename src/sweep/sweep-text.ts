@@ -1,0 +1,78 @@
+/** What a person reads of a sweep: its table, a line per trial for spreadsheets, points for plots, and how it is getting on. */
+import { formatNumber, type Row, table } from "../base/table.ts";
+import type { TrialTable } from "./processes.ts";
+import type { SweepEvent } from "./sweep.ts";
+import type { SweepRow, SweepTable, SweepTrial } from "./sweep-folder.ts";
+
+const textOf = (value: unknown) => (typeof value === "string" ? value : JSON.stringify(value));
+const precise = (value: number) => formatNumber(value, 4);
+
+/** Settings as cells of a table. */
+export const settingsRow = (values: object): Row =>
+  Object.fromEntries(Object.entries(values).map(([key, value]) => [key, textOf(value)]));
+
+/** A trial in a line: `3: rate 0.001, seed 2`. */
+export function trialName({ index, values, seed }: SweepTrial): string {
+  const settings = Object.entries(values).map(([key, value]) => `${key} ${textOf(value)}`);
+  return `${index}: ${settings.join(", ")}, seed ${seed}`;
+}
+
+/** Shows an event of a sweep in a table of its trials. */
+export function showSweep(shown: TrialTable, event: SweepEvent): void {
+  if (event.type === "round") shown.expect(event.trials, event.ended);
+  else if (event.type === "trial") shown.see(trialName(event.trial), event.report);
+  else {
+    const { status, figure } = event.trial;
+    const isOver = status === "finished" || status === "diverged";
+    const words = figure === null ? (event.why ?? status) : precise(figure);
+    shown[isOver ? "finished" : "dropped"](trialName(event.trial), words);
+  }
+}
+
+/** The table of a sweep, a row per setting, and which runs are best. */
+export function sweepText({ spec, rows, best }: SweepTable): string {
+  const halves = spec.strategy === "halving";
+  const lines = rows.map((row) => ({
+    ...(halves ? { round: `${row.round + 1}` } : {}),
+    ...settingsRow(row.values),
+    ...figuresOf(row, spec.figure),
+  }));
+  const found = best && `best: ${best.trials.map(({ run }) => run).join(", ")}`;
+  return [table(lines), ...(found ? [found] : [])].join("\n");
+}
+
+function figuresOf({ figure, trials }: SweepRow, name: string): Row {
+  const counts = new Map<string, number>();
+  for (const { status } of trials) counts.set(status, (counts.get(status) ?? 0) + 1);
+  const spread = figure?.deviation == null ? "" : ` ± ${precise(figure.deviation)}`;
+  return {
+    [name]: figure && `${precise(figure.mean)}${spread}`,
+    status: [...counts].map(([status, count]) => (trials.length === 1 ? status : `${count} ${status}`)).join(", "),
+    trials: trials.map(({ index }) => index).join(" "),
+  };
+}
+
+/** The trials that have a figure, as points of `sweepSvg`. */
+export const sweepPoints = ({ rows }: SweepTable) =>
+  rows
+    .flatMap(({ trials }) => trials)
+    .flatMap((each) =>
+      each.figure === null ? [] : [{ name: trialName(each), figure: each.figure, values: each.values }],
+    );
+
+/** CSV: a line per trial, in the order of their indices. */
+export function sweepCsv({ rows, spec }: SweepTable): string {
+  const keys = Object.keys(spec.vary);
+  const trials = rows.flatMap((row) => row.trials).sort((a, b) => a.index - b.index);
+  const lines = trials.map(({ index, round, values, seed, status, figure, run }) => {
+    return [index, round + 1, ...keys.map((key) => values[key]), seed, status, figure, run];
+  });
+  return [["trial", "round", ...keys, "seed", "status", spec.figure, "run"], ...lines]
+    .map((cells) => `${cells.map(csvCell).join(",")}\n`)
+    .join("");
+}
+
+function csvCell(value: unknown): string {
+  const text = value === null || value === undefined ? "" : textOf(value);
+  return /[",\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+}

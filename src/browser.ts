@@ -66,6 +66,7 @@ export {
   glueTask,
   type LabelledText,
   type OpenTokenizer,
+  pairsCorpus,
   regression,
   type TextTask,
   type Tokenizer,

@@ -1,4 +1,5 @@
 /** What every opened run has, whatever its kind: where it lies, what was stored, and an engine when one is needed. */
+
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { once } from "../base/lazily.ts";
@@ -10,6 +11,7 @@ import { checkFile } from "../runs/identity.ts";
 import type { RunSummary } from "../runs/summary.ts";
 import type { Corpus } from "../text/corpus.ts";
 import { openTokenizer } from "../text/files/tokenizer.ts";
+import type { PairsCorpus } from "../text/pairs/pairs-corpus.ts";
 import type { OpenTokenizer } from "../text/tokenizer.ts";
 import type { Session, Stoppable } from "../train/session.ts";
 import type { ResumeChanges } from "./changes.ts";
@@ -22,6 +24,8 @@ export interface OpenOptions extends Handed {
   readonly checkpoint?: CheckpointChoice | undefined;
   /** The run's text, where it was given by a program and has no name. */
   readonly corpus?: Corpus | undefined;
+  /** The same of a translation's sentence pairs. */
+  readonly pairs?: PairsCorpus | undefined;
   /** Other loops, cap, threshold or exit rule than in training, of a language model that has them. */
   readonly use?: DepthUse | undefined;
 }

@@ -1,10 +1,12 @@
 /** Running text for a task: its corpus and tokenizer, batches of its splits, and how much text stands behind them. */
+
 import { reject } from "../base/errors.ts";
 import { sha256, sha256OfFile } from "../files/checksum.ts";
 import { type Corpus, identityOf, linesOf, partOf, type Split } from "../text/corpus.ts";
 import { type CorpusOptions, openCorpus } from "../text/files/corpus.ts";
 import { openBatches, tokensOf } from "../text/files/tokens.ts";
 import { chooseTokenizer } from "../text/files/trained-tokenizer.ts";
+import type { PairsCorpus } from "../text/pairs/pairs-corpus.ts";
 import type { OpenTokenizer } from "../text/tokenizer.ts";
 import type { Batches, TextSize } from "../train/evaluate.ts";
 import type { Handed, Say } from "./job.ts";
@@ -23,6 +25,8 @@ export interface Given extends Handed {
   /** Text in memory, or opened before. */
   readonly corpus?: Corpus | undefined;
   readonly tokenizer?: OpenTokenizer | undefined;
+  /** Sentence pairs, of translation. */
+  readonly pairs?: PairsCorpus | undefined;
 }
 
 export interface Data {
@@ -33,7 +37,7 @@ export interface Data {
 const silent: Say = () => {};
 
 /** How settings call a text that a program handed over: it has no name to open it by. */
-const MEMORY = "memory:";
+export const MEMORY = "memory:";
 
 /** Text and tokenizer as a program gives them: opened, or by name. */
 export interface GivenText {
@@ -60,12 +64,18 @@ export function givenText({ corpus, tokenizer }: GivenText): {
 
 /** A corpus by the name that settings have for it; one that a program gave has to be given again. */
 export async function corpusNamed(name: string | undefined, options: CorpusOptions): Promise<Corpus> {
-  if (!name?.startsWith(MEMORY)) return openCorpus(name, options);
-  return reject({
-    who: `corpus ${name}`,
+  refuseMemory(name, "corpus");
+  return openCorpus(name, options);
+}
+
+/** Fails where settings name a text that only a program has; `what` is the option it is given with. */
+export function refuseMemory(name: string | undefined, what: string): void {
+  if (!name?.startsWith(MEMORY)) return;
+  reject({
+    who: `${what} ${name}`,
     needed: "the text that a program gave when the run began",
     got: "none",
-    remedy: "pass it: run.resume({ corpus }), or Run.open(path, { corpus })",
+    remedy: `pass it: run.resume({ ${what} }), or Run.open(path, { ${what} })`,
   });
 }
 

@@ -96,6 +96,13 @@ export {
   packBatches,
   type SentencePairs,
 } from "./pairs/packing.ts";
+export {
+  type PairNames,
+  type PairParts,
+  type PairsCorpus,
+  pairsCorpus,
+  type SentencePair,
+} from "./pairs/pairs-corpus.ts";
 
 // Sentences to look into a model's depth with.
 

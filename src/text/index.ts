@@ -55,5 +55,5 @@ export {
   type PretrainingReport,
   readPretrainingFiles,
 } from "./files/masked.ts";
-export { jointTokenizer, openPairs, type PairsCorpus, type PairsOptions, pairsOf } from "./files/pairs.ts";
+export { jointTokenizer, openPairs, type PairsOptions, pairsOf } from "./files/pairs.ts";
 export { readAgreement, readConllu, readProbe } from "./files/probing.ts";

@@ -7,9 +7,10 @@ import { cost, gradients, simplify } from "../../graph/index.ts";
 import { countParameters, type ModelReport } from "../../model/report.ts";
 import { TranslationModel } from "../../model/seq2seq/translation.ts";
 import type { Split } from "../../text/corpus.ts";
-import { jointTokenizer, openPairs, type PairsCorpus, pairsOf } from "../../text/files/pairs.ts";
+import { jointTokenizer, openPairs, pairsOf } from "../../text/files/pairs.ts";
 import { openTokenizer } from "../../text/files/tokenizer.ts";
 import { encodePairs, packBatches, predictedPieces } from "../../text/pairs/packing.ts";
+import type { PairsCorpus } from "../../text/pairs/pairs-corpus.ts";
 import type { OpenTokenizer } from "../../text/tokenizer.ts";
 import type { Batches, TextSize } from "../../train/evaluate.ts";
 import { defaultEngine } from "../engine.ts";
@@ -18,6 +19,7 @@ import { translationGroups } from "../groups.ts";
 import { initialFrom } from "../initial.ts";
 import type { Fact, Handed, Job, Say } from "../job.ts";
 import { planOf } from "../language/job.ts";
+import { MEMORY, refuseMemory } from "../text-data.ts";
 import { type TrainedModel, trainedJob } from "../trained-job.ts";
 import { type TranslateConfig, translateSettings } from "./settings.ts";
 
@@ -33,6 +35,8 @@ export interface TranslateParts {
 /** What a program hands over instead of names. */
 export interface TranslateGiven extends Handed {
   readonly tokenizer?: OpenTokenizer | undefined;
+  /** Sentence pairs in memory, or opened before. */
+  readonly pairs?: PairsCorpus | undefined;
 }
 
 const PIECES = 8000;
@@ -43,6 +47,7 @@ const placeOf = ({ data }: TranslateConfig) => (data === null ? {} : { data });
 /** The pairs that settings name. */
 export function pairsCorpusOf(settings: TranslateConfig, say: Say = () => {}): Promise<PairsCorpus> {
   const { corpus, source, target } = settings;
+  refuseMemory(corpus, "pairs");
   return openPairs(corpus, { ...placeOf(settings), source, target, say });
 }
 
@@ -55,10 +60,18 @@ async function tokenizerOf(
   return jointTokenizer(corpus, { pieces: settings.pieces ?? PIECES, say });
 }
 
+/** How settings call pairs that a program handed over. */
+const namesOf = ({ name, folder, sourceLanguage: source, targetLanguage: target }: PairsCorpus) => ({
+  corpus: folder ?? `${MEMORY}${name}`,
+  source,
+  target,
+});
+
 /** Opens pairs, tokenizer, model and engine. */
-export async function openTranslate(settings: TranslateConfig, given: TranslateGiven = {}): Promise<TranslateParts> {
-  planOf(settings); // before data are opened
-  const corpus = await pairsCorpusOf(settings, given.say);
+export async function openTranslate(asked: TranslateConfig, given: TranslateGiven = {}): Promise<TranslateParts> {
+  planOf(asked); // before data are opened
+  const corpus = given.pairs ?? (await pairsCorpusOf(asked, given.say));
+  const settings = given.pairs ? { ...asked, ...namesOf(given.pairs) } : asked;
   const tokenizer = given.tokenizer ?? (await tokenizerOf(settings, corpus, given.say));
   const model = translationModelOf(settings, tokenizer.tokenizer.size);
   return { settings, corpus, tokenizer, model, engine: given.engine ?? (await defaultEngine(settings)) };

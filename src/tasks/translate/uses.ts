@@ -60,7 +60,7 @@ export async function open(stored: StoredRun): Promise<TranslateRun> {
   const tokenizer = stored.tokenizer ?? (await openTranslate(settings, options)).tokenizer;
   const model = translationModelOf(settings, tokenizer.tokenizer.size);
   const weights = loadStateDict(model.parameters, state.weights, `${path}, step ${step}`);
-  const pairs = () => pairsCorpusOf(settings, options.say);
+  const pairs = async () => options.pairs ?? (await pairsCorpusOf(settings, options.say));
   const translate = async (lines: readonly string[], { average, onLine, ...beam }: TranslateOptions = {}) => {
     const taken = average === undefined ? weights : await averaged(path, model, average);
     const translator = await Translator.create(await engine(), model, taken, tokenizer.tokenizer, beam);

@@ -1,4 +1,5 @@
 /** Sentence pairs: Multi30k or a folder like it, plain or gzipped, and the tokenizer both languages share. */
+
 import { existsSync, readFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { gunzipSync } from "node:zlib";
@@ -7,19 +8,12 @@ import { sha256 } from "../../files/checksum.ts";
 import { Allowance, type ReadLimits } from "../../format/limits.ts";
 import type { Split } from "../corpus.ts";
 import type { SentencePairs } from "../pairs/packing.ts";
-import type { OpenTokenizer } from "../tokenizer.ts";
+import type { PairsCorpus } from "../pairs/pairs-corpus.ts";
+import { type OpenTokenizer, tokenizerFromBytes } from "../tokenizer.ts";
 import { trainingOptions } from "../vocabulary.ts";
 import { defaultCacheFolder, keyOf } from "./cache.ts";
 import { dataFolder } from "./corpus.ts";
 import { keptTokenizer } from "./kept-tokenizer.ts";
-
-/** A folder of sentence pairs in two languages. */
-export interface PairsCorpus {
-  readonly name: string;
-  readonly folder: string;
-  readonly sourceLanguage: string;
-  readonly targetLanguage: string;
-}
 
 /** Where pairs are looked for, and in which languages. */
 export interface PairsOptions {
@@ -58,6 +52,7 @@ export async function openPairs(nameOrPath = "multi30k", options: PairsOptions =
 
 /** The pairs of a part. */
 export function pairsOf(corpus: PairsCorpus, split: Split): SentencePairs {
+  if (corpus.folder === undefined) return pairsInMemory(corpus, split);
   const source = readLanguage(corpus, split, corpus.sourceLanguage);
   const target = readLanguage(corpus, split, corpus.targetLanguage);
   if (source.length !== target.length || source.length === 0) {
@@ -67,7 +62,12 @@ export function pairsOf(corpus: PairsCorpus, split: Split): SentencePairs {
   return { source, target };
 }
 
-function readLanguage({ folder }: PairsCorpus, split: Split, language: string): string[] {
+function pairsInMemory({ name, parts = new Map() }: PairsCorpus, split: Split): SentencePairs {
+  const got = `only ${[...parts.keys()].join(", ")}`;
+  return parts.get(split) ?? reject({ who: `pairs ${name}`, needed: `a ${split} part`, got }, 2);
+}
+
+function readLanguage({ folder = "" }: PairsCorpus, split: Split, language: string): string[] {
   const names = partNames[split].flatMap((part) => [`${part}.${language}`, `${part}.${language}.gz`]);
   const path = names.map((name) => join(folder, name)).find((each) => existsSync(each));
   if (path === undefined) {
@@ -98,7 +98,7 @@ export function linesOfFile(
   }
 }
 
-/** A cased tokenizer trained on the training lines of both languages, once; kept in the cache. */
+/** A cased tokenizer trained on the training lines of both languages; of files once, then kept in the cache. */
 export async function jointTokenizer(
   corpus: PairsCorpus,
   { pieces, cache = defaultCacheFolder(), say }: { pieces: number; cache?: string; say?: (message: string) => void },
@@ -106,12 +106,13 @@ export async function jointTokenizer(
   const { source, target } = pairsOf(corpus, "train");
   // Every letter has a piece: an unknown one would stand in translations as such.
   const training = trainingOptions({ pieces, cased: true, coverage: 1 });
-  const content = sha256(new TextEncoder().encode([...source, ...target].join("\n")));
-  const key = keyOf("joint unigram 1", JSON.stringify(training), content);
   const made = async () => {
     const { trainModelOn } = await import("../tokenizer-training.ts");
     return trainModelOn([...source, ...target], `both sides of ${corpus.name}`, training, say ? { say } : {});
   };
-  const opened = await keptTokenizer(cache, key, made, say);
-  return { ...opened, name: `joint-${opened.tokenizer.size}` };
+  const named = <T extends OpenTokenizer>(opened: T): T => ({ ...opened, name: `joint-${opened.tokenizer.size}` });
+  if (corpus.folder === undefined) return named(await tokenizerFromBytes(await made(), corpus.name));
+  const content = sha256(new TextEncoder().encode([...source, ...target].join("\n")));
+  const key = keyOf("joint unigram 1", JSON.stringify(training), content);
+  return named(await keptTokenizer(cache, key, made, say));
 }

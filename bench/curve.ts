@@ -1,14 +1,12 @@
 /** Draws valid perplexity over minutes of searches on WikiText-2, beside what the TensorFlow original reports of its own. */
-import { parseArgs } from "node:util";
 import { reject } from "../src/base/errors.ts";
 import { writeAtomically } from "../src/files/atomic.ts";
 import { type Curve, curvesSvg } from "../src/pictures/trade-off-picture.ts";
 import { RunFolder } from "../src/runs/folder.ts";
+import { flagsOf, placeFor } from "./flags.ts";
 
-const { values, positionals } = parseArgs({
-  allowPositionals: true,
-  options: { out: { type: "string", default: "docs/headline.svg" } },
-});
+// --out FILE, or --write for the picture of docs/; otherwise the picture is printed.
+const { values, rest: positionals } = flagsOf({ out: undefined, write: false }, true);
 
 /** Minutes and perplexities (mean of exp(batch loss)) from the original's README; it ran on a Colab GPU. */
 const original: Curve = {
@@ -46,4 +44,7 @@ if (positionals.length === 0) {
 }
 const curves = [];
 for (const argument of positionals) curves.push(await curveOf(argument));
-await writeAtomically(values.out, curvesSvg([...curves, original], { name: "to beat", perplexity: 39.41 }));
+const svg = curvesSvg([...curves, original], { name: "to beat", perplexity: 39.41 });
+const place = placeFor(values.out, values.write, "docs/headline.svg");
+if (place === undefined) process.stdout.write(svg);
+else await writeAtomically(place, svg);

@@ -19,5 +19,9 @@ export function flagsOf<F extends Readonly<Record<string, Flag>>>(
   return { values: values as Values<F>, rest: positionals };
 }
 
+/** Where a bench leaves a page or a picture: what is committed changes only where it is asked to. */
+export const placeFor = (out: string | undefined, write: boolean, committed: string): string | undefined =>
+  out ?? (write ? committed : undefined);
+
 /** The option of an engine with so many threads, or with its default. */
 export const threadsOf = (threads: string | undefined) => (threads === undefined ? {} : { threads: Number(threads) });

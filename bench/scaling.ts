@@ -13,6 +13,7 @@ import { initialise } from "../src/nn/index.ts";
 import { COLOURS, dotMark, labelMarks, lineMark, type Point, plotSvg } from "../src/pictures/plot.ts";
 import { adamw } from "../src/train/optimiser.ts";
 import { TrainingStep } from "../src/train/step.ts";
+import { placeFor } from "./flags.ts";
 import { type Contender, interleave, median, timed } from "./measure.ts";
 import { commitNow, machineNow } from "./setting.ts";
 
@@ -93,6 +94,7 @@ export function growthSvg(rows: readonly Growth[], title: string): string {
   }));
   const plotted = {
     title,
+    legend: lines.map(({ name, colour }) => ({ name, colour })),
     x: { title: "size ÷ base", values: rows.map(({ factor }) => factor), log: true },
     y: { title: "tokens a second", values: rows.map(({ tokensPerSecond }) => tokensPerSecond), log: true },
   };
@@ -139,7 +141,11 @@ export function growthPage(rows: readonly Growth[], setting: string): string {
 async function main(): Promise<void> {
   const docs = fileURLToPath(new URL("../docs", import.meta.url));
   const { values } = parseArgs({
-    options: { rounds: { type: "string", default: "7" }, out: { type: "string", default: docs } },
+    options: {
+      rounds: { type: "string", default: "7" },
+      out: { type: "string" },
+      write: { type: "boolean", default: false },
+    },
   });
   const rounds = Number(values.rounds);
   if (!Number.isInteger(rounds) || rounds < 1) {
@@ -155,11 +161,12 @@ async function main(): Promise<void> {
   const sizes = Object.entries(base).map(([axis, value]) => `${axis} ${value}`);
   const what = `Training step of a language model (vocabulary ${formatNumber(VOCABULARY)}, heads of ${HEAD_WIDTH}, AdamW, no dropout); base: ${sizes.join(", ")}.`;
   const how = `Medians of ${rounds} interleaved rounds, ${machineNow()}, commit ${commitNow()}, load average ${load} at the start.`;
-  await writeAtomically(join(values.out, "scaling.svg"), growthSvg(rows, "Training: tokens a second against size"));
-  await writeAtomically(
-    join(values.out, "scaling.md"),
-    growthPage(rows, `${what}\n${how} \`npx tsx bench/scaling.ts\` writes this page.`),
-  );
+  const place = placeFor(values.out, values.write, docs);
+  if (place !== undefined) {
+    const page = growthPage(rows, `${what}\n${how} \`npx tsx bench/scaling.ts --write\` writes this page.`);
+    await writeAtomically(join(place, "scaling.svg"), growthSvg(rows, "Training: tokens a second against size"));
+    await writeAtomically(join(place, "scaling.md"), page);
+  }
   process.stdout.write(`${table(rows.map(cellsOf))}\n`);
 }
 

@@ -87,24 +87,26 @@ describe("the packed package", () => {
 
 /** The examples that the package ships, as a TypeScript user compiles and runs them beside it. */
 describe("an example beside the package", () => {
-  const names = readdirSync(join(root, "examples"));
+  const names = readdirSync(join(root, "examples")).filter((name) => name.endsWith(".ts"));
+  const walks = readdirSync(join(root, "examples", "walks"));
   beforeEach(({ skip }) => skip(!installedHere, "the package could not be installed"));
   beforeAll(async () => {
     if (!installedHere) return;
     const about = JSON.parse(readFileSync(join(folder, "package.json"), "utf8"));
     writeFileSync(join(folder, "package.json"), JSON.stringify({ ...about, type: "module" }));
-    for (const name of names) cpSync(join(folder, "node_modules/layerwise/examples", name), join(folder, name));
+    cpSync(join(folder, "node_modules/layerwise/examples"), folder, { recursive: true });
+    const sources = [...names, ...walks.map((name) => join("walks", name))];
     const strict = ["--strict", "--exactOptionalPropertyTypes", "--noUncheckedIndexedAccess", "--ignoreConfig"];
     const target = ["--module", "nodenext", "--target", "es2023", "--lib", "esnext,dom"];
     const types = ["--typeRoots", join(root, "node_modules", "@types"), "--types", "node"];
     const tsc = join(root, "node_modules", "typescript", "bin", "tsc");
-    const compiled = await run(process.execPath, [tsc, ...names, ...strict, ...target, ...types], folder);
+    const compiled = await run(process.execPath, [tsc, ...sources, ...strict, ...target, ...types], folder);
     expect(compiled.code, compiled.stdout).toBe(0);
   }, 60_000);
 
   /** What an example prints. */
-  const printed = async (name: string) => {
-    const { code, stdout, stderr } = await run(process.execPath, [`${name}.js`], folder);
+  const printed = async (name: string, ...args: string[]) => {
+    const { code, stdout, stderr } = await run(process.execPath, [`${name}.js`, ...args], folder);
     expect(code, stderr).toBe(0);
     return stdout;
   };
@@ -171,6 +173,37 @@ describe("an example beside the package", () => {
     expect(last).toBeLessThan(first! * 0.9);
   });
 
+  it("walks through sharing: the same work with less than half of the parameters", async () => {
+    const text = await printed("walks/share", "6");
+    expect(text).toMatch(
+      /^shared +326,016 parameters, 6 layers deep, (\S+) MFLOPs.*\nunshared +773,376 parameters, 6 layers deep, \1 /m,
+    );
+    const losses = numbers(text, "valid loss");
+    expect(losses).toHaveLength(6);
+    expect(losses[2]).toBeLessThan(losses[0]!);
+    expect(text).toMatch(/What the shared one writes\n.*\w+ \w+/);
+  });
+
+  it("walks through a search: π at four evaluations, the found network beside the baseline", async () => {
+    const text = await printed("walks/search", "8");
+    expect(text.match(/^step \d, τ \d\.\d\d, valid perplexity [\d.]+$/gm)).toHaveLength(4);
+    expect(text.match(/^feed-forward \|/gm)).toHaveLength(4);
+    const [, found] = /^found ([sfi()x\d]+)$/m.exec(text)!;
+    const rows = [...text.matchAll(/^(\S+) +[\d,]+ parameters, [\d.]+ ms, perplexity [\d.]+$/gm)].map(
+      ([, pattern]) => pattern,
+    );
+    expect(rows).toEqual([found, "(sf)x3"]);
+  });
+
+  it("walks through adaptive depth: the penalty makes tokens stop earlier", async () => {
+    const text = await printed("walks/adapt", "12");
+    const [before, after] = numbers(text, "mean depth");
+    expect(before).toBe(6);
+    expect(after).toBeLessThan(6);
+    expect(text).toMatch(/^alice[₁-₆] was[₁-₆] /m);
+    expect(text).toMatch(/step 3: loss [\d.]+, penalty at 0\.00[\s\S]+step 12: loss [\d.]+, penalty at 1\.00/);
+  });
+
   it("prints a gradient's graph and its values", async () => {
     const text = await printed("gradients");
     expect(text).toContain("= softmax %");
@@ -208,7 +241,14 @@ function checkContents(paths: readonly string[]): void {
     "fonts/LICENSE",
   ];
   expect(paths).toEqual(
-    expect.arrayContaining([...needed, "bin/layerwise.js", "dist/cli/main.js", "dist/browser.js", "examples/train.ts"]),
+    expect.arrayContaining([
+      ...needed,
+      "bin/layerwise.js",
+      "dist/cli/main.js",
+      "dist/browser.js",
+      "examples/train.ts",
+      "examples/walks/search.ts",
+    ]),
   );
   expect(paths.filter((path) => /\.(test|contract|map)\b|^(src|test|bench)\//.test(path))).toEqual([]);
   const fixtures = paths.filter((path) => path.startsWith("fixtures/"));

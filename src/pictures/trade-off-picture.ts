@@ -80,9 +80,10 @@ export function curvesSvg(
   const level = [Math.min(...minutes), Math.max(...minutes)].map((x) => ({ x, y: target.perplexity }));
   return plotSvg(axes, (plot) => [
     lineMark(plot, level, "currentColor", "4 3"),
-    svgText(plot.right, plot.y(target.perplexity) - 6, `${target.name} ${formatNumber(target.perplexity, 2)}`, {
-      anchor: "end",
+    // At the left, where curves are still high.
+    svgText(plot.left + 8, plot.y(target.perplexity) - 6, `${target.name} ${formatNumber(target.perplexity, 2)}`, {
       size: 13,
+      halo: true,
     }),
     ...curves.flatMap(({ name, points }) => {
       const places = points.map((point) => ({ x: point.minutes, y: point.perplexity }));

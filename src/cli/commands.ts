@@ -80,6 +80,10 @@ export const commands: Readonly<Record<string, CommandEntry>> = {
     about: "run one trial of a sweep: begin it, go on with it, or do nothing where it has ended",
     load: async () => (await import("./commands/sweep.ts")).addTrial,
   },
+  worker: {
+    about: "take trials of sweeps from a queue on Redis or Valkey, and run them on this machine",
+    load: async () => (await import("./commands/worker.ts")).addWorker,
+  },
   bench: {
     about: "measure what the toolkit claims",
     load: async () => (await import("./commands/bench.ts")).addBench,

@@ -11,16 +11,18 @@ export interface Showing {
   readonly picture?: (event: TaskEvent) => string | undefined;
   /** Sees every event. */
   readonly see?: (event: TaskEvent) => void;
+  /** A scheduler may have started it: see stopOnSignals. */
+  readonly scheduled?: boolean;
 }
 
 /** Runs a session to its end before the user's eyes. `start` is given the signal that Ctrl-C aborts. */
 export async function watchSession<R>(
   start: (signal: AbortSignal) => Session<TaskEvent, R>,
-  { shown = [], picture, see }: Showing = {},
+  { shown = [], picture, see, scheduled }: Showing = {},
 ): Promise<R> {
   const output = process.stderr;
   outliveOutput();
-  const stop = stopOnSignals(output);
+  const stop = stopOnSignals(output, { scheduled });
   let watch = new Watch(output, { totalSteps: null, minutes: null, shown });
   try {
     const session = start(stop.signal);

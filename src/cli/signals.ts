@@ -3,10 +3,18 @@
 /** Whether a terminal is read from or written to. Under nohup none is: Node itself forgets that SIGHUP was to be ignored. */
 const hasTerminal = (): boolean => [process.stdin, process.stdout, process.stderr].some(({ isTTY }) => isTTY);
 
-/** The first signal asks training to stop after its step; the second ends the process. A terminal that closes counts if there is one. */
+/** How signals are answered. */
+export interface SignalOptions {
+  /** A terminal that closes counts if there is one. */
+  readonly terminal?: boolean;
+  /** Schedulers say stop with SIGTERM and SIGUSR1, perhaps both: then only Ctrl-C twice ends the process at once. */
+  readonly scheduled?: boolean | undefined;
+}
+
+/** The first signal asks training to stop after its step; the second ends the process. */
 export function stopOnSignals(
   output: Pick<NodeJS.WriteStream, "write">,
-  terminal = hasTerminal(),
+  { terminal = hasTerminal(), scheduled = false }: SignalOptions = {},
 ): { signal: AbortSignal; release: () => void } {
   const controller = new AbortController();
   const onSignal = () => {
@@ -14,7 +22,13 @@ export function stopOnSignals(
     output.write("\nstopping after this step; once more to quit at once\n");
     controller.abort();
   };
-  const handlers = { SIGINT: onSignal, SIGTERM: onSignal, SIGHUP: terminal ? onSignal : () => {} };
+  const onNotice = () => controller.signal.aborted || onSignal();
+  const handlers = {
+    SIGINT: onSignal,
+    SIGTERM: scheduled ? onNotice : onSignal,
+    SIGHUP: terminal ? onSignal : () => {},
+    ...(scheduled ? { SIGUSR1: onNotice } : {}),
+  };
   for (const [name, handler] of Object.entries(handlers)) process.on(name, handler);
   const release = () => {
     for (const [name, handler] of Object.entries(handlers)) process.off(name, handler);

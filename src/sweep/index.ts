@@ -15,16 +15,21 @@ export {
 export { runSearch, type SearchOptions, type SearchResult, searchTable } from "./glue-search.ts";
 export { serveTrials } from "./glue-worker.ts";
 export { type StartedOrder, startOrder, tryOrder } from "./jobs.ts";
+export { MANIFEST_FILE } from "./kubernetes.ts";
+export type { Launcher, SweepEvent } from "./launcher.ts";
+export { type ClusterOptions, launcherNamed } from "./launchers.ts";
 export type { CompareOrder, RetrainOrder } from "./order.ts";
-export type { Order, OrderSettings, RunOrder, TaskOrder } from "./orders.ts";
+export type { Order, OrderSettings, RunOrder, TaskOrder, TrialOrder } from "./orders.ts";
 export { type TrialReport, TrialTable } from "./processes.ts";
+export { serveQueue, type WorkerOptions } from "./queue/worker.ts";
 export type { Setting } from "./strategies.ts";
 export { planSearch, type SearchFlags, type SearchPlan, type SearchRow, type StrategyName } from "./strategies.ts";
-export { type SweepEvent, type SweepOptions, type SweepResult, sweep } from "./sweep.ts";
+export { type SweepOptions, type SweepResult, sweep } from "./sweep.ts";
 export {
   readSpec,
   readSweep,
   runTrial,
+  type SweepFolder,
   type SweepRow,
   type SweepTable,
   type SweepTrial,

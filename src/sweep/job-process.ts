@@ -1,7 +1,7 @@
 /** A script: takes one order from the process that started it, and carries it out on its own, to its end or until it is told to stop. */
 import { messageOf } from "../base/errors.ts";
 import { dryRun } from "../tasks/dry-run.ts";
-import { carryOut, type Order, type RunOrder, readOrder } from "./orders.ts";
+import { carryOut, type Order, type RunOrder, readOrder, type TrialMessage, type TrialOrder } from "./orders.ts";
 import { reporting } from "./processes.ts";
 import { runTrial } from "./sweep-folder.ts";
 
@@ -30,10 +30,14 @@ async function attempt(order: Extract<Order, { do: "try" }>): Promise<void> {
   process.send!({ facts }, () => process.exit(0));
 }
 
-async function trial({ sweep, index }: Extract<Order, { do: "trial" }>): Promise<void> {
+async function trial({ sweep, index, threads }: TrialOrder): Promise<void> {
   process.once("disconnect", () => stop.abort()).once("message", () => stop.abort()); // its launcher is gone, or says so
-  const see = reporting((report) => process.connected && process.send!({ report }));
-  for await (const event of runTrial(sweep, index, { signal: stop.signal, say })) see(event);
+  const send = (message: TrialMessage) => process.connected && process.send!(message);
+  const see = reporting((report) => send({ report }));
+  for await (const event of runTrial(sweep, index, { signal: stop.signal, say, threads })) {
+    see(event);
+    if (event.type === "checkpoint") send({ saved: event.step });
+  }
   if (process.connected) process.disconnect();
 }
 

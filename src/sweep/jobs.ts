@@ -5,7 +5,7 @@ import { extname } from "node:path";
 import { fileURLToPath } from "node:url";
 import { LayerwiseError } from "../base/errors.ts";
 import type { Fact } from "../tasks/job.ts";
-import type { Order, RunOrder, TaskOrder } from "./orders.ts";
+import type { Order, RunOrder, TaskOrder, TrialMessage, TrialOrder } from "./orders.ts";
 import type { TrialReport } from "./processes.ts";
 
 const script = () => fileURLToPath(new URL(`./job-process${extname(import.meta.url)}`, import.meta.url));
@@ -30,19 +30,25 @@ export function startOrder(order: RunOrder, log: string): StartedOrder {
   }
 }
 
+/** What is heard of a trial's process, and what it is told. */
+export interface TrialHandlers {
+  readonly signal: AbortSignal;
+  readonly onReport?: ((report: TrialReport) => void) | undefined;
+  /** A checkpoint is there. */
+  readonly onSaved?: (() => void) | undefined;
+  /** Where the process runs; default: here. */
+  readonly cwd?: string | undefined;
+}
+
 /** Runs a trial of a sweep in a process of its own, to its end; aborting stops it with a checkpoint, as does the end of this process. */
-export function startTrial(
-  order: Extract<Order, { do: "trial" }>,
-  onReport: (report: TrialReport) => void,
-  signal: AbortSignal,
-): Promise<void> {
+export function startTrial(order: TrialOrder, { signal, onReport, onSaved, cwd }: TrialHandlers): Promise<void> {
   return new Promise((resolve, rejectWith) => {
     // Detached: Ctrl-C in the terminal reaches the launcher alone, which then stops its trials.
-    const child = fork(script(), [], { detached: true, stdio: ["ignore", "ignore", "pipe", "ipc"] });
+    const child = fork(script(), [], { detached: true, cwd, stdio: ["ignore", "ignore", "pipe", "ipc"] });
     const said = wordsOf(child);
     const stop = () => child.connected && child.send("stop");
     signal.addEventListener("abort", stop, { once: true });
-    child.on("message", (message: { report: TrialReport }) => onReport(message.report));
+    child.on("message", (message: TrialMessage) => ("report" in message ? onReport?.(message.report) : onSaved?.()));
     child.on("error", rejectWith);
     child.on("close", (code, ended) => {
       signal.removeEventListener("abort", stop);

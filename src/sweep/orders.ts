@@ -8,6 +8,7 @@ import type { TrainConfig } from "../tasks/trained-job.ts";
 import type { Session } from "../train/session.ts";
 import { compare, contestantsNamed } from "./comparison.ts";
 import type { CompareOrder, RetrainOrder } from "./order.ts";
+import type { TrialReport } from "./processes.ts";
 
 /** Settings over a preset. */
 export interface OrderSettings {
@@ -32,11 +33,21 @@ export type RunOrder =
   | { readonly do: "begin"; readonly order: TaskOrder; readonly into: string }
   | { readonly do: "resume"; readonly path: string };
 
-/** What a process is told. A trial of a sweep reports on the way, and stops with who ordered it. */
-export type Order =
-  | RunOrder
-  | { readonly do: "try"; readonly order: TaskOrder }
-  | { readonly do: "trial"; readonly sweep: string; readonly index: number };
+/** A trial of a sweep; it reports on the way, and stops with who ordered it. */
+export interface TrialOrder {
+  readonly do: "trial";
+  /** The sweep's folder. */
+  readonly sweep: string;
+  readonly index: number;
+  /** For trials whose settings leave them open. */
+  readonly threads?: number | undefined;
+}
+
+/** What the process of a trial says: how far it is, or that a checkpoint is there. */
+export type TrialMessage = { readonly report: TrialReport } | { readonly saved: number };
+
+/** What a process is told. */
+export type Order = RunOrder | { readonly do: "try"; readonly order: TaskOrder } | TrialOrder;
 
 /** An order whose settings are checked: it may be opened to be tried, or begun. */
 export interface ReadOrder {

@@ -135,6 +135,12 @@ export class TrialTable {
     this.#output.write(`${name}  ${why}\n`);
   }
 
+  /** Something that is of no trial. */
+  say(text: string): void {
+    this.wipe();
+    this.#output.write(`${text}\n`);
+  }
+
   wipe(): void {
     if (this.#lines > 0) this.#output.write(`\x1b[${this.#lines}A\x1b[0J`);
     this.#lines = 0;

@@ -8,7 +8,7 @@ import { readSealed, sealedJson } from "../runs/sealed.ts";
 import { type Values, yamlText } from "../runs/settings.ts";
 import { parseSettings, parseYaml } from "../runs/settings-file.ts";
 import { differences, type RunSummary, summarise } from "../runs/summary.ts";
-import type { Handed, Say, TaskEvent } from "../tasks/job.ts";
+import type { Handed, TaskEvent } from "../tasks/job.ts";
 import { Diverged } from "../train/diverged.ts";
 import { relayed, type Session, type Stoppable, startSession } from "../train/session.ts";
 import { type Spread, spreadOf } from "./comparison.ts";
@@ -64,10 +64,20 @@ export interface SweepTable {
 
 const [SWEEP, ROUNDS, TRIALS] = ["sweep.yaml", "rounds.json", "trials"];
 const settingsPath = (path: string, index: number) => join(path, TRIALS, `${index}.yaml`);
-const divergedPath = (path: string, index: number) => join(path, TRIALS, `${index}.diverged.json`);
+
+/** The file that says why a trial diverged. */
+export const divergedPath = (path: string, index: number): string => join(path, TRIALS, `${index}.diverged.json`);
 
 /** The run folder of a trial. */
 export const runPath = (path: string, index: number): string => join(path, "runs", `${index}`);
+
+/** The texts that make a folder in which a trial can be run: the sweep, its rounds, the trial's settings. */
+export async function trialFiles(path: string, index: number): Promise<Record<string, string>> {
+  const names = [SWEEP, ...(existsSync(join(path, ROUNDS)) ? [ROUNDS] : []), `${TRIALS}/${index}.yaml`];
+  return Object.fromEntries(
+    await Promise.all(names.map(async (name) => [name, await readFile(join(path, name), "utf8")] as const)),
+  );
+}
 
 /** Whether nothing is left to do. */
 export const hasEnded = ({ status }: TrialState): boolean => status === "finished" || status === "diverged";
@@ -212,17 +222,20 @@ export async function nextRound(sweep: SweepFolder, below: Values): Promise<Swee
 }
 
 /** What a trial may be told. */
-export interface TrialOptions extends Pick<Handed, "say">, Stoppable {}
+export interface TrialOptions extends Pick<Handed, "say">, Stoppable {
+  /** Where the trial's settings leave them open. Default: as many as the machine has. */
+  readonly threads?: number | undefined;
+}
 
 /** Runs one trial: begins it, goes on with it, or does nothing where it has ended. The run's lock keeps a second process out. */
 export function runTrial(path: string, index: number, options: TrialOptions = {}): Session<TaskEvent, TrialState> {
-  return startSession((signal) => trying(path, index, options.say ?? (() => {}), signal), options.signal);
+  return startSession((signal) => trying(path, index, options, signal), options.signal);
 }
 
 async function* trying(
   path: string,
   index: number,
-  say: Say,
+  { say = () => {}, threads }: TrialOptions,
   signal: AbortSignal,
 ): AsyncGenerator<TaskEvent, TrialState, void> {
   const sweep = await openSweep(path);
@@ -238,7 +251,8 @@ async function* trying(
     if (before.status !== "waiting") yield* relayed(await carryOut({ do: "resume", path: run }, signal, say));
     else {
       const file = settingsPath(path, index);
-      const settings = parseSettings(sweep.plan.schema, await readFile(file, "utf8"), file) as Values;
+      const written = parseSettings(sweep.plan.schema, await readFile(file, "utf8"), file) as Values;
+      const settings = threads === undefined || written.threads != null ? written : { ...written, threads };
       yield* relayed(await carryOut({ do: "begin", order: orderOf(sweep.plan, settings), into: run }, signal, say));
     }
   } catch (error) {

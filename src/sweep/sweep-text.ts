@@ -1,7 +1,7 @@
 /** What a person reads of a sweep: its table, a line per trial for spreadsheets, points for plots, and how it is getting on. */
 import { formatNumber, type Row, table } from "../base/table.ts";
+import type { SweepEvent } from "./launcher.ts";
 import type { TrialTable } from "./processes.ts";
-import type { SweepEvent } from "./sweep.ts";
 import type { SweepRow, SweepTable, SweepTrial } from "./sweep-folder.ts";
 
 const textOf = (value: unknown) => (typeof value === "string" ? value : JSON.stringify(value));
@@ -21,6 +21,7 @@ export function trialName({ index, values, seed }: SweepTrial): string {
 export function showSweep(shown: TrialTable, event: SweepEvent): void {
   if (event.type === "round") shown.expect(event.trials, event.ended);
   else if (event.type === "trial") shown.see(trialName(event.trial), event.report);
+  else if (event.type === "note") shown.say(event.text);
   else {
     const { status, figure } = event.trial;
     const isOver = status === "finished" || status === "diverged";

@@ -1,24 +1,19 @@
-/** Sweeps: a session that makes the folder of a sweep and runs its trials in processes of their own, round by round. */
+/** Sweeps: a session that makes the folder of a sweep and has a launcher run its trials, round by round. */
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
-import { setTimeout } from "node:timers/promises";
-import { messageOf, reject } from "../base/errors.ts";
-import { lockHolder, takeLock } from "../files/lock.ts";
+import { takeLock } from "../files/lock.ts";
 import { LOCK_FILE } from "../runs/folder.ts";
-import type { Values } from "../runs/settings.ts";
 import { type Session, startSession } from "../train/session.ts";
-import { startTrial } from "./jobs.ts";
-import type { TrialReport } from "./processes.ts";
+import type { Launcher, SweepEvent } from "./launcher.ts";
+import { launcherNamed } from "./launchers.ts";
+import { localLauncher } from "./local.ts";
 import {
   beginSweep,
   hasEnded,
   nextRound,
   readSweep,
-  runPath,
   type SweepFolder,
   type SweepTable,
-  type SweepTrial,
-  stateOf,
   statesOf,
   type TrialState,
 } from "./sweep-folder.ts";
@@ -28,24 +23,20 @@ import { planSweep, type SweepSpec } from "./sweep-plan.ts";
 export interface SweepOptions extends SweepSpec {
   /** The sweep's folder; one that holds the same sweep goes on. */
   readonly into: string;
-  /** Trials at a time; they share the threads that the settings leave open. Default: 1. */
+  /** Trials at a time in processes here; they share the threads that the settings leave open. Default: 1. */
   readonly parallel?: number | undefined;
+  /** Where trials run instead: `local:2`, `redis://host`, `slurm`, `kubernetes`, or a launcher of one's own. */
+  readonly on?: string | Launcher | undefined;
   /** Stops all trials after their present step, with checkpoints. */
   readonly signal?: AbortSignal | undefined;
 }
 
-/** What happens in a sweep. */
-export type SweepEvent =
-  /** A round begins: its trials, and how many of them have ended before. */
-  | { readonly type: "round"; readonly round: number; readonly trials: number; readonly ended: number }
-  /** A trial begins, or says how far it is. */
-  | { readonly type: "trial"; readonly trial: SweepTrial; readonly report?: TrialReport | undefined }
-  /** A trial has ended or was stopped; `why`: what made it fail. */
-  | { readonly type: "ended"; readonly trial: TrialState; readonly why?: string | undefined };
-
-/** What a sweep came to. `incomplete`: trials failed, and the same sweep would try them again. */
+/**
+ * What a sweep came to. `incomplete`: trials failed, and the same sweep would try them again. `submitted`: a cluster's scheduler has them,
+ * and the same sweep goes on once they have ended.
+ */
 export interface SweepResult extends SweepTable {
-  readonly reason: "finished" | "stopped" | "incomplete";
+  readonly reason: "finished" | "stopped" | "incomplete" | "submitted";
   readonly failed: readonly { readonly index: number; readonly why: string }[];
 }
 
@@ -55,61 +46,58 @@ export function sweep({ signal, ...options }: SweepOptions): Session<SweepEvent,
 }
 
 async function* sweeping(
-  { into, parallel = 1, ...spec }: Omit<SweepOptions, "signal">,
+  { into, parallel = 1, on, ...spec }: Omit<SweepOptions, "signal">,
   signal: AbortSignal,
 ): AsyncGenerator<SweepEvent, SweepResult, void> {
-  if (!Number.isInteger(parallel) || parallel < 1)
-    reject({ who: "sweep / parallel", needed: "a whole number from 1", got: `${parallel}` }, 2);
+  const launcher = on === undefined ? localLauncher(parallel) : typeof on === "string" ? launcherNamed(on) : on;
   const plan = await planSweep(spec);
   await mkdir(into, { recursive: true });
   const lock = takeLock(join(into, LOCK_FILE));
   try {
-    const below = await sharedThreads(parallel);
+    const below = await launcher.below();
     let folder = await beginSweep(into, plan, below);
     for (;;) {
-      const failed = yield* runRound(folder, parallel, signal);
-      const grown = signal.aborted || failed.length > 0 ? folder : await nextRound(folder, below);
-      if (grown === folder) return { ...(await readSweep(into)), failed, reason: await reasonOf(folder) };
+      const failed = yield* runRound(folder, launcher, signal);
+      const states = await statesOf(folder);
+      const isOver = states.every(hasEnded);
+      const grown = signal.aborted || !isOver ? folder : await nextRound(folder, below);
+      if (grown === folder) return { ...(await readSweep(into)), failed, reason: reasonOf(isOver, failed.length > 0) };
       folder = grown;
     }
   } finally {
     lock.release();
   }
 
-  async function reasonOf(folder: SweepFolder): Promise<SweepResult["reason"]> {
-    if ((await statesOf(folder)).every(hasEnded)) return "finished";
-    return signal.aborted ? "stopped" : "incomplete";
+  function reasonOf(isOver: boolean, hasFailed: boolean): SweepResult["reason"] {
+    if (isOver) return "finished";
+    if (signal.aborted) return "stopped";
+    return launcher.handsOver && !hasFailed ? "submitted" : "incomplete";
   }
-}
-
-/** Trials at a time share the machine's threads. */
-async function sharedThreads(parallel: number): Promise<Values> {
-  const { defaultThreads } = await import("../engine/ort.ts");
-  return { threads: Math.max(1, Math.floor(defaultThreads() / parallel)) };
 }
 
 async function* runRound(
   folder: SweepFolder,
-  parallel: number,
+  launcher: Launcher,
   signal: AbortSignal,
 ): AsyncGenerator<SweepEvent, SweepResult["failed"], void> {
   const round = folder.trials.at(-1)!.round;
   const trials = (await statesOf(folder)).filter((trial) => trial.round === round);
   const waiting = trials.filter((trial) => !hasEnded(trial));
   yield { type: "round", round, trials: trials.length, ended: trials.length - waiting.length };
+  if (waiting.length === 0) return [];
   const failed: SweepResult["failed"][number][] = [];
-  for await (const event of launched(folder, waiting, parallel, signal)) {
+  for await (const event of launched(folder, waiting, launcher, signal)) {
     if (event.type === "ended" && event.why !== undefined) failed.push({ index: event.trial.index, why: event.why });
     yield event;
   }
   return failed;
 }
 
-/** The local launcher: so many child processes at a time, and what they say as it comes. */
+/** What a launcher says, as it comes. */
 async function* launched(
   folder: SweepFolder,
-  waiting: TrialState[],
-  parallel: number,
+  waiting: readonly TrialState[],
+  launcher: Launcher,
   signal: AbortSignal,
 ): AsyncGenerator<SweepEvent, void, void> {
   const said: SweepEvent[] = [];
@@ -118,12 +106,7 @@ async function* launched(
     said.push(event);
     wake();
   };
-  const serve = async () => {
-    for (let trial = waiting.shift(); trial && !signal.aborted; trial = waiting.shift()) {
-      tell(await runOne(folder, trial, tell, signal));
-    }
-  };
-  const all = Promise.all(Array.from({ length: parallel }, serve)).finally(() => {
+  const all = launcher.launch(folder, waiting, tell, signal).finally(() => {
     running = false;
     wake();
   });
@@ -137,33 +120,4 @@ async function* launched(
       });
   }
   await all;
-}
-
-async function runOne(
-  folder: SweepFolder,
-  { index }: TrialState,
-  tell: (event: SweepEvent) => void,
-  signal: AbortSignal,
-): Promise<SweepEvent> {
-  const trial = folder.trials[index]!;
-  tell({ type: "trial", trial });
-  await untilFree(runPath(folder.path, index), signal);
-  let why: string | undefined;
-  try {
-    if (!signal.aborted) {
-      await startTrial(
-        { do: "trial", sweep: folder.path, index },
-        (report) => tell({ type: "trial", trial, report }),
-        signal,
-      );
-    }
-  } catch (error) {
-    why = messageOf(error);
-  }
-  return { type: "ended", trial: await stateOf(folder, trial), why };
-}
-
-/** Waits while another process trains the run: one whose launcher was killed just now, or somebody's `layerwise trial`. */
-async function untilFree(run: string, signal: AbortSignal): Promise<void> {
-  while (!signal.aborted && lockHolder(join(run, LOCK_FILE))?.live) await setTimeout(100);
 }

@@ -1,6 +1,6 @@
 /** `layerwise sweep` and `layerwise trial`: many runs over settings and seeds, as a folder, and one run of them. */
 import { basename, extname, join } from "node:path";
-import { type Command, InvalidArgumentError } from "commander";
+import type { Command } from "commander";
 import { formatNumber, LayerwiseError, messageOf, table } from "../../base/index.ts";
 import type { SweepOptions, SweepResult } from "../../sweep/index.ts";
 import { wholeFrom } from "../flags.ts";
@@ -24,17 +24,38 @@ The file (YAML):
 
 The folder: sweep.yaml, trials/N.yaml (settings for --config), runs/N (run folders). The same command goes on where it was stopped.
 
+Where trials run (--on):
+  local:N                 N at a time on this machine (default: 1)
+  redis://host:6379       on the machines where \`layerwise worker --connect
+                          redis://host:6379\` runs; valkey:// likewise; redis
+                          alone takes the address from LAYERWISE_QUEUE
+  slurm:N                 writes a job array, slurm.sh, and submits it;
+                          N at a time (default: no limit)
+  kubernetes:N            prints an Indexed Job
+
 Examples:
   layerwise sweep rates.yaml --dry-run
   layerwise sweep rates.yaml --out runs/rates --on local:2
+  layerwise sweep rates.yaml --out runs/rates --on redis://office:6379
+  layerwise sweep rates.yaml --on slurm:8 --sbatch "--time=4:00:00 --cpus-per-task=8"
   layerwise sweep show runs/rates --svg rates.svg
   layerwise trial runs/rates 3
 
 JSON: {path, reason, spec, rows: [{round, values, figure: {mean, deviation, values}, trials: [{index, seed, status, figure, run}]}], best, failed}`;
 
+const trialHelp = `
+Begins the run, goes on with it, or does nothing where it has ended. SIGTERM, SIGUSR1 and Ctrl-C stop it after its step, with a checkpoint; it
+then ends with exit code 75, and a scheduler may start it again.`;
+
+/** The trial has not ended, and goes on when it is started again: sysexits' EX_TEMPFAIL. */
+const TRY_AGAIN = 75;
+
 interface SweepFlags {
   out?: string;
-  on: number;
+  on: string;
+  sbatch?: string;
+  image?: string;
+  claim?: string;
   dryRun?: boolean;
   json?: boolean;
 }
@@ -44,7 +65,10 @@ export function addSweep(program: Command): void {
     .command("sweep")
     .argument("<file>", "what is tried: a YAML file")
     .option("--out <dir>", "the sweep's folder (default: runs/ and the file's name)")
-    .option("--on <launcher>", "local:N runs N trials at a time, which share the threads", slots, 1)
+    .option("--on <launcher>", "where trials run: local:N, redis://host, slurm:N or kubernetes:N", "local")
+    .option("--sbatch <options>", "slurm: options of sbatch, such as --time=4:00:00")
+    .option("--image <name>", "kubernetes: the container's image")
+    .option("--claim <name>", "kubernetes: the volume claim that holds the sweep's folder")
     .option("--dry-run", "print the trials, and stop")
     .option("--json", "print only JSON")
     .addHelpText("after", fitted(examples))
@@ -65,15 +89,8 @@ export function addTrial(program: Command): void {
     .argument("<dir>", "the sweep's folder")
     .argument("<index>", "which trial, from 0", wholeFrom(0))
     .option("--json", "print only JSON")
-    .addHelpText("after", "\nBegins the run, goes on with it, or does nothing where it has ended.")
+    .addHelpText("after", fitted(trialHelp))
     .action(trial);
-}
-
-function slots(text: string): number {
-  const [, count = "1"] = /^local(?::(\d+))?$/.exec(text) ?? [undefined, "0"];
-  const value = Number(count);
-  if (value >= 1 && value <= 1024) return value;
-  throw new InvalidArgumentError("It must be local or local:N, N from 1 to 1024.");
 }
 
 const say = (text: string) => void process.stderr.write(`${text}\n`);
@@ -89,7 +106,9 @@ async function specIn(file: string) {
 }
 
 async function run(file: string, flags: SweepFlags): Promise<void> {
-  const { planSweep, settingsRow, sweepText } = await import("../../sweep/index.ts");
+  const { launcherNamed, planSweep, settingsRow, sweepText } = await import("../../sweep/index.ts");
+  const { sbatch, image, claim } = flags;
+  const on = launcherNamed(flags.on, { sbatch, image, claim });
   const spec = await specIn(file);
   const { candidates, rounds, spec: complete } = await planSweep(spec, file);
   if (flags.dryRun) {
@@ -101,11 +120,18 @@ async function run(file: string, flags: SweepFlags): Promise<void> {
     );
   }
   const into = flags.out ?? join("runs", basename(file, extname(file)));
-  const { failed, ...found } = await watched({ ...spec, into, parallel: flags.on });
-  print(flags.json ? JSON.stringify({ ...found, failed }) : sweepText(found));
+  const { failed, ...found } = await watched({ ...spec, into, on });
+  if (found.reason === "submitted" && flags.on.startsWith("kubernetes")) await printManifest(into);
+  else print(flags.json ? JSON.stringify({ ...found, failed }) : sweepText(found));
   if (found.reason === "stopped") say("stopped; the same command goes on");
   if (found.reason === "incomplete")
     throw new LayerwiseError(`${into}: not all trials have ended; the same command tries them again`);
+}
+
+async function printManifest(path: string): Promise<void> {
+  const { readFile } = await import("node:fs/promises");
+  const { MANIFEST_FILE } = await import("../../sweep/index.ts");
+  process.stdout.write(await readFile(join(path, MANIFEST_FILE), "utf8"));
 }
 
 async function watched(options: SweepOptions): Promise<SweepResult> {
@@ -139,11 +165,12 @@ async function show(path: string, { json, csv, svg }: { json?: boolean; csv?: st
 async function trial(path: string, index: number, { json }: { json?: boolean }): Promise<void> {
   const { runTrial } = await import("../../sweep/index.ts");
   const { watchSession } = await import("../session.ts");
-  const state = await watchSession((signal) => runTrial(path, index, { signal, say }));
+  const state = await watchSession((signal) => runTrial(path, index, { signal, say }), { scheduled: true });
   const { status, figure, run, step } = state;
   print(
     json
       ? JSON.stringify(state)
       : `${run}: ${status} at step ${step}${figure === null ? "" : `, figure ${formatNumber(figure, 4)}`}`,
   );
+  if (status !== "finished" && status !== "diverged") process.exitCode = TRY_AGAIN;
 }

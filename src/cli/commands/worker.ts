@@ -1,0 +1,46 @@
+/** `layerwise worker`: runs trials of sweeps that wait on a queue. */
+import type { Command } from "commander";
+import { wholeFrom } from "../flags.ts";
+import { fitted } from "../help.ts";
+
+const examples = `
+Each trial runs in a process of its own; the worker only hands it over, so that a step that takes long loses nothing. Where this machine sees the
+sweep's folder under the same path, trials work in it; elsewhere the worker fetches what it needs and sends checkpoints and results through the
+queue. Paths in the sweep's settings (--data, from) are read on this machine. Ctrl-C stops the trials with checkpoints and puts them back.
+
+The address may hold a password, which is never printed: redis://:password@host:6379. In LAYERWISE_QUEUE it stays out of the list of processes too.
+Needs: npm install bullmq@6.7.0 ioredis@6.0.0, the same version of layerwise as the sweep's, and a Redis or Valkey on a trusted network.
+
+Examples:
+  layerwise worker --connect redis://office:6379
+  LAYERWISE_QUEUE=rediss://user:password@host:6380 layerwise worker --slots 2`;
+
+interface WorkerFlags {
+  connect?: string;
+  slots: number;
+  folder: string;
+}
+
+export function addWorker(program: Command): void {
+  program
+    .command("worker")
+    .option("--connect <url>", "the queue (default: the environment's LAYERWISE_QUEUE)")
+    .option("--slots <n>", "trials at a time; they share the machine's threads", wholeFrom(1, 1024), 1)
+    .option("--folder <dir>", "for runs of sweeps in folders that this machine does not see", "runs/worker")
+    .addHelpText("after", fitted(examples))
+    .action(run);
+}
+
+const say = (text: string) => void process.stderr.write(`${text}\n`);
+
+async function run(flags: WorkerFlags): Promise<void> {
+  const { serveQueue } = await import("../../sweep/index.ts");
+  const { stopOnSignals } = await import("../signals.ts");
+  (await import("../pipes.ts")).outliveOutput();
+  const stop = stopOnSignals(process.stderr);
+  try {
+    await serveQueue({ ...flags, say, signal: stop.signal });
+  } finally {
+    stop.release();
+  }
+}

@@ -97,6 +97,7 @@ function complaintsAbout(file: string, target: string): string[] {
   if (target.startsWith("onnxruntime-")) return runtimes.get(file)?.test(target) ? [] : [`${file} imports ${target}`];
   if (target.startsWith("@resvg/")) return file === "tasks/raster.ts" ? [] : [`${file} imports ${target}`];
   if (/^(@hono\/|hono\b)/.test(target)) return folderOf(file) === "studio" ? [] : [`${file} imports ${target}`];
+  if (/^(bullmq|ioredis)$/.test(target)) return file.startsWith("sweep/queue/") ? [] : [`${file} imports ${target}`];
   return target.startsWith("node:") && !mayUseNodeIn(file) ? [`${file} imports ${target}`] : [];
 }
 
@@ -139,6 +140,10 @@ function cycleIn(sources: Sources): string[] | undefined {
   return undefined;
 }
 
+/** What a file loads when it is loaded itself: not its types, nor what it imports when it is asked for. */
+const packagesOf = (source: string) =>
+  [...source.matchAll(/^import\s(?!type\b)[^;]*?"([^."][^"]*)";/gm)].map(([, target]) => target!);
+
 /** Everything that is loaded when `file` is: its static imports but for types, and theirs. */
 function loadedBy(file: string, sources: Sources): Set<string> {
   const loaded = new Set([file]);
@@ -166,6 +171,12 @@ describe("the architecture", () => {
 
   it("keeps its directions, and confines the runtime and node", () => {
     expect(violations(sources)).toEqual([]);
+  });
+
+  it("loads a queue's client only when a queue is asked for", () => {
+    const loaded = [...sources].flatMap(([file, source]) => packagesOf(source).map((target) => `${target} in ${file}`));
+    expect(loaded.some((each) => each.startsWith("commander in"))).toBe(true);
+    expect(loaded.filter((each) => /^(bullmq|ioredis) /.test(each))).toEqual([]);
   });
 
   it("has no cycles", () => {
@@ -265,6 +276,7 @@ describe("the check of the architecture", () => {
     ["engine/ort-web.ts", 'import type ort from "onnxruntime-node";'],
     ["nn/layers.ts", 'import os from "node:os";'],
     ["cli/main.ts", 'import { serve } from "@hono/node-server";'],
+    ["sweep/sweep.ts", 'import { Queue } from "bullmq";'],
     ["studio/server.ts", 'import { main } from "../cli/main.ts";'],
     ["cli/main.ts", 'export { bench } from "../../bench/run.ts";'],
     ["cli/main.ts", 'import { table } from "../base/table.ts";'],

@@ -1,4 +1,5 @@
 /** A script: takes one order from the process that started it, and carries it out on its own, to its end or until it is told to stop. */
+import { setImmediate } from "node:timers/promises";
 import { messageOf } from "../base/errors.ts";
 import { dryRun } from "../tasks/dry-run.ts";
 import { carryOut, type Order, type RunOrder, readOrder, type TrialMessage, type TrialOrder } from "./orders.ts";
@@ -15,7 +16,7 @@ for (const name of ["SIGINT", "SIGTERM"] as const) {
 process.on("SIGHUP", () => {}); // it outlives the terminal of who started it
 
 async function work(order: RunOrder): Promise<void> {
-  setImmediate(() => process.disconnect()); // and who started it; not while its message is being handled
+  setTimeout(() => process.disconnect(), 0); // and who started it; not while its message is being handled
   const session = await carryOut(order, stop.signal, say);
   for await (const event of session) {
     if (event.type === "note") say(event.text);
@@ -32,6 +33,7 @@ async function attempt(order: Extract<Order, { do: "try" }>): Promise<void> {
 
 async function trial({ sweep, index, threads }: TrialOrder): Promise<void> {
   process.once("disconnect", () => stop.abort()).once("message", () => stop.abort()); // its launcher is gone, or says so
+  await setImmediate(); // a launcher that is gone already is known now
   const send = (message: TrialMessage) => process.connected && process.send!(message);
   const see = reporting((report) => send({ report }));
   for await (const event of runTrial(sweep, index, { signal: stop.signal, say, threads })) {

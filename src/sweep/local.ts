@@ -1,12 +1,10 @@
 /** The local launcher: so many child processes at a time on this machine. */
-import { join } from "node:path";
 import { setTimeout } from "node:timers/promises";
 import { messageOf, reject } from "../base/errors.ts";
 import { lockHolder } from "../files/lock.ts";
-import { LOCK_FILE } from "../runs/folder.ts";
 import { startTrial } from "./jobs.ts";
 import type { Launcher, SweepEvent } from "./launcher.ts";
-import { runPath, type SweepFolder, stateOf, type TrialState } from "./sweep-folder.ts";
+import { type SweepFolder, stateOf, type TrialState, trialLocks } from "./sweep-folder.ts";
 
 /** Runs trials in child processes, `parallel` at a time, which share the machine's threads. */
 export function localLauncher(parallel = 1): Launcher {
@@ -40,7 +38,7 @@ async function runOne(
 ): Promise<SweepEvent> {
   const trial = folder.trials[index]!;
   tell({ type: "trial", trial });
-  await untilFree(runPath(folder.path, index), signal);
+  await untilFree(folder.path, index, signal);
   let why: string | undefined;
   try {
     if (!signal.aborted) {
@@ -53,7 +51,7 @@ async function runOne(
   return { type: "ended", trial: await stateOf(folder, trial), why };
 }
 
-/** Waits while another process trains the run: one whose launcher was killed just now, or somebody's `layerwise trial`. */
-export async function untilFree(run: string, signal: AbortSignal): Promise<void> {
-  while (!signal.aborted && lockHolder(join(run, LOCK_FILE))?.live) await setTimeout(100);
+/** Waits while another process has the trial: one whose launcher was killed just now, or somebody's `layerwise trial`. */
+export async function untilFree(path: string, index: number, signal: AbortSignal): Promise<void> {
+  while (!signal.aborted && trialLocks(path, index).some((lock) => lockHolder(lock)?.live)) await setTimeout(100);
 }

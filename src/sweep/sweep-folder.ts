@@ -4,6 +4,8 @@ import { mkdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { reject } from "../base/errors.ts";
 import { writeAtomically } from "../files/atomic.ts";
+import { takeLock } from "../files/lock.ts";
+import { LOCK_FILE } from "../runs/folder.ts";
 import { readSealed, sealedJson } from "../runs/sealed.ts";
 import { type Values, yamlText } from "../runs/settings.ts";
 import { parseSettings, parseYaml } from "../runs/settings-file.ts";
@@ -64,6 +66,15 @@ export interface SweepTable {
 
 const [SWEEP, ROUNDS, TRIALS] = ["sweep.yaml", "rounds.json", "trials"];
 const settingsPath = (path: string, index: number) => join(path, TRIALS, `${index}.yaml`);
+
+/** The lock of the process that has a trial, from before there is a run until after it. */
+const lockPath = (path: string, index: number) => join(path, TRIALS, `${index}.lock`);
+
+/** The locks of whoever has a trial: by this module, and of a run that is resumed on its own. */
+export const trialLocks = (path: string, index: number): string[] => [
+  lockPath(path, index),
+  join(runPath(path, index), LOCK_FILE),
+];
 
 /** The file that says why a trial diverged. */
 export const divergedPath = (path: string, index: number): string => join(path, TRIALS, `${index}.diverged.json`);
@@ -245,9 +256,10 @@ async function* trying(
       { who: `${path} / trial`, needed: `an index from 0 to ${sweep.trials.length - 1}`, got: `${index}` },
       2,
     );
-  const { run, ...before } = await stateOf(sweep, trial);
-  if (hasEnded({ run, ...before })) return { run, ...before };
+  if (hasEnded(await stateOf(sweep, trial)) || signal.aborted) return stateOf(sweep, trial);
+  const lock = takeLock(lockPath(path, index));
   try {
+    const { run, ...before } = await stateOf(sweep, trial);
     if (before.status !== "waiting") yield* relayed(await carryOut({ do: "resume", path: run }, signal, say));
     else {
       const file = settingsPath(path, index);
@@ -258,6 +270,8 @@ async function* trying(
   } catch (error) {
     if (!(error instanceof Diverged)) throw error;
     await writeAtomically(divergedPath(path, index), sealedJson({ why: error.message }));
+  } finally {
+    lock.release();
   }
   return stateOf(sweep, trial);
 }

@@ -19,6 +19,7 @@ interface WorkerFlags {
   connect?: string;
   slots: number;
   folder: string;
+  shared: boolean;
 }
 
 export function addWorker(program: Command): void {
@@ -27,6 +28,7 @@ export function addWorker(program: Command): void {
     .option("--connect <url>", "the queue (default: the environment's LAYERWISE_QUEUE)")
     .option("--slots <n>", "trials at a time; they share the machine's threads", wholeFrom(1, 1024), 1)
     .option("--folder <dir>", "for runs of sweeps in folders that this machine does not see", "runs/worker")
+    .option("--no-shared", "send files through the queue, even where the sweep's folder is in sight")
     .addHelpText("after", fitted(examples))
     .action(run);
 }

@@ -1,4 +1,4 @@
-/** Redis or Valkey: addresses, connections that outlive restarts, and the packages they need. The only file that imports bullmq and ioredis. */
+/** Redis or Valkey: addresses, connections that outlive restarts, and the packages they need. The only file that loads bullmq and ioredis, when a queue is asked for. */
 import type * as Bull from "bullmq";
 import type { Redis } from "ioredis";
 import { messageOf, reject } from "../../base/errors.ts";
@@ -44,7 +44,7 @@ export function addressFrom(text: string | undefined, who: string): string {
 
 /** An address as it may be shown: without user and password. */
 export function redacted(address: string): string {
-  return address.replace(/\/\/[^/]*@/, "//***@").replace(/([?&](?:password|username)=)[^&]*/g, "$1***");
+  return address.replace(/\/\/.*@/, "//***@").replace(/([?&](?:password|username)=)[^&]*/g, "$1***");
 }
 
 /** Connects, or says in words why not. `heard` is told when the server goes away and when it is back. */

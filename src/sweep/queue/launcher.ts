@@ -6,6 +6,7 @@ import { join, resolve } from "node:path";
 import { setTimeout } from "node:timers/promises";
 import type { Queue, QueueEvents } from "bullmq";
 import { writeAtomically } from "../../files/atomic.ts";
+import { lockHolder } from "../../files/lock.ts";
 import { packageVersion } from "../../tasks/environment.ts";
 import type { Launcher, SweepEvent } from "../launcher.ts";
 import {
@@ -16,6 +17,7 @@ import {
   stateOf,
   type TrialState,
   trialFiles,
+  trialLocks,
 } from "../sweep-folder.ts";
 import { addressFrom, type Link, openLink, queueName } from "./connection.ts";
 import {
@@ -183,11 +185,17 @@ class QueueLaunch {
     const key = keys.files(this.#sweep, index);
     const list = await readList(redis, key);
     const path = runPath(this.#folder.path, index);
-    if (!list || this.#fetched.get(index) === JSON.stringify(list)) return;
+    if (!list || this.#fetched.get(index) === JSON.stringify(list) || (await this.#isTaken(index))) return;
     const got = await fetchFiles(redis, key, path);
     if (!got) return;
     if (got.diverged !== undefined) await writeAtomically(divergedPath(this.#folder.path, index), got.diverged);
     this.#fetched.set(index, JSON.stringify(got));
+  }
+
+  /** Whether a worker that does see the folder has the trial, or has ended it. */
+  async #isTaken(index: number): Promise<boolean> {
+    if (trialLocks(this.#folder.path, index).some((lock) => lockHolder(lock)?.live)) return true;
+    return hasEnded(await stateOf(this.#folder, this.#folder.trials[index]!));
   }
 
   /** Lets go of a trial's files on the server and at its worker. */

@@ -6,12 +6,12 @@ import { join } from "node:path";
 import { setTimeout } from "node:timers/promises";
 import { LayerwiseError, reject } from "../../base/errors.ts";
 import { writeAtomically } from "../../files/atomic.ts";
-import { lockHolder } from "../../files/lock.ts";
-import { EVENTS_FILE, LOCK_FILE } from "../../runs/folder.ts";
-import { startTrial } from "../jobs.ts";
+import { type LockHolder, lockHolder } from "../../files/lock.ts";
+import { EVENTS_FILE } from "../../runs/folder.ts";
+import { startTrial, type TrialHandlers } from "../jobs.ts";
 import { untilFree } from "../local.ts";
 import type { TrialReport } from "../processes.ts";
-import { divergedPath, hasEnded, openSweep, runPath, stateOf, type TrialState } from "../sweep-folder.ts";
+import { divergedPath, hasEnded, openSweep, runPath, stateOf, type TrialState, trialLocks } from "../sweep-folder.ts";
 import type { Link } from "./connection.ts";
 import {
   holdLease,
@@ -29,6 +29,8 @@ import { fetchFiles, readList, sendFiles } from "./run-files.ts";
 export interface Workplace {
   /** Of the worker, for sweeps in folders that it does not see. */
   readonly folder: string;
+  /** Whether trials may work in the sweep's own folder where it is in sight. */
+  readonly shared: boolean;
   readonly threads: number;
   readonly signal: AbortSignal;
   readonly say: (text: string) => void;
@@ -85,21 +87,37 @@ export class TrialAtWork {
   }
 
   async #work(): Promise<TrialOutcome> {
-    const { index, sweep, path, cwd } = this.#job;
-    const isShared = (await queueIdIn(path).catch(() => undefined)) === sweep;
+    const { sweep, path, cwd } = this.#job;
+    const isShared = this.#place.shared && (await queueIdIn(path).catch(() => undefined)) === sweep;
     const place = isShared ? path : join(this.#place.folder, sweep);
-    await this.#freeRun(runPath(place, index));
+    await this.#untilFree(place);
     if (!isShared) await this.#bring(place);
     if (this.#stop.signal.aborted) return "stopped";
-    if (!hasEnded(await this.#state(place))) {
-      const { threads, tell } = this.#place;
-      const onSaved = isShared ? undefined : () => this.#sendSoon(place);
-      const where = isShared && existsSync(cwd) ? cwd : undefined;
-      const handlers = { onReport: throttled(tell), onSaved, cwd: where, signal: this.#stop.signal };
-      await startTrial({ do: "trial", sweep: place, index, threads }, handlers);
-    }
+    const onSaved = isShared ? undefined : () => this.#sendSoon(place);
+    await this.#train(place, { onSaved, cwd: isShared && existsSync(cwd) ? cwd : undefined });
     if (!isShared) await this.#deliver(place);
     return hasEnded(await this.#state(place)) ? "ended" : "stopped";
+  }
+
+  /** In a process of its own; one that was late to notice its worker's end may have the trial for a while. */
+  async #train(place: string, how: Pick<TrialHandlers, "onSaved" | "cwd">): Promise<void> {
+    const { threads, tell } = this.#place;
+    const handlers = { ...how, onReport: throttled(tell), signal: this.#stop.signal };
+    while (!this.#stop.signal.aborted && !hasEnded(await this.#state(place))) {
+      try {
+        return await startTrial({ do: "trial", sweep: place, index: this.#job.index, threads }, handlers);
+      } catch (error) {
+        if (!this.#holder(place)) throw error;
+        await this.#untilFree(place);
+      }
+    }
+  }
+
+  /** The process that has the trial. */
+  #holder(place: string): LockHolder | undefined {
+    return trialLocks(place, this.#job.index)
+      .map((lock) => lockHolder(lock))
+      .find((found) => found?.live)?.holder;
   }
 
   async #state(place: string): Promise<TrialState> {
@@ -107,19 +125,18 @@ export class TrialAtWork {
     return stateOf(folder, folder.trials[this.#job.index]!);
   }
 
-  /** Waits for a process that still has the run: the child of a killed worker. One of another machine that is silent is gone. */
-  async #freeRun(run: string): Promise<void> {
-    const lock = join(run, LOCK_FILE);
+  /** Waits for a process that still has the trial: the child of a killed worker. One of another machine that is silent is gone. */
+  async #untilFree(place: string): Promise<void> {
+    const { index } = this.#job;
+    const events = join(runPath(place, index), EVENTS_FILE);
     let [seen, since] = ["", performance.now()];
-    for (;;) {
-      const found = lockHolder(lock);
-      if (!found?.live || this.#stop.signal.aborted) return;
-      if (found.holder.host === hostname()) return untilFree(run, this.#stop.signal);
-      const now = `${found.holder.token} ${(await stat(join(run, EVENTS_FILE)).catch(() => undefined))?.mtimeMs}`;
+    for (let holder = this.#holder(place); holder && !this.#stop.signal.aborted; holder = this.#holder(place)) {
+      if (holder.host === hostname()) return untilFree(place, index, this.#stop.signal);
+      const now = `${holder.token} ${(await stat(events).catch(() => undefined))?.mtimeMs}`;
       if (now !== seen) [seen, since] = [now, performance.now()];
       if (performance.now() - since > SILENT_MS) {
-        this.#place.say(`${run}: its process on ${found.holder.host} is gone; going on with it here`);
-        await rm(lock, { force: true });
+        this.#place.say(`trial ${index}: its process on ${holder.host} is gone; going on with it here`);
+        for (const lock of trialLocks(place, index)) await rm(lock, { force: true });
       }
       await setTimeout(timing.renewMs);
     }

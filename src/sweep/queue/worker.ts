@@ -26,6 +26,8 @@ export interface WorkerOptions {
   readonly slots?: number | undefined;
   /** For the runs of sweeps in folders that this machine does not see. Default: runs/worker. */
   readonly folder?: string | undefined;
+  /** False: never work in the sweep's own folder, but send files through the queue. Default: true. */
+  readonly shared?: boolean | undefined;
   /** Ends the worker; its trials stop with checkpoints, and go back to the queue. */
   readonly signal?: AbortSignal | undefined;
   /** Told in words what happens. */
@@ -34,14 +36,20 @@ export interface WorkerOptions {
 
 /** Serves a queue until it is told to stop. */
 export async function serveQueue(options: WorkerOptions): Promise<void> {
-  const { connect, slots = 1, folder = "runs/worker", say = () => {}, signal = new AbortController().signal } = options;
+  const { connect, slots = 1, folder = "runs/worker", shared = true, say = () => {} } = options;
   if (!Number.isInteger(slots) || slots < 1)
     reject({ who: "worker / slots", needed: "a whole number from 1", got: `${slots}` }, 2);
   const link = await openLink(addressFrom(connect, "worker / connect"), "worker", say);
   try {
     await refuseOthers(link);
-    const server = new QueueServer(link, { slots, folder: resolve(folder), say, threads: await sharedThreads(slots) });
-    await server.serve(signal);
+    const server = new QueueServer(link, {
+      slots,
+      shared,
+      folder: resolve(folder),
+      say,
+      threads: await sharedThreads(slots),
+    });
+    await server.serve(options.signal ?? new AbortController().signal);
   } finally {
     await link.close();
   }
@@ -67,6 +75,7 @@ async function refuseOthers({ redis, shown }: Link): Promise<void> {
 interface Serving {
   readonly slots: number;
   readonly folder: string;
+  readonly shared: boolean;
   readonly threads: number;
   readonly say: (text: string) => void;
 }
@@ -138,10 +147,10 @@ class QueueServer {
   }
 
   async #run(job: Job<TrialJob, TrialOutcome>): Promise<TrialOutcome> {
-    const { say, folder, threads } = this.#serving;
+    const { say, slots: _, ...own } = this.#serving;
     const name = `trial ${job.data.index} of ${job.data.path}`;
     const tell = (report?: object) => void job.updateProgress({ worker: ownName(), report }).catch(() => {});
-    const trial = new TrialAtWork(this.#link, job.data, { folder, threads, tell, say, signal: this.#stop.signal });
+    const trial = new TrialAtWork(this.#link, job.data, { ...own, tell, say, signal: this.#stop.signal });
     try {
       const outcome = await trial.run();
       if (trial.sentRun) this.#sent.set(job.id!, { ...job.data, run: trial.sentRun });

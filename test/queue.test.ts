@@ -1,10 +1,11 @@
 /** Sweeps on a queue: a real Redis that restarts empty, workers that are killed, and what is refused. */
 import { readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { setTimeout } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { marked, OwnRedis, redisCommand, start, withTrouble } from "../bench/queue.ts";
 import { openLink } from "../src/sweep/queue/connection.ts";
-import { announce, keys } from "../src/sweep/queue/protocol.ts";
+import { keys } from "../src/sweep/queue/protocol.ts";
 import { ownFolder } from "./command.ts";
 
 if (!redisCommand) console.warn("skipped: sweeps on a queue need redis-server");
@@ -73,7 +74,9 @@ describe.runIf(redisCommand)("a queue with a password", () => {
 
   it("refuses a worker of another version than the sweep's, with words", async () => {
     const link = await openLink(address(), "test", () => {});
-    await announce(link.redis, keys.launchers, "elsewhere", { version: "9.9.9", name: "laptop-1" });
+    const stays = (key: string, version: string, name: string) =>
+      link.redis.set(key, JSON.stringify({ version, name }));
+    await stays(`${keys.launchers}elsewhere`, "9.9.9", "laptop-1");
     const worker = start(["worker", "--connect", address()], "version");
     expect([await worker.ended, worker.said()]).toEqual([
       2,
@@ -82,9 +85,9 @@ describe.runIf(redisCommand)("a queue with a password", () => {
       ),
     ]);
     await link.redis.del(`${keys.launchers}elsewhere`);
-    await announce(link.redis, keys.workers, "old", { version: "0.0.1", name: "laptop-2" });
+    await stays(`${keys.workers}old`, "0.0.1", "laptop-2");
     const sweep = start(["sweep", file, "--out", join(folder, "waits"), "--on", address()], "version");
-    for await (const _ of sweep.child.stderr!) if (sweep.said().includes("no worker is there")) break;
+    while (!sweep.said().includes("no worker is there")) await setTimeout(50);
     expect(sweep.said()).toContain("worker laptop-2 is of version 0.0.1 and takes no trials of this sweep");
     sweep.child.kill("SIGINT");
     expect(await sweep.ended).toBe(0);

@@ -21,7 +21,10 @@ const MOST = 1024;
 
 /** The launcher of a name; a number after a colon is how many trials may run at a time. */
 export function launcherNamed(name: string, options: ClusterOptions = {}): Launcher {
-  if (isAddress(name)) return queueLauncher(addressFrom(name, "--on"));
+  if (isAddress(name)) {
+    refuseForeign("redis", options);
+    return queueLauncher(addressFrom(name, "--on"));
+  }
   const [, kind, count] = /^(local|slurm|kubernetes)(?::(\d+))?$/.exec(name) ?? [];
   const slots = count === undefined ? undefined : Number(count);
   if (kind === undefined || slots === 0 || (slots ?? 0) > MOST) {

@@ -86,7 +86,9 @@ describe("layerwise sweep", () => {
     await expect(printedBy(addSweep, "sweep", second, "--out", out)).rejects.toThrow(
       "(settings.steps 300), got settings.steps 301",
     );
-    await expect(printedBy(addSweep, "sweep", file, "--on", "mars")).rejects.toThrow("--on: expected local:N, redis://host, slurm:N or kubernetes:N, N from 1 to 1024, got mars");
+    await expect(printedBy(addSweep, "sweep", file, "--on", "mars")).rejects.toThrow(
+      "--on: expected local:N, redis://host, slurm:N or kubernetes:N, N from 1 to 1024, got mars",
+    );
     await expect(printedBy(addSweep, "sweep", join(folder, "none.yaml"))).rejects.toThrow("cannot read");
   });
 });

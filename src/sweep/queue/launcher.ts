@@ -115,7 +115,7 @@ class QueueLaunch {
         await this.#keepUp(tick % LOOK_TICKS === 0);
         if (this.#open.size > 0 && this.#heard.size === 0 && !signal.aborted) await this.#pause();
       }
-      if (this.#open.size > 0) await Promise.race([this.#recall(), setTimeout(RECALL_MS)]);
+      if (this.#open.size > 0) await Promise.race([this.#recall(), setTimeout(RECALL_MS, undefined, { ref: false })]);
     } finally {
       signal.removeEventListener("abort", wake);
     }
@@ -125,7 +125,10 @@ class QueueLaunch {
     const { redis } = this.#link;
     const isThere = redis.status === "ready";
     if (isThere) await redis.del(keys.launchers + this.#sweep, keys.queued(this.#sweep));
-    await Promise.race([Promise.all([this.#events.close(), this.#queue.close()]), setTimeout(TICK_MS)]);
+    await Promise.race([
+      Promise.all([this.#events.close(), this.#queue.close()]),
+      setTimeout(TICK_MS, undefined, { ref: false }),
+    ]);
   }
 
   async #prepare(trial: TrialState): Promise<void> {

@@ -21,9 +21,11 @@ export {
   baselineCost,
   type CandidateCost,
   costOfCandidate,
+  costOfNetwork,
   type LatencyShape,
   type MeasuredCosts,
   measureCandidates,
+  type NetworkCost,
   networkFlops,
   networkLatencies,
 } from "./latency.ts";

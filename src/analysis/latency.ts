@@ -1,8 +1,10 @@
 /** What candidates and whole PAR Transformer-XLs cost on this machine: forward milliseconds, measured in turns, beside FLOPs. */
 import { median } from "../base/median.ts";
+import { RandomStream } from "../base/random.ts";
+import { printPattern } from "../depth/pattern.ts";
 import type { Engine, Feed, Numbers, Program } from "../engine/engine.ts";
 import { cost } from "../graph/index.ts";
-import { candidateName } from "../model/par/candidates.ts";
+import { candidateName, patternBlockOf } from "../model/par/candidates.ts";
 import {
   type CandidateChoice,
   type ParModel,
@@ -12,6 +14,7 @@ import {
   usualWords,
 } from "../model/par/par.ts";
 import { initialise } from "../nn/index.ts";
+import { fitNonNegative } from "./cost-fit.ts";
 
 /** Rows, tokens of a segment, steps of memory. */
 export type LatencyShape = { readonly [K in keyof SegmentShape]-?: number };
@@ -22,6 +25,16 @@ export interface CandidateCost {
   /** Of one segment, forward. */
   readonly flops: number;
   readonly ms: number;
+  /** What it costs more right after one of its own kind. Absent where it was measured by an older version. */
+  readonly repeatMs?: number | undefined;
+}
+
+/** A whole network that was measured beside the candidates. */
+export interface NetworkCost {
+  readonly pattern: string;
+  readonly ms: number;
+  /** What the candidates' costs say of it. */
+  readonly predictedMs: number;
 }
 
 /** Costs as they were measured once; plain data. */
@@ -31,6 +44,8 @@ export interface MeasuredCosts {
   /** Embedding, last norm and softmax. */
   readonly rest: Omit<CandidateCost, "name">;
   readonly candidates: readonly CandidateCost[];
+  /** Whole networks from which the costs were fitted, too. Absent where an older version measured. */
+  readonly networks?: readonly NetworkCost[] | undefined;
 }
 
 export { candidateName } from "../model/par/candidates.ts";
@@ -40,7 +55,16 @@ const COPIES = 4;
 const WARM_UP = 3;
 const baseline: readonly CandidateChoice[] = [{ kind: "attention" }, { kind: "feed-forward" }];
 
-/** Measures every distinct candidate, those of the (sf)-baseline included, and the rest of the network. */
+/** Whole networks measured beside the stacks: in them blocks meet as they do in networks that are found. */
+const MIXED = 8;
+
+/** A network of choices that is timed. */
+type Timed = readonly CandidateChoice[];
+
+/**
+ * Measures every distinct candidate, those of the (sf)-baseline included, and the rest of the network: in stacks of one candidate and
+ * in whole networks of several, all in turns, from which costs are fitted that add up to what whole networks take.
+ */
 export async function measureCandidates(
   engine: Engine,
   options: ParOptions,
@@ -50,30 +74,71 @@ export async function measureCandidates(
   const { choices } = parModel(options);
   const distinct = new Map([...baseline, ...choices.flat()].map((choice) => [candidateName(choice), choice]));
   distinct.delete("identity");
-  const stack = (choice: CandidateChoice, copies: number) =>
-    parModel({
-      ...options,
-      alive: undefined,
-      budget: undefined,
-      blocks: Array.from({ length: copies }, () => [choice]),
-    });
-  const empty = stack({ kind: "identity" }, 1);
-  const stacks = [...distinct].map(([name, choice]) => ({ name, model: stack(choice, COPIES) }));
-  const [restMs, ...times] = await networkLatencies(
-    engine,
-    [empty, ...stacks.map(({ model }) => model)],
-    shape,
-    rounds,
-  );
-  const restFlops = networkFlops(empty, shape);
-  const candidates = stacks.map(({ name, model }, i) => ({
-    name,
-    flops: (networkFlops(model, shape) - restFlops) / COPIES,
-    ms: Math.max(0, (times[i]! - restMs!) / COPIES),
-  }));
+  const empty: Timed = [{ kind: "identity" }];
+  const stacks = [...distinct.values()].map((choice): Timed => Array.from({ length: COPIES }, () => choice));
+  const mixed = mixedNetworks(choices);
+  const timed = [empty, ...stacks, ...mixed];
+  const models = timed.map((blocks) => {
+    return parModel({ ...options, alive: undefined, budget: undefined, blocks: blocks.map((choice) => [choice]) });
+  });
+  const times = await networkLatencies(engine, models, shape, rounds);
+  const flops = models.slice(0, 1 + stacks.length).map((model) => networkFlops(model, shape));
+  const names = [...distinct.keys()];
+  const fitted = fittedCosts(names, timed, times);
+  const candidates = names.map((name, i) => {
+    return { name, flops: (flops[i + 1]! - flops[0]!) / COPIES, ...fitted.candidates[i]! };
+  });
   const nothing = choices.flat().some(({ kind }) => kind === "identity") ? [{ name: "identity", flops: 0, ms: 0 }] : [];
-  const rest = { flops: restFlops, ms: restMs! };
-  return { shape, threads: engine.threads, rest, candidates: [...candidates, ...nothing] };
+  const rest = { flops: flops[0]!, ms: fitted.restMs };
+  const costs = { shape, threads: engine.threads, rest, candidates: [...candidates, ...nothing] };
+  const networks = mixed.map((blocks, i) => ({
+    pattern: printPattern(blocks.map(patternBlockOf)),
+    ms: times[1 + stacks.length + i]!,
+    predictedMs: costOfNetwork(costs, blocks),
+  }));
+  return { ...costs, networks };
+}
+
+/** The baseline, and networks drawn from what blocks may be; none where nothing is left to choose. */
+function mixedNetworks(choices: readonly (readonly CandidateChoice[])[]): Timed[] {
+  if (choices.every(({ length }) => length === 1)) return [];
+  const random = new RandomStream(1, "networks whose latency is measured");
+  const drawn = Array.from({ length: MIXED - 1 }, () => choices.map((block) => block[random.integer(block.length)]!));
+  return [choices.map((_, i) => baseline[i % 2]!), ...drawn];
+}
+
+/** Least squares of relative errors: the rest, each candidate, and what it costs more after its own kind. */
+function fittedCosts(names: readonly string[], timed: readonly Timed[], times: readonly number[]) {
+  const observations = timed.map((blocks, i) => {
+    const { counts, repeats } = countsOf(blocks);
+    const of = (found: ReadonlyMap<string, number>) => names.map((name) => found.get(name) ?? 0);
+    return { terms: [1, ...of(counts), ...of(repeats)], value: times[i]! };
+  });
+  const { coefficients } = fitNonNegative(observations);
+  const candidates = names.map((_, i) => ({
+    ms: coefficients[1 + i]!,
+    repeatMs: coefficients[1 + names.length + i]!,
+  }));
+  return { restMs: coefficients[0]!, candidates };
+}
+
+/** How often each candidate stands in a network, and how often right after its own kind; blocks that do nothing are not there. */
+function countsOf(blocks: Timed): { counts: Map<string, number>; repeats: Map<string, number> } {
+  const names = blocks.map(candidateName).filter((name) => name !== "identity");
+  const [counts, repeats] = [new Map<string, number>(), new Map<string, number>()];
+  for (const [i, name] of names.entries()) {
+    counts.set(name, (counts.get(name) ?? 0) + 1);
+    if (names[i - 1] === name) repeats.set(name, (repeats.get(name) ?? 0) + 1);
+  }
+  return { counts, repeats };
+}
+
+/** Milliseconds of a whole network, by measured costs. */
+export function costOfNetwork({ rest, candidates }: Pick<MeasuredCosts, "rest" | "candidates">, blocks: Timed): number {
+  const { counts, repeats } = countsOf(blocks);
+  return candidates.reduce((total, { name, ms, repeatMs = 0 }) => {
+    return total + (counts.get(name) ?? 0) * ms + (repeats.get(name) ?? 0) * repeatMs;
+  }, rest.ms);
 }
 
 /** Milliseconds of a candidate, by measured costs. */

@@ -13,6 +13,8 @@ export const LARGEST = {
   accumulate: 65_536,
   /** Of a vocabulary. */
   pieces: 4_194_304,
+  /** Networks that one search measures. */
+  networks: 1_000_000,
   /** Searches of one command. */
   seeds: 1000,
   threads: 4096,

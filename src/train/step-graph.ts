@@ -28,15 +28,19 @@ export interface StepGraph {
 /** Under which a parameter's dense gradient leaves. */
 export const gradientName = (parameter: ParameterTensor) => `gradient ${parameter.attributes.name}`;
 
-/** Loss, gradients of the parameters and extras, simplified; look-up tables give rows instead of a dense gradient. */
+/**
+ * Loss, gradients of the parameters and extras, simplified; look-up tables give rows instead of a dense gradient. With a seed the
+ * "loss" may be any tensor: the seed is its gradient.
+ */
 export function stepGraph(
   loss: Tensor,
   parameters: readonly ParameterTensor[],
   extras: Readonly<Record<string, Tensor>> = {},
+  seed?: Tensor,
 ): StepGraph {
   const names = Object.keys(extras);
   const [folded, ...seen] = foldIntoWeights([loss, ...Object.values(extras)]);
-  const [value, ...rest] = simplify([folded!, ...seen, ...gradients(folded!, parameters)]);
+  const [value, ...rest] = simplify([folded!, ...seen, ...gradients(folded!, parameters, seed)]);
   const found = rest.slice(names.length);
   const wanted: [string, Tensor][] = [["loss", value!], ...names.map((name, i): [string, Tensor] => [name, rest[i]!])];
   const dense = new Set<ParameterTensor>();

@@ -131,6 +131,13 @@ export class TrainingStep {
     return new TrainingStep(options, plan, program);
   }
 
+  /** A step around a program that was composed otherwise; `plan` names what leaves it. */
+  static around(options: Omit<StepOptions, "loss">, plan: StepGraph, program: Program): TrainingStep {
+    const whole = { ...options, loss: plan.outputs.loss! };
+    checkStep(whole);
+    return new TrainingStep(whole, plan, program);
+  }
+
   private constructor(options: StepOptions, plan: StepGraph, program: Program) {
     this.#capacities = new Map(Object.entries(options.sizes ?? {}));
     const others = [...Object.values(options.inputs), ...options.noise.map(({ tensor }) => tensor)];

@@ -37,6 +37,7 @@ import {
   PlainSoftmax,
   remembered,
   Sampling,
+  type SegmentContext,
   segmentMask,
   segmentPositions,
   Training,
@@ -99,6 +100,9 @@ export interface ParObjective extends Objective {
   /** Of each token, 0 where it does not count: [B·T]. */
   readonly tokenLosses: Tensor;
 }
+
+/** Inputs by name that say which rows belong to which cluster. */
+type Rows = Readonly<Record<string, Tensor<"input">>>;
 
 /** The PAR Transformer-XL: searched or decided blocks over segments with memory. */
 export class ParModel implements CausalModel<MemoryReading> {
@@ -167,20 +171,12 @@ export class ParModel implements CausalModel<MemoryReading> {
   /** ids [B, T] → hidden rows, and what each block remembers. */
   segment(ids: Tensor, shape: SegmentShape, mode: Mode = inference, evaluation?: Evaluation): Segment {
     const { batch, length } = shape;
-    const { width, dropout = 0, clampLength, sameLength, compat } = this.options;
-    const memory = shape.memory ?? this.options.memory;
-    checkMemory(memory);
-    checkWhole("length", length);
-    if (typeof batch === "number") checkWhole("batch", batch);
-    const missing = memory > 0 ? input("missing", [], "int") : undefined;
-    const where = { width, length, memory, missing, clampLength, sameLength, compat };
-    const memories = this.#memoryInputs(batch, memory);
+    const { width } = this.options;
+    const { missing, ...told } = this.contextOf(shape, mode);
+    const memories = this.#memoryInputs(batch, shape.memory ?? this.options.memory);
     const carried: Carried[] = [];
     const context = {
-      rows: { batch, length },
-      mode,
-      mask: segmentMask(where),
-      positions: segmentPositions(where),
+      ...told,
       memories,
       evaluation,
       remember: (depth: number, x: Tensor) => {
@@ -188,10 +184,42 @@ export class ParModel implements CausalModel<MemoryReading> {
         if (before) carried.push({ input: before, output: remembered(before, reshape(x, [batch, length, width])) });
       },
     };
-    const embedded = within("embedding", () => this.#embed(reshape(ids, [multiplyDims(batch, length)])));
-    const { hidden, probes, penalty } = this.policy.apply(mode.dropout(embedded, dropout), context);
+    const { hidden, probes, penalty } = this.policy.apply(this.embedded(ids, mode), context);
     const inputs = { ...(missing ? { missing } : {}), ...(mode instanceof Training ? scalarInputs(this.policy) : {}) };
-    return { hidden: this.#norm ? this.#norm.apply(hidden) : hidden, carried, probes, inputs, penalty };
+    return { hidden: this.normed(hidden), carried, probes, inputs, penalty };
+  }
+
+  /** What the blocks of a segment are told besides their memories. */
+  contextOf(shape: SegmentShape, mode: Mode): SegmentContext & { readonly missing: Tensor<"input"> | undefined } {
+    const { batch, length, memory = this.options.memory } = shape;
+    const { width, clampLength, sameLength, compat } = this.options;
+    checkMemory(memory);
+    checkWhole("length", length);
+    if (typeof batch === "number") checkWhole("batch", batch);
+    const missing = memory > 0 ? input("missing", [], "int") : undefined;
+    const where = { width, length, memory, missing, clampLength, sameLength, compat };
+    const positions = segmentPositions(where);
+    return { rows: { batch, length }, mode, mask: segmentMask(where), positions, missing };
+  }
+
+  /** ids [B, T] → the rows that enter the first block: [B·T, C]. */
+  embedded(ids: Tensor, mode: Mode): Tensor {
+    const [batch, length] = ids.shape as [Dim, Dim];
+    const rows = within("embedding", () => this.#embed(reshape(ids, [multiplyDims(batch, length)])));
+    return mode.dropout(rows, this.options.dropout ?? 0);
+  }
+
+  /** What leaves the last block, as the softmax takes it. */
+  normed(hidden: Tensor): Tensor {
+    return this.#norm ? this.#norm.apply(hidden) : hidden;
+  }
+
+  /** Parameters that no block has: of the embedding, and of what follows the blocks. */
+  get outer(): { readonly embedding: readonly Parameter[]; readonly head: readonly Parameter[] } {
+    return {
+      embedding: this.#embedding.parameters,
+      head: [...(this.#norm?.parameters ?? []), ...this.words.parameters],
+    };
   }
 
   #memoryInputs(batch: Dim, memory: number): Tensor<"input">[] {
@@ -211,10 +239,7 @@ export class ParModel implements CausalModel<MemoryReading> {
     const mode = training ? new Training() : noisy ? new Sampling() : inference;
     const segment = this.segment(ids, run, mode, evaluation);
     const flat = reshape(targets, [batch * length]);
-    const parts = this.words.losses(segment.hidden, flat);
-    const rows = Object.fromEntries(this.words.rowInputs.map((tensor) => [tensor.attributes.name, tensor]));
-    const sizes = this.words.rowInputs.map(({ shape }) => [String(shape[0]), batch * length] as const);
-    const { loss, tokenLosses } = this.#loss(parts, flat, batch * length);
+    const { loss, tokenLosses, rows, sizes } = this.lossOf(segment.hidden, flat);
     return {
       ...segment,
       loss: training && segment.penalty ? silently(loss, segment.penalty) : loss,
@@ -222,8 +247,16 @@ export class ParModel implements CausalModel<MemoryReading> {
       inputs: { ids, targets, ...rows, ...segment.inputs },
       noise: mode instanceof Training ? mode.noise : [],
       courses: mode instanceof Training ? scalarCourses(this.policy) : {},
-      sizes: Object.fromEntries(sizes),
+      sizes,
     };
+  }
+
+  /** The loss of targets [B·T] after normed rows [B·T, C], and the inputs that say which rows belong to which cluster. */
+  lossOf(hidden: Tensor, targets: Tensor): Pick<ParObjective, "loss" | "tokenLosses" | "sizes"> & { rows: Rows } {
+    const count = Number(targets.shape[0]);
+    const rows = Object.fromEntries(this.words.rowInputs.map((tensor) => [tensor.attributes.name, tensor]));
+    const sizes = Object.fromEntries(this.words.rowInputs.map(({ shape }) => [String(shape[0]), count]));
+    return { ...this.#loss(this.words.losses(hidden, targets), targets, count), rows, sizes };
   }
 
   /** The mean over counted tokens; the original's adaptive softmax leaves label 0 out but divides by all of them. */

@@ -1,6 +1,12 @@
 /** The budget of a search: what the user may ask, checked against what candidates were measured to cost. */
 
-import { baselineCost, candidateName, costOfCandidate, type MeasuredCosts } from "../../analysis/latency.ts";
+import {
+  baselineCost,
+  candidateName,
+  costOfCandidate,
+  costOfNetwork,
+  type MeasuredCosts,
+} from "../../analysis/latency.ts";
 import { reject } from "../../base/errors.ts";
 import { formatNumber, table } from "../../base/table.ts";
 import type { Budget } from "../../depth/searched.ts";
@@ -24,11 +30,16 @@ export function parseBudget(text: string): { ms: number } | { part: number } {
 
 const total = (values: readonly number[]) => values.reduce((a, b) => a + b, 0);
 
+/** What a budget comes to in milliseconds. */
+export function targetOf(text: string, blocks: number, measured: MeasuredCosts): number {
+  const asked = parseBudget(text);
+  return "ms" in asked ? asked.ms : asked.part * baselineCost(measured, blocks);
+}
+
 /** The target in milliseconds and the cost of every candidate; refuses what no network can meet. */
 export function budgetOf(text: string, weight: number, choices: Choices, measured: MeasuredCosts): Budget {
-  const asked = parseBudget(text);
   const baseline = baselineCost(measured, choices.length);
-  const target = "ms" in asked ? asked.ms : asked.part * baseline;
+  const target = targetOf(text, choices.length, measured);
   const costs = choices.map((block) => block.map((choice) => costOfCandidate(measured, choice)));
   const cheapest = measured.rest.ms + total(costs.map((block) => Math.min(...block)));
   if (target < cheapest) {
@@ -51,9 +62,8 @@ export function expectedLatency(model: ParModel, measured: MeasuredCosts, weight
 
 /** That, and what its choices cost. */
 export function latencyOf(model: ParModel, measured: MeasuredCosts, weights: Weights): Latency {
-  const costs = costsOf(model, measured);
-  const chosen = chosenOf(model, weights).map((k, i) => costs[i]![k]!);
-  return { expectedMs: expectedLatency(model, measured, weights), chosenMs: measured.rest.ms + total(chosen) };
+  const chosen = chosenOf(model, weights).map((k, i) => model.choices[i]![k]!);
+  return { expectedMs: expectedLatency(model, measured, weights), chosenMs: costOfNetwork(measured, chosen) };
 }
 
 /** FLOPs and milliseconds of each candidate, the rest and the (sf)-baseline. */

@@ -8,6 +8,21 @@ export function checkConfig(config: SearchConfig): void {
   lengthOf(config);
   checkBudget(config);
   checkSettling(config);
+  checkFront(config);
+}
+
+/** A front is found by paths, not by π: what concerns π alone would be ignored. */
+function checkFront(config: SearchConfig): void {
+  if (!config.front) return;
+  const given = ["straightThrough", "trainedTemperature", "settle", "freeze", "architectureRate"] as const;
+  const got = [
+    ...(typeof config.blocks === "string" ? ["a pattern"] : []),
+    ...(config.procedure === "joint" ? [] : [`procedure ${config.procedure}`]),
+    ...given.filter((key) => config[key] !== searchSettings.resolve([])[key]),
+  ];
+  if (got.length === 0) return;
+  const remedy = "leave front or the others out";
+  reject({ who: "front", needed: "blocks to choose, and nothing that is about π", got: got.join(", "), remedy }, 2);
 }
 
 function checkBudget({ budget, blocks }: SearchConfig): void {

@@ -1,7 +1,8 @@
 /** How a search trains: its length and turns, and which optimiser moves which parameters. */
 import type { Engine } from "../../engine/engine.ts";
 import type { ParModel } from "../../model/par/par.ts";
-import { optimiserGroups } from "../../train/groups.ts";
+import type { Parameter } from "../../nn/index.ts";
+import { type GroupOptions, optimiserGroups } from "../../train/groups.ts";
 import type { Group } from "../../train/memory.ts";
 import { adam } from "../../train/optimiser.ts";
 import { alternation, type Phases } from "../../train/phases.ts";
@@ -43,20 +44,30 @@ export function groupsOf(
   { phases, alternates }: Course,
   engine: Engine,
 ): Group[] {
-  const { optimiser, weightDecay, rate, hiddenRate, architectureRate, beta2 } = config;
-  const moments = { beta1: 0.9, beta2 };
+  const { rate, architectureRate, beta2 } = config;
   const architecture = {
-    optimiser: adam({ ...moments, weightDecay: alternates ? ARCHITECTURE_DECAY : 0 }),
+    optimiser: adam({ beta1: 0.9, beta2, weightDecay: alternates ? ARCHITECTURE_DECAY : 0 }),
     rateFactor: (architectureRate ?? rate) / rate,
     active: phases?.architecture,
   };
+  return weightGroups(parameters, config, engine, phases?.weights, { architecture });
+}
+
+/** Groups of weights as the settings train them; `active` says at which updates. */
+export function weightGroups(
+  parameters: readonly Parameter[],
+  { optimiser, weightDecay, rate, hiddenRate, beta2 }: SearchConfig,
+  engine: Engine,
+  active?: Group["active"],
+  others: GroupOptions["byRole"] = {},
+): Group[] {
   return optimiserGroups(parameters, {
     optimiser,
     weightDecay,
-    settings: { adamw: moments },
+    settings: { adamw: { beta1: 0.9, beta2 } },
     engine,
     matricesFirst: true,
-    active: phases?.weights,
-    byRole: { ...(optimiser === "muon" ? { matrix: { rateFactor: (hiddenRate ?? rate) / rate } } : {}), architecture },
+    active,
+    byRole: { ...(optimiser === "muon" ? { matrix: { rateFactor: (hiddenRate ?? rate) / rate } } : {}), ...others },
   });
 }

@@ -13,12 +13,16 @@ import { loopOptions } from "../../train/train.ts";
 import { batchesFact, engineFact, million, parametersFact, textFact } from "../facts.ts";
 import type { Fact, Job, NoteEvent, Start } from "../job.ts";
 import { costTable } from "./budget.ts";
+import { FRONT_FILE, FRONT_PICTURE, frontSvg, keptFront } from "./front/front.ts";
+import { choiceOf, rankedResult, searchingFront } from "./front/job.ts";
+import { openPathStage } from "./front/stage.ts";
 import { cutsIn, Narrowing } from "./narrowing.ts";
 import { modelAt, type SearchParts } from "./parts.ts";
 import { ChoicePictures } from "./pictures.ts";
 import {
   ARCHITECTURE_FILE,
   type Ending,
+  type Found,
   figuresOf,
   foundOf,
   keptResult,
@@ -40,9 +44,9 @@ export function searchJob(parts: SearchParts, config = searchSettings.yaml(parts
     keep: parts.settings.keep,
     length: { totalSteps: course.total, minutes: null },
     describe: () => factsOf(parts),
-    events: (start) => searching(parts, start),
+    events: (start) => (parts.settings.front ? searchingFront(parts, start) : searching(parts, start)),
     concluded: (state, run) => concluded(parts, state, run),
-    kept: (result) => (result.reason === "stopped" ? {} : { [ARCHITECTURE_FILE]: sealedJson(foundOf(result)) }),
+    kept: keptFiles,
     attach: async (run) => {
       await complete(run, files);
       return openPictures(run, parts);
@@ -50,11 +54,20 @@ export function searchJob(parts: SearchParts, config = searchSettings.yaml(parts
     rehearse: async () => [
       {
         name: "search",
-        stage: await openSearchStage(parts, model),
+        stage: await (parts.settings.front ? openPathStage(parts) : openSearchStage(parts, model)),
         accumulate: 1,
         updates: () => course.total,
       },
     ],
+  };
+}
+
+function keptFiles(result: SearchResult): Record<string, string> {
+  if (result.reason === "stopped") return {};
+  const { front } = result;
+  return {
+    ...(front ? { [FRONT_FILE]: sealedJson(front), [FRONT_PICTURE]: frontSvg(front) } : {}),
+    [ARCHITECTURE_FILE]: sealedJson(foundOf(result)),
   };
 }
 
@@ -100,9 +113,27 @@ async function concluded(parts: SearchParts, state: TrainState, run: RunFolder):
     evaluation: undefined,
   };
   const kept = await keptResult(run.path);
+  if (parts.settings.front) return concludedFront(parts, ending, run, kept);
   if (kept) return { ...resultOf(parts, ending, kept), ...kept };
   await (await openPictures(run, parts)).end();
   return resultOf(parts, ending, await figuresOf(parts, ending));
+}
+
+/** The same of a search for a front: where it was killed while it ranked, networks are ranked now. */
+async function concludedFront(
+  parts: SearchParts,
+  ending: Ending,
+  run: RunFolder,
+  kept: Found | undefined,
+): Promise<SearchResult> {
+  const front = kept && (await keptFront(run.path));
+  if (kept && front) return { ...resultOf(parts, ending, kept, choiceOf(parts, front)), ...kept };
+  const ranking = rankedResult(parts, ending);
+  for (;;) {
+    const { value, done } = await ranking.next();
+    if (done) return value;
+    if (value.type === "note") run.log(value.text);
+  }
 }
 
 /** Runs that were killed when they began may lack files of theirs. */

@@ -122,7 +122,8 @@ export function modelOf(settings: SearchConfig, vocabulary: number, costs: Measu
   const options = optionsOf(settings, vocabulary);
   const model = parModel(options);
   if (settings.budget === null || costs === null) return model;
-  return parModel({ ...options, budget: budgetOf(settings.budget, settings.budgetWeight, model.choices, costs) });
+  const budget = budgetOf(settings.budget, settings.budgetWeight, model.choices, costs);
+  return settings.front ? model : parModel({ ...options, budget }); // a front has a network for every budget
 }
 
 async function costsOf(
@@ -132,7 +133,7 @@ async function costsOf(
   known: SearchGiven["costs"],
 ): Promise<MeasuredCosts | null> {
   if (known !== undefined && known !== "measure") return known;
-  if (known === undefined && settings.budget === null) return null;
+  if (known === undefined && settings.budget === null && !settings.front) return null;
   return measureCandidates(engine, optionsOf(settings, vocabulary), settings.latency);
 }
 

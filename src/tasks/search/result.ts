@@ -12,6 +12,7 @@ import type { EndReason, EvaluationEvent, Latency } from "../../train/events.ts"
 import type { Weights } from "../../train/stages.ts";
 import { latencyOf } from "./budget.ts";
 import type { Cut } from "./cut.ts";
+import type { Front } from "./front/front.ts";
 import type { ParNetwork } from "./network.ts";
 import type { SearchParts } from "./parts.ts";
 import type { SearchConfig } from "./settings.ts";
@@ -39,12 +40,24 @@ export interface Found {
   /** What the network was to cost at most, in ms. */
   readonly targetMs: number | null;
   readonly costs: MeasuredCosts | null;
+  /** The chosen network of a front, timed whole at the end beside what its pieces say. */
+  readonly latencyCheck?: LatencyCheck | undefined;
+}
+
+/** A network's latency as measured costs say, and as it was timed whole, as a ratio to the (sf)-baseline timed with it. */
+export interface LatencyCheck {
+  readonly predictedMs: number;
+  readonly measuredMs: number;
+  readonly predictedRatio: number;
+  readonly measuredRatio: number;
 }
 
 /** What a search ends with: what it found, and that network with its weights out of the search. Everything in it is a copy. */
 export interface SearchResult extends Found, ParNetwork {
   readonly reason: EndReason;
   readonly settings: SearchConfig;
+  /** Every budget's best network, where the search was for a front (front.json). */
+  readonly front?: Front | undefined;
 }
 
 /** How training ended. */
@@ -62,11 +75,17 @@ export interface Ending {
 /** The figures of a result. */
 export type FoundFigures = Pick<Found, "perplexity" | "meanBatchPerplexity" | "noisyMeanBatchPerplexity">;
 
+/** What a search chose, where π did not. */
+export type Choice = Pick<
+  SearchResult,
+  "pattern" | "probabilities" | "latency" | "targetMs" | "latencyCheck" | "front"
+>;
+
 /** The result of a search that ended so, with these figures. */
-export function resultOf(parts: SearchParts, ending: Ending, figures: FoundFigures): SearchResult {
+export function resultOf(parts: SearchParts, ending: Ending, figures: FoundFigures, choice?: Choice): SearchResult {
   const { model, weights, reason, steps, elapsedMs, cuts } = ending;
   const { costs, settings, tokenizer, ranks } = parts;
-  const pattern = patternOf(model, weights);
+  const pattern = choice?.pattern ?? patternOf(model, weights);
   return {
     pattern,
     probabilities: model.probabilities(weights),
@@ -79,6 +98,7 @@ export function resultOf(parts: SearchParts, ending: Ending, figures: FoundFigur
     latency: costs ? latencyOf(model, costs, weights) : null,
     targetMs: parts.model.options.budget?.target ?? null,
     costs,
+    ...choice,
     reason,
     settings: { ...settings },
     tokenizer,
@@ -106,7 +126,7 @@ export async function figuresOf(parts: SearchParts, ending: Ending): Promise<Fou
 
 /** The plain data of a result; of several seeds with theirs. */
 export function foundOf(result: SearchResult): Found {
-  const { reason, settings, model, weights, tokenizer, ranks, ...found } = result;
+  const { reason, settings, model, weights, tokenizer, ranks, front, ...found } = result;
   return found;
 }
 

@@ -52,7 +52,15 @@ export interface Retraining extends Rehearsed {
 
 /** Settings of an ordinary network: nothing is searched, so nothing is cut and no budget holds. */
 function ordinary(config: SearchConfig, pattern: string): SearchConfig {
-  return { ...config, blocks: pattern, candidates: null, procedure: "joint", budget: null, cut: null, settle: null };
+  const searched = {
+    candidates: null,
+    procedure: "joint",
+    budget: null,
+    cut: null,
+    settle: null,
+    front: false,
+  } as const;
+  return { ...config, ...searched, blocks: pattern };
 }
 
 const yamlOf = (config: SearchConfig, retrain: RetrainNotes) => yamlText({ task: "retrain", retrain, ...config });

@@ -163,6 +163,11 @@ const fields = {
       ),
     ),
     cutEvery: whole(100, "updates between looks at π"),
+    front: flag(
+      "train one network of the supernet per update and rank them all: perplexity against latency, for every budget",
+    ),
+    networks: whole(1000, "networks that are measured to find the front", 1, LARGEST.networks),
+    rankBatches: whole(4, "valid batches on which each is measured; the best are measured on four times as many"),
   }),
   ...group("Latency", {
     budget: optional(
@@ -204,6 +209,15 @@ export const searchSettings = defineSettings("search", fields, {
       steps: 400,
       evaluateEvery: 100,
       checkpointEvery: 100,
+    },
+    /** WikiText-2, twelve blocks, every budget from one supernet. docs/log.md has the runs. */
+    front: {
+      corpus: "wikitext-2",
+      tokenizer: "wiki2_12k",
+      blocks: 12,
+      front: true,
+      dropout: 0,
+      steps: 1500,
     },
     /** WikiText-2: blocks settle within the first quarter. docs/log.md has the run. */
     wikitext: {

@@ -1,5 +1,6 @@
 /** Runs of search and retrain as they lie in their folders: settings, the model as a checkpoint has it, and how they go on. */
 import { reject } from "../../base/errors.ts";
+import { foundNetwork } from "../../model/par/found.ts";
 import type { ParModel } from "../../model/par/par.ts";
 import { loadStateDict } from "../../model/state-dict.ts";
 import type { RunFolder } from "../../runs/folder.ts";
@@ -12,9 +13,10 @@ import type { Job } from "../job.ts";
 import { readStored, type StoredRun } from "../open-run.ts";
 import type { Reopened } from "../perform.ts";
 import { openData } from "../text-data.ts";
+import { patternOfPath, turnsOf } from "./front/paths.ts";
 import { searchJob } from "./job.ts";
 import { modelAt, modelOf, openSearch, type SearchGiven } from "./parts.ts";
-import { keptCosts, type SearchResult } from "./result.ts";
+import { keptCosts, keptResult, type SearchResult } from "./result.ts";
 import { type SearchConfig, searchSettings } from "./settings.ts";
 
 /** What a retrain run keeps besides the settings of its network. */
@@ -56,8 +58,17 @@ export interface StoredModel {
   readonly tokenizer: OpenTokenizer;
 }
 
-/** Builds the model of a stored run; its text stays closed where the run keeps its tokenizer. */
-export async function storedModel({
+/** Builds the model of a stored run; of a search for a front, the network that was chosen, or candidates by turns until then. */
+export async function storedModel(stored: StoredRun): Promise<StoredModel> {
+  const supernet = await storedSupernet(stored);
+  if (!supernet.settings.front) return supernet;
+  const { choices } = supernet.model;
+  const pattern = (await keptResult(stored.path))?.pattern ?? patternOfPath(choices, turnsOf(choices));
+  return { ...supernet, ...foundNetwork(supernet.model, supernet.weights, pattern) };
+}
+
+/** Builds the model of a stored run with all that its blocks may be; its text stays closed where the run keeps its tokenizer. */
+async function storedSupernet({
   path,
   config,
   state,
@@ -75,7 +86,7 @@ export async function storedModel({
 
 /** The same of the last checkpoint in a folder. */
 export const lastModel = async (path: string): Promise<StoredModel> =>
-  storedModel(await readStored(path, { checkpoint: "last" }));
+  storedSupernet(await readStored(path, { checkpoint: "last" }));
 
 /** Opens the job of a run of search or retrain that was begun; `first` gives first weights where it has no checkpoint. */
 export async function reopenSearch(

@@ -1,6 +1,7 @@
 /** Searches whose length is given in minutes: what changes on the way must know the last update before the first is made. */
 import { measureStep } from "../dry-run.ts";
 import { courseOf } from "./course.ts";
+import { openPathStage } from "./front/stage.ts";
 import { openSearch, type SearchGiven, type SearchParts } from "./parts.ts";
 import type { SearchConfig } from "./settings.ts";
 import { openSearchStage } from "./stage.ts";
@@ -13,7 +14,7 @@ export async function openTimedSearch(settings: Partial<SearchConfig>, given: Se
   const minutes = settings.minutes ?? null;
   if (minutes === null) return openSearch(settings, given);
   const parts = await openSearch({ ...settings, ...PROVISIONAL }, given);
-  const stage = await openSearchStage(parts, parts.model);
+  const stage = await (parts.settings.front ? openPathStage(parts) : openSearchStage(parts, parts.model));
   try {
     const steps = Math.max(1, Math.round((minutes * 60_000) / (await measureStep(stage))));
     const timed = { ...parts.settings, steps };

@@ -1,0 +1,106 @@
+/** The front of a search: networks that no cheaper one beats, with the supernet's perplexities and measured latencies. */
+import { existsSync } from "node:fs";
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import type { LatencyShape } from "../../../analysis/latency.ts";
+import { reject } from "../../../base/errors.ts";
+import { table } from "../../../base/table.ts";
+import { type TradeOff, tradeOffSvg } from "../../../pictures/trade-off-picture.ts";
+import { readSealed } from "../../../runs/sealed.ts";
+
+/** The file of a run folder that holds the front. */
+export const FRONT_FILE = "front.json";
+/** Its picture. */
+export const FRONT_PICTURE = "pictures/front.svg";
+
+/** A network of the front. */
+export interface FrontNetwork {
+  readonly pattern: string;
+  /** Forward milliseconds by measured costs. */
+  readonly ms: number;
+  /** What that is of the (sf)-baseline's. */
+  readonly ratio: number;
+  readonly parameters: number;
+  /** exp(mean loss) on the text by which networks were ranked, with the supernet's weights: for order, not for its own sake. */
+  readonly perplexity: number;
+}
+
+/** The front and how it was found; plain data, kept as front.json. */
+export interface Front {
+  /** By rising latency; each has a lower perplexity than all before it. */
+  readonly networks: readonly FrontNetwork[];
+  /** The network that the budget picks or, without one, the best that takes no longer than the (sf)-baseline. */
+  readonly chosen: string;
+  readonly baselineMs: number;
+  /** What was asked for, in ms. */
+  readonly targetMs: number | null;
+  /** Networks that were measured. */
+  readonly measured: number;
+  /** Pieces of text on which each network of the front was measured. */
+  readonly tokens: number;
+  readonly shape: LatencyShape;
+}
+
+/** The best network within a cost: fronts fall, so it is the last one. */
+export function pickWithin<N extends Pick<FrontNetwork, "ms">>(networks: readonly N[], most: number): N {
+  const found = networks.findLast(({ ms }) => ms <= most);
+  if (found) return found;
+  const needed = `at least ${networks[0]!.ms.toPrecision(3)} ms, the cheapest network of the front`;
+  return reject({ who: "budget", needed, got: `${most.toPrecision(3)} ms`, remedy: "give it more" }, 2);
+}
+
+/** So many networks of the front, evenly over it, the chosen one always among them. */
+export function spreadOver({ networks, chosen }: Front, count: number): FrontNetwork[] {
+  const at = networks.findIndex(({ pattern }) => pattern === chosen);
+  const places = Array.from({ length: Math.min(count, networks.length) }, (_, i) => {
+    return count === 1 ? at : Math.round((i * (networks.length - 1)) / (Math.min(count, networks.length) - 1));
+  });
+  const nearest = places.reduce(
+    (best, place, i) => (Math.abs(place - at) < Math.abs(places[best]! - at) ? i : best),
+    0,
+  );
+  places[nearest] = at;
+  return [...new Set(places)].sort((a, b) => a - b).map((place) => networks[place]!);
+}
+
+/** The front as rows, the chosen network marked. */
+export function frontTable({ networks, chosen }: Front): string {
+  const rows = networks.map((network) => ({
+    pattern: network.pattern,
+    ms: network.ms.toFixed(2),
+    ratio: network.ratio.toFixed(2),
+    parameters: `${(network.parameters / 1e6).toFixed(3)} M`,
+    perplexity: network.perplexity.toFixed(2),
+    note: network.pattern === chosen ? "chosen" : "",
+  }));
+  const columns = [
+    { key: "pattern", title: "pattern" },
+    { key: "parameters", title: "parameters" },
+    { key: "ms", title: "ms" },
+    { key: "ratio", title: "÷ (sf)-baseline" },
+    { key: "perplexity", title: "perplexity in the supernet" },
+    { key: "note", title: "" },
+  ];
+  return table(rows, columns).trimEnd();
+}
+
+/** Perplexity against latency, the chosen network named. */
+export function frontSvg({ networks, chosen, shape }: Front): string {
+  const rows: TradeOff[] = networks.map(({ pattern, ms, perplexity }) => ({
+    name: pattern === chosen ? "chosen" : "",
+    pattern,
+    latencyMs: ms,
+    perplexity,
+    kind: pattern === chosen ? "chosen" : "front",
+  }));
+  const { batch, length, memory } = shape;
+  return tradeOffSvg(rows, `The front in the supernet: batch ${batch}, segment ${length}, memory ${memory}`);
+}
+
+/** The front that a search of this folder found; undefined while it has not ended, or was no search for one. */
+export async function keptFront(path: string): Promise<Front | undefined> {
+  const file = join(path, FRONT_FILE);
+  if (!existsSync(file)) return undefined;
+  const remedy = `delete it: \`layerwise resume ${path}\` works it out again`;
+  return readSealed(await readFile(file, "utf8"), file, remedy).value as Front;
+}

@@ -1,0 +1,88 @@
+/** Paths through a supernet: drawn for training, changed while networks are ranked, written as patterns. */
+import { RandomStream } from "../../../base/random.ts";
+import { printPattern } from "../../../depth/pattern.ts";
+import { patternBlockOf } from "../../../model/par/candidates.ts";
+import type { CandidateChoice } from "../../../model/par/par.ts";
+import type { Path } from "../../../train/path-program.ts";
+
+/** What each block may be. */
+export type Choices = readonly (readonly CandidateChoice[])[];
+
+/** A path's letters. */
+export const patternOfPath = (choices: Choices, path: Path): string =>
+  printPattern(path.map((place, i) => patternBlockOf(choices[i]![place]!)));
+
+/** What a path computes, without blocks that do nothing: networks that differ only in where those stand are one network. */
+export const computedBy = (choices: Choices, path: Path): string =>
+  path
+    .flatMap((place, i) => (isIdentity(choices[i]![place]!) ? [] : [patternOfPath([choices[i]!], [place])]))
+    .join(" ");
+
+const isIdentity = ({ kind }: CandidateChoice) => kind === "identity";
+
+/** How often identity is drawn, beside 1 for each candidate that computes: what it trains is nothing. */
+const IDENTITY_WEIGHT = 0.5;
+
+/**
+ * Draws a path. A share for each candidate is drawn first (Dirichlet, even over all mixtures), then every block by these shares: so
+ * the number of attention blocks is about as often one as another, the cheapest and the dearest networks included.
+ */
+export function drawPath(choices: Choices, random: RandomStream): number[] {
+  const names = [...new Set(choices.flat().map((choice) => keyOf(choice)))];
+  const kinds = new Map(choices.flat().map((choice) => [keyOf(choice), choice]));
+  const shares = new Map(names.map((name) => [name, gamma(isIdentity(kinds.get(name)!), random)]));
+  return choices.map((block) => {
+    const weights = block.map((choice) => shares.get(keyOf(choice))!);
+    let left = random.uniform() * weights.reduce((a, b) => a + b, 0);
+    return Math.max(
+      0,
+      weights.findIndex((weight) => {
+        left -= weight;
+        return left < 0;
+      }),
+    );
+  });
+}
+
+const keyOf = (choice: CandidateChoice) => printPattern([patternBlockOf(choice)]);
+
+/** Gamma of shape 1, or of IDENTITY_WEIGHT = ½, which is half a squared normal number. */
+const gamma = (isHalf: boolean, random: RandomStream): number =>
+  isHalf ? IDENTITY_WEIGHT * random.normal() ** 2 : -Math.log(1 - random.uniform());
+
+/** The path of an update, counted from 0: a function of seed and update alone, so that what is resumed goes the same ways. */
+export function pathAt(choices: Choices, seed: number, update: number): number[] {
+  return drawPath(choices, new RandomStream(seed, `path of update ${update}`));
+}
+
+/** Candidates that compute by turns: of attention, feed-forward and identity the (sf)-baseline. */
+export function turnsOf(choices: Choices): number[] {
+  return choices.map((block, i) => {
+    const computing = block.flatMap((choice, place) => (isIdentity(choice) ? [] : [place]));
+    return computing[i % computing.length] ?? 0;
+  });
+}
+
+/** A child of one or two paths: cut together at one place, then two blocks change places or one or two become something else. */
+export function bred(choices: Choices, [a, b]: readonly [Path, Path], random: RandomStream): number[] {
+  const cut = random.integer(a.length + 1);
+  const child = random.uniform() < 0.5 ? [...a] : [...a.slice(0, cut), ...b.slice(cut)];
+  const any = () => random.integer(child.length);
+  if (random.uniform() < 0.5) {
+    const [i, k] = [any(), any()];
+    const swapped = [pathPlace(choices, k, i, child), pathPlace(choices, i, k, child)];
+    if (!swapped.includes(-1)) [child[i], child[k]] = swapped as [number, number];
+    return child;
+  }
+  for (let changes = 1 + random.integer(2); changes > 0; changes--) {
+    const i = any();
+    child[i] = random.integer(choices[i]!.length);
+  }
+  return child;
+}
+
+/** Where what block `from` takes stands among the candidates of block `to`; −1 where it does not. */
+function pathPlace(choices: Choices, from: number, to: number, path: Path): number {
+  const wanted = keyOf(choices[from]![path[from]!]!);
+  return choices[to]!.findIndex((choice) => keyOf(choice) === wanted);
+}

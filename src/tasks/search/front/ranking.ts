@@ -1,0 +1,116 @@
+/** Ranks the networks of a supernet by its own weights: an evolutionary search for the whole front of loss against cost. */
+import { RandomStream } from "../../../base/random.ts";
+import type { Path } from "../../../train/path-program.ts";
+import { bred, type Choices, computedBy, drawPath, turnsOf } from "./paths.ts";
+
+/** A network that was measured. */
+export interface Ranked {
+  readonly path: Path;
+  /** Of the network, in the unit of the budget. */
+  readonly cost: number;
+  /** With the supernet's weights. */
+  readonly loss: number;
+}
+
+/** What is ranked, and how thoroughly. */
+export interface RankingOptions {
+  readonly choices: Choices;
+  readonly seed: number;
+  /** Networks to measure. */
+  readonly networks: number;
+  costOf(path: Path): number;
+  /** Losses of paths; `fine` on more text. */
+  losses(paths: readonly Path[], fine: boolean): Promise<readonly number[]>;
+}
+
+/** Networks of one generation; the first is larger. */
+const [FIRST, GENERATION] = [200, 100];
+/** Stretches of cost of which each keeps its best networks as parents, and how many. */
+const [STRETCHES, KEPT] = [24, 4];
+
+/**
+ * Measures networks generation by generation: the first are drawn as training draws them, the others are bred from the best of each
+ * stretch of cost, so that all budgets are looked after alike. The best of each stretch are then measured on more text, and those
+ * that no cheaper one beats are the front. The same options give the same front. Yields how many were measured.
+ */
+export async function* rankNetworks(
+  options: RankingOptions,
+): AsyncGenerator<number, { front: Ranked[]; measured: Ranked[] }, void> {
+  const random = new RandomStream(options.seed, "networks that are ranked");
+  const measured = new Map<string, Ranked>();
+  const total = Math.min(options.networks, spaceOf(options.choices));
+  while (measured.size < total) {
+    const wanted = Math.min(measured.size === 0 ? FIRST : GENERATION, total - measured.size);
+    const paths = nextPaths(options, measured, wanted, random);
+    if (paths.length === 0) break;
+    for (const each of await measure(options, paths, false)) measured.set(each.path.join(), each);
+    yield measured.size;
+  }
+  const all = [...measured.values()];
+  const finalists = [...new Map(bestOf(all).map((each) => [computedBy(options.choices, each.path), each])).values()];
+  const fine = await measure(
+    options,
+    finalists.map(({ path }) => path),
+    true,
+  );
+  return { front: undominated(fine), measured: all };
+}
+
+const spaceOf = (choices: Choices) => choices.reduce((product, { length }) => product * length, 1);
+
+async function measure(options: RankingOptions, paths: readonly Path[], fine: boolean): Promise<Ranked[]> {
+  const losses = await options.losses(paths, fine);
+  return paths.map((path, i) => ({ path, cost: options.costOf(path), loss: losses[i]! }));
+}
+
+/** Paths that were not measured yet: drawn at first, then bred; fewer than wanted where they are hard to find. */
+function nextPaths(
+  { choices }: RankingOptions,
+  measured: ReadonlyMap<string, Ranked>,
+  wanted: number,
+  random: RandomStream,
+): Path[] {
+  const found = new Map<string, Path>();
+  const parents = bestOf([...measured.values()]);
+  if (parents.length === 0) found.set(turnsOf(choices).join(), turnsOf(choices));
+  for (let tries = 0; found.size < wanted && tries < 50 * wanted; tries++) {
+    const path =
+      parents.length === 0 || tries > 25 * wanted ? drawPath(choices, random) : child(choices, parents, random);
+    if (!measured.has(path.join())) found.set(path.join(), path);
+  }
+  return [...found.values()];
+}
+
+/** Of two parents that cost about the same. */
+function child(choices: Choices, parents: readonly Ranked[], random: RandomStream): number[] {
+  const at = random.integer(parents.length);
+  const near = Math.min(parents.length - 1, Math.max(0, at + random.integer(2 * KEPT + 1) - KEPT));
+  return bred(choices, [parents[at]!.path, parents[near]!.path], random);
+}
+
+/** The best of each stretch of cost and the front of all, by rising cost. */
+function bestOf(all: readonly Ranked[]): Ranked[] {
+  if (all.length === 0) return [];
+  const costs = all.map(({ cost }) => cost);
+  const [least, most] = [Math.min(...costs), Math.max(...costs)];
+  const stretchOf = ({ cost }: Ranked) =>
+    Math.min(STRETCHES - 1, Math.floor((STRETCHES * (cost - least)) / (most - least || 1)));
+  const stretches = Array.from({ length: STRETCHES }, (): Ranked[] => []);
+  for (const each of all) stretches[stretchOf(each)]!.push(each);
+  const best = stretches.flatMap((each) => each.sort(byLoss).slice(0, KEPT));
+  return [...new Set([...best, ...undominated(all)])].sort(byCost);
+}
+
+const byCost = (a: Ranked, b: Ranked) => a.cost - b.cost || a.loss - b.loss || order(a, b);
+const byLoss = (a: Ranked, b: Ranked) => a.loss - b.loss || a.cost - b.cost || order(a, b);
+const order = (a: Ranked, b: Ranked) => (a.path.join() < b.path.join() ? -1 : 1);
+
+/** By rising cost, those with less loss than all that cost no more. */
+export function undominated(all: readonly Ranked[]): Ranked[] {
+  let least = Number.POSITIVE_INFINITY;
+  return all.toSorted(byCost).filter(({ loss }) => {
+    if (loss >= least) return false;
+    least = loss;
+    return true;
+  });
+}

@@ -26,6 +26,7 @@ export {
   type MeasuredCosts,
   measureCandidates,
   type NetworkCost,
+  type NetworkSizes,
   networkFlops,
   networkLatencies,
 } from "./latency.ts";

@@ -37,6 +37,9 @@ export interface NetworkCost {
   readonly predictedMs: number;
 }
 
+/** What the cost of a block or of the rest depends on. */
+export type NetworkSizes = Pick<ParOptions, "vocabulary" | "width" | "heads" | "hidden" | "cutoffs">;
+
 /** Costs as they were measured once; plain data. */
 export interface MeasuredCosts {
   readonly shape: LatencyShape;
@@ -44,6 +47,8 @@ export interface MeasuredCosts {
   /** Embedding, last norm and softmax. */
   readonly rest: Omit<CandidateCost, "name">;
   readonly candidates: readonly CandidateCost[];
+  /** Sizes of the network whose blocks these are. Absent where an older version measured. */
+  readonly sizes?: NetworkSizes | undefined;
   /** Whole networks from which the costs were fitted, too. Absent where an older version measured. */
   readonly networks?: readonly NetworkCost[] | undefined;
 }
@@ -96,7 +101,8 @@ export async function measureCandidates(
     ms: times[1 + stacks.length + i]!,
     predictedMs: costOfNetwork(costs, blocks),
   }));
-  return { ...costs, networks };
+  const { vocabulary, width, heads, hidden, cutoffs } = options;
+  return { ...costs, sizes: { vocabulary, width, heads, hidden, cutoffs }, networks };
 }
 
 /** The baseline, and networks drawn from what blocks may be; none where nothing is left to choose. */

@@ -96,6 +96,10 @@ export const commands: Readonly<Record<string, CommandEntry>> = {
     about: "search which blocks a Transformer-XL wants: attention, feed-forward or none, depth by depth",
     load: async () => (await import("./commands/search.ts")).addSearch,
   },
+  latency: {
+    about: "measure what the candidates of a search cost on this machine, for search --costs",
+    load: async () => (await import("./commands/latency.ts")).addLatency,
+  },
   retrain: {
     about: "train the network that a search found, and compare it with the (sf)-baseline of as many blocks",
     load: async () => (await import("./commands/retrain.ts")).addRetrain,

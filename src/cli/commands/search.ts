@@ -15,6 +15,8 @@ that later steps cost less; none in favour of identity before 0.6 of the updates
 The figures are exp(mean loss) per piece without noise and, in brackets, the mean of exp(batch loss).
 Latency is measured on this machine before the search, per candidate. With a budget the expected latency above it is penalised;
 blocks settle for the likeliest network that keeps to it, and so does the search: identity is taken only where nothing else will do.
+With --front the supernet is trained one network per update, then its networks are ranked by its own weights on valid text: the run
+keeps the whole front of perplexity against latency (front.json, pictures/front.svg), and --budget only picks from it.
 
 Examples:
   layerwise search --preset quick                    seconds, on the embedded books
@@ -25,6 +27,8 @@ Examples:
   layerwise search --corpus wikitext-2 --tokenizer wiki2_12k --budget 0.65 --seeds 3 --out runs/cheap
   layerwise search --corpus wikitext-2 --tokenizer wiki2_12k --temperature-start 5 --temperature-end 0.2 \\
     --architecture-rate 0.03 --freeze 0.15 --settle 0.3,0.7 --steps 1500      about 1.5 times a baseline's training
+  layerwise search --preset front --data ~/data --out runs/front          every budget from one supernet
+  layerwise search --front --blocks 8 --candidates s:2,s:8,f:256,f:1024,i --costs costs.json
   layerwise search --resume runs/search
   layerwise search --corpus wikitext-2 --tokenizer wiki2_12k --pattern '(sff)x2' --steps 2000   a found network instead
   layerwise search --corpus wikitext-2 --tokenizer wiki2_12k --pattern par-wikitext103-base/12 --steps 2000
@@ -32,6 +36,7 @@ Examples:
 ${patternHelp}`;
 
 interface SearchFlags extends SettingsFlags {
+  costs?: string;
   pattern?: string;
   seeds?: string;
   resume?: string;
@@ -47,6 +52,10 @@ export function addSearch(program: Command): void {
     .option(
       "--seeds <n|list>",
       "search several times: this many seeds from --seed on, or these (1,5,9); the best is chosen",
+    )
+    .option(
+      "--costs <file>",
+      "latencies from layerwise latency --out, or the costs.json of a run, instead of measuring",
     )
     .option("--resume <run>", "go on with a search from its last checkpoint, exactly as if it had never stopped");
   addRunFlags(command, [searchSettings], {
@@ -71,9 +80,10 @@ async function run(flags: SearchFlags): Promise<void> {
   const { json = false, dryRun, out } = flags;
   if (flags.resume !== undefined) return resumeSearch(flags.resume, flags);
   const settings = await configOf(flags);
-  const { openSearchJob, parseSeeds, search } = await import("../../tasks/search/index.ts");
+  const { openSearchJob, parseSeeds, readCosts, search } = await import("../../tasks/search/index.ts");
   const seeds = flags.seeds === undefined ? {} : { seeds: parseSeeds(flags.seeds) };
-  const options = { ...settings, ...seeds, say };
+  const costs = flags.costs === undefined ? {} : { costs: await readCosts(flags.costs) };
+  const options = { ...settings, ...seeds, ...costs, say };
   if (dryRun) return (await import("../dry-run.ts")).printDryRun(await openSearchJob(options), json);
   const { newRun } = await import("../../tasks/index.ts");
   const { watchSession } = await import("../session.ts");

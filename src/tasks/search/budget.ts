@@ -91,3 +91,32 @@ export function costTable(measured: MeasuredCosts, choices: Choices): string {
   ];
   return table(rows, columns).trimEnd();
 }
+
+/** What was measured by itself: every candidate, and how near whole networks are to what their pieces say. */
+export function latencyTable(measured: MeasuredCosts): string {
+  const { rest, candidates, networks = [], shape, threads } = measured;
+  const title = `forward, batch ${shape.batch} × ${shape.length}, memory ${shape.memory}, ${threads} thread${threads > 1 ? "s" : ""}`;
+  const pieces = [...candidates, { name: "embedding and softmax", ...rest }].map(
+    ({ name, ms, flops, repeatMs = 0 }) => ({
+      name,
+      mflops: formatNumber(flops / 1e6, 2),
+      ms: formatNumber(ms, 3),
+      repeat: repeatMs === 0 ? "" : formatNumber(repeatMs, 3),
+    }),
+  );
+  const columns = [
+    { key: "name", title },
+    { key: "mflops", title: "MFLOPs" },
+    { key: "ms", title: "ms" },
+    { key: "repeat", title: "more after its own kind" },
+  ];
+  const whole = networks.map(({ pattern, ms, predictedMs }) => ({
+    "whole network": pattern,
+    ms: formatNumber(ms, 2),
+    "by its pieces": formatNumber(predictedMs, 2),
+    apart: `${(100 * (predictedMs / ms - 1)).toFixed(1)} %`,
+  }));
+  return [table(pieces, columns), ...(whole.length > 0 ? [table(whole)] : [])]
+    .map((text) => text.trimEnd())
+    .join("\n\n");
+}

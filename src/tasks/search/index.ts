@@ -13,6 +13,7 @@ import { type SeedsResult, searchingSeeds, seedsOf } from "./seeds.ts";
 import { searchDefaults } from "./settings.ts";
 import { openTimedSearch } from "./timed.ts";
 
+export { latencyTable } from "./budget.ts";
 export type { Ratios } from "./comparison.ts";
 export {
   comparisonText,
@@ -22,10 +23,14 @@ export {
   retrainData,
 } from "./comparison.ts";
 export type { Cut } from "./cut.ts";
+export { measureCosts, writeCosts } from "./costs.ts";
+export type { Front, FrontNetwork } from "./front/front.ts";
+export { frontTable, pickWithin } from "./front/front.ts";
+export { readCosts } from "./known-costs.ts";
 export { generateText, type ParNetwork, type ParTextOptions, type SegmentChoices } from "./network.ts";
 export type { BudgetOption, RetrainOptions, SearchOptions, SharedOptions } from "./options.ts";
 export type { RetrainSource } from "./origin.ts";
-export { type Found, foundOf, type SearchResult } from "./result.ts";
+export { type Found, foundOf, type LatencyCheck, type SearchResult } from "./result.ts";
 export type { RetrainRun } from "./retrain.ts";
 export type { Chosen } from "./seeds.ts";
 export { parseSeeds, type SeedRow, type SeedsResult, type SeedsRun } from "./seeds.ts";

@@ -6,7 +6,7 @@ import type { TrainState } from "../../train/events.ts";
 import { searchJob } from "./job.ts";
 import { openSearch, type SearchGiven, type SearchParts } from "./parts.ts";
 import type { SearchResult } from "./result.ts";
-import type { SearchConfig } from "./settings.ts";
+import { type SearchConfig, searchDefaults } from "./settings.ts";
 
 const tiny: Partial<SearchConfig> = {
   ...{
@@ -154,7 +154,7 @@ describe("a search that is stopped", () => {
 
 describe("a budget", () => {
   const costs: MeasuredCosts = {
-    ...{ shape: { batch: 1, length: 8, memory: 4 }, threads: 1, rest: { flops: 1, ms: 1 } },
+    ...{ shape: searchDefaults.latency, threads: 1, rest: { flops: 1, ms: 1 } },
     candidates: [
       { name: "attention", flops: 10, ms: 10 },
       { name: "feed-forward", flops: 2, ms: 2 },

@@ -18,6 +18,7 @@ import { budgetOf } from "./budget.ts";
 import { parseCandidates } from "./candidates.ts";
 import { checkConfig } from "./checks.ts";
 import { type Course, courseOf } from "./course.ts";
+import { checkCosts } from "./known-costs.ts";
 import { type SearchConfig, searchDefaults } from "./settings.ts";
 
 /** Text whose pieces are counted. */
@@ -93,7 +94,8 @@ function ranksOf({ compat }: SearchConfig, ids: ArrayLike<number>, vocabulary: n
   return frequencyRanks(countTokens(ids, vocabulary));
 }
 
-function optionsOf(settings: SearchConfig, vocabulary: number): ParOptions {
+/** What the model of a search is told. */
+export function optionsOf(settings: SearchConfig, vocabulary: number): ParOptions {
   const { trainedTemperature, temperatureStart, compat, candidates } = settings;
   return {
     vocabulary,
@@ -132,7 +134,10 @@ async function costsOf(
   engine: Engine,
   known: SearchGiven["costs"],
 ): Promise<MeasuredCosts | null> {
-  if (known !== undefined && known !== "measure") return known;
+  if (known !== undefined && known !== "measure") {
+    checkCosts(known, optionsOf(settings, vocabulary), settings);
+    return known;
+  }
   if (known === undefined && settings.budget === null && !settings.front) return null;
   return measureCandidates(engine, optionsOf(settings, vocabulary), settings.latency);
 }

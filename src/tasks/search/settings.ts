@@ -210,15 +210,6 @@ export const searchSettings = defineSettings("search", fields, {
       evaluateEvery: 100,
       checkpointEvery: 100,
     },
-    /** WikiText-2, twelve blocks, every budget from one supernet. docs/log.md has the runs. */
-    front: {
-      corpus: "wikitext-2",
-      tokenizer: "wiki2_12k",
-      blocks: 12,
-      front: true,
-      dropout: 0,
-      steps: 1500,
-    },
     /** WikiText-2: blocks settle within the first quarter. docs/log.md has the run. */
     wikitext: {
       corpus: "wikitext-2",
@@ -232,6 +223,15 @@ export const searchSettings = defineSettings("search", fields, {
       freeze: 0.05,
       settle: [0.1, 0.25],
       originalBatches: true,
+    },
+    /** WikiText-2, twelve blocks, every budget from one supernet. docs/log.md has the runs. */
+    front: {
+      corpus: "wikitext-2",
+      tokenizer: "wiki2_12k",
+      blocks: 12,
+      front: true,
+      dropout: 0,
+      steps: 1500,
     },
   },
   derive: ({ budget }) => ({ budget: budget === null ? null : `${budget}` }),

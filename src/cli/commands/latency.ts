@@ -1,0 +1,40 @@
+/** `layerwise latency`: what the candidates of a search cost on this machine, as a table and as a file for other searches. */
+import type { Command } from "commander";
+import { taskSettings } from "../../tasks/settings/index.ts";
+import { addRunFlags, addSettings, layersFrom, type SettingsFlags } from "../flags.ts";
+import { fitted } from "../help.ts";
+
+const searchSettings = await taskSettings.search();
+
+const examples = `
+Stacks of every candidate and whole networks of several are timed in turns, forward, at the shape of --latency (batch x segment +
+memory); costs are fitted to all of them, so that they add up to what whole networks take. The file holds for searches of the same
+sizes, here or on another machine. Settings are those of search; what is about training is not used.
+
+Examples:
+  layerwise latency --preset front --data ~/data --threads 1 --out costs.json
+  layerwise search --preset front --data ~/data --costs costs.json
+  layerwise latency --blocks 12 --latency 1x1+640      generation, token by token
+  layerwise latency --blocks 12 --latency 32x32+16     evaluation in batches
+
+JSON: {shape, threads, rest: {flops, ms}, candidates: [{name, flops, ms, repeatMs}], sizes, networks: [{pattern, ms, predictedMs}]}`;
+
+interface LatencyFlags extends SettingsFlags {
+  out?: string;
+  json?: boolean;
+}
+
+export function addLatency(program: Command): void {
+  const command = program.command("latency");
+  addRunFlags(command, [searchSettings], { out: "file to write the costs to, such as costs.json", json: "print JSON" });
+  addSettings(command, [searchSettings]).addHelpText("after", fitted(examples)).action(run);
+}
+
+async function run(flags: LatencyFlags): Promise<void> {
+  const settings = searchSettings.resolve(await layersFrom(searchSettings, flags));
+  const { latencyTable, measureCosts, writeCosts } = await import("../../tasks/search/index.ts");
+  const say = (text: string) => void process.stderr.write(`${text}\n`);
+  const costs = await measureCosts({ ...settings, say });
+  if (flags.out !== undefined) await writeCosts(flags.out, costs);
+  process.stdout.write(`${flags.json ? JSON.stringify(costs) : latencyTable(costs)}\n`);
+}

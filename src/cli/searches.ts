@@ -30,7 +30,8 @@ export async function concludeSearch(path: string, result: SearchResult, json = 
   const stopped = result.reason === "stopped";
   if (!json) return print(stopped ? goOn(path, result.steps) : foundLine(path, result));
   const { foundOf } = await import("../tasks/search/index.ts");
-  print(JSON.stringify({ run: path, ...(stopped ? {} : foundOf(result)) }));
+  const front = result.front ? { front: result.front } : {};
+  print(JSON.stringify({ run: path, ...(stopped ? {} : { ...foundOf(result), ...front }) }));
 }
 
 function foundLine(path: string, found: SearchResult): string {

@@ -22,8 +22,8 @@ export {
   type RetrainResult,
   retrainData,
 } from "./comparison.ts";
-export type { Cut } from "./cut.ts";
 export { measureCosts, writeCosts } from "./costs.ts";
+export type { Cut } from "./cut.ts";
 export type { Front, FrontNetwork } from "./front/front.ts";
 export { frontTable, pickWithin } from "./front/front.ts";
 export { readCosts } from "./known-costs.ts";

@@ -47,13 +47,23 @@ export async function* rankNetworks(
     yield measured.size;
   }
   const all = [...measured.values()];
-  const finalists = [...new Map(bestOf(all).map((each) => [computedBy(options.choices, each.path), each])).values()];
+  const finalists = distinct(options.choices, bestOf(all));
   const fine = await measure(
     options,
     finalists.map(({ path }) => path),
     true,
   );
   return { front: undominated(fine), measured: all };
+}
+
+/** One of those that are the same network but for where nothing stands: the best in the supernet. */
+function distinct(choices: Choices, all: readonly Ranked[]): Ranked[] {
+  const found = new Map<string, Ranked>();
+  for (const each of all.toSorted(byLoss)) {
+    const computed = computedBy(choices, each.path);
+    if (!found.has(computed)) found.set(computed, each);
+  }
+  return [...found.values()];
 }
 
 const spaceOf = (choices: Choices) => choices.reduce((product, { length }) => product * length, 1);

@@ -1,0 +1,92 @@
+import { mkdtempSync, readFileSync, rmSync, unlinkSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { tinySearch } from "../../../../test/tiny-search.ts";
+import type { Engine } from "../../../engine/engine.ts";
+import { ortEngine } from "../../../engine/ort.ts";
+import { openCorpus } from "../../../text/files/corpus.ts";
+import type { TaskEvent } from "../../job.ts";
+import { Run } from "../../run.ts";
+import { type SearchOptions, search, searchDefaults } from "../index.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "layerwise-front-"));
+afterAll(() => rmSync(folder, { recursive: true }));
+const at = (name: string) => join(folder, name);
+
+const costs = {
+  ...{ shape: searchDefaults.latency, threads: 1, rest: { flops: 1, ms: 1 } },
+  candidates: [
+    { name: "attention", flops: 1, ms: 3 },
+    { name: "feed-forward", flops: 1, ms: 1, repeatMs: 0.25 },
+    { name: "feed-forward 8", flops: 1, ms: 0.5 },
+    { name: "identity", flops: 0, ms: 0 },
+  ],
+};
+let [engine, tiny]: [Engine, SearchOptions] = [] as never;
+beforeAll(async () => {
+  engine = await ortEngine({ threads: 1 });
+  const given = { data: { corpus: await openCorpus("books") }, engine, ...tinySearch, costs };
+  const rest = { blocks: 3, candidates: "s,f,f:8,i", networks: 40, rankBatches: 1, steps: 12, evaluateEvery: 6 };
+  tiny = { ...given, ...rest, dropout: 0.1, checkpointEvery: 1, front: true, budget: "0.8" };
+});
+const frontIn = (path: string) => readFileSync(join(path, "front.json"), "utf8");
+
+/** Runs until an event fits, and stops there. */
+async function stoppedAt(path: string, isDue: (event: TaskEvent) => boolean): Promise<void> {
+  for await (const event of search({ ...tiny, into: await Run.create(path) })) if (isDue(event)) break;
+}
+
+describe("a search for a front", () => {
+  it("ends with networks that no cheaper one beats, and the best within the budget; the run opens as that network", async () => {
+    const path = at("whole");
+    const result = await search({ ...tiny, into: await Run.create(path) }).result;
+    const { networks, chosen, measured, baselineMs, targetMs } = result.front!;
+    expect([measured, baselineMs, targetMs]).toEqual([40, 8, 6.4]);
+    for (const [i, { ms, perplexity, ratio }] of networks.entries()) {
+      expect(ratio).toBe(ms / 8);
+      if (i > 0) expect(ms > networks[i - 1]!.ms && perplexity < networks[i - 1]!.perplexity).toBe(true);
+    }
+    expect(chosen).toBe(networks.findLast(({ ms }) => ms <= 6.4)!.pattern);
+    expect([result.pattern, result.latency!.chosenMs <= 6.4]).toEqual([chosen, true]);
+    expect(result.latencyCheck!.measuredMs).toBeGreaterThan(0);
+    const run = await Run.open(path, "search", { engine, corpus: (await openCorpus("books"))! });
+    expect((await run.evaluate()).pattern).toBe(chosen);
+    expect(readFileSync(join(path, "pictures", "front.svg"), "utf8")).toContain("chosen");
+  });
+
+  it.each([
+    ["in training", (event: TaskEvent) => event.type === "step" && event.step === 5],
+    ["at its last update", (event: TaskEvent) => event.type === "step" && event.step === 12],
+    ["while it ranks", (event: TaskEvent) => event.type === "note" && event.text.includes("networks measured")],
+  ])("stopped %s and resumed gives the same front, bit for bit", async (name, isDue) => {
+    const path = at(name);
+    await stoppedAt(path, isDue);
+    await Run.resume(path, { engine, corpus: await openCorpus("books") }).result;
+    expect(frontIn(path)).toBe(frontIn(at("whole")));
+  });
+
+  it("killed before it could write its result down works the same front out again", async () => {
+    const path = at("whole");
+    const front = frontIn(path);
+    for (const name of ["front.json", "architecture.json"]) unlinkSync(join(path, name));
+    await Run.resume(path, { engine, corpus: await openCorpus("books") }).result;
+    expect(frontIn(path)).toBe(front);
+  });
+
+  it.each<[string, SearchOptions, string]>([
+    ["a budget below the cheapest network", { budget: "0.05" }, "budget: expected at least 1.00 ms"],
+    ["sizes that no layer can have", { candidates: "s:3,f" }, "divisible"],
+    ["sizes that are no sizes", { candidates: "f:0,s" }, "candidates: expected letters s, f and i"],
+    ["a pattern", { blocks: "sf", budget: null }, "front: expected blocks to choose"],
+    ["what is about π", { settle: [0.2, 0.6] }, "got settle"],
+    [
+      "costs of another shape",
+      { latency: { batch: 1, length: 1, memory: 8 } },
+      "costs: expected those of 1x1+8, got those of 1x64+640",
+    ],
+    ["costs without a candidate", { candidates: "s,f:24,i" }, "none of feed-forward 24"],
+  ])("refuses %s", async (_, changes, message) => {
+    await expect(search({ ...tiny, ...changes }).result).rejects.toThrow(message);
+  });
+});

@@ -1,0 +1,102 @@
+import { describe, expect, it } from "vitest";
+import { RandomStream } from "../../../base/random.ts";
+import type { Path } from "../../../train/path-program.ts";
+import { pickWithin, spreadOver } from "./front.ts";
+import { bred, type Choices, computedBy, drawPath, patternOfPath, turnsOf } from "./paths.ts";
+import { type Ranked, type RankingOptions, rankNetworks, undominated } from "./ranking.ts";
+
+const candidates = [{ kind: "attention" }, { kind: "feed-forward" }, { kind: "identity" }];
+const choicesOf = (blocks: number): Choices => Array.from({ length: blocks }, () => candidates);
+const costOf = (path: Path) => 1 + path.reduce((sum, place) => sum + [5, 2, 0][place]!, 0);
+/** Attention helps early, feed-forward late, and blocks that differ from the one before help a little. */
+const lossOf = (path: Path) =>
+  6 -
+  path.reduce((sum, k, i) => sum + [0.5 / (1 + i), 0.1 + 0.02 * i, 0][k]! + (k < 2 && k !== path[i - 1] ? 0.05 : 0), 0);
+
+function optionsOf(blocks: number, networks: number): RankingOptions {
+  const losses = async (paths: readonly Path[]) => paths.map(lossOf);
+  return { choices: choicesOf(blocks), seed: 1, networks, costOf, losses };
+}
+
+async function ranked(options: RankingOptions): Promise<{ front: Ranked[]; measured: Ranked[] }> {
+  const ranking = rankNetworks(options);
+  for (;;) {
+    const { value, done } = await ranking.next();
+    if (done) return value;
+  }
+}
+
+function everyPath(choices: Choices): Path[] {
+  return choices.reduce<Path[]>((paths, block) => paths.flatMap((path) => block.map((_, k) => [...path, k])), [[]]);
+}
+
+describe("ranking", () => {
+  it("finds the exact front where all networks are measured", async () => {
+    const { front, measured } = await ranked(optionsOf(4, 1000));
+    const all = everyPath(choicesOf(4)).map((path) => ({ path, cost: costOf(path), loss: lossOf(path) }));
+    expect(measured).toHaveLength(81);
+    const figures = (list: readonly Ranked[]) => list.map(({ cost, loss }) => [cost, loss.toFixed(9)]);
+    expect(figures(front)).toEqual(figures(undominated(all)));
+  });
+
+  it("comes near the exact front with a small part of them, and to the same one again", async () => {
+    const { front } = await ranked(optionsOf(9, 1500));
+    const exact = undominated(
+      everyPath(choicesOf(9)).map((path) => ({ path, cost: costOf(path), loss: lossOf(path) })),
+    );
+    const best = (list: readonly Ranked[], most: number) => list.findLast(({ cost }) => cost <= most)?.loss ?? 6;
+    for (const most of [8, 15, 22, 29, 36]) expect(best(front, most) - best(exact, most)).toBeLessThan(0.03);
+    expect((await ranked(optionsOf(9, 1500))).front).toEqual(front);
+  });
+
+  it("gives a front that falls as it gets dearer, no network of it beaten by one that was measured", async () => {
+    const { front, measured } = await ranked(optionsOf(6, 300));
+    for (const [i, { cost, loss }] of front.entries()) {
+      if (i > 0) expect([cost > front[i - 1]!.cost, loss < front[i - 1]!.loss]).toEqual([true, true]);
+      expect(measured.some((other) => other.cost <= cost && other.loss < loss)).toBe(false);
+    }
+  });
+});
+
+describe("paths", () => {
+  it("are drawn with about every number of attention blocks alike", () => {
+    const choices = choicesOf(8);
+    const counts = Array<number>(9).fill(0);
+    const random = new RandomStream(1, "test");
+    for (let i = 0; i < 2000; i++) counts[drawPath(choices, random).filter((k) => k === 0).length]!++;
+    expect(Math.min(...counts)).toBeGreaterThan(2000 / 9 / 3);
+    expect(Math.max(...counts)).toBeLessThan((2000 / 9) * 2.5);
+  });
+
+  it("breed paths of the same candidates, and know what is one network", () => {
+    const choices = choicesOf(6);
+    const random = new RandomStream(2, "test");
+    for (let i = 0; i < 200; i++) {
+      const child = bred(choices, [turnsOf(choices), drawPath(choices, random)], random);
+      expect(child.every((k) => k >= 0 && k < 3) && child.length === 6).toBe(true);
+    }
+    expect(patternOfPath(choices, turnsOf(choices))).toBe("(sf)x3");
+    expect(computedBy(choices, [0, 2, 1, 2, 2, 2])).toBe(computedBy(choices, [2, 0, 2, 2, 1, 2]));
+  });
+});
+
+describe("a front", () => {
+  const networks = [1, 2, 3, 4, 5].map((ms) => {
+    return { pattern: `f${"s".repeat(ms)}`, ms, ratio: ms / 4, parameters: ms, perplexity: 60 - ms };
+  });
+
+  it("gives the best network within a budget, and refuses one below the cheapest", () => {
+    expect(pickWithin(networks, 3.5).ms).toBe(3);
+    expect(() => pickWithin(networks, 0.5)).toThrow(
+      "budget: expected at least 1.00 ms, the cheapest network of the front",
+    );
+  });
+
+  it("is spread over with the chosen network among the rest", () => {
+    const shape = { batch: 1, length: 1, memory: 0 };
+    const front = { networks, chosen: "fssss", baselineMs: 4, targetMs: null, measured: 9, tokens: 1, shape };
+    expect(spreadOver(front, 3).map(({ ms }) => ms)).toEqual([1, 4, 5]);
+    expect(spreadOver(front, 1).map(({ ms }) => ms)).toEqual([4]);
+    expect(spreadOver(front, 9).map(({ ms }) => ms)).toEqual([1, 2, 3, 4, 5]);
+  });
+});

@@ -32,4 +32,5 @@ export {
 } from "./latency.ts";
 export { type MatrixSpeed, matrixSpeeds } from "./matrix-speed.ts";
 export { type MeasuredCutoffs, measureCutoffs } from "./measured-cutoffs.ts";
+export { kendall } from "./rank.ts";
 export { type MeasuredCosts as SoftmaxCosts, measureSoftmax, type SoftmaxShape } from "./softmax-cost.ts";

@@ -1,7 +1,8 @@
 /** `layerwise retrain`: trains what a search found as an ordinary network, beside the (sf)-baseline. */
 import type { Command } from "commander";
+import { reject } from "../../base/index.ts";
 import { patternHelp, taskSettings } from "../../tasks/settings/index.ts";
-import { addRunFlags, addSettings, layersFrom, type SettingsFlags } from "../flags.ts";
+import { addRunFlags, addSettings, layersFrom, type SettingsFlags, whole } from "../flags.ts";
 import { freeFolder } from "../free-folder.ts";
 import { fitted } from "../help.ts";
 
@@ -16,6 +17,7 @@ ${patternHelp}
 Examples:
   layerwise retrain runs/search-1                              from scratch, as long as the search
   layerwise retrain runs/search-1 --from-supernet --steps 500  from the weights of the chosen candidates
+  layerwise retrain runs/front --front 5 --out runs/front-5    five networks of the front; the same command goes on
   layerwise retrain runs/search-1/architecture.json --baseline runs/retrain-1-baseline
   layerwise retrain par-wikitext103-base/12 --corpus wikitext-2 --tokenizer wiki2_12k --steps 2000
 
@@ -23,6 +25,7 @@ JSON: {run, networks: [{name, run, pattern, parameters, executedDepth, flopsPerT
 ratios: {parameters, flopsPerToken, latencyMs, perplexity}, latency: {batch, length, memory, threads}}`;
 
 interface RetrainFlags extends SettingsFlags {
+  front?: number;
   out?: string;
   fromSupernet?: boolean;
   baseline: string | boolean;
@@ -35,6 +38,7 @@ export function addRetrain(program: Command): void {
     .command("retrain")
     .argument("<search>", "run folder of a search, an architecture.json, or a pattern")
     .option("--from-supernet", "start from the search's weights of the chosen candidates, embedding and softmax")
+    .option("--front <n>", "train so many networks of the front instead, evenly over it, in runs below --out", whole)
     .option("--baseline <run>", "compare with this run instead of training a baseline")
     .option("--no-baseline", "compare with nothing");
   addRunFlags(command, [retrainSettings], {
@@ -51,6 +55,7 @@ async function run(source: string, flags: RetrainFlags): Promise<void> {
   const { out, fromSupernet, baseline, dryRun, json = false } = flags;
   const { openRetrainJob, retrain } = await import("../../tasks/search/index.ts");
   const settings = retrainSettings.merge(await layersFrom(retrainSettings, flags));
+  if (flags.front !== undefined) return trainFront(source, flags.front, settings, flags);
   const options = { ...settings, fromSupernet, baseline, say };
   if (dryRun) return (await import("../dry-run.ts")).printDryRun(await openRetrainJob(source, options), json);
   const { newRun } = await import("../../tasks/index.ts");
@@ -59,4 +64,24 @@ async function run(source: string, flags: RetrainFlags): Promise<void> {
   const into = await newRun(out ?? freeFolder("retrain-"));
   const result = await watchSession((signal) => retrain(source, { ...options, into, signal }));
   await concludeRetrain(into.path, result, json);
+}
+
+/** Trains networks of a front, and shows how they compare. */
+async function trainFront(source: string, networks: number, settings: object, flags: RetrainFlags): Promise<void> {
+  const { out, fromSupernet, baseline, dryRun, json = false } = flags;
+  const others = { "--from-supernet": fromSupernet, "--baseline": typeof baseline === "string", "--dry-run": dryRun };
+  const got = Object.entries(others).flatMap(([flag, isGiven]) => (isGiven ? [flag] : []));
+  if (got.length > 0) {
+    const remedy = "leave it out, or retrain one network";
+    reject({ who: "retrain --front", needed: "networks from scratch", got: got.join(" and "), remedy }, 2);
+  }
+  const { retrainedTable, retrainFront } = await import("../../tasks/search/index.ts");
+  const { watchSession } = await import("../session.ts");
+  const into = out ?? freeFolder("front-");
+  const options = { ...settings, baseline: baseline === true, say, networks, into };
+  const result = await watchSession((signal) => retrainFront(source, { ...options, signal }));
+  if (result.reason === "stopped") {
+    return void process.stderr.write(`stopped; the same command with --out ${into} goes on\n`);
+  }
+  process.stdout.write(`${json ? JSON.stringify({ run: into, ...result }) : retrainedTable(result)}\n`);
 }

@@ -4,6 +4,7 @@ import { defaultEngine } from "../engine.ts";
 import type { Job, Rehearsed, TaskEvent } from "../job.ts";
 import { performed } from "../perform.ts";
 import type { RetrainResult } from "./comparison.ts";
+import { type RetrainedFront, retrainingFront } from "./front/retrained.ts";
 import { searchJob } from "./job.ts";
 import { type RetrainOptions, type SearchOptions, splitRetrain, splitSearch } from "./options.ts";
 import type { RetrainSource } from "./origin.ts";
@@ -26,6 +27,7 @@ export { measureCosts, writeCosts } from "./costs.ts";
 export type { Cut } from "./cut.ts";
 export type { Front, FrontNetwork } from "./front/front.ts";
 export { frontTable, pickWithin } from "./front/front.ts";
+export { type RetrainedFront, type RetrainedRow, retrainedTable } from "./front/retrained.ts";
 export { readCosts } from "./known-costs.ts";
 export { generateText, type ParNetwork, type ParTextOptions, type SegmentChoices } from "./network.ts";
 export type { BudgetOption, RetrainOptions, SearchOptions, SharedOptions } from "./options.ts";
@@ -81,6 +83,25 @@ export function retrain(source: RetrainSource, options: RetrainOptions = {}): Se
   return startSession(async function* (signal) {
     return yield* retraining(requestOf(source, options), options.into, signal);
   }, options.signal);
+}
+
+/**
+ * Trains networks of a search's front from scratch, evenly over it with the chosen one among them, beside the (sf)-baseline. `into` is
+ * a folder for a run each; what it has already goes on.
+ */
+export function retrainFront(
+  source: string,
+  { networks, into, ...options }: Omit<RetrainOptions, "into" | "fromSupernet"> & FrontOptions,
+): Session<TaskEvent, RetrainedFront> {
+  return startSession(async function* (signal) {
+    return yield* retrainingFront({ ...requestOf(source, options), path: into }, networks, signal);
+  }, options.signal);
+}
+
+/** How many networks of a front are trained, and the folder that their runs are kept in. */
+export interface FrontOptions {
+  readonly networks: number;
+  readonly into?: string | undefined;
 }
 
 /** Opens a retraining without carrying it out, to be described and tried. */

@@ -51,7 +51,7 @@ export interface Retraining extends Rehearsed {
 }
 
 /** Settings of an ordinary network: nothing is searched, so nothing is cut and no budget holds. */
-function ordinary(config: SearchConfig, pattern: string): SearchConfig {
+export function ordinary(config: SearchConfig, pattern: string): SearchConfig {
   const searched = {
     candidates: null,
     procedure: "joint",
@@ -63,7 +63,9 @@ function ordinary(config: SearchConfig, pattern: string): SearchConfig {
   return { ...config, ...searched, blocks: pattern };
 }
 
-const yamlOf = (config: SearchConfig, retrain: RetrainNotes) => yamlText({ task: "retrain", retrain, ...config });
+/** The config.yaml of a run of retrain. */
+export const yamlOf = (config: SearchConfig, retrain: RetrainNotes) =>
+  yamlText({ task: "retrain", retrain, ...config });
 
 /** The baseline of a network: attention and feed-forward by turns, as many blocks as it has. */
 export function baselineOf(pattern: string): string {

@@ -1,0 +1,166 @@
+/** Networks of a front trained from scratch, a run each: what the order in the supernet is worth. */
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { type LatencyShape, networkLatencies } from "../../../analysis/latency.ts";
+import { kendall } from "../../../analysis/rank.ts";
+import { reject } from "../../../base/errors.ts";
+import { table } from "../../../base/table.ts";
+import type { Engine } from "../../../engine/engine.ts";
+import { writeAtomically } from "../../../files/atomic.ts";
+import { countParameters } from "../../../model/report.ts";
+import { type TradeOff, tradeOffSvg } from "../../../pictures/trade-off-picture.ts";
+import { sealedJson } from "../../../runs/sealed.ts";
+import type { EndReason } from "../../../train/events.ts";
+import { defaultEngine } from "../../engine.ts";
+import type { NoteEvent, TaskEvent } from "../../job.ts";
+import { newRun } from "../../new-run.ts";
+import { performed, resumed } from "../../perform.ts";
+import { searchJob } from "../job.ts";
+import { settingsIn } from "../origin.ts";
+import { openSearch } from "../parts.ts";
+import type { SearchResult } from "../result.ts";
+import { baselineOf, ordinary, type RetrainRequest, yamlOf } from "../retrain.ts";
+import type { SearchConfig } from "../settings.ts";
+import { reopenSearch } from "../stored.ts";
+import { type Front, type FrontNetwork, keptFront, spreadOver } from "./front.ts";
+
+/** The file of a folder that holds how retrained networks compare. */
+const RETRAINED_FILE = "retrained.json";
+
+/** A network of the front, or the baseline, trained from scratch. */
+export interface RetrainedRow {
+  readonly name: string;
+  readonly pattern: string;
+  readonly run: string | null;
+  readonly parameters: number;
+  /** Measured in turns with the others; NaN where training was stopped. */
+  readonly latencyMs: number;
+  readonly perplexity: number;
+  /** In the supernet; null for a network that was not ranked. */
+  readonly supernetPerplexity: number | null;
+}
+
+/** What retraining a front ends with. */
+export interface RetrainedFront {
+  readonly reason: EndReason;
+  readonly networks: readonly RetrainedRow[];
+  /** Kendall's τ between the order in the supernet and after retraining; NaN for fewer than two networks. */
+  readonly tau: number;
+  readonly latency: LatencyShape & { readonly threads: number };
+}
+
+const note = (text: string): NoteEvent => ({ type: "note", text });
+
+/** A network to train. */
+interface Wanted {
+  readonly name: string;
+  readonly pattern: string;
+  readonly supernetPerplexity: number | null;
+}
+
+/** Trains so many networks of a search's front, and the baseline; runs that the folder has already go on or count as they are. */
+export async function* retrainingFront(
+  request: RetrainRequest,
+  count: number,
+  signal: AbortSignal,
+): AsyncGenerator<TaskEvent, RetrainedFront, void> {
+  const { source, changes, path, given, baseline } = request;
+  const front = await frontOf(source);
+  const settings = { ...(await settingsIn(source as string)), ...changes };
+  const engine = given.engine ?? (await defaultEngine(settings));
+  const wanted = wantedOf(spreadOver(front, count), baseline === true);
+  const trained: { each: Wanted; result: SearchResult; run: string | null }[] = [];
+  for (const each of wanted) {
+    const run = path === undefined ? null : join(path, each.name);
+    yield note(`training ${each.pattern} (${each.name})${run === null ? "" : ` in ${run}`}`);
+    const result = yield* trainedNetwork(each, settings, { ...request, given: { ...given, engine } }, signal);
+    trained.push({ each, result, run });
+    if (result.reason === "stopped") break;
+  }
+  const isStopped = trained.at(-1)?.result.reason === "stopped";
+  const times = isStopped
+    ? []
+    : await networkLatencies(
+        engine,
+        trained.map(({ result }) => result.model),
+        settings.latency,
+      );
+  const networks = trained.map(({ each, result, run }, i) => rowOf(each, result, run, times[i] ?? Number.NaN));
+  const latency = { ...settings.latency, threads: engine.threads };
+  const outcome = { reason: isStopped ? "stopped" : "finished", networks, tau: tauOf(networks), latency } as const;
+  if (path !== undefined && !isStopped) await keep(path, outcome);
+  return outcome;
+}
+
+async function frontOf(source: RetrainRequest["source"]): Promise<Front> {
+  const front = typeof source === "string" ? await keptFront(source) : undefined;
+  if (front) return front;
+  const got = typeof source === "string" ? `${source} without front.json` : "a result in memory";
+  return reject({ who: "front", needed: "the run of a search with --front", got, remedy: "leave --front out" }, 2);
+}
+
+function wantedOf(networks: readonly FrontNetwork[], withBaseline: boolean): Wanted[] {
+  const named = networks.map(({ pattern, perplexity }, i) => {
+    return { name: `network-${i + 1}`, pattern, supernetPerplexity: perplexity };
+  });
+  const baseline = { name: "baseline", pattern: baselineOf(networks[0]!.pattern), supernetPerplexity: null };
+  return [...named, ...(withBaseline ? [baseline] : [])];
+}
+
+async function* trainedNetwork(
+  { name, pattern }: Wanted,
+  settings: SearchConfig,
+  { path, given, source }: RetrainRequest & { given: { engine: Engine } },
+  signal: AbortSignal,
+): AsyncGenerator<TaskEvent, SearchResult, void> {
+  const run = path === undefined ? undefined : join(path, name);
+  if (run !== undefined && existsSync(join(run, "config.yaml"))) {
+    return yield* resumed(run, given, (...stored) => reopenSearch(...stored), signal);
+  }
+  const own = ordinary(settings, pattern);
+  const notes = { origin: `${source}`, supernet: null, baseline: null, trainsBaseline: false };
+  const job = searchJob(await openSearch(own, given), yamlOf(own, notes));
+  return yield* performed(job, run === undefined ? undefined : await newRun(run), signal);
+}
+
+function rowOf({ name, pattern, supernetPerplexity }: Wanted, result: SearchResult, run: string | null, ms: number) {
+  const parameters = countParameters(result.model.parameters);
+  return { name, pattern, run, parameters, latencyMs: ms, perplexity: result.perplexity, supernetPerplexity };
+}
+
+function tauOf(networks: readonly RetrainedRow[]): number {
+  const ranked = networks.flatMap(({ supernetPerplexity: supernet, perplexity }) =>
+    supernet === null ? [] : [{ supernet, perplexity }],
+  );
+  return kendall(
+    ranked.map(({ supernet }) => supernet),
+    ranked.map(({ perplexity }) => perplexity),
+  );
+}
+
+async function keep(path: string, outcome: RetrainedFront): Promise<void> {
+  await writeAtomically(join(path, RETRAINED_FILE), sealedJson(outcome));
+  const rows: TradeOff[] = outcome.networks.map((row) => {
+    return { ...row, kind: row.supernetPerplexity === null ? "baseline" : "front" };
+  });
+  await writeAtomically(join(path, "retrained.svg"), tradeOffSvg(rows, "Networks of the front, trained from scratch"));
+}
+
+/** The networks by rising latency, and how well the supernet ordered them. */
+export function retrainedTable({ networks, tau }: RetrainedFront): string {
+  const baseline = networks.find(({ supernetPerplexity }) => supernetPerplexity === null);
+  const rows = networks.map((row) => ({
+    network: row.name,
+    pattern: row.pattern,
+    parameters: `${(row.parameters / 1e6).toFixed(3)} M`,
+    ms: row.latencyMs.toFixed(2),
+    ratio: baseline ? (row.latencyMs / baseline.latencyMs).toFixed(2) : "",
+    supernet: row.supernetPerplexity === null ? "" : row.supernetPerplexity.toFixed(2),
+    perplexity: row.perplexity.toFixed(2),
+  }));
+  const titles = { ratio: "÷ baseline", supernet: "in the supernet", perplexity: "valid perplexity" };
+  const keys = ["network", "pattern", "parameters", "ms", "ratio", "supernet", "perplexity"] as const;
+  const columns = keys.map((key) => ({ key, title: titles[key as keyof typeof titles] ?? key }));
+  const agreement = Number.isNaN(tau) ? "" : `\nKendall's τ between the two perplexities: ${tau.toFixed(2)}`;
+  return `${table(rows, columns).trimEnd()}${agreement}`;
+}

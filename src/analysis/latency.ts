@@ -140,7 +140,10 @@ function countsOf(blocks: Timed): { counts: Map<string, number>; repeats: Map<st
 }
 
 /** Milliseconds of a whole network, by measured costs. */
-export function costOfNetwork({ rest, candidates }: Pick<MeasuredCosts, "rest" | "candidates">, blocks: Timed): number {
+export function costOfNetwork(
+  { rest, candidates }: Pick<MeasuredCosts, "rest" | "candidates">,
+  blocks: readonly CandidateChoice[],
+): number {
   const { counts, repeats } = countsOf(blocks);
   return candidates.reduce((total, { name, ms, repeatMs = 0 }) => {
     return total + (counts.get(name) ?? 0) * ms + (repeats.get(name) ?? 0) * repeatMs;

@@ -42,6 +42,8 @@ export {
   sgd,
   type UpdateSettings,
 } from "./optimiser.ts";
+export { PathEvaluator } from "./path-evaluator.ts";
+export { type Candidate, type Path, PathProgram, type Piece, type Pieces } from "./path-program.ts";
 export { type AlternationOptions, alternation, type Phases } from "./phases.ts";
 export {
   parSchedule,
@@ -56,6 +58,7 @@ export {
 export { type Session, type Stoppable, startSession, type Work } from "./session.ts";
 export { type Opened, type Stage, type StagedOptions, type Trained, trainStages } from "./stages.ts";
 export { type Batch, type StepOptions, type StepResult, type StepState, TrainingStep } from "./step.ts";
+export type { RowOutput, StepGraph } from "./step-graph.ts";
 export type {
   Metric,
   ObjectiveSize,

@@ -101,9 +101,6 @@ export interface ParObjective extends Objective {
   readonly tokenLosses: Tensor;
 }
 
-/** Inputs by name that say which rows belong to which cluster. */
-type Rows = Readonly<Record<string, Tensor<"input">>>;
-
 /** The PAR Transformer-XL: searched or decided blocks over segments with memory. */
 export class ParModel implements CausalModel<MemoryReading> {
   readonly options: ParOptions;
@@ -252,7 +249,12 @@ export class ParModel implements CausalModel<MemoryReading> {
   }
 
   /** The loss of targets [B·T] after normed rows [B·T, C], and the inputs that say which rows belong to which cluster. */
-  lossOf(hidden: Tensor, targets: Tensor): Pick<ParObjective, "loss" | "tokenLosses" | "sizes"> & { rows: Rows } {
+  lossOf(
+    hidden: Tensor,
+    targets: Tensor,
+  ): Pick<ParObjective, "loss" | "tokenLosses" | "sizes"> & {
+    rows: Readonly<Record<string, Tensor<"input">>>;
+  } {
     const count = Number(targets.shape[0]);
     const rows = Object.fromEntries(this.words.rowInputs.map((tensor) => [tensor.attributes.name, tensor]));
     const sizes = Object.fromEntries(this.words.rowInputs.map(({ shape }) => [String(shape[0]), count]));

@@ -136,7 +136,7 @@ export class PathProgram implements Program {
     this.outputs = Object.entries(this.plan.outputs).map(([name, { dtype, shape }]) => ({ name, dtype, shape }));
   }
 
-  async run(feeds: Feeds, into: Readonly<Arrays> = {}): Promise<Readonly<Record<string, Feed>>> {
+  async run(feeds: Feeds, into: Feeds = {}): Promise<Readonly<Record<string, Feed>>> {
     const path = this.#pathIn(feeds);
     const entered = [await this.#enter(feeds)];
     for (const [i, candidate] of path.entries()) {

@@ -1,14 +1,13 @@
 import { type ExecFileException, execFile, spawn } from "node:child_process";
-import { cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { cpSync, existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { ownFolder } from "./command.ts";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const main = join(root, "bin", "layerwise.js");
-const folder = mkdtempSync(join(tmpdir(), "layerwise-package-"));
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
+const folder = ownFolder("package");
 
 interface Ended {
   code: number;

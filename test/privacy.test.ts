@@ -1,14 +1,14 @@
 /** What a command leaves behind besides its work, and whom it calls: nothing and nobody. Needs the built package. */
+
 import { execFileSync } from "node:child_process";
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { existsSync, mkdirSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { afterAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
+import { ownFolder } from "./command.ts";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
-const folder = mkdtempSync(join(tmpdir(), "layerwise-privacy-"));
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
+const folder = ownFolder("privacy");
 const command = [process.execPath, join(root, "dist/cli/main.js")];
 const places = { HOME: "home", XDG_CACHE_HOME: "cache", XDG_CONFIG_HOME: "config", TMPDIR: "tmp" };
 const traced = existsSync("/usr/bin/strace");

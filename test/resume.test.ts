@@ -1,12 +1,11 @@
 import { spawn, spawnSync } from "node:child_process";
-import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { RandomStream } from "../src/base/random.ts";
+import { ownFolder } from "./command.ts";
 
-const folder = mkdtempSync(join(tmpdir(), "layerwise-resume-"));
-afterAll(() => rmSync(folder, { recursive: true }));
+const folder = ownFolder("resume");
 
 const command = ["dist/cli/main.js"];
 const env = { ...process.env, LAYERWISE_CACHE: join(folder, "cache") };

@@ -1,14 +1,15 @@
 /** The tokenizer as a whole, against the real SentencePiece: its wasm build always, its Python package where installed. */
+
 import { execFile, spawnSync } from "node:child_process";
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { SentencePieceProcessor } from "@sctg/sentencepiece-js";
-import { afterAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { saveModel, trainOnText } from "../src/text/files/sentencepiece.ts";
 import { TRAINING_DEFAULTS } from "../src/text/sentencepiece/training/options.ts";
 import { loadTokenizer } from "../src/text/tokenizer.ts";
+import { ownFolder } from "./command.ts";
 import { difficultLines } from "./tokenizer.lines.ts";
 
 const shared = process.env.LAYERWISE_DATA ?? fileURLToPath(new URL("../../shared/data", import.meta.url));
@@ -21,8 +22,7 @@ const hasModels = MODELS.every((name) => existsSync(modelPath(name))) && existsS
 const pythons = [process.env.LAYERWISE_PYTHON, "python3"].filter((python) => python !== undefined);
 const python = pythons.find((each) => spawnSync(each, ["-c", "import sentencepiece"]).status === 0);
 
-const folder = mkdtempSync(join(tmpdir(), "layerwise-"));
-afterAll(() => rmSync(folder, { recursive: true }));
+const folder = ownFolder("test");
 
 const fuzzed = difficultLines(5000, 1);
 const linesOf = (path: string) => readFileSync(path, "utf8").split("\n");

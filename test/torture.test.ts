@@ -1,11 +1,10 @@
 import { spawnSync } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, expect, it } from "vitest";
+import { expect, it } from "vitest";
+import { ownFolder } from "./command.ts";
 
-const folder = mkdtempSync(join(tmpdir(), "layerwise-torture-test-"));
-afterAll(() => rmSync(folder, { recursive: true }));
+const folder = ownFolder("torture-test");
 
 it("a run that is killed, starved and damaged ends as its twin, or says what is wrong", () => {
   const flags = ["--minutes", "0.15", "--seed", "3", "--tasks", "language", "--flips", "100", "--out", folder];

@@ -1,11 +1,10 @@
 import { spawn, spawnSync } from "node:child_process";
-import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { cpSync, existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
+import { ownFolder } from "./command.ts";
 
-const folder = mkdtempSync(join(tmpdir(), "layerwise-tour-"));
-afterAll(() => rmSync(folder, { recursive: true }));
+const folder = ownFolder("tour");
 const at = (...names: string[]) => join(folder, ...names);
 const env = { ...process.env, LAYERWISE_CACHE: at("cache") };
 const command = (name: string, ...more: string[]) => [

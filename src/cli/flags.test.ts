@@ -1,8 +1,8 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { Command } from "commander";
-import { afterAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
+import { ownFolder } from "../../test/command.ts";
 import type { SettingsSchema } from "../runs/settings.ts";
 import { languageSettings } from "../tasks/language/settings.ts";
 import { pretrainSettings } from "../tasks/pretrain/settings.ts";
@@ -19,8 +19,7 @@ import {
   wholeFrom,
 } from "./flags.ts";
 
-const folder = mkdtempSync(join(tmpdir(), "layerwise-flags-"));
-afterAll(() => rmSync(folder, { recursive: true }));
+const folder = ownFolder("flags");
 const file = (yaml: string) => {
   const path = join(folder, "settings.yaml");
   writeFileSync(path, yaml);

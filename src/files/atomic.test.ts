@@ -1,13 +1,12 @@
 import { spawnSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { mkdirSync, readdirSync, readFileSync } from "node:fs";
 import { writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
+import { ownFolder } from "../../test/command.ts";
 import { writeAtomically, writeFolderAtomically } from "./atomic.ts";
 
-const root = mkdtempSync(join(tmpdir(), "layerwise-atomic-"));
-afterAll(() => rmSync(root, { recursive: true, force: true }));
+const root = ownFolder("atomic");
 const one = (text: string) => (folder: string) => writeFile(join(folder, "a.txt"), text);
 
 const how = { command: "export" };

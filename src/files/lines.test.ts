@@ -1,12 +1,11 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import fc from "fast-check";
-import { afterAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
+import { ownFolder } from "../../test/command.ts";
 import { countLines, readLines } from "./lines.ts";
 
-const root = mkdtempSync(join(tmpdir(), "layerwise-lines-"));
-afterAll(() => rmSync(root, { recursive: true, force: true }));
+const root = ownFolder("lines");
 
 function file(content: string | Uint8Array): string {
   const path = join(root, "text.txt");

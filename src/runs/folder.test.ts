@@ -5,7 +5,6 @@ import {
   cpSync,
   existsSync,
   mkdirSync,
-  mkdtempSync,
   readdirSync,
   readFileSync,
   rmSync,
@@ -13,14 +12,13 @@ import {
   truncateSync,
   writeFileSync,
 } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
+import { ownFolder } from "../../test/command.ts";
 import type { EvaluationEvent, StepEvent, TrainState } from "../train/events.ts";
 import { RunFolder } from "./folder.ts";
 
-const root = mkdtempSync(join(tmpdir(), "layerwise-runs-"));
-afterAll(() => rmSync(root, { recursive: true, force: true }));
+const root = ownFolder("runs");
 
 const content = { config: "task: language\nwidth: 8\n", environment: { node: "v20", threads: 2 } };
 const module = new URL("./folder.ts", import.meta.url).href;

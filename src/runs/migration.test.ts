@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { fromJSONSchema } from "zod";
+import { refused } from "../../test/refusals.ts";
 import { settingsNamed } from "../tasks/settings/index.ts";
 import { migrate, migrateRun } from "./migration.ts";
 import { parseSettings, parseYaml, storedSettings } from "./settings-file.ts";
@@ -69,13 +70,14 @@ describe("the config of a run of version 0.1.0", () => {
 });
 
 describe("a file of settings", () => {
-  it.each([
-    ["[1, 2", "f: expected YAML settings"],
-    ["- 1", "f: expected keys with values, got a list"],
-    ["width", "f: expected keys with values, got string"],
-  ])("is refused where it is %j", (yaml, message) => {
-    expect(() => parseYaml(yaml, "f")).toThrow(message);
-  });
+  refused(
+    (yaml) => parseYaml(yaml, "f"),
+    [
+      ["[1, 2", "f: expected YAML settings"],
+      ["- 1", "f: expected keys with values, got a list"],
+      ["width", "f: expected keys with values, got string"],
+    ],
+  );
 
   it("may be empty", () => {
     expect(parseYaml("# nothing yet\n", "f")).toEqual({});

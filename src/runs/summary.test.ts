@@ -1,15 +1,14 @@
 import { spawnSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
+import { ownFolder } from "../../test/command.ts";
 import { sha256 } from "../files/checksum.ts";
 import type { EndReason, TrainState } from "../train/events.ts";
 import { RunFolder } from "./folder.ts";
 import { differences, findRuns, parameterCount, sparkline, summarise, weightsHash } from "./summary.ts";
 
-const root = mkdtempSync(join(tmpdir(), "layerwise-summary-"));
-afterAll(() => rmSync(root, { recursive: true, force: true }));
+const root = ownFolder("summary");
 
 function stateAt(step: number, finished: boolean): TrainState {
   const tensor = { shape: [3], data: new Float32Array(3) };

@@ -1,7 +1,7 @@
-import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { cpSync, existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
+import { ownFolder } from "../../test/command.ts";
 import { Run, textCorpus } from "../index.ts";
 import type { TaskEvent } from "./job.ts";
 import { languageJob, openLanguage } from "./language/job.ts";
@@ -9,8 +9,7 @@ import { languageSettings } from "./language/settings.ts";
 import { newRun } from "./new-run.ts";
 import { perform } from "./perform.ts";
 
-const folder = mkdtempSync(join(tmpdir(), "layerwise-changes-"));
-afterAll(() => rmSync(folder, { recursive: true }));
+const folder = ownFolder("changes");
 const words = ["the sea was calm", "a ship sailed by", "the moon rose late", "no wind blew that night"];
 const linesOf = (count: number) => Array.from({ length: count }, (_, i) => `${words[i % 4]} ${words[(i * 7) % 3]}`);
 const corpus = textCorpus({ train: linesOf(300), valid: linesOf(40) }, "sea");

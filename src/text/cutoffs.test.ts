@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { refused } from "../../test/refusals.ts";
 import { RandomStream } from "../base/random.ts";
 import {
   type ClusterCost,
@@ -124,14 +125,15 @@ describe("counts", () => {
     expect([...parseCounts("3\n\n 1e-3 \r\n2.5\n", "counts.txt")]).toEqual([3, 0.001, 2.5]);
   });
 
-  it.each([
-    ["3\nabc\n", 'counts.txt, line 2: expected a number from 0, got "abc"'],
-    ["-1\n", 'counts.txt, line 1: expected a number from 0, got "-1"'],
-    ["Infinity", "line 1"],
-    ["\n", "counts.txt: expected one count or probability per line, got none"],
-  ])("%j is refused", (text, message) => {
-    expect(() => parseCounts(text, "counts.txt")).toThrow(message);
-  });
+  refused(
+    (text) => parseCounts(text, "counts.txt"),
+    [
+      ["3\nabc\n", 'counts.txt, line 2: expected a number from 0, got "abc"'],
+      ["-1\n", 'counts.txt, line 1: expected a number from 0, got "-1"'],
+      ["Infinity", "line 1"],
+      ["\n", "counts.txt: expected one count or probability per line, got none"],
+    ],
+  );
 
   it("of tokens are those of their ids", () => {
     expect([...countTokens([1, 3, 1], 5)]).toEqual([0, 2, 0, 1, 0]);

@@ -1,6 +1,6 @@
 /** A new run: a form out of the task's settings, what it would take, the command it amounts to, and start. */
 import { useState } from "preact/hooks";
-import type { DryRun, Started, StartRequest, TaskList } from "../../src/studio/api.ts";
+import type { DryRun, Started, StartRequest, TaskList, Use } from "../../src/studio/api.ts";
 import { changedFrom, type FormField, fieldsOf, textOf, valueFrom } from "../data/form.ts";
 import { jobs } from "../data/live.ts";
 import { useAction, useGet } from "../data/loaded.ts";
@@ -212,19 +212,26 @@ function Extras({ list, name }: { readonly list: TaskList; readonly name: string
             ))}
           </select>
         </Field>
-        <RunPicker
-          label="From"
-          none="new weights"
-          runs={runsThat("fill")}
-          value={asked("from")}
-          onChange={(from) => setQuery({ from })}
-        />
+        <RunOption name="from" label="From" none="new weights" use="fill" />
       </div>
     );
   }
   if (name === "retrain") return <RetrainOptions list={list} />;
   if (name === "compare") return <CompareOptions list={list} />;
   return null;
+}
+
+interface RunOptionProps {
+  readonly name: string;
+  readonly label: string;
+  readonly none: string;
+  /** What the run must be able to do. */
+  readonly use: Use;
+}
+
+function RunOption({ name, label, none, use }: RunOptionProps) {
+  const set = (value: string) => setQuery({ [name]: value });
+  return <RunPicker label={label} none={none} runs={runsThat(use)} value={asked(name)} onChange={set} />;
 }
 
 function TextOption({ name, label, hint }: { readonly name: string; readonly label: string; readonly hint: string }) {
@@ -240,13 +247,7 @@ function TextOption({ name, label, hint }: { readonly name: string; readonly lab
 function RetrainOptions({ list }: { readonly list: TaskList }) {
   return (
     <div class="controls">
-      <RunPicker
-        label="Search"
-        none="a pattern instead"
-        runs={runsThat("retrain")}
-        value={asked("search")}
-        onChange={(search) => setQuery({ search })}
-      />
+      <RunOption name="search" label="Search" none="a pattern instead" use="retrain" />
       {!asked("search") && (
         <Field label="Pattern" hint={Object.keys(list.patterns).join(", ")}>
           <input

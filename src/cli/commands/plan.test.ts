@@ -1,11 +1,10 @@
 import { execFileSync, spawnSync } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
+import { ownFolder } from "../../../test/command.ts";
 
-const folder = mkdtempSync(join(tmpdir(), "layerwise-plan-"));
-afterAll(() => rmSync(folder, { recursive: true }));
+const folder = ownFolder("plan");
 
 const node = ["--import", "tsx", "src/cli/main.ts", "plan"];
 const plan = (...args: string[]) => execFileSync(process.execPath, [...node, ...args], { encoding: "utf8" });

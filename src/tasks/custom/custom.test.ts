@@ -1,11 +1,10 @@
-import { existsSync, mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
+import { ownFolder } from "../../../test/command.ts";
 import { graph, nn, Run, type Trainable, train } from "../../index.ts";
 
-const folder = mkdtempSync(join(tmpdir(), "layerwise-custom-"));
-afterAll(() => rmSync(folder, { recursive: true }));
+const folder = ownFolder("custom");
 
 /** A line through points: y = w·x + b, with the squared error. */
 function line(): Trainable {

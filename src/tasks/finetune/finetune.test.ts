@@ -1,14 +1,13 @@
-import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
+import { ownFolder } from "../../../test/command.ts";
 import { classification, type LabelledText, regression } from "../../text/labelled/text-task.ts";
 import { type PretrainResult, pretrain } from "../pretrain/index.ts";
 import { Run } from "../run.ts";
 import { finetune } from "./finetune.ts";
 
-const folder = mkdtempSync(join(tmpdir(), "layerwise-finetune-"));
-afterAll(() => rmSync(folder, { recursive: true }));
+const folder = ownFolder("finetune");
 
 let pre: PretrainResult;
 beforeAll(async () => {

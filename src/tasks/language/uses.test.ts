@@ -1,7 +1,6 @@
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
+import { ownFolder } from "../../../test/command.ts";
 import type { DepthUse } from "../../depth/use.ts";
 import { Run, textCorpus } from "../../index.ts";
 import { newRun } from "../new-run.ts";
@@ -9,8 +8,7 @@ import { perform } from "../perform.ts";
 import { languageJob, openLanguage } from "./job.ts";
 import { languageSettings } from "./settings.ts";
 
-const folder = mkdtempSync(join(tmpdir(), "layerwise-uses-"));
-afterAll(() => rmSync(folder, { recursive: true }));
+const folder = ownFolder("uses");
 const lines = (count: number) => Array.from({ length: count }, (_, i) => `the ${i % 7} ships sailed by ${i % 3} moons`);
 const corpus = textCorpus({ train: lines(200), valid: lines(30) }, "ships");
 

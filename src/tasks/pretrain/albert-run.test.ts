@@ -1,7 +1,6 @@
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
+import { ownFolder } from "../../../test/command.ts";
 import { describedAlbert } from "../../model/albert/description.ts";
 import { initialise } from "../../nn/index.ts";
 import { RunFolder } from "../../runs/folder.ts";
@@ -15,8 +14,7 @@ import {
   transferred,
 } from "./albert-run.ts";
 
-const folder = mkdtempSync(join(tmpdir(), "layerwise-albertrun-"));
-afterAll(() => rmSync(folder, { recursive: true }));
+const folder = ownFolder("albertrun");
 
 const sizes = { vocabulary: 20, embedding: 4, width: 8, heads: 2, hidden: 16, depth: 3, length: 10 };
 const description = {

@@ -1,15 +1,14 @@
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
+import { ownFolder } from "../../../test/command.ts";
 import { referenceEngine } from "../../engine/reference.ts";
 import { documentCorpus } from "../../text/masked/documents.ts";
 import { depthsOf } from "../depths.ts";
 import { Run } from "../run.ts";
 import { pretrain, pretrainSettingsOf } from "./pretrain.ts";
 
-const folder = mkdtempSync(join(tmpdir(), "layerwise-pretrain-"));
-afterAll(() => rmSync(folder, { recursive: true }));
+const folder = ownFolder("pretrain");
 
 const model = { width: 16, heads: 2, embedding: 8, depth: 3, halting: { ponder: 0.01 } };
 const options = {

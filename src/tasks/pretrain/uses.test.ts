@@ -1,8 +1,8 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { InferenceSession, Tensor } from "onnxruntime-node";
-import { afterAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
+import { ownFolder } from "../../../test/command.ts";
 import { runOnce } from "../../engine/engine.contract.ts";
 import { referenceEngine } from "../../engine/reference.ts";
 import { readSafetensors } from "../../format/safetensors.ts";
@@ -18,8 +18,7 @@ import { chooseTokenizer } from "../../text/files/trained-tokenizer.ts";
 import { Run } from "../run.ts";
 import { albertContent, firstState } from "./albert-run.ts";
 
-const folder = mkdtempSync(join(tmpdir(), "layerwise-albert-"));
-afterAll(() => rmSync(folder, { recursive: true }));
+const folder = ownFolder("albert");
 
 const text = join(folder, "text.txt");
 writeFileSync(text, readFileSync("corpus/books/valid.txt", "utf8").slice(0, 60_000));

@@ -1,7 +1,7 @@
-import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
+import { ownFolder } from "../../../test/command.ts";
 import { tinySearch } from "../../../test/tiny-search.ts";
 import type { Engine } from "../../engine/engine.ts";
 import { ortEngine } from "../../engine/ort.ts";
@@ -13,8 +13,7 @@ import { Run } from "../run.ts";
 import { openSearchJob, retrain, type SearchOptions, search } from "./index.ts";
 import { splitSearch } from "./options.ts";
 
-const folder = mkdtempSync(join(tmpdir(), "layerwise-search-api-"));
-afterAll(() => rmSync(folder, { recursive: true }));
+const folder = ownFolder("search-api");
 const at = (name: string) => join(folder, name);
 
 let [engine, corpus, tiny]: [Engine, Corpus, SearchOptions] = [] as never;

@@ -1,13 +1,11 @@
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
+import { ownFolder } from "../../../test/command.ts";
 import { referenceEngine } from "../../engine/reference.ts";
 import { buildDataset } from "../../text/files/build.ts";
 import { openSearch, type SearchParts } from "./parts.ts";
 
-const folder = mkdtempSync(join(tmpdir(), "layerwise-parts-"));
-afterAll(() => rmSync(folder, { recursive: true }));
+const folder = ownFolder("parts");
 
 const tiny = {
   pieces: 300,

@@ -1,12 +1,11 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
+import { ownFolder } from "../../../test/command.ts";
 import { RunFolder } from "../../runs/folder.ts";
 import { ChoicePictures } from "./pictures.ts";
 
-const root = mkdtempSync(join(tmpdir(), "layerwise-pictures-"));
-afterAll(() => rmSync(root, { recursive: true, force: true }));
+const root = ownFolder("pictures");
 
 const names = ["attention", "identity"];
 const searched = { names, totalSteps: 8 };

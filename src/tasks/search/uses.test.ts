@@ -1,8 +1,7 @@
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { InferenceSession, Tensor } from "onnxruntime-node";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
+import { ownFolder } from "../../../test/command.ts";
 import { tinySearch } from "../../../test/tiny-search.ts";
 import type { Engine } from "../../engine/engine.ts";
 import { ortEngine } from "../../engine/ort.ts";
@@ -14,8 +13,7 @@ import { Run } from "../run.ts";
 import { type SearchConfig, search } from "./index.ts";
 import { openSearch } from "./parts.ts";
 
-const folder = mkdtempSync(join(tmpdir(), "layerwise-par-"));
-afterAll(() => rmSync(folder, { recursive: true }));
+const folder = ownFolder("par");
 
 const tiny: Partial<SearchConfig> = { ...tinySearch, steps: 20, evaluationMemory: 80 };
 

@@ -1,8 +1,8 @@
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import fc from "fast-check";
-import { afterAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
+import { ownFolder } from "../../../test/command.ts";
 import { batchesFrom } from "../batches.ts";
 import { textCorpus } from "../corpus.ts";
 import { trainTokenizer } from "../tokenizer-training.ts";
@@ -13,8 +13,7 @@ import { openTokenizer } from "./tokenizer.ts";
 import { openBatches } from "./tokens.ts";
 
 const SHARED = "../shared/data";
-const root = mkdtempSync(join(tmpdir(), "layerwise-build-"));
-afterAll(() => rmSync(root, { recursive: true, force: true }));
+const root = ownFolder("build");
 const letters = { size: 256, encode: (text: string) => [...text].map((c) => c.charCodeAt(0)) };
 
 describe("a report", () => {

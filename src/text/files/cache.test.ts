@@ -1,13 +1,12 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync, truncateSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readdirSync, readFileSync, truncateSync } from "node:fs";
 import { join } from "node:path";
 import fc from "fast-check";
-import { afterAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
+import { ownFolder } from "../../../test/command.ts";
 import { LayerwiseError } from "../../base/errors.ts";
 import { cachedTokens, decodeTokens, encodeTokens, keyOf } from "./cache.ts";
 
-const root = mkdtempSync(join(tmpdir(), "layerwise-cache-"));
-afterAll(() => rmSync(root, { recursive: true, force: true }));
+const root = ownFolder("cache");
 const text = () => ({ ids: Uint16Array.of(5, 6, 7, 11999), lineEnds: Uint32Array.of(1, 1, 4), words: 3 });
 
 describe("token files", () => {

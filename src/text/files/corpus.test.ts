@@ -1,14 +1,13 @@
-import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import fc from "fast-check";
-import { afterAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
+import { ownFolder } from "../../../test/command.ts";
 import { linesOf, linesOfText, partOf } from "../corpus.ts";
 import { fileText, openCorpus } from "./corpus.ts";
 
 const SHARED = "../shared/data";
-const root = mkdtempSync(join(tmpdir(), "layerwise-corpus-"));
-afterAll(() => rmSync(root, { recursive: true, force: true }));
+const root = ownFolder("corpus");
 
 function file(path: string, content = ""): string {
   const full = join(root, path);

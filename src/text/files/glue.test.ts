@@ -1,12 +1,11 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { afterAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
+import { ownFolder } from "../../../test/command.ts";
 import { glueTask, glueTasks } from "../labelled/glue-tasks.ts";
 import { glueFile, readGlue } from "./glue.ts";
 
-const folder = mkdtempSync(join(tmpdir(), "layerwise-glue-"));
-afterAll(() => rmSync(folder, { recursive: true }));
+const folder = ownFolder("glue");
 
 const blank = (count: number) => Array.from({ length: count }, () => "x");
 

@@ -1,7 +1,7 @@
-import { existsSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
+import { ownFolder } from "../../../test/command.ts";
 import { partOf } from "../corpus.ts";
 import { documentsOf } from "../masked/documents.ts";
 import { PretrainingStream } from "../masked/examples.ts";
@@ -10,8 +10,7 @@ import { buildPretraining, inspectExamples, readPretrainingFiles } from "./maske
 import { openTokenizer } from "./tokenizer.ts";
 
 const SHARED = "../shared/data";
-const root = mkdtempSync(join(tmpdir(), "layerwise-pretraining-"));
-afterAll(() => rmSync(root, { recursive: true, force: true }));
+const root = ownFolder("pretraining");
 
 describe.runIf(existsSync(SHARED))("stored pre-training data", () => {
   it("holds the stream's examples, dealt out to shards", async () => {

@@ -1,13 +1,12 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
-import { afterAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
+import { ownFolder } from "../../../test/command.ts";
 import { encodePairs } from "../pairs/packing.ts";
 import { jointTokenizer, openPairs, pairsOf } from "./pairs.ts";
 
-const folder = mkdtempSync(join(tmpdir(), "layerwise-pairs-"));
-afterAll(() => rmSync(folder, { recursive: true }));
+const folder = ownFolder("pairs");
 
 const english = Array.from({ length: 60 }, (_, i) => `A dog number ${i} runs over the green grass.`);
 const german = Array.from({ length: 60 }, (_, i) => `Ein Hund Nummer ${i} läuft über das grüne Gras.`);

@@ -1,11 +1,10 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
+import { ownFolder } from "../../../test/command.ts";
 import { readAgreement, readConllu, readProbe } from "./probing.ts";
 
-const folder = mkdtempSync(join(tmpdir(), "layerwise-probing-"));
-afterAll(() => rmSync(folder, { recursive: true }));
+const folder = ownFolder("probing");
 const file = (text: string) => {
   const path = join(folder, "file.txt");
   writeFileSync(path, text);

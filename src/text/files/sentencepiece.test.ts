@@ -1,14 +1,13 @@
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { Readable } from "node:stream";
-import { afterAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
+import { ownFolder } from "../../../test/command.ts";
 import { TRAINING_DEFAULTS } from "../sentencepiece/training/options.ts";
 import { loadTokenizer } from "../tokenizer.ts";
 import { byteLines, refuseTaken, saveModel, trainOnText } from "./sentencepiece.ts";
 
-const folder = mkdtempSync(join(tmpdir(), "layerwise-"));
-afterAll(() => rmSync(folder, { recursive: true }));
+const folder = ownFolder("test");
 
 const options = { ...TRAINING_DEFAULTS, normalisation: "identity" as const, vocabularySize: 30 };
 

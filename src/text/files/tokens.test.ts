@@ -1,7 +1,7 @@
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
+import { ownFolder } from "../../../test/command.ts";
 import { type BatchSource, batchesFrom } from "../batches.ts";
 import { type Corpus, type CorpusPart, textCorpus } from "../corpus.ts";
 import { loadTokenizer } from "../tokenizer.ts";
@@ -11,8 +11,7 @@ import { encodeBatchFile } from "./records.ts";
 import { openBatches, tokensOf } from "./tokens.ts";
 
 const SHARED = "../shared/data";
-const root = mkdtempSync(join(tmpdir(), "layerwise-tokens-"));
-afterAll(() => rmSync(root, { recursive: true, force: true }));
+const root = ownFolder("tokens");
 
 /** One id a character: enough to follow tokens through the pipeline. */
 const letters: Encoder = { size: 256, encode: (text) => [...text].map((c) => c.charCodeAt(0)) };

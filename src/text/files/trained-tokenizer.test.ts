@@ -1,7 +1,7 @@
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
+import { ownFolder } from "../../../test/command.ts";
 import { type Corpus, textCorpus } from "../corpus.ts";
 import { specialIds } from "../masked/documents.ts";
 import { trainTokenizer } from "../tokenizer-training.ts";
@@ -9,8 +9,7 @@ import { openCorpus } from "./corpus.ts";
 import { chooseTokenizer } from "./trained-tokenizer.ts";
 
 const SHARED = "../shared/data";
-const root = mkdtempSync(join(tmpdir(), "layerwise-trained-"));
-afterAll(() => rmSync(root, { recursive: true, force: true }));
+const root = ownFolder("trained");
 
 describe("a trained tokenizer", () => {
   it("has a piece for every 150 characters of a short text, is trained once, then found in the cache", async () => {

@@ -1,12 +1,13 @@
 /** Makes docs/studio/*.png: trains small runs, serves the studio over them and takes pictures of every view, light and dark. */
 import { spawnSync } from "node:child_process";
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { basename, delimiter, dirname, join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { type Browser, chromium, type Page } from "playwright-core";
 import type { RunList } from "../src/studio/api.ts";
 import { serveStudio } from "../src/studio/index.ts";
+import { findChromium } from "./chromium.ts";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const pictures = join(root, "docs", "studio");
@@ -26,6 +27,16 @@ const RUNS: Readonly<Record<string, string>> = {
   "halting-thrifty": `${halting} --ponder 0.03`,
   search: `search ${tiny} --blocks 8 --steps 300 --warmup 20 --evaluate-every 10 --architecture-rate 0.05 --settle 0.4,0.8 --budget 0.7 --seeds 2`,
 };
+
+const SWEEP = `task: language
+preset: tiny
+settings: { steps: 150, evaluateEvery: 50, threads: 1 }
+vary:
+  rate: [0.001, 0.003, 0.01]
+  depth: [2, 4]
+  unique: [1, 2]
+seeds: 2
+`;
 
 const SENTENCE = "it was a dark night, and the old man sat by the fire and said nothing.";
 
@@ -59,6 +70,7 @@ const VIEWS: readonly {
       await page.getByText("tokens per second").waitFor({ timeout: 120_000 });
     },
   },
+  { name: "sweep", hash: () => "#/sweep" },
   {
     name: "new",
     hash: () => "#/new?task=language&preset=tiny&s.unique=2&s.depth=6",
@@ -69,16 +81,11 @@ const VIEWS: readonly {
   },
 ];
 
-function findChromium(): string {
-  const folders = (process.env.PATH ?? "").split(delimiter);
-  const found = ["chromium-headless-shell", "chromium"].flatMap((name) => folders.map((each) => join(each, name)));
-  const path = found.find((each) => existsSync(each));
-  if (path === undefined) throw new Error("pictures need chromium-headless-shell or chromium on the path");
-  return path;
-}
-
 function train(folder: string): void {
-  for (const [name, line] of Object.entries(RUNS)) {
+  mkdirSync(folder, { recursive: true });
+  const sweep = join(folder, "..", "rates.yaml");
+  writeFileSync(sweep, SWEEP);
+  for (const [name, line] of Object.entries({ ...RUNS, rates: `sweep ${sweep} --on local:2` })) {
     const out = join(folder, name);
     if (existsSync(out)) continue;
     const args = ["--import", "tsx", join(root, "src/cli/main.ts"), ...line.split(" "), "--out", out];
@@ -109,7 +116,9 @@ mkdirSync(pictures, { recursive: true });
 train(folder);
 process.chdir(dirname(folder)); // pictures show the name of the folder, not where it lies
 const studio = await serveStudio({ folder: basename(folder), port: 0 });
-const browser = await chromium.launch({ executablePath: findChromium(), args: ["--no-sandbox", "--disable-gpu"] });
+const executablePath = findChromium();
+if (executablePath === undefined) throw new Error("pictures need chromium-headless-shell or chromium on the path");
+const browser = await chromium.launch({ executablePath, args: ["--no-sandbox", "--disable-gpu"] });
 for (const scheme of ["light", "dark"] as const) await shoot(browser, studio.url, scheme);
 await browser.close();
 await studio.close();

@@ -1,85 +1,35 @@
 /** The studio's page in Chromium, against the real server and real runs: every view, live, by keyboard, light and dark. */
-import { type ChildProcess, spawn, spawnSync } from "node:child_process";
+import type { ChildProcess } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
-import { delimiter, join } from "node:path";
-import { fileURLToPath, pathToFileURL } from "node:url";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
 import { type Browser, type BrowserContext, chromium, type Page } from "playwright-core";
-import { build } from "vite";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { findChromium } from "../scripts/chromium.ts";
 import type { RunList, RunRow } from "../src/studio/api.ts";
+import { begin, isBuilt, layerwise, makeRuns, searching, UNLABELLED } from "./studio-runs.ts";
 
-/** The first browser on the path. */
-function findChromium(): string | undefined {
-  const names = ["chromium-headless-shell", "chromium", "chromium-browser", "google-chrome"];
-  const folders = (process.env.PATH ?? "").split(delimiter);
-  return names.flatMap((name) => folders.map((each) => join(each, name))).find((path) => existsSync(path));
-}
-
-const executablePath = findChromium();
+const executablePath = isBuilt ? findChromium() : undefined;
+if (executablePath === undefined) process.stderr.write("skipped: the studio's page needs a build and Chromium\n");
 const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 const folder = mkdtempSync(join(tmpdir(), "layerwise-page-"));
 const runs = join(folder, "runs");
-const root = fileURLToPath(new URL("..", import.meta.url));
-
-const command = (args: readonly string[]) => ["--import", "tsx", join(root, "src/cli/main.ts"), ...args];
-
-/** The command line's answer. */
-function layerwise(...args: string[]): string {
-  const { status, stdout, stderr } = spawnSync(process.execPath, command(args), { encoding: "utf8", cwd: root });
-  expect(status, stderr).toBe(0);
-  return stdout;
-}
-
-const tiny = "--preset tiny --threads 1 --evaluate-every 4".split(" ");
-const small =
-  "--pieces 300 --width 16 --heads 2 --feed-forward 32 --blocks 3 --memory 4 --batch 4 --length 8 --cutoffs 40,120".split(
-    " ",
-  );
-const searching = [
-  "search",
-  ...small,
-  "--threads",
-  "1",
-  "--evaluate-every",
-  "4",
-  "--warmup",
-  "2",
-  "--architecture-rate",
-  "0.1",
-];
 const at = (name: string) => join(runs, name);
-
-function makeRuns(): void {
-  layerwise("train", ...tiny, "--steps", "24", "--depth", "4", "--unique", "2", "--out", at("shared"));
-  layerwise("train", ...tiny, "--steps", "12", "--depth", "4", "--halt", "--out", at("halting"));
-  layerwise("pretrain", "--preset", "trial", "--threads", "1", "--steps", "6", "--out", at("albert"));
-  layerwise(...(searching as [string]), "--steps", "40", "--seeds", "2", "--out", at("search"));
-  mkdirSync(at("damaged"));
-  writeFileSync(join(at("damaged"), "config.yaml"), "task: [unclosed");
-}
-
 const processes: ChildProcess[] = [];
 
 /** The studio in a process of its own, as people have it; answers with its address. */
-async function serve(page: string): Promise<string> {
-  const script = join(folder, "serve.mjs");
-  const library = JSON.stringify(pathToFileURL(join(root, "src/studio/index.ts")).href);
-  const options = JSON.stringify({ folder: runs, port: 0, page });
-  writeFileSync(script, `import { serveStudio } from ${library};\nconsole.log((await serveStudio(${options})).url);`);
-  const child = spawn(process.execPath, ["--import", "tsx", script], {
-    cwd: root,
-    stdio: ["ignore", "pipe", "inherit"],
-  });
+async function serve(): Promise<string> {
+  const child = begin("studio", runs, "--port", "0");
   processes.push(child);
   const [line] = (await once(child.stdout!, "data")) as [Buffer];
   return String(line).trim();
 }
 
 describe.skipIf(executablePath === undefined)(
-  "the studio's page in Chromium (on the path: chromium-headless-shell or chromium)",
+  "the studio's page in Chromium (built by npm run build; on the path: chromium-headless-shell or chromium)",
   () => {
     let url: string;
     let browser: Browser;
@@ -88,10 +38,9 @@ describe.skipIf(executablePath === undefined)(
     const faults: string[] = [];
 
     beforeAll(async () => {
-      const outDir = join(folder, "page");
-      await build({ root: join(root, "web"), logLevel: "error", build: { outDir } });
-      makeRuns();
-      url = await serve(`${outDir}/`);
+      process.env.XDG_CACHE_HOME = join(folder, "cache");
+      await makeRuns(folder, runs);
+      url = await serve();
       browser = await chromium.launch({ executablePath: executablePath!, args: ["--no-sandbox", "--disable-gpu"] });
       context = await browser.newContext({ viewport: { width: 1280, height: 900 } });
       page = await context.newPage();
@@ -212,9 +161,10 @@ describe.skipIf(executablePath === undefined)(
         );
         await page.locator(".heading .status-finished").waitFor();
         const same = "--preset tiny --steps 1500 --threads 1 --evaluate-every 500 --checkpoint-every 500".split(" ");
-        layerwise("train", ...same, "--out", join(folder, "whole"));
-        const hash = (path: string) => JSON.parse(layerwise("runs", "show", path, "--json")).weightsHash;
-        expect(hash(at("live"))).toBe(hash(join(folder, "whole")));
+        await layerwise(["train", ...same, "--out", join(folder, "whole")]);
+        const hash = async (path: string) =>
+          JSON.parse(await layerwise(["runs", "show", path, "--json"])).weightsHash as string;
+        expect(await hash(at("live"))).toBe(await hash(join(folder, "whole")));
       });
 
       it("is the newest one under latest run", async () => {
@@ -256,8 +206,7 @@ describe.skipIf(executablePath === undefined)(
       });
 
       it("moves while it runs", async () => {
-        const args = command([...searching, "--steps", "4000", "--out", at("moving")]);
-        processes.push(spawn(process.execPath, args, { cwd: root, stdio: "ignore" }));
+        processes.push(begin(...searching.split(" "), "--steps", "4000", "--out", at("moving")));
         await open("#/runs");
         const row = await until(
           () => rowOf("moving"),
@@ -276,12 +225,32 @@ describe.skipIf(executablePath === undefined)(
         processes.pop()!.kill("SIGINT");
       });
 
-      it("has seeds side by side, and a network of the front says how to train it", async () => {
+      it("has seeds side by side, each with its own π and pattern", async () => {
         await open(`#/search/${await idOf("search")}`);
         await expect.poll(() => page.locator(".seeds > li").count()).toBe(2);
-        await page.locator(".front tbody button").first().click();
-        expect(await page.locator(".chosen-point code").last().textContent()).toMatch(/^layerwise retrain /);
-        expect(await page.getByRole("button", { name: "Train it now" }).isEnabled()).toBe(true);
+        const { seeds } = JSON.parse(readFileSync(join(at("search"), "architecture.json"), "utf8"));
+        const shown = await page.locator(".seeds > li code").allInnerTexts();
+        expect(shown).toEqual(seeds.map(({ pattern }: { pattern: string }) => pattern));
+        expect(await page.locator(".seeds .mini-map").count()).toBe(2);
+      });
+
+      it("has a front whose points say how to train them, and do", async () => {
+        await open(`#/search/${await idOf("search")}`);
+        const point = page.locator(".front .point.published").first();
+        await point.focus();
+        await page.keyboard.press("Enter");
+        const said = await page.locator(".chosen-point code").last().textContent();
+        expect(said).toMatch(/^layerwise retrain \S+ .*--width 16 .*--out \S+retrain-1$/);
+        const pattern = (await page.locator(".chosen-point code").first().textContent())!;
+        await page.getByRole("button", { name: "Train it now" }).click();
+        const row = await until(
+          () => rowOf("retrain-1"),
+          (each) => each?.status === "finished",
+        );
+        const ofSearch = (await rowOf("search/seed-1")).settings;
+        expect(row.settings).toMatchObject({ blocks: pattern, width: ofSearch.width, steps: ofSearch.steps });
+        await open(`#/search/${await idOf("search")}`);
+        await expect.poll(() => page.locator(".front .point.retrain").count()).toBeGreaterThan(0);
       });
     });
 
@@ -292,7 +261,7 @@ describe.skipIf(executablePath === undefined)(
         await open(`#/depth/${await idOf("albert")}?text=${encodeURIComponent(text)}`);
         await page.locator(".piece").first().waitFor();
         const depths = (await page.locator(".piece-depth").allInnerTexts()).map(Number);
-        const told = JSON.parse(layerwise("depth", at("albert"), "--text", text, "--json"));
+        const told = JSON.parse(await layerwise(["depth", at("albert"), "--text", text, "--json"]));
         expect(depths).toEqual(told.tokens.map(({ depth }: { depth: number }) => depth));
         await page.locator(".piece").nth(2).focus();
         await expect.poll(() => page.locator(".detail .bars li").count()).toBe(depths[2]);
@@ -308,6 +277,24 @@ describe.skipIf(executablePath === undefined)(
         await page.getByRole("table", { name: "By kind of token" }).first().waitFor({ timeout: 60_000 });
         expect(await page.locator("table.depths").first().textContent()).toContain("[CLS]");
       });
+
+      it("is tabulated by part of speech and by relation, out of a treebank's file", async () => {
+        const file = join(folder, "two.conllu");
+        writeFileSync(file, "1\tthe\tthe\tDET\t_\t_\t2\tdet\t_\t_\n2\tcat\tcat\tNOUN\t_\t_\t0\troot\t_\t_\n\n");
+        await open(`#/depth/${await idOf("albert")}`);
+        await page.getByLabel("By part of speech and relation: a CoNLL-U file").setInputFiles(file);
+        const table = (name: string) => page.getByRole("table", { name }).locator("tbody th");
+        await expect
+          .poll(async () => (await table("By part of speech").allInnerTexts()).sort())
+          .toEqual(["DET", "NOUN"]);
+        expect((await table("By relation").allInnerTexts()).sort()).toEqual(["det", "root"]);
+        await open(`#/depth/${await idOf("halting")}?table=kinds`);
+        await expect
+          .poll(() => table("By kind of token").allInnerTexts(), { timeout: 60_000 })
+          .toContain("common words");
+        await page.getByLabel("By part of speech and relation: a CoNLL-U file").setInputFiles(file);
+        await expect.poll(async () => (await table("By relation").allInnerTexts()).sort()).toEqual(["det", "root"]);
+      });
     });
 
     describe("play", () => {
@@ -316,24 +303,77 @@ describe.skipIf(executablePath === undefined)(
         await page.getByRole("button", { name: "Continue the text" }).click();
         await page.getByText("tokens per second").waitFor({ timeout: 60_000 });
         const how = "--tokens 16 --temperature 0.7 --top-k 20 --seed 3 --json".split(" ");
-        const told = JSON.parse(layerwise("generate", at("halting"), "--prompt", "it was", ...how));
+        const told = JSON.parse(await layerwise(["generate", at("halting"), "--prompt", "it was", ...how]));
         expect(await page.getByTestId("text").textContent()).toBe(`it was${told.text}`);
         await page.locator(".piece").first().focus();
         await expect.poll(() => page.locator("p.detail").textContent()).toMatch(/probability [\d.]+ %, depth \d of 4/);
       });
 
-      it("fills a mask", async () => {
-        await open(`#/play/${await idOf("albert")}?text=The+cat+sat+on+the+%5BMASK%5D.`);
+      it("fills masks: eight guesses each, the most probable first", async () => {
+        await open(`#/play/${await idOf("albert")}`);
+        await page.getByLabel("Text with [MASK]").fill("The [MASK] sat on the [MASK].");
         await page.getByRole("button", { name: "Fill" }).click();
-        await expect.poll(() => page.locator(".bars li").count(), { timeout: 60_000 }).toBe(8);
+        await expect.poll(() => page.locator(".bars").count(), { timeout: 60_000 }).toBe(2);
+        for (const mask of await page.locator(".bars").all()) {
+          const shares = (await mask.locator(".number").allInnerTexts()).map(Number.parseFloat);
+          expect(shares).toHaveLength(8);
+          expect(shares).toEqual([...shares].sort((a, b) => b - a));
+        }
+        expect(await page.locator(".panel h2").allInnerTexts()).toEqual([
+          expect.stringMatching(/^Mask 1, depth \d+$/),
+          expect.stringMatching(/^Mask 2, depth \d+$/),
+        ]);
+      });
+
+      it("translates what `layerwise translate` translates, line by line", async () => {
+        const lines = ["The dog sings.", "The boy waits."];
+        await open(`#/play/${await idOf("translator")}`);
+        await page.getByLabel("Sentences, one per line").fill(lines.join("\n"));
+        await page.getByLabel("Beam").fill("2");
+        await page.getByRole("button", { name: "Translate" }).click();
+        await expect.poll(() => page.locator("ol.prose li").count(), { timeout: 60_000 }).toBe(2);
+        const told = await layerwise(["translate", at("translator"), "--beam", "2"], `${lines.join("\n")}\n`);
+        expect(await page.locator("ol.prose li").allTextContents()).toEqual(told.trimEnd().split("\n"));
+      });
+
+      it("classifies as `layerwise glue predict` does, with scores and depths", async () => {
+        await layerwise(["glue", "predict", at("labels"), "--out", join(folder, "submission")]);
+        const told = readFileSync(join(folder, "submission", "SST-2.tsv"), "utf8")
+          .trim()
+          .split("\n")
+          .slice(1);
+        await open(`#/play/${await idOf("labels")}`);
+        for (const [i, text] of UNLABELLED.entries()) {
+          await page.getByLabel("Text", { exact: true }).fill(text);
+          const answered = page.waitForResponse(/\/classify$/);
+          await page.getByRole("button", { name: "Classify" }).click();
+          await answered;
+          await expect
+            .poll(() => page.locator(".panel h2").last().textContent())
+            .toBe(`SST-2: ${told[i]!.split("\t")[1]}`);
+        }
+        const scores = (await page.locator(".bars .number").allInnerTexts()).map(Number.parseFloat);
+        expect(scores.reduce((sum, score) => sum + score)).toBeCloseTo(100, 0);
+        expect(await page.locator(".piece").count()).toBeGreaterThan(3);
       });
 
       it("shows the memory of a Transformer-XL and clears it", async () => {
         await open(`#/play/${await idOf("search/seed-1")}?tokens=4&prompt=it+was`);
         await page.getByRole("button", { name: "Continue the text" }).click();
         await page.getByText(/memory: \d+ of \d+ steps/).waitFor({ timeout: 60_000 });
+        const memory = async () => Number(/memory: (\d+) of/.exec((await page.locator("form").textContent())!)?.[1]);
+        const first = await memory();
+        await page.getByLabel("read on after the last text").check();
+        const written = page.waitForResponse(/\/generate$/);
+        await page.getByRole("button", { name: "Continue the text" }).click();
+        await (await written).finished();
+        await expect.poll(memory).toBe(4); // all of it: the first text and the second
+        expect(first).toBeLessThanOrEqual(4);
         await page.getByRole("button", { name: "Clear memory" }).click();
         expect(await page.getByText(/memory: \d+ of/).count()).toBe(0);
+        const asked = page.waitForRequest(/\/generate$/);
+        await page.getByRole("button", { name: "Continue the text" }).click();
+        expect((await asked).postDataJSON()).not.toHaveProperty("keepMemory");
       });
     });
 
@@ -354,6 +394,152 @@ describe.skipIf(executablePath === undefined)(
         await page.getByRole("button", { name: "Start" }).click();
         expect(await page.getByRole("alert").textContent()).toMatch(/width/);
         faults.splice(0, faults.length, ...faults.filter((fault) => !/status of 4\d\d/.test(fault)));
+      });
+    });
+
+    describe("a sweep", () => {
+      const spec = `task: language
+preset: tiny
+settings: { steps: 12, evaluateEvery: 6, threads: 1 }
+vary:
+  rate: [0.001, 0.03]
+  unique: [1, 2]
+`;
+
+      it("is followed while its trials run, to the table of `layerwise sweep show`", async () => {
+        const file = join(folder, "rates.yaml");
+        writeFileSync(file, spec);
+        await open("#/sweep");
+        await page.getByText("No sweeps here yet").waitFor();
+        processes.push(begin("sweep", file, "--out", at("rates"), "--on", "local:2"));
+        await page.getByRole("region", { name: "Table of trials" }).waitFor({ timeout: 60_000 });
+        const ended = async () =>
+          Number(/trials ended\s*(\d+) of 4/.exec((await page.locator("main").textContent())!)?.[1]);
+        const early = await ended();
+        await until(ended, (now) => now === 4);
+        expect(early).toBeLessThan(4);
+        const { rows } = JSON.parse(await layerwise(["sweep", "show", at("rates"), "--json"])) as {
+          rows: { values: Record<string, unknown>; figure: { mean: number } }[];
+        };
+        const cells = await page
+          .locator("table.trials tbody tr")
+          .evaluateAll((all) =>
+            all.map((row) => [...row.querySelectorAll("td")].slice(0, 3).map((cell) => cell.textContent)),
+          );
+        expect(cells).toEqual(
+          rows.map(({ values, figure }) => [`${values.rate}`, `${values.unique}`, figure.mean.toFixed(1)]),
+        );
+        expect(await page.locator("table.trials tbody tr").first().textContent()).toContain("best");
+        expect((await rowsNow()).filter(({ status }) => status === "foreign")).toEqual([]);
+      });
+
+      it("is read by keyboard: arrows walk from the best candidate to the worst, and the address keeps it", async () => {
+        await open("#/sweep");
+        const picture = page.getByRole("img", {
+          name: /^Candidates across rate, unique, perplexity\. Best so far: rank 1/,
+        });
+        await picture.focus();
+        await page.keyboard.press("ArrowRight");
+        await expect.poll(() => page.locator(".parallel output").textContent()).toMatch(/^rank 1 of 4: rate 0/);
+        await page.keyboard.press("End");
+        await expect.poll(() => page.locator(".parallel output").textContent()).toMatch(/^rank 4 of 4: /);
+        expect(page.url()).toMatch(/candidate=0\.\d/);
+        expect(await page.locator(".scatter[role=img]").first().getAttribute("aria-label")).toMatch(
+          /^perplexity against rate, mean over trials: \S+ at 0\.\d+, \S+ at 0\.\d+$/,
+        );
+        expect(await page.locator(".chosen-point code").textContent()).toMatch(
+          /train --config \S+rates\/trials\/\d\.yaml$/,
+        );
+      });
+    });
+
+    describe("the address", () => {
+      /** What is seen and set in the view; ages pass. */
+      const seen = () =>
+        page.evaluate<{ text: string; set: unknown[] }>(`(() => {
+          const controls = [...document.querySelectorAll("main input, main select, main textarea, main [aria-pressed]")];
+          const set = controls.map((each) =>
+            /radio|checkbox/.test(each.type) ? each.checked : (each.getAttribute("aria-pressed") ?? each.value));
+          return { text: document.querySelector("main").textContent.replace(/now|\\d+ min ago/g, ""), set };
+        })()`);
+      const type = async (label: string, text: string) => page.getByLabel(label, { exact: true }).fill(text);
+      const views: readonly (readonly [string, () => Promise<string>, () => Promise<unknown>])[] = [
+        [
+          "runs",
+          async () => "#/runs",
+          async () => {
+            await type("Filter", "kind=language");
+            await page.getByLabel("Group by").selectOption("steps");
+            await page.getByLabel("Select shared", { exact: true }).check();
+          },
+        ],
+        [
+          "a run",
+          async () => `#/run/${await idOf("shared")}`,
+          async () => {
+            await page.locator(".choices").getByText("minutes").click();
+            await page.getByLabel("log y").check();
+          },
+        ],
+        [
+          "compared runs",
+          async () => `#/compare?ids=${await idOf("shared")},${await idOf("halting")}`,
+          async () => page.locator(".choices").getByText("tokens").click(),
+        ],
+        [
+          "a search",
+          async () => `#/search/${await idOf("search/seed-1")}`,
+          async () => {
+            await page.getByRole("slider").focus();
+            await page.keyboard.press("Home");
+            await page.getByRole("button", { name: "Show as table" }).click();
+            await page.locator(".front tbody button").first().click();
+          },
+        ],
+        [
+          "depth",
+          async () => `#/depth/${await idOf("albert")}`,
+          async () => {
+            await type("Text", "A dog ran.");
+            await page.getByRole("button", { name: "Show depths" }).click();
+            await page.getByLabel("Beside it").selectOption(await idOf("halting"));
+            await page.getByRole("button", { name: "Table by kind of token" }).first().click();
+            await expect.poll(() => page.locator("table.depths").count(), { timeout: 60_000 }).toBe(2);
+          },
+        ],
+        [
+          "play",
+          async () => `#/play/${await idOf("halting")}`,
+          async () => {
+            await type("Prompt", "once upon");
+            await type("Temperature", "0.5");
+            await type("Top-p", "0.9");
+          },
+        ],
+        ["a sweep", async () => "#/sweep", async () => page.locator("table.trials tbody button").nth(2).click()],
+        [
+          "new",
+          async () => "#/new?task=language",
+          async () => {
+            await type("width", "48");
+            await page.keyboard.press("Tab");
+          },
+        ],
+      ];
+
+      it.each(views)("fixes all of %s: whoever opens it sees the same", async (_, hash, act) => {
+        await open(await hash());
+        await page.locator("main h1").waitFor();
+        await page.waitForTimeout(300);
+        const before = page.url();
+        await act();
+        await expect.poll(() => page.url()).not.toBe(before);
+        await expect.poll(async () => (await seen()).text).not.toContain("Reading");
+        const [address, then] = [page.url(), await seen()];
+        await page.goto("about:blank");
+        await page.goto(address);
+        await expect.poll(seen, { timeout: 30_000 }).toEqual(then);
+        expect(page.url()).toBe(address);
       });
     });
 
@@ -393,24 +579,28 @@ describe.skipIf(executablePath === undefined)(
           `#/search/${search}`,
           `#/depth/${albert}?beside=${halting}`,
           `#/play/${halting}`,
+          `#/play/${await idOf("labels")}`,
+          `#/play/${await idOf("translator")}`,
           "#/sharing",
+          "#/sweep?candidate=0.1",
           "#/new?task=search",
           "#/nowhere",
         ];
         for (const view of views) {
           await open(view);
-          await page.waitForTimeout(700);
-          await page.evaluate(axe);
-          const found = await page.evaluate(async () => {
-            const { axe } = globalThis as unknown as {
-              axe: { run(): Promise<{ violations: { id: string; nodes: { html: string }[] }[] }> };
-            };
-            return (await axe.run()).violations.map(({ id, nodes }) => `${id}: ${nodes[0]?.html}`);
-          });
-          expect(found, view).toEqual([]);
-          await page.setViewportSize({ width: 360, height: 740 });
-          await page.waitForTimeout(100);
-          expect(await page.evaluate("document.documentElement.scrollWidth"), view).toBeLessThanOrEqual(360);
+          for (const width of [1280, 390]) {
+            await page.setViewportSize({ width, height: 900 });
+            await page.waitForTimeout(300);
+            await page.evaluate(axe);
+            const found = await page.evaluate(async () => {
+              const { axe } = globalThis as unknown as {
+                axe: { run(): Promise<{ violations: { id: string; nodes: { html: string }[] }[] }> };
+              };
+              return (await axe.run()).violations.map(({ id, nodes }) => `${id}: ${nodes[0]?.html}`);
+            });
+            expect(found, `${view} at ${width}`).toEqual([]);
+            expect(await page.evaluate("document.documentElement.scrollWidth"), view).toBeLessThanOrEqual(width);
+          }
           await page.setViewportSize({ width: 1280, height: 900 });
         }
       },

@@ -16,6 +16,7 @@ import { RunView } from "./views/run.tsx";
 import { RunsView } from "./views/runs.tsx";
 import { SearchView } from "./views/search.tsx";
 import { SharingView } from "./views/sharing.tsx";
+import { SweepView } from "./views/sweep.tsx";
 
 const VIEWS: Readonly<Record<string, ComponentType>> = {
   runs: RunsView,
@@ -26,6 +27,7 @@ const VIEWS: Readonly<Record<string, ComponentType>> = {
   depth: DepthView,
   play: PlayView,
   sharing: SharingView,
+  sweep: SweepView,
   new: NewView,
 };
 
@@ -36,6 +38,7 @@ const NAVIGATION = [
   ["depth", "Depth"],
   ["play", "Play"],
   ["sharing", "Sharing"],
+  ["sweep", "Sweep"],
   ["new", "New"],
 ] as const;
 
@@ -70,6 +73,8 @@ function Shell() {
   const title = titleOf(view);
   useEffect(() => {
     document.title = `${title} · layerwise studio`;
+    // On a phone the navigation is wider than the screen.
+    document.querySelector("nav [aria-current]")?.scrollIntoView({ block: "nearest", inline: "nearest" });
   }, [title]);
   return (
     <>

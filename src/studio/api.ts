@@ -187,6 +187,8 @@ export interface FrontPoint {
   readonly parameters: number | null;
   /** The command that trains it. */
   readonly retrain: string;
+  /** The same for `POST /api/start`. */
+  readonly order: StartRequest;
 }
 
 /** What the search of one seed came to, or is at. */
@@ -226,6 +228,59 @@ export interface SearchData {
   readonly cursor: string;
 }
 
+/** `GET /api/sweeps`: all sweeps below the folder. */
+export interface SweepList {
+  readonly sweeps: readonly { readonly id: RunId; readonly path: string }[];
+}
+
+/** One run of a sweep. */
+export interface SweepTrialState {
+  /** From 0: what `layerwise trial DIR INDEX` takes. */
+  readonly index: number;
+  readonly seed: number;
+  /** Null until it has begun. */
+  readonly id: RunId | null;
+  readonly status: Status | "waiting" | "diverged";
+  readonly step: number;
+  readonly figure: number | null;
+}
+
+/** A candidate in a round, over its seeds. */
+export interface SweepCandidate {
+  /** From 0; only halving has several. */
+  readonly round: number;
+  readonly candidate: number;
+  /** The settings that vary. */
+  readonly values: Readonly<Record<string, unknown>>;
+  /** Over the seeds that have finished. */
+  readonly figure: {
+    readonly mean: number;
+    readonly deviation: number | null;
+    readonly values: readonly number[];
+  } | null;
+  readonly trials: readonly SweepTrialState[];
+}
+
+/** `GET /api/sweeps/:id`: `layerwise sweep show --json`, with the ids of runs. */
+export interface SweepAnswer {
+  readonly id: RunId;
+  readonly path: string;
+  readonly task: string;
+  readonly strategy: string;
+  /** What decides, and which is best. */
+  readonly figure: string;
+  readonly goal: "lowest" | "highest";
+  readonly seeds: readonly number[];
+  /** Settings that vary, and whether they are drawn with an even logarithm. */
+  readonly varies: readonly { readonly name: string; readonly log: boolean }[];
+  /** The last round first, in it the best figure; those without a figure last. */
+  readonly candidates: readonly SweepCandidate[];
+  /** The best so far: the first with a figure. Final once no trial is waiting or running. */
+  readonly best: number | null;
+  /** Commands that one may give next. */
+  readonly next: readonly string[];
+}
+
 /** `POST /api/runs/:id/depth`. */
 export interface DepthRequest {
   readonly text: string;
@@ -246,7 +301,7 @@ export interface DepthAnswer {
 }
 
 /**
- * `POST /api/runs/:id/depth/table`: masked text of the run by kind of token, or, with the text of a CoNLL-U file, its sentences by part
+ * `POST /api/runs/:id/depth/table`: text of the run (masked, of masked models) by kind of token, or, with the text of a CoNLL-U file, its sentences by part
  * of speech and relation.
  */
 export interface DepthTableRequest {
@@ -380,7 +435,7 @@ export type StartRequest = {
   | { readonly task: "search"; readonly seeds?: string | undefined }
   /** `from`: a pre-trained or imported run. */
   | { readonly task: "finetune"; readonly glueTask: string; readonly from?: RunId | undefined }
-  /** `of`: a search, or `pattern` instead. `preset` is not for it. */
+  /** `of`: a search; or a `pattern`, with the settings of the run `of` where that is given too. `preset` is not for it. */
   | ({
       readonly of?: RunId | undefined;
       readonly pattern?: string | undefined;

@@ -1,12 +1,16 @@
 /** Orders of the page as orders for a process, and as the command that one would type instead. */
 import { existsSync } from "node:fs";
 import { join } from "node:path";
+import { messageOf } from "../base/errors.ts";
+import { parsePattern, printPattern } from "../depth/index.ts";
 import type { TaskOrder } from "../sweep/index.ts";
 import { settingsNamed } from "../tasks/index.ts";
 import { parseSeeds } from "../tasks/search/index.ts";
 import type { RunRow, StartRequest } from "./api.ts";
 import { Refusal } from "./refusal.ts";
-import type { RunIndex } from "./run-index.ts";
+import type { Entry, RunIndex } from "./run-index.ts";
+
+const TOKENIZER = "tokenizer.model";
 
 /** An order with where it goes. */
 export interface Prepared {
@@ -49,12 +53,12 @@ async function orderOf(request: StartRequest, index: RunIndex): Promise<TaskOrde
       return { ...base, ...rest, from: rest.from === undefined ? undefined : index.entry(rest.from).path };
     case "retrain": {
       const { of, pattern, fromSupernet, baseline } = rest;
-      if ((of === undefined) === (pattern === undefined))
-        throw new Refusal(400, "bad-option", "retrain: expected a search or a pattern");
+      const like = of === undefined ? undefined : index.run(of);
       return {
-        ...base,
         task: "retrain",
-        source: of === undefined ? pattern! : index.entry(of).path,
+        preset,
+        source: pattern === undefined ? sourceIn(like) : printed(pattern),
+        settings: like && pattern !== undefined ? { ...(await settingsLike(like)), ...settings } : settings,
         fromSupernet,
         baseline,
       };
@@ -62,6 +66,36 @@ async function orderOf(request: StartRequest, index: RunIndex): Promise<TaskOrde
     default:
       return { ...base, ...rest };
   }
+}
+
+function sourceIn(search: Entry | undefined): string {
+  return search?.path ?? refuse("retrain: expected a search or a pattern");
+}
+
+function refuse(message: string): never {
+  throw new Refusal(400, "bad-option", message);
+}
+
+/** Letters only: a path would be read wherever it leads. */
+function printed(pattern: string): string {
+  try {
+    return printPattern(parsePattern(pattern));
+  } catch (error) {
+    return refuse(`pattern: ${messageOf(error)}`);
+  }
+}
+
+/** What another run was told, as far as a network is told it, where it differs from the default; its tokenizer is the one it keeps. */
+async function settingsLike({ path, glance }: Entry): Promise<Record<string, unknown>> {
+  const { defaults } = await settingsNamed("retrain");
+  const usual = defaults as Readonly<Record<string, unknown>>;
+  const told = Object.entries(glance?.config ?? {}).filter(
+    ([key, value]) => key in usual && JSON.stringify(value) !== JSON.stringify(usual[key]),
+  );
+  const kept = join(path, TOKENIZER);
+  const { pieces, ...settings } = Object.fromEntries(told);
+  if (existsSync(kept)) return { ...settings, tokenizer: kept };
+  return pieces === undefined ? settings : { ...settings, pieces };
 }
 
 /** Weights to begin with come from a run of the index, by its id. */

@@ -16,8 +16,12 @@ import type {
   TranslateAnswer,
   TranslateRequest,
 } from "./api.ts";
+import { causalKinds, causalTags } from "./causal-depths.ts";
 import { Refusal } from "./refusal.ts";
 import type { Entry } from "./run-index.ts";
+
+/** Texts that a table is made of. */
+const TEXTS = 64;
 
 /** Models that stay open. */
 const MOST = 3;
@@ -110,8 +114,10 @@ export class Models {
     });
   }
 
-  /** Tables of depth: by kind of token in the run's own masked text, or by the tags of a treebank. */
-  depthTables(entry: Entry, { texts = 64, conllu }: DepthTableRequest): Promise<DepthTables> {
+  /** Tables of depth: by kind of token in the run's own text, masked where it was, or by the tags of a treebank. */
+  depthTables(entry: Entry, request: DepthTableRequest): Promise<DepthTables> {
+    if (entry.row.kind === "language") return this.#causalTables(entry, request);
+    const { texts = TEXTS, conllu } = request;
     return this.#using(entry, "depthsByKind", async (run) => {
       const about = { id: entry.id, step: run.step, cap: run.model.policy.depth };
       if (conllu === undefined) {
@@ -121,6 +127,22 @@ export class Models {
       const sentences = parseConllu(conllu.split("\n"), "treebank").slice(0, texts);
       const { upos, deprel, trace } = await run.depthsByTag(sentences);
       return { ...about, tables: { upos, deprel }, trace };
+    });
+  }
+
+  #causalTables(entry: Entry, { texts = TEXTS, conllu }: DepthTableRequest): Promise<DepthTables> {
+    return this.#using(entry, "depths", async (run) => {
+      const cap = run.model.policy.depth;
+      const steps: (readonly number[])[] = [];
+      const read = async (lines: readonly string[]) => {
+        const found = await run.depths(lines);
+        steps.push(...found.flat().map(({ cosines }) => cosines));
+        return found;
+      };
+      const sentences = conllu === undefined ? [] : parseConllu(conllu.split("\n"), "treebank").slice(0, texts);
+      const corpus = String(entry.row.settings.corpus);
+      const tables = conllu === undefined ? causalKinds(read, corpus, texts, cap) : causalTags(read, sentences, cap);
+      return { id: entry.id, step: run.step, cap, tables: await tables, trace: traceOf(steps) };
     });
   }
 

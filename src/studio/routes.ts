@@ -22,6 +22,7 @@ import type {
   RunList,
   SeriesAnswer,
   Started,
+  StartRequest,
   Stopping,
   TaskList,
 } from "./api.ts";
@@ -35,6 +36,7 @@ import { searchData } from "./search-data.ts";
 import { comparisonsIn } from "./sharing.ts";
 import { stopRun } from "./stopping.ts";
 import type { Studio } from "./studio.ts";
+import { sweepAnswer, sweepsIn } from "./sweeps.ts";
 
 const LOG_TAIL = 16_000;
 /** A first view does not wait longer for runs to be found. */
@@ -61,13 +63,24 @@ function readingRoutes(api: Hono, studio: Studio, program: string): void {
   });
   api.get("/runs/:id", async (context) => context.json(await detail(studio, await found(studio, context), program)));
   api.get("/runs/:id/series", async (context) => context.json(series(studio, await found(studio, context), context)));
-  api.get("/runs/:id/search", async (context) =>
-    context.json(searchData(await found(studio, context), index, (entry) => studio.series(entry), program)),
-  );
+  api.get("/runs/:id/search", async (context) => {
+    const commandOf = async (order: StartRequest) => (await prepare(order, index, program)).command;
+    return context.json(
+      await searchData(await found(studio, context), index, (entry) => studio.series(entry), commandOf),
+    );
+  });
   api.get("/compare", async (context) => context.json(await compared(studio, context)));
   api.get("/sharing", async (context) => {
     await studio.look();
     return context.json(comparisonsIn(index.rows));
+  });
+  api.get("/sweeps", async (context) => {
+    await studio.look();
+    return context.json(sweepsIn(index));
+  });
+  api.get("/sweeps/:id", async (context) => {
+    await studio.look();
+    return context.json(await sweepAnswer(context.req.param("id"), index, program));
   });
   api.get("/tasks", async (context) => context.json(await tasks()));
 }

@@ -14,6 +14,7 @@ export const NOTE_FILE = "note.txt";
 const CONFIG = "config.yaml";
 const SEEDS = "seeds.json";
 const FOUND = "architecture.json";
+const SWEEP = "sweep.yaml";
 /** Folders below folders, and folders in all, that are looked at. */
 const [DEEPEST, MOST] = [8, 20_000];
 /** Runs that are opened at a time. */
@@ -56,6 +57,7 @@ export class RunIndex {
   readonly #reports = new Map<RunId, Report>();
   readonly #cache: GlanceCache;
   #refreshing: Promise<void> | undefined;
+  #sweeps: ReadonlyMap<RunId, string> = new Map();
   /** All rows in their order, until one changes. */
   #rows: readonly RunRow[] | undefined;
 
@@ -87,6 +89,11 @@ export class RunIndex {
   /** The runs of a folder of seeds. */
   below(id: RunId): Entry[] {
     return [...this.#entries.values()].filter(({ row }) => row.parent === id);
+  }
+
+  /** Folders of sweeps by their ids. */
+  get sweeps(): ReadonlyMap<RunId, string> {
+    return this.#sweeps;
   }
 
   /** A folder by its id, the only name that requests have for it. */
@@ -214,6 +221,7 @@ export class RunIndex {
 
   #places(): Place[] {
     const found: Place[] = [];
+    const sweeps = new Map<RunId, string>();
     let left = MOST;
     this.truncated = false;
     const visit = (path: string, depth: number, parent: RunId | null): boolean => {
@@ -229,15 +237,19 @@ export class RunIndex {
       }
       const id = has(SEEDS) ? idOf(this.relative(path)) : null;
       if (id) found.push({ path, parent, what: "seeds", stamp: "", changedMs: 0 });
-      const folders = entries.filter((entry) => entry.isDirectory() && !entry.name.startsWith("."));
+      const isSweep = has(SWEEP);
+      if (isSweep) sweeps.set(idOf(this.relative(path)), path);
+      const isOf = ({ name }: Dirent) => !name.startsWith(".") && (!isSweep || name !== "trials"); // those are settings
+      const folders = entries.filter((entry) => entry.isDirectory() && isOf(entry));
       const below = folders.map((entry) => visit(join(path, entry.name), depth + 1, id));
-      if (below.some(Boolean) || id) return true;
+      if (below.some(Boolean) || id || isSweep) return true;
       const files = entries.some((entry) => entry.isFile() && !entry.name.startsWith("."));
       if (!files || depth === 0) return false;
       found.push({ path, parent, what: "foreign", stamp: "foreign", changedMs: 0 });
       return true;
     };
     visit(this.folder, 0, null);
+    this.#sweeps = sweeps;
     return found;
   }
 }

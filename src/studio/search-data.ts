@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { parsePattern, printPattern, publishedPatterns } from "../depth/index.ts";
-import type { FrontPoint, SearchCut, SearchData, SearchFrame, SeedState } from "./api.ts";
+import type { FrontPoint, SearchCut, SearchData, SearchFrame, SeedState, StartRequest } from "./api.ts";
 import type { Entry, RunIndex } from "./run-index.ts";
 import type { Evaluation, RunSeries } from "./series.ts";
 
@@ -92,8 +92,16 @@ function cutsBetween(evaluations: readonly Evaluation[]): SearchCut[] {
 /** Who gives the series of a run. */
 export type SeriesOf = (entry: Entry) => RunSeries;
 
+/** The command that an order amounts to. */
+export type CommandOf = (order: StartRequest) => Promise<string>;
+
 /** All of a search. */
-export function searchData(entry: Entry, index: RunIndex, seriesOf: SeriesOf, command: string): SearchData {
+export async function searchData(
+  entry: Entry,
+  index: RunIndex,
+  seriesOf: SeriesOf,
+  commandOf: CommandOf,
+): Promise<SearchData> {
   const runs = entry.row.kind === "seeds" ? seedRuns(entry, index) : [entry];
   const found = foundIn(entry.path);
   const shown = runs.find(({ row }) => row.settings.seed === found?.seed) ?? newest(runs) ?? entry;
@@ -110,7 +118,12 @@ export function searchData(entry: Entry, index: RunIndex, seriesOf: SeriesOf, co
     budgetMs: own?.targetMs ?? budgetOf(shown, evaluations),
     found: own ? { pattern: own.pattern, perplexity: own.perplexity, chosenMs: own.latency?.chosenMs ?? null } : null,
     seeds: entry.row.kind === "seeds" ? seedStates(runs, found, seriesOf) : [],
-    front: frontOf(shown, index, evaluations.at(-1)?.choices?.length, command),
+    front: await Promise.all(
+      frontOf(shown, index, evaluations.at(-1)?.choices?.length).map(async (point) => ({
+        ...point,
+        retrain: await commandOf(point.order),
+      })),
+    ),
     cursor: series.cursor,
   };
 }
@@ -165,28 +178,30 @@ function patternMs(costs: Costs, name: string, blocks: number): number | null {
 /** Settings that networks must share for their perplexities and latencies to be compared. */
 const COMMON = ["corpus", "tokenizer", "pieces", "width", "heads", "length"];
 
+/** A network before it is said how to train it. */
+type Network = Omit<FrontPoint, "retrain">;
+
 /** Networks that this search, searches like it and retrainings came to, and published patterns of as many blocks. */
-function frontOf(shown: Entry, index: RunIndex, blocks: number | undefined, command: string): FrontPoint[] {
+function frontOf(shown: Entry, index: RunIndex, blocks: number | undefined): Network[] {
   const key = ({ row }: Entry) => JSON.stringify(COMMON.map((name) => row.settings[name]));
   const alike = [...index.entries].filter((entry) => entry.glance && key(entry) === key(shown));
-  const costs = readJson<Costs>(shown.path, "costs.json");
-  const where = (path: string) => join(index.shown, path);
   return [
-    ...alike.flatMap((entry) => foundPoint(entry, `${command} retrain ${where(entry.row.path)}`)),
-    ...alike.flatMap((entry) => retrainedPoints(entry, command)),
-    ...(blocks === undefined ? [] : publishedPoints(costs, blocks, `corpus ${shown.row.settings.corpus}`, command)),
+    ...alike.flatMap(foundPoint),
+    ...alike.flatMap(retrainedPoints),
+    ...(blocks === undefined ? [] : publishedPoints(shown, blocks)),
   ];
 }
 
-function foundPoint({ id, path, row }: Entry, retrain: string): FrontPoint[] {
+function foundPoint({ id, path, row }: Entry): Network[] {
   const found = row.kind === "search" ? foundIn(path) : undefined;
   if (!found) return [];
   const { pattern, perplexity } = found;
   const ms = found.latency?.chosenMs ?? null;
-  return [{ name: row.path, source: "search", id, pattern, ms, perplexity, parameters: null, retrain }];
+  const order = { task: "retrain", of: id } as const;
+  return [{ name: row.path, source: "search", id, pattern, ms, perplexity, parameters: null, order }];
 }
 
-function retrainedPoints({ id, path, row }: Entry, command: string): FrontPoint[] {
+function retrainedPoints({ id, path, row }: Entry): Network[] {
   const { networks = [] } = (row.kind === "retrain" && readJson<Retrained>(path, "retrain.json")) || {};
   return networks.map(({ name, pattern, latencyMs: ms, perplexity, parameters }) => ({
     name: name === "found" ? row.path : `${row.path} ${name}`,
@@ -196,19 +211,24 @@ function retrainedPoints({ id, path, row }: Entry, command: string): FrontPoint[
     ms,
     perplexity,
     parameters,
-    retrain: `${command} retrain '${pattern}'`,
+    order: { task: "retrain", of: id, pattern },
   }));
 }
 
-function publishedPoints(costs: Costs | undefined, blocks: number, how: string, command: string): FrontPoint[] {
-  return Object.keys(publishedPatterns).map((name) => ({
-    name: `${name}/${blocks}`,
-    source: "published",
-    id: null,
-    pattern: printPattern(parsePattern(`${name}/${blocks}`)),
-    ms: costs ? patternMs(costs, name, blocks) : null,
-    perplexity: null,
-    parameters: null,
-    retrain: `${command} retrain ${name}/${blocks} --${how}`,
-  }));
+/** They are trained as the search was, so that they can stand beside what it found. */
+function publishedPoints({ id, path }: Entry, blocks: number): Network[] {
+  const costs = readJson<Costs>(path, "costs.json");
+  return Object.keys(publishedPatterns).map((name) => {
+    const pattern = printPattern(parsePattern(`${name}/${blocks}`));
+    return {
+      name: `${name}/${blocks}`,
+      source: "published",
+      id: null,
+      pattern,
+      ms: costs ? patternMs(costs, name, blocks) : null,
+      perplexity: null,
+      parameters: null,
+      order: { task: "retrain", of: id, pattern },
+    };
+  });
 }

@@ -52,7 +52,8 @@ function ask(path: string, { method = "GET", headers = {}, body }: Asked = {}): 
       answer.on("data", (part) => (text = `${text}${part}`));
       answer.on("end", () => resolve({ status: answer.statusCode!, headers: answer.headers, text }));
     });
-    made.on("error", reject);
+    // A kept connection may have been closed by the server while the request was on its way.
+    made.on("error", (error) => (made.reusedSocket ? resolve(ask(path, { method, headers, body })) : reject(error)));
     if (body !== undefined) made.setHeader("content-length", Buffer.byteLength(body));
     made.end(body);
   });
@@ -72,6 +73,8 @@ beforeAll(async () => {
   const page = join(top, "page");
   mkdirSync(page);
   writeFileSync(join(page, "index.html"), "<!doctype html>");
+  mkdirSync(join(page, "playground"));
+  writeFileSync(join(page, "playground", "index.html"), "<!doctype html><title>playground</title>");
   served = await serveStudio({ folder, port: 0, page, say: (text) => said.push(text) });
   const { headers } = await ask(new URL(served.url).search.replace("?", "/?"));
   cookie = headers["set-cookie"]![0]!.split(";")[0]!;
@@ -138,6 +141,12 @@ describe("who may ask", () => {
     expect((await allowed("/api/start", form)).status).toBe(415);
   });
 
+  it("serves a folder's own page, and itself at every other address", async () => {
+    expect((await ask("/playground/")).text).toContain("playground");
+    for (const path of ["/", "/anywhere", "/playground/nowhere/"])
+      expect((await ask(path)).text).toBe("<!doctype html>");
+  });
+
   it("sends the headers that bind a page to it", async () => {
     const { headers } = await ask("/");
     expect(headers["content-security-policy"]).toBe(
@@ -188,6 +197,16 @@ describe("requests that are none", () => {
       404,
     );
   });
+
+  it.each(["../outside", "/etc", "runs/one", "sf/../../outside", "constructor"])(
+    "takes %s for no pattern to train",
+    async (pattern) => {
+      opened.clear();
+      const answer = await post("/api/dry-run", { task: "retrain", pattern });
+      expect([answer.status, answer.text]).toEqual([400, expect.stringContaining("pattern")]);
+      expect([...opened].filter((each) => each.includes("outside") || each.startsWith("/etc"))).toEqual([]);
+    },
+  );
 
   it.each([{ name: "../x" }, { name: ".x" }, { name: "a/b" }, { settings: { init: "../outside" } }, { into: "/tmp" }])(
     "starts nothing for %j",

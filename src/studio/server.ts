@@ -122,18 +122,23 @@ const types: Readonly<Record<string, string>> = {
 /** Names of files: no part of one begins with a dot, so that none leads out. */
 const FILE = /^\/(?:[\w-][\w.-]*\/)*[\w-][\w.-]*\.[a-z0-9]+$/;
 
-/** A file of the page; every other address is the page itself, which knows what it shows. */
+/** A file of the page, or a folder's own page (`/playground/`); every other address is the page itself, which knows what it shows. */
 function page(context: Context, folder: string): Response {
   const { path } = context.req;
   const isFile = FILE.test(path);
   if (!isFile && !/^\/[\w/-]*$/.test(path)) throw new Refusal(404, "not-found", "no such page");
-  const file = join(folder, isFile ? path : "index.html");
+  const file = join(folder, isFile ? path : pageAt(folder, path));
   if (!existsSync(file)) return missing(isFile);
   const cache = /-[\w-]{8}\.\w+$/.test(path) ? "max-age=31536000, immutable" : "no-cache";
   return context.body(readFileSync(file), 200, {
     "content-type": types[extname(file)] ?? "application/octet-stream",
     "cache-control": cache,
   });
+}
+
+function pageAt(folder: string, path: string): string {
+  const own = join(path, "index.html");
+  return path.endsWith("/") && existsSync(join(folder, own)) ? own : "index.html";
 }
 
 function missing(isFile: boolean): Response {

@@ -26,6 +26,7 @@ export type { Setting } from "./strategies.ts";
 export { planSearch, type SearchFlags, type SearchPlan, type SearchRow, type StrategyName } from "./strategies.ts";
 export { type SweepOptions, type SweepResult, sweep } from "./sweep.ts";
 export {
+  type LookAtRun,
   readSpec,
   readSweep,
   runTrial,

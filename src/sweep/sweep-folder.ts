@@ -165,13 +165,20 @@ function refuseOther(path: string): void {
   );
 }
 
+/** Who says how a run is; the default reads all its events. */
+export type LookAtRun = (run: string) => Promise<Pick<RunSummary, "status" | "best" | "step">>;
+
 /** How a trial is, from its run folder. */
-export async function stateOf({ path, plan }: SweepFolder, trial: SweepTrial): Promise<TrialState> {
+export async function stateOf(
+  { path, plan }: SweepFolder,
+  trial: SweepTrial,
+  look: LookAtRun = summarise,
+): Promise<TrialState> {
   const run = runPath(path, trial.index);
   const none = { ...trial, run, figure: null, step: 0 };
   if (existsSync(divergedPath(path, trial.index))) return { ...none, status: "diverged" };
   if (!existsSync(join(run, "config.yaml"))) return { ...none, status: "waiting" };
-  const { status, best, step } = await summarise(run);
+  const { status, best, step } = await look(run);
   return { ...none, status, step, figure: status === "finished" ? figureIn(best, plan.spec.figure) : null };
 }
 
@@ -181,15 +188,15 @@ function figureIn(best: RunSummary["best"], name: string): number | null {
 }
 
 /** How all trials are. */
-export function statesOf(sweep: SweepFolder): Promise<TrialState[]> {
-  return Promise.all(sweep.trials.map((trial) => stateOf(sweep, trial)));
+export function statesOf(sweep: SweepFolder, look?: LookAtRun): Promise<TrialState[]> {
+  return Promise.all(sweep.trials.map((trial) => stateOf(sweep, trial, look)));
 }
 
-/** What the runs of a sweep say. */
-export async function readSweep(path: string): Promise<SweepTable> {
+/** What the runs of a sweep say; `look` for who knows them already. */
+export async function readSweep(path: string, look?: LookAtRun): Promise<SweepTable> {
   const sweep = await openSweep(path);
   const { spec } = sweep.plan;
-  const rows = rowsOf(sweep, await statesOf(sweep));
+  const rows = rowsOf(sweep, await statesOf(sweep, look));
   const last = sweep.plan.rounds - 1;
   const best = rows.find(({ round, figure }) => round === last && figure?.values.length === spec.seeds.length);
   return { path, spec, rows, best: best ?? null };

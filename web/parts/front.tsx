@@ -1,8 +1,8 @@
 /** The front of found networks: perplexity against latency, and what to do with each. */
-import { useRef, useState } from "preact/hooks";
+import { useRef } from "preact/hooks";
 import type { FrontPoint, Started } from "../../src/studio/api.ts";
 import { useAction } from "../data/loaded.ts";
-import { go, href } from "../data/route.ts";
+import { asked, go, href, setQuery } from "../data/route.ts";
 import { post, saved } from "../data/server.ts";
 import { ticks } from "./curves.ts";
 import { figure, short } from "./format.ts";
@@ -25,16 +25,17 @@ interface Props {
 export function Front({ points, budgetMs }: Props) {
   const networks = distinct(points);
   const placed = networks.filter(({ ms }) => ms !== null);
-  const [chosen, setChosen] = useState<FrontPoint>();
+  const chosen = networks.find((point) => keyOf(point) === asked("network"));
+  const choose = (point: FrontPoint) => setQuery({ network: keyOf(point) });
   return (
     <div class="front">
-      {placed.length > 0 && <Scatter points={placed} budgetMs={budgetMs} chosen={chosen} onChoose={setChosen} />}
+      {placed.length > 0 && <Scatter points={placed} budgetMs={budgetMs} chosen={chosen} onChoose={choose} />}
       {chosen ? (
         <Chosen point={chosen} />
       ) : (
         <p class="muted">Choose a network in the picture or in the table to see how to train it.</p>
       )}
-      <PointTable points={networks} chosen={chosen} onChoose={setChosen} />
+      <PointTable points={networks} chosen={chosen} onChoose={choose} />
     </div>
   );
 }
@@ -49,6 +50,9 @@ function distinct(points: readonly FrontPoint[]): FrontPoint[] {
   }
   return [...found.values()];
 }
+
+/** Names a network in the address. */
+const keyOf = ({ source, name, pattern }: FrontPoint) => `${source} ${name} ${pattern}`;
 
 interface Choosing {
   readonly points: readonly FrontPoint[];
@@ -101,10 +105,10 @@ function Scatter({ points, budgetMs, chosen, onChoose }: Choosing & { readonly b
         {points.map((point) => (
           // biome-ignore lint/a11y/useSemanticElements: a button cannot stand in an SVG
           <g
-            key={`${point.source} ${point.name} ${point.pattern}`}
+            key={keyOf(point)}
             class={`point ${point.source} ${point === chosen ? "chosen" : ""}`}
             role="button"
-            tabIndex={0}
+            tabindex={0}
             aria-pressed={point === chosen}
             aria-label={labelOf(point)}
             onClick={() => onChoose(point)}
@@ -143,8 +147,7 @@ function room(values: readonly number[]): [number, number] {
 function Chosen({ point }: { readonly point: FrontPoint }) {
   const { busy, error, run } = useAction();
   const retrain = async () => {
-    const of = point.source === "search" && point.id ? { of: point.id } : { pattern: point.pattern };
-    await post<Started>("/api/start", { task: "retrain", ...of });
+    await post<Started>("/api/start", point.order);
     go(href("runs"));
   };
   return (
@@ -193,7 +196,7 @@ function PointTable({ points, chosen, onChoose }: Choosing) {
         </thead>
         <tbody>
           {points.map((point) => (
-            <tr key={`${point.source} ${point.name} ${point.pattern}`} class={point === chosen ? "chosen" : ""}>
+            <tr key={keyOf(point)} class={point === chosen ? "chosen" : ""}>
               <th scope="row">
                 <button type="button" class="link" onClick={() => onChoose(point)}>
                   {point.name}

@@ -1,5 +1,6 @@
 /** A heat map on a canvas: columns × rows of fractions, walked through with the arrow keys, and the same as a table. */
 import { useEffect, useRef, useState } from "preact/hooks";
+import { asked, setQuery } from "../data/route.ts";
 import { percent } from "./format.ts";
 import { darkMode, useWidth } from "./media.ts";
 import { css, inkOn, scale, token } from "./palette.ts";
@@ -22,7 +23,7 @@ export function HeatMap(props: Props) {
   const { label, columns, rows, at, columnTitle } = props;
   const canvas = useRef<HTMLCanvasElement>(null);
   const [cell, setCell] = useState<{ column: number; row: number }>();
-  const [asTable, setAsTable] = useState(false);
+  const asTable = asked("as") === "table";
   const host = useRef<HTMLDivElement>(null);
   const width = useWidth(host);
   useEffect(() => {
@@ -57,7 +58,12 @@ export function HeatMap(props: Props) {
             ? `${columnTitle} ${columns[cell.column]}, ${rows[cell.row]}: ${valueText(at(cell.column, cell.row))}`
             : ""}
         </output>
-        <button type="button" class="quiet" aria-pressed={asTable} onClick={() => setAsTable(!asTable)}>
+        <button
+          type="button"
+          class="quiet"
+          aria-pressed={asTable}
+          onClick={() => setQuery({ as: asTable ? undefined : "table" })}
+        >
           {asTable ? "Show as map" : "Show as table"}
         </button>
       </div>

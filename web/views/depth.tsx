@@ -161,6 +161,9 @@ function Detail({ answer, at }: { readonly answer: DepthAnswer; readonly at: num
 
 const TITLES = { kinds: "By kind of token", upos: "By part of speech", deprel: "By relation" } as const;
 
+/** Texts that a table is made of. */
+const TEXTS = 64;
+
 /** Tables by kind on demand: they read many texts. */
 function Tables({ id }: { readonly id: RunId }) {
   const [tables, setTables] = useState<DepthTables>();
@@ -168,10 +171,19 @@ function Tables({ id }: { readonly id: RunId }) {
   const path = `/api/runs/${encodeURIComponent(id)}/depth/table`;
   const read = (body: object) => run(async () => setTables(await post<DepthTables>(path, body)));
   const readFile = async (file: File | undefined) => file && read({ conllu: await file.text() });
+  const wanted = asked("table") === "kinds";
+  useEffect(() => {
+    if (wanted) read({ texts: TEXTS });
+  }, [wanted, id]);
   return (
     <div class="tables">
       <div class="row wrap">
-        <button type="button" disabled={busy} onClick={() => read({ texts: 64 })}>
+        <button
+          type="button"
+          disabled={busy}
+          aria-pressed={wanted}
+          onClick={() => setQuery({ table: wanted ? undefined : "kinds" })}
+        >
           {busy ? "Reading texts …" : "Table by kind of token"}
         </button>
         <Field label="By part of speech and relation: a CoNLL-U file">
@@ -185,6 +197,7 @@ function Tables({ id }: { readonly id: RunId }) {
       </div>
       <Fault error={error} />
       {tables &&
+        (wanted || !tables.tables.kinds) &&
         Object.entries(tables.tables).map(([name, list]) => (
           <DepthTable key={name} title={TITLES[name as keyof typeof TITLES]} rows={list ?? []} cap={tables.cap} />
         ))}

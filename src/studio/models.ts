@@ -1,6 +1,7 @@
 /** Runs in use: opened when they are first asked, a few at a time, on one engine, one question after another. */
 
 import { type AnyRun, defaultEngine, type EngineSettings, Run } from "../tasks/index.ts";
+import { causalKinds, causalTags } from "../tasks/language/depth-tables.ts";
 import { traceOf } from "../tasks/pretrain/index.ts";
 import { parseConllu } from "../text/probing/conllu.ts";
 import type {
@@ -16,7 +17,6 @@ import type {
   TranslateAnswer,
   TranslateRequest,
 } from "./api.ts";
-import { causalKinds, causalTags } from "./causal-depths.ts";
 import { Refusal } from "./refusal.ts";
 import type { Entry } from "./run-index.ts";
 

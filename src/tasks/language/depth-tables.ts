@@ -1,19 +1,24 @@
 /** Tables of depth for language models: by kind of token in the run's own text, or by the tags of a treebank. */
-import { DepthTally } from "../depth/index.ts";
-import { commonWords, depthsByKind } from "../tasks/tour/kinds.ts";
-import { linesOf, openCorpus } from "../text/index.ts";
-import type { TreebankSentence } from "../text/probing/conllu.ts";
-import type { DepthTables, TokenDepth } from "./api.ts";
+import type { TokenDepth } from "../../analysis/depth-analysis.ts";
+import { type DepthRow, DepthTally } from "../../depth/tally.ts";
+import { linesOf } from "../../text/corpus.ts";
+import { openCorpus } from "../../text/files/corpus.ts";
+import type { TreebankSentence } from "../../text/probing/conllu.ts";
+import { commonWords, depthsByKind } from "../tour/kinds.ts";
 
 /** Depths of several texts at once. */
-type Read = (texts: readonly string[]) => Promise<readonly (readonly TokenDepth[])[]>;
-type Tables = DepthTables["tables"];
+export type ReadDepths = (texts: readonly string[]) => Promise<readonly (readonly TokenDepth[])[]>;
 
 /** Shorter lines are titles and the like. */
 const SHORTEST = 40;
 
 /** Lines of the validation split. */
-export async function causalKinds(read: Read, corpusName: string, texts: number, cap: number): Promise<Tables> {
+export async function causalKinds(
+  read: ReadDepths,
+  corpusName: string,
+  texts: number,
+  cap: number,
+): Promise<{ readonly kinds: readonly DepthRow[] }> {
   const corpus = await openCorpus(corpusName);
   const lines: string[] = [];
   for (const line of linesOf(corpus, "valid")) {
@@ -24,7 +29,11 @@ export async function causalKinds(read: Read, corpusName: string, texts: number,
 }
 
 /** Every piece of a word has the word's tags. */
-export async function causalTags(read: Read, sentences: readonly TreebankSentence[], cap: number): Promise<Tables> {
+export async function causalTags(
+  read: ReadDepths,
+  sentences: readonly TreebankSentence[],
+  cap: number,
+): Promise<{ readonly upos: readonly DepthRow[]; readonly deprel: readonly DepthRow[] }> {
   const textOf = ({ words }: TreebankSentence) =>
     words
       .map(({ form, spaceAfter }) => `${form}${spaceAfter ? " " : ""}`)

@@ -1,7 +1,8 @@
 /** Searches as pictures need them: π frame by frame, cuts, what was found, seeds side by side, and networks by cost and quality. */
-import { readFileSync } from "node:fs";
+import { readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { parsePattern, printPattern, publishedPatterns } from "../depth/index.ts";
+import { sha256 } from "../files/index.ts";
 import type { FrontPoint, SearchCut, SearchData, SearchFrame, SeedState, StartRequest } from "./api.ts";
 import type { Entry, RunIndex } from "./run-index.ts";
 import type { Evaluation, RunSeries } from "./series.ts";
@@ -176,15 +177,29 @@ function patternMs(costs: Costs, name: string, blocks: number): number | null {
 }
 
 /** Settings that networks must share for their perplexities and latencies to be compared. */
-const COMMON = ["corpus", "tokenizer", "pieces", "width", "heads", "length"];
+const COMMON = ["corpus", "width", "heads", "length"];
+const tokenizers = new Map<string, string>();
+
+/** Which tokenizer a run keeps, by its content: a retrained network names the file of its search. */
+function tokenizerOf(path: string): string {
+  const file = join(path, "tokenizer.model");
+  const stat = statSync(file, { throwIfNoEntry: false });
+  if (!stat) return "";
+  const key = `${file} ${stat.size} ${stat.mtimeMs}`;
+  const known = tokenizers.get(key) ?? sha256(readFileSync(file));
+  tokenizers.set(key, known);
+  return known;
+}
 
 /** A network before it is said how to train it. */
 type Network = Omit<FrontPoint, "retrain">;
 
 /** Networks that this search, searches like it and retrainings came to, and published patterns of as many blocks. */
 function frontOf(shown: Entry, index: RunIndex, blocks: number | undefined): Network[] {
-  const key = ({ row }: Entry) => JSON.stringify(COMMON.map((name) => row.settings[name]));
-  const alike = [...index.entries].filter((entry) => entry.glance && key(entry) === key(shown));
+  const key = ({ row, path }: Entry) =>
+    JSON.stringify([...COMMON.map((name) => row.settings[name]), tokenizerOf(path)]);
+  const isNetwork = ({ row, glance }: Entry) => glance && (row.kind === "search" || row.kind === "retrain");
+  const alike = [...index.entries].filter((entry) => isNetwork(entry) && key(entry) === key(shown));
   return [
     ...alike.flatMap(foundPoint),
     ...alike.flatMap(retrainedPoints),

@@ -1,7 +1,7 @@
 /** A search: π of every block over time, what the network costs, what was cut, seeds side by side, and the front. */
 import { useEffect, useState } from "preact/hooks";
 import type { RunRow, SearchCut, SearchData, SearchFrame, SeedState } from "../../src/studio/api.ts";
-import { rows } from "../data/live.ts";
+import { jobs, rows } from "../data/live.ts";
 import { asked, go, href, route, setQuery } from "../data/route.ts";
 import { useSearch } from "../data/search.ts";
 import { announce } from "../parts/announce.ts";
@@ -22,7 +22,9 @@ export function SearchView() {
   const searches = runsThat("search");
   const id = route.value.id || searches[0]?.id || "";
   const row = rows.value.get(id);
-  const { data, error } = useSearch(id, `${row?.status} ${row?.best?.step}`);
+  // A retraining that ends puts its network into the front.
+  const ended = jobs.value.filter(({ state }) => state === "ended").length;
+  const { data, error } = useSearch(id, `${row?.status} ${row?.best?.step} ${ended}`);
   if (id === "") {
     return (
       <>

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { parseCandidates } from "./candidates.ts";
 import type { Found } from "./result.ts";
-import { bestOf, parseSeeds, seedsOf } from "./seeds.ts";
+import { agreement, bestOf, parseSeeds, seedsOf } from "./seeds.ts";
 import { searchSettings } from "./settings.ts";
 
 const found = (perplexity: number, chosenMs: number, targetMs: number | null): Found => ({
@@ -24,6 +24,10 @@ describe("several seeds", () => {
   it("are counted from the first, or listed", () => {
     expect([listed("3"), listed("1,9"), seedsOf([4], 5)]).toEqual([[5, 6, 7], [1, 9], [4]]);
     for (const text of ["0", "1,1", "x", "1,,2"]) expect(() => listed(text)).toThrow("seeds: expected a number");
+  });
+
+  it("agree on a block as far as they took the same", () => {
+    expect(agreement(["(sf)x2", "sfff", "sfsi", "s f:8 g i"])).toEqual([1, 0.75, 0.5, 0.5]);
   });
 
   it("give the lowest perplexity within the budget", () => {

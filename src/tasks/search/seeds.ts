@@ -6,6 +6,7 @@ import type { MeasuredCosts } from "../../analysis/latency.ts";
 import { reject } from "../../base/errors.ts";
 import { LARGEST } from "../../base/limits.ts";
 import { table } from "../../base/table.ts";
+import { patternBlocks, printPattern } from "../../depth/pattern.ts";
 import type { Engine } from "../../engine/engine.ts";
 import { writeAtomically } from "../../files/atomic.ts";
 import { readSealed, sealedJson } from "../../runs/sealed.ts";
@@ -184,6 +185,22 @@ export function bestOf<F extends Found>(found: ReadonlyMap<number, F>): F & Chos
   return { ...found.get(seed)!, seed, seeds: rows };
 }
 
+/** The share of seeds that took each block's commonest candidate: 1 where all agree. */
+export function agreement(patterns: readonly string[]): number[] {
+  const letters = [...new Set(patterns.join(""))].map((kind) => ({ kind })); // candidates of a program's own, too
+  const networks = patterns.map((pattern) => patternBlocks(pattern, letters).map((block) => printPattern([block])));
+  return (networks[0] ?? []).map((_, i) => {
+    const taken = networks.map((units) => units[i]);
+    return Math.max(...taken.map((unit) => taken.filter((other) => other === unit).length)) / taken.length;
+  });
+}
+
+function agreementLine(seeds: readonly SeedRow[]): string {
+  const shares = agreement(seeds.map(({ pattern }) => pattern));
+  const mean = shares.reduce((a, b) => a + b, 0) / shares.length;
+  return `agreement per block ${shares.map((share) => share.toFixed(2)).join(" ")}, mean ${mean.toFixed(2)}`;
+}
+
 function seedTable({ seed, seeds }: Chosen): string {
   const rows = seeds.map((row) => ({
     seed: row.seed,
@@ -192,5 +209,5 @@ function seedTable({ seed, seeds }: Chosen): string {
     ms: row.ms === null ? "" : row.ms.toFixed(2),
     note: `${row.withinBudget ? "" : "above the budget "}${row.seed === seed ? "chosen" : ""}`.trim(),
   }));
-  return table(rows).trimEnd();
+  return seeds.length === 1 ? table(rows).trimEnd() : `${table(rows).trimEnd()}\n${agreementLine(seeds)}`;
 }

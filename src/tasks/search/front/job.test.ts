@@ -8,7 +8,7 @@ import { ortEngine } from "../../../engine/ort.ts";
 import { openCorpus } from "../../../text/files/corpus.ts";
 import type { TaskEvent } from "../../job.ts";
 import { Run } from "../../run.ts";
-import { type SearchOptions, search, searchDefaults } from "../index.ts";
+import { retrainFront, type SearchOptions, search, searchDefaults } from "../index.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "layerwise-front-"));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -64,6 +64,26 @@ describe("a search for a front", () => {
     await stoppedAt(path, isDue);
     await Run.resume(path, { engine, corpus: await openCorpus("books") }).result;
     expect(frontIn(path)).toBe(frontIn(at("whole")));
+  });
+
+  it("has networks that are retrained beside the baseline; the same call goes on with what is there", async () => {
+    const { data } = tiny;
+    const asked = {
+      data,
+      engine,
+      networks: 2,
+      into: at("retrained"),
+      steps: 3,
+      latency: { batch: 1, length: 8, memory: 4 },
+    };
+    for await (const event of retrainFront(at("whole"), asked)) if (event.type === "step" && event.step === 2) break;
+    const { networks, tau } = await retrainFront(at("whole"), asked).result;
+    expect(networks.map(({ name }) => name)).toEqual(["network-1", "network-2", "baseline"]);
+    expect(networks.every(({ latencyMs, perplexity }) => latencyMs > 0 && perplexity > 1)).toBe(true);
+    expect([1, -1]).toContain(tau);
+    const { networks: again } = await retrainFront(at("whole"), asked).result;
+    expect(again.map(({ perplexity }) => perplexity)).toEqual(networks.map(({ perplexity }) => perplexity));
+    await expect(retrainFront(at("retrained"), asked).result).rejects.toThrow("without front.json");
   });
 
   it("killed before it could write its result down works the same front out again", async () => {

@@ -38,6 +38,8 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   graph: [],
   onnx: ["graph", "format"],
   engine: ["graph", "onnx"],
+  // What takes the place of Node's files, and of its engine, on a page.
+  disk: ["engine"],
   nn: ["graph"],
   depth: ["graph", "nn"],
   model: ["graph", "nn", "depth", "engine/engine"],
@@ -51,7 +53,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   runs: ["format", "files", "train/events"],
   pictures: ["format"],
   analysis: ["graph", "nn", "depth", "model", "text", "engine/engine"],
-  tasks: [...lower, "analysis", "pictures"],
+  tasks: [...lower, "analysis", "pictures", "disk"],
   sweep: [...lower, "tasks", "runs"],
   // It builds models through the public API only.
   certify: ["index"],
@@ -193,9 +195,10 @@ describe("the architecture", () => {
   });
 });
 
-/** What a browser is given for an entry point: undefined where it is for Node only. */
+/** What a browser is given for an entry point: nothing where it is for Node only, or made by the build, with src/disk for Node's files. */
 const inBrowsers = Object.values(exported).flatMap((entry) => {
-  if (typeof entry === "string" || entry.browser === null) return [];
+  if (typeof entry === "string" || entry.browser === null || entry.browser?.default.startsWith("./dist/page/"))
+    return [];
   return [(entry.browser ?? entry).default.replace("./dist/", "").replace(/js$/, "ts")];
 });
 
@@ -222,6 +225,45 @@ describe("an entry point", () => {
   });
 });
 
+/** What takes the place of Node's modules on a page; web/on-page.config.ts says it to the build. */
+const onPages: Readonly<Record<string, () => Promise<object>>> = {
+  "node:fs": () => import("../src/disk/fs.ts"),
+  "node:fs/promises": () => import("../src/disk/fs-promises.ts"),
+  "node:path": () => import("../src/disk/path.ts"),
+  "node:crypto": () => import("../src/disk/crypto.ts"),
+};
+for (const name of ["os", "url", "util", "child_process", "zlib"])
+  Object.assign(onPages, { [`node:${name}`]: () => import("../src/disk/system.ts") });
+
+describe("tasks on pages", () => {
+  const sources = readSources();
+
+  it("ask Node's modules for nothing that src/disk has not", async () => {
+    const reached = new Set(["tasks/browser.ts"]);
+    for (const file of reached) {
+      if (file === "engine/ort.ts") continue; // src/disk/ort.ts takes its place
+      const code = (sources.get(file) ?? "").replace(/import type [^;]*;/g, "");
+      for (const target of importsOf(code)) if (target.startsWith(".")) reached.add(resolved(file, target));
+    }
+    const missing: string[] = [];
+    for (const file of reached) {
+      if (file === "engine/ort.ts") continue;
+      for (const [, names, module] of (sources.get(file) ?? "").matchAll(
+        /^import \{([^}]*)\} from "(node:[^"]+)";/gm,
+      )) {
+        const here = await onPages[module!]?.();
+        const wanted = names!
+          .split(",")
+          .map((name) => name.trim())
+          .filter((name) => name && !name.startsWith("type "));
+        for (const name of wanted) if (!here || !(name in here)) missing.push(`${file} imports ${name} of ${module}`);
+      }
+    }
+    expect(reached.size).toBeGreaterThan(200);
+    expect(missing).toEqual([]);
+  });
+});
+
 describe("the entry point for browsers", () => {
   const sources = readSources();
 
@@ -238,12 +280,15 @@ describe("the studio's page", () => {
   const files = readdirSync(root, { recursive: true, encoding: "utf8" }).filter((file) => /\.tsx?$/.test(file));
   const product = files.filter((file) => !/\.(test|config)\.ts$/.test(file)).map((file) => file.replaceAll("\\", "/"));
 
+  /** The playground runs the library in a worker: it takes the entry points for browsers, and the books. */
+  const ours = (file: string) =>
+    file.startsWith("playground/")
+      ? /(?:import|export) [^;]*?"[^"]*(?:src\/(?:tasks\/)?browser\.ts|corpus\/books\/\w+\.txt\?url)";/g
+      : /import type [^;]*?"[^"]*src\/studio\/api\.ts";/g;
+
   it("takes of the library only the types that the server speaks", () => {
     const outside = product.flatMap((file) => {
-      const source = readFileSync(join(root, file), "utf8").replace(
-        /import type [^;]*?"[^"]*src\/studio\/api\.ts";/g,
-        "",
-      );
+      const source = readFileSync(join(root, file), "utf8").replace(ours(file), "");
       const targets = importsOf(source).filter((target) => target.startsWith(".") || target.startsWith("node:"));
       return targets
         .filter((target) => /^(node:|\.\.\/)/.test(resolved(file, target)))

@@ -84,7 +84,7 @@ function findChromium(): string | undefined {
   return names.flatMap((name) => folders.map((each) => join(each, name))).find((path) => existsSync(path));
 }
 
-const FLAGS = [
+export const FLAGS = [
   "--no-sandbox",
   "--headless",
   "--disable-gpu",
@@ -97,10 +97,16 @@ const FLAGS = [
 /** Where Chromium is; undefined where tests have to be left out. */
 export const executablePath = findChromium();
 
-const kinds: Readonly<Record<string, string>> = { ".js": "text/javascript", ".wasm": "application/wasm" };
+const kinds: Readonly<Record<string, string>> = {
+  ".js": "text/javascript",
+  ".css": "text/css",
+  ".txt": "text/plain",
+  ".svg": "image/svg+xml",
+  ".wasm": "application/wasm",
+};
 
 /** Serves a folder; what is not there is an empty page. */
-async function serve(folder: string, headers: Readonly<Record<string, string>>) {
+export async function serve(folder: string, headers: Readonly<Record<string, string>>) {
   const server = createServer(({ url = "/" }, response) => {
     const file = join(folder, url === "/" ? "index.html" : url);
     const isFile = /\.\w+$/.test(file) && existsSync(file);

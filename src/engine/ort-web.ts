@@ -80,6 +80,9 @@ const isMissing = (error: unknown) =>
 /** Whether onnxruntime-web is installed. */
 export const hasOrtWeb = async (): Promise<boolean> => (await importRuntime()) !== undefined;
 
+/** Its version. */
+export const webVersion = async (): Promise<string> => (await importRuntime())?.env.versions.web ?? "unknown";
+
 function rejectMissing(): never {
   const remedy = "npm install onnxruntime-web, or use referenceEngine()";
   return reject({ who: "ortWebEngine", needed: "the package onnxruntime-web", got: "none installed", remedy });

@@ -85,6 +85,7 @@ function appOf(studio: Studio, feed: Feed, options: AppOptions): Hono {
   app.all("/api/*", () => {
     throw new Refusal(404, "not-found", "no such question");
   });
+  app.get("/playground", (context) => context.redirect("/playground/"));
   app.get("*", (context) => page(context, options.page));
   return app;
 }

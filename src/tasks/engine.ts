@@ -18,10 +18,10 @@ export async function defaultEngine({ threads, device = "cpu" }: EngineSettings 
 /** Threads of an engine that is not told how many. */
 export const usualThreads = async (): Promise<number> => (await import("../engine/ort.ts")).defaultThreads();
 
-/** As many threads as when a run began, so that its numbers stay its own. */
+/** As many threads as when a run began, so that its numbers stay its own; one that began in a browser goes on here on the CPU. */
 export function engineAsBegun({ threads, device }: Readonly<Record<string, unknown>>): Promise<Engine> {
   return defaultEngine({
-    device: typeof device === "string" ? (device as Device) : undefined,
+    device: typeof device === "string" && device !== "wasm" ? (device as Device) : undefined,
     threads: typeof threads === "number" ? threads : null,
   });
 }

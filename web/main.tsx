@@ -95,6 +95,7 @@ function Shell() {
         </nav>
         <div class="bar-end">
           <Connection />
+          {!saved && <a href="./playground/">Playground</a>}
           {!saved && (
             <button type="button" class="quiet" onClick={() => void savePage(location.hash, `layerwise ${title}`)}>
               Save as HTML

@@ -264,25 +264,26 @@ async function compared(local: string, queued: string, launcher: Running) {
   return { different, ends, runEnds: ours.map(({ run }) => endsOf(run)) };
 }
 
-/** Seconds per trial on a queue beyond the same trials in local processes, one at a time. */
+/** What a trial costs on a queue beyond its process, in seconds: the sweep as a whole, less what the worker says of its trials' processes. */
 export async function overhead(
   folder: string,
   trials: number,
-): Promise<{ local: number; queue: number; each: number }> {
+): Promise<Record<"sweep" | "processes" | "each", number>> {
   const file = writeSpec({ folder, trials, steps: 1 });
   const redis = await OwnRedis.start();
   const worker = start(["worker", "--connect", redis.url], "overhead");
-  const timed = async (name: string, ...on: string[]) => {
-    const began = performance.now();
-    const status = await start(["sweep", file, "--out", join(folder, name), ...on], "overhead").ended;
-    if (status !== 0) throw new Error(`the sweep on ${name} ended with ${status}`);
-    return (performance.now() - began) / 1000;
-  };
   try {
-    const [queue, local] = [await timed("queue", "--on", redis.url), await timed("local")];
-    return { local, queue, each: (queue - local) / trials };
+    while (!worker.said().includes("Ctrl-C")) await setTimeout(50);
+    const began = performance.now();
+    const status = await start(["sweep", file, "--out", join(folder, "queue"), "--on", redis.url], "overhead").ended;
+    const sweep = (performance.now() - began) / 1000;
+    const seconds = [...worker.said().matchAll(/: ended, ([\d.]+) s/g)].map(([, text]) => Number(text));
+    if (status !== 0 || seconds.length !== trials) throw new Error(`${seconds.length} trials ended, status ${status}`);
+    const processes = seconds.reduce((a, b) => a + b, 0);
+    return { sweep, processes, each: (sweep - processes) / trials };
   } finally {
-    worker.child.kill("SIGKILL");
+    worker.child.kill("SIGTERM");
+    await worker.ended;
     await redis.stop();
   }
 }

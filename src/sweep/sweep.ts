@@ -51,10 +51,10 @@ async function* sweeping(
 ): AsyncGenerator<SweepEvent, SweepResult, void> {
   const launcher = on === undefined ? localLauncher(parallel) : typeof on === "string" ? launcherNamed(on) : on;
   const plan = await planSweep(spec);
+  const below = await launcher.below(); // a launcher that cannot work says so before there is a folder
   await mkdir(into, { recursive: true });
   const lock = takeLock(join(into, LOCK_FILE));
   try {
-    const below = await launcher.below();
     let folder = await beginSweep(into, plan, below);
     for (;;) {
       const failed = yield* runRound(folder, launcher, signal);

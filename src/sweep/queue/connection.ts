@@ -7,7 +7,7 @@ import { packageVersion } from "../../tasks/environment.ts";
 /** Where the address of the queue stands if the command line does not say it. */
 export const QUEUE_VARIABLE = "LAYERWISE_QUEUE";
 
-const INSTALL = "npm install bullmq@6.7.0 ioredis@6.0.0";
+const INSTALL = "install them with: npm install bullmq@6.7.0 ioredis@6.0.0";
 
 /** A server that answers, and the queue of this version on it. */
 export interface Link {

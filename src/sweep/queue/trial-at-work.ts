@@ -11,7 +11,16 @@ import { EVENTS_FILE } from "../../runs/folder.ts";
 import { startTrial, type TrialHandlers } from "../jobs.ts";
 import { untilFree } from "../local.ts";
 import type { TrialReport } from "../processes.ts";
-import { divergedPath, hasEnded, openSweep, runPath, stateOf, type TrialState, trialLocks } from "../sweep-folder.ts";
+import {
+  divergedPath,
+  hasEnded,
+  openSweep,
+  runPath,
+  type SweepFolder,
+  stateOf,
+  type TrialState,
+  trialLocks,
+} from "../sweep-folder.ts";
 import type { Link } from "./connection.ts";
 import {
   holdLease,
@@ -49,9 +58,12 @@ export class TrialAtWork {
   readonly #place: Workplace;
   readonly #stop = new AbortController();
   readonly #lease: string;
+  #folder: SweepFolder | undefined;
   #lost = false;
   #sending = Promise.resolve();
   #again = false;
+  /** How long the trial's process ran. */
+  processMs = 0;
   /** The run in the worker's own folder, once it was sent. */
   sentRun: string | undefined;
 
@@ -104,11 +116,14 @@ export class TrialAtWork {
     const { threads, tell } = this.#place;
     const handlers = { ...how, onReport: throttled(tell), signal: this.#stop.signal };
     while (!this.#stop.signal.aborted && !hasEnded(await this.#state(place))) {
+      const began = performance.now();
       try {
         return await startTrial({ do: "trial", sweep: place, index: this.#job.index, threads }, handlers);
       } catch (error) {
         if (!this.#holder(place)) throw error;
         await this.#untilFree(place);
+      } finally {
+        this.processMs += performance.now() - began;
       }
     }
   }
@@ -121,8 +136,8 @@ export class TrialAtWork {
   }
 
   async #state(place: string): Promise<TrialState> {
-    const folder = await openSweep(place);
-    return stateOf(folder, folder.trials[this.#job.index]!);
+    this.#folder ??= await openSweep(place);
+    return stateOf(this.#folder, this.#folder.trials[this.#job.index]!);
   }
 
   /** Waits for a process that still has the trial: the child of a killed worker. One of another machine that is silent is gone. */

@@ -154,7 +154,7 @@ class QueueServer {
     try {
       const outcome = await trial.run();
       if (trial.sentRun) this.#sent.set(job.id!, { ...job.data, run: trial.sentRun });
-      say(`${name}: ${outcome}`);
+      say(`${name}: ${outcome}, ${(trial.processMs / 1000).toFixed(2)} s`);
       return outcome;
     } catch (error) {
       say(`${name}: failed: ${messageOf(error)}`);

@@ -1,4 +1,5 @@
 /** What launcher and workers agree on: the jobs, the keys beside BullMQ's own, and leases of trials. */
+import { randomBytes } from "node:crypto";
 import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { hostname } from "node:os";
@@ -50,8 +51,11 @@ export const timing = {
   graceMs: 3000,
 } as const;
 
+/** Containers may have the same host and process numbers. */
+const mark = randomBytes(2).toString("hex");
+
 /** This process, for people and as the owner of leases. */
-export const ownName = (): string => `${hostname()}-${process.pid}`;
+export const ownName = (): string => `${hostname()}-${process.pid}-${mark}`;
 
 /** The keys of a sweep, and of those who live. */
 export const keys = {

@@ -73,8 +73,17 @@ interface Row extends TradeOff {
 }
 
 const optionsOf = (pattern: string | number) => {
-  const { width, heads, feedForward: hidden, memory, cutoffs, factor } = base;
-  return { vocabulary: 12_000, blocks: pattern, width, heads, hidden, memory, cutoffs, projectionFactor: factor };
+  const { width, heads, feedForward: hidden, memory, factor } = base;
+  return {
+    vocabulary: 12_000,
+    blocks: pattern,
+    width,
+    heads,
+    hidden,
+    memory,
+    cutoffs: [250, 2500],
+    projectionFactor: factor,
+  };
 };
 
 const costsFile = join(values.out, `${blocks}-costs.json`);

@@ -76,7 +76,7 @@ const events = trainLoop({
     schedule(config.schedule, {
       rate: config.rate,
       floor: config.floor,
-      warmup: Math.min(config.warmup, total),
+      warmup: Math.min(config.warmup ?? 50, total),
       total,
     }),
   shuffle: true,

@@ -4,6 +4,7 @@ import type { Engine, LanguageModel, RetrainResult, RunKind, SearchResult, TextT
 import type { EpochResult } from "../tasks/finetune/index.ts";
 import { generate, kindOf, type ResumeChanges, Run, type TrainedModel } from "../tasks/index.ts";
 import { commandName } from "./command-name.ts";
+import { nextLines } from "./next-lines.ts";
 import { watchSession } from "./session.ts";
 
 const print = (text: string) => void process.stdout.write(`${text}\n`);
@@ -87,8 +88,7 @@ export async function concludeTraining(path: string, kind: RunKind, result: Conc
   print(`${reason} after ${steps} steps in ${(elapsedMs / 1000).toFixed(0)} s${figuresOf(evaluation)}`);
   if (kind === "language") print(`sample: ${await sampleOf(result as TrainedModel<LanguageModel>, how.engine)}`);
   if (result.epochs) print(table(await epochRows(result)));
-  const next = endings[kind]?.next ?? [];
-  print(["next:", ...next.map((line) => `  ${commandName()} ${line.replace("RUN", path)}`)].join("\n"));
+  print(nextLines(path, endings[kind]?.next ?? []));
 }
 
 /** A result as JSON: of a fine-tuning what its file holds, once it has ended. */

@@ -3,6 +3,7 @@ import { formatNumber } from "../base/index.ts";
 import type { RetrainResult, SearchResult, TaskEvent, training } from "../index.ts";
 import { heatMap } from "../pictures/index.ts";
 import { commandName } from "./command-name.ts";
+import { nextLines } from "./next-lines.ts";
 
 const print = (text: string) => void process.stdout.write(`${text}\n`);
 
@@ -28,19 +29,21 @@ const goOn = (path: string, steps: number) => `stopped at step ${steps}; go on w
 /** Prints what a search found and what to do next or, where it was stopped, how to go on. */
 export async function concludeSearch(path: string, result: SearchResult, json = false): Promise<void> {
   const stopped = result.reason === "stopped";
-  if (!json) return print(stopped ? goOn(path, result.steps) : foundLine(path, result));
-  const { foundOf } = await import("../tasks/search/index.ts");
+  const { doubtsOf, foundOf } = await import("../tasks/search/index.ts");
+  if (!json)
+    return print(stopped ? goOn(path, result.steps) : foundLines(path, result, doubtsOf(result, result.settings)));
   const front = result.front ? { front: result.front } : {};
   print(JSON.stringify({ run: path, ...(stopped ? {} : { ...foundOf(result), ...front }) }));
 }
 
-function foundLine(path: string, found: SearchResult): string {
+function foundLines(path: string, found: SearchResult, doubts: readonly string[]): string {
   const { pattern, steps, elapsedMs, perplexity, meanBatchPerplexity, noisyMeanBatchPerplexity: noisy } = found;
   const time = `${steps} steps in ${(elapsedMs / 1000).toFixed(0)} s`;
   const noise = noisy === null ? "" : `, with noise ${noisy.toFixed(2)}`;
   const figures = `valid perplexity ${perplexity.toFixed(2)} (mean of batches ${meanBatchPerplexity.toFixed(2)}${noise})`;
   const cost = found.latency ? `, ${found.latency.chosenMs.toFixed(2)} ms forward` : "";
-  return `found ${pattern} after ${time}, ${figures}${cost}; next: ${commandName()} retrain ${path}`;
+  const next = ["retrain RUN", 'generate RUN --prompt "it was"', "runs show RUN"];
+  return [`found ${pattern} after ${time}, ${figures}${cost}`, ...doubts, nextLines(path, next)].join("\n");
 }
 
 /** Prints how the found network and the baseline compare or, where training was stopped, how to go on. */
@@ -49,5 +52,7 @@ export async function concludeRetrain(path: string, result: RetrainResult, json 
     return void process.stderr.write(`stopped; go on with: ${commandName()} resume ${path}\n`);
   }
   const { comparisonText, retrainData } = await import("../tasks/search/index.ts");
-  print(json ? JSON.stringify(retrainData(result)) : comparisonText(result));
+  if (json) return print(JSON.stringify(retrainData(result)));
+  const next = ['generate RUN --prompt "it was"', "eval RUN --split test", "export RUN --out exported"];
+  print(`${comparisonText(result)}\n${nextLines(path, next)}`);
 }

@@ -100,6 +100,17 @@ export function list<T>(of: Field<T>, value: T[], description: string, needed: s
   return field(z.array(typeOf(of), needed), value, { description });
 }
 
+/** A list that may be left open (null), for what follows to fill in; `none` is the empty one. */
+export function openList<T>(of: Field<T>, value: T[], description: string, needed: string): Field<T[] | null> {
+  const made = optional(list(of, value, description, needed));
+  const read = (given: string) => {
+    const values = given === NONE ? [] : given.split(",").map(numberOr);
+    return fits(made, values) ? values : given;
+  };
+  forms.set(made, { read, show: (shown: readonly unknown[]) => shown.join(",") || NONE });
+  return made;
+}
+
 /** Two values, each as the field says. */
 export function pair<T>(of: Field<T>, value: [T, T], description: string, needed: string): Field<[T, T]> {
   return field<[T, T]>(z.tuple([typeOf(of), typeOf(of)], needed), value, { description });
@@ -209,10 +220,10 @@ export function infoOf(key: string, of: Field): FieldInfo {
 }
 
 function readText(of: Field, given: string): unknown {
-  if (given === NONE && fits(of, null)) return null;
-  if (given === NONE && fits(of, [])) return [];
   const form = forms.get(of);
   if (form) return form.read(given);
+  if (given === NONE && fits(of, null)) return null;
+  if (given === NONE && fits(of, [])) return [];
   const number = numberOr(given);
   const readings = [number, given, given.split(",").map(numberOr)];
   return readings.find((each) => fits(of, each)) ?? number;

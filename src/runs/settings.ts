@@ -58,6 +58,8 @@ export interface SettingsOptions<S, D extends object> {
   /** The command that its errors name; default: the task's name. */
   readonly command?: string;
   readonly presets?: Readonly<Record<string, Partial<S>>>;
+  /** Defaults that depend on what is given, such as those of another procedure. */
+  readonly usual?: (given: Partial<S>) => Partial<S>;
   /** Values that depend on others, such as the learning rate on the optimiser. */
   readonly derive?: (settings: S) => D;
   /** Settings that another task has and this one has not: key → for whom they are. */
@@ -81,7 +83,7 @@ export function defineSettings<F extends Fields, D extends object = object>(
   options: SettingsOptions<ValuesOf<F>, D> = {},
 ): SettingsSchema<ValuesOf<F>, Omit<ValuesOf<F>, keyof D> & D> {
   type S = ValuesOf<F>;
-  const { command = task, presets = {}, derive, elsewhere = {}, wider } = options;
+  const { command = task, presets = {}, usual, derive, elsewhere = {}, wider } = options;
   const keys = Object.keys(fields);
   const parts = { task, command, fields, keys, elsewhere };
   const defaults = defaultsOf(fields);
@@ -104,7 +106,8 @@ export function defineSettings<F extends Fields, D extends object = object>(
     preset: (name) => ({ source: `preset ${name}`, values: presetNamed(presets, name) }),
     merge,
     resolve: (layers) => {
-      const settings = { ...defaultsOf(fields), ...merge(layers) };
+      const given = merge(layers);
+      const settings = { ...defaultsOf(fields), ...usual?.(given), ...given };
       return { ...settings, ...(derive?.(settings) as D) };
     },
     describe: () => keys.map((key) => infoOf(key, fields[key]!)),

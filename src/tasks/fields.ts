@@ -60,7 +60,9 @@ const optimisationFields = group("Optimisation", {
     "cosine",
     "learning rate schedule after the warm-up",
   ),
-  warmup: whole(50, "updates over which the learning rate rises", 0),
+  warmup: optional(
+    whole(50, "updates over which the learning rate rises; default: a tenth of them, at most 50 (translate: 200)", 0),
+  ),
   floor: real(0.1, "fraction of the highest rate that is left at the end (cosine, linear)", { from: 0, to: 1 }),
   weightDecay: real(0.05, "decay of matrices; biases and norms have none"),
   momentum: real(0.9, "momentum of sgd", { from: 0, below: 1 }),

@@ -88,6 +88,9 @@ export function trainedJob<M extends TrainableModel>(parts: TrainedParts<M>): Jo
   };
 }
 
+/** Most updates over which the rate rises, unless told otherwise. */
+const usualWarmup = { language: 50, translate: 200 } as const;
+
 function trainOptions<M extends TrainableModel>(parts: TrainedParts<M>): TrainOptions {
   const { settings, engine, data, validText, groups, scalars, initial } = parts;
   const { steps, epochs, minutes, evaluateEvery, patience, ...how } = settings;
@@ -103,7 +106,7 @@ function trainOptions<M extends TrainableModel>(parts: TrainedParts<M>): TrainOp
     seed: how.seed,
     rate: how.rate,
     schedule: how.schedule,
-    warmup: how.warmup,
+    warmup: how.warmup ?? ((total) => Math.min(usualWarmup[how.task], Math.floor(total / 10))),
     floor: how.floor,
     clipNorm: how.clipNorm,
     clipValue: how.clipValue,

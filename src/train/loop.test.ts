@@ -7,15 +7,40 @@ import { trainLoop } from "./loop.ts";
 import { sgd } from "./optimiser.ts";
 import { TrainingStep } from "./step.ts";
 
-/** At which updates an evaluation was the best so far, and which checkpoints were asked for. */
-async function bestOf(evaluations: readonly Measured[], count = 1, rate = 0.1) {
+async function oneWeight(): Promise<TrainingStep> {
   const x = input("x", [1]);
   const { tensor } = newParameter("w", [1], () => Float32Array.of(1));
-  const step = await TrainingStep.create({
+  return TrainingStep.create({
     ...{ engine: await ortEngine({ threads: 1 }), loss: sum(multiply(x, tensor)), inputs: { x }, noise: [], seed: 1 },
     groups: [{ parameters: [tensor], optimiser: sgd() }],
     initial: new Map([[tensor, Float32Array.of(1)]]),
   });
+}
+
+/** Seconds that a run of a minute takes where an update takes `stepMs`, and an evaluation after every 100 of them 2 s. */
+async function secondsOf(stepMs: (step: number) => number): Promise<number> {
+  const step = await oneWeight();
+  let clock = 0;
+  const at = (index: number) => {
+    clock += stepMs(index);
+    return { x: Float32Array.of(1) };
+  };
+  const evaluate = async () => {
+    clock += 2000;
+    return { loss: 1 };
+  };
+  for await (const _ of trainLoop({
+    ...{ step, batches: { count: 1, fresh: true, tokens: 1, at }, seed: 1, shuffle: false, accumulate: 1 },
+    ...{ length: { minutes: 1 }, schedule: () => () => 0, now: () => clock },
+    ...{ evaluate, evaluateEvery: 100, checkpointEvery: 1000 },
+  }));
+  await step.release();
+  return clock / 1000;
+}
+
+/** At which updates an evaluation was the best so far, and which checkpoints were asked for. */
+async function bestOf(evaluations: readonly Measured[], count = 1, rate = 0.1) {
+  const step = await oneWeight();
   const left = [...evaluations];
   const [best, stored]: [number[], number[]] = [[], []];
   for await (const event of trainLoop({
@@ -55,5 +80,13 @@ describe("the loop", () => {
 
   it("refuses to train on no batch at all", async () => {
     await expect(bestOf([], 0)).rejects.toThrow("batches / count: expected a whole number from 1, got 0");
+  });
+
+  it("keeps to its minutes with evaluations, and where the machine becomes slower or faster", async () => {
+    for (const pace of [() => 100, (i: number) => (i < 150 ? 100 : 200), (i: number) => (i < 100 ? 150 : 75)]) {
+      const seconds = await secondsOf(pace);
+      expect(seconds).toBeGreaterThan(55);
+      expect(seconds).toBeLessThan(63);
+    }
   });
 });

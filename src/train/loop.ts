@@ -77,6 +77,8 @@ export const firstProgress: Progress = {
 /** Updates after which a run measured in minutes knows its speed; the first ones are slow and not counted. */
 const PACE_STEPS = 20;
 const WARM_STEPS = 3;
+/** After each of so many parts of what is left, it is estimated again. */
+const REVISIONS = 8;
 
 /** Index of the batch at `position`: the epochs one after another, each in its own order. */
 export function batchIndex(position: number, count: number, seed: number, shuffle: boolean): number {
@@ -156,7 +158,7 @@ export async function* trainLoop(options: LoopOptions): AsyncGenerator<TrainEven
     const epoch = progress.position / batches.count;
     const seen = { step: progress.step, loss, learningRate, gradientNorm, tokensPerSecond, epoch };
     yield { type: "step", ...seen, ...(scalars ? { scalars } : {}) };
-    if (pace.settle()) {
+    if (pace.settle() || pace.revise()) {
       rateAt = options.schedule(progress.totalSteps!);
       scalarsAt = options.scalars?.(progress.totalSteps!);
     }
@@ -209,6 +211,11 @@ class Pace {
   readonly #before: number;
   #paused = 0;
   #warmAt = 0;
+  #lastPauseMs = 0;
+  /** The update after which the length is estimated again. */
+  #reviseAt = 0;
+  /** From where on the present pace is measured: update, and time without evaluations. */
+  #mark = { step: 0, ms: 0 };
 
   constructor(length: Length, progress: Progress, now: () => number) {
     [this.#length, this.#progress, this.#now] = [length, progress, now];
@@ -224,7 +231,8 @@ class Pace {
   async untimed<T>(work: () => Promise<T>): Promise<T> {
     const before = this.#now();
     const result = await work();
-    this.#paused += this.#now() - before;
+    this.#lastPauseMs = this.#now() - before;
+    this.#paused += this.#lastPauseMs;
     return result;
   }
 
@@ -237,8 +245,34 @@ class Pace {
     if (made < PACE_STEPS) return false;
     const each = (this.elapsedMs - this.#paused - this.#warmAt) / (made - WARM_STEPS);
     const left = this.#length.minutes * 60_000 - this.elapsedMs;
-    this.#progress.totalSteps = Math.max(step + 1, step + Math.floor(left / each));
+    this.#setTotal(Math.max(step + 1, step + Math.floor(left / each)));
     return true;
+  }
+
+  #setTotal(total: number): void {
+    const { step } = this.#progress;
+    this.#progress.totalSteps = total;
+    this.#reviseAt = step + Math.max(1, Math.ceil((total - step) / REVISIONS));
+    if (this.#mark.step === 0) this.#mark = { step, ms: this.elapsedMs - this.#paused };
+  }
+
+  /**
+   * Estimates again how many updates fit, with evaluations and checkpoints and as fast as the machine is by now; the last evaluation
+   * has its time, too. True when it is another number. Upwards only in the first half: what follows the length has begun by then.
+   */
+  revise(): boolean {
+    const { step, totalSteps: before } = this.#progress;
+    const made = step - this.#before;
+    if (!("minutes" in this.#length) || before === null || step >= before) return false;
+    const busy = this.elapsedMs - this.#paused;
+    if (made <= WARM_STEPS) this.#mark = { step, ms: busy };
+    if (made < PACE_STEPS || step < this.#reviseAt) return false;
+    const each = (busy - this.#mark.ms) / (step - this.#mark.step) + this.#paused / made;
+    if (step - this.#mark.step >= PACE_STEPS) this.#mark = { step, ms: busy };
+    const left = this.#length.minutes * 60_000 - this.elapsedMs - this.#lastPauseMs;
+    const fitting = step + Math.max(0, Math.floor(left / each));
+    this.#setTotal(step < before / 2 ? fitting : Math.min(before, fitting));
+    return this.#progress.totalSteps !== before;
   }
 }
 

@@ -69,8 +69,8 @@ export interface TrainOptions extends Lengths, Stoppable {
   /** Highest learning rate. */
   readonly rate?: number | undefined;
   readonly schedule?: ScheduleName | undefined;
-  /** Updates over which the rate rises. */
-  readonly warmup?: number | undefined;
+  /** Updates over which the rate rises, or how many of all they are. Default: 50. */
+  readonly warmup?: number | ((totalSteps: number) => number) | undefined;
   /** Fraction of the highest rate that is left at the end. */
   readonly floor?: number | undefined;
   /** Optimiser groups, or how to make them from roles. Default: AdamW, with decay for matrices only. */
@@ -156,7 +156,7 @@ export function loopOptions(options: TrainOptions) {
     seed,
     length: lengthOf(options),
     schedule: (total: number) =>
-      schedule(name, { rate, total, warmup: Math.min(warmup, total), ...(floor === undefined ? {} : { floor }) }),
+      schedule(name, { rate, total, warmup: warmupOf(warmup, total), ...(floor === undefined ? {} : { floor }) }),
     shuffle: options.shuffle ?? true,
     accumulate,
     evaluateEvery: options.evaluateEvery ?? Math.max(1, Math.min(500, perEpoch)),
@@ -166,6 +166,9 @@ export function loopOptions(options: TrainOptions) {
     ...(options.resume ? { resume: options.resume } : {}),
   };
 }
+
+const warmupOf = (warmup: NonNullable<TrainOptions["warmup"]>, total: number) =>
+  Math.min(total, typeof warmup === "number" ? warmup : warmup(total));
 
 /** The options with defaults for what is not given. */
 function filled(options: TrainOptions) {

@@ -66,12 +66,10 @@ export function addSearch(program: Command): void {
   addSettings(command, [searchSettings]).addHelpText("after", fitted(examples)).action(run);
 }
 
-/** Settings from preset, file and flags; the original is compared with as it is, so nothing is cut there unless asked for. */
+/** Settings from preset, file and flags. */
 async function configOf({ pattern, ...flags }: SearchFlags): Promise<SearchConfig> {
   const layers = await layersFrom(searchSettings, { ...flags, ...(pattern === undefined ? {} : { blocks: pattern }) });
-  const isOriginal = layers.some(({ values }) => values.compat === "original");
-  const whole = { source: "compat", values: { cut: null } };
-  return searchSettings.resolve([...(isOriginal ? [whole] : []), ...layers]);
+  return searchSettings.resolve(layers);
 }
 
 const say = (text: string) => void process.stderr.write(`${text}\n`);

@@ -141,6 +141,13 @@ const original = {
   keep: 10,
 } as const;
 
+/** The three of them; their former names are still presets. */
+const published = {
+  tiny: { ...original, depth: 6, ponder: 1e-3 },
+  small: { ...original, depth: 12, ponder: 5e-4 },
+  base: { ...original, depth: 24, ponder: 2.5e-4 },
+};
+
 /** Highest learning rates that served on small models. */
 const rates = { lamb: 0.005, adamw: 0.001, muon: 0.006 } as const;
 /** What the original's second phase has of the first one's rate. */
@@ -149,9 +156,10 @@ const LONG_RATE = 0.156;
 /** The schema of pre-training's settings. */
 export const pretrainSettings = defineSettings("pretrain", fields, {
   presets: {
-    tiny: { ...original, depth: 6, ponder: 1e-3 },
-    small: { ...original, depth: 12, ponder: 5e-4 },
-    base: { ...original, depth: 24, ponder: 2.5e-4 },
+    "albert-act-tiny": published.tiny,
+    "albert-act-small": published.small,
+    "albert-act-base": published.base,
+    ...published,
     /** Trains within two hours of two cores. It starts deep and first learns to use its depth; docs/log.md has the trials. */
     laptop: {
       width: 192,

@@ -6,7 +6,7 @@ import { type GroupOptions, optimiserGroups } from "../../train/groups.ts";
 import type { Group } from "../../train/memory.ts";
 import { adam } from "../../train/optimiser.ts";
 import { alternation, type Phases } from "../../train/phases.ts";
-import { lengthOf, type SearchConfig } from "./settings.ts";
+import { type FilledConfig, lengthOf, type SearchConfig } from "./settings.ts";
 
 /** Length and turns of a search, once the number of updates is known. */
 export interface Course {
@@ -40,7 +40,7 @@ const ARCHITECTURE_DECAY = 5e-4;
 /** Matrices decay; biases and norms do not. The architecture has its own rate, and its own turns where they alternate. */
 export function groupsOf(
   { parameters }: ParModel,
-  config: SearchConfig,
+  config: FilledConfig,
   { phases, alternates }: Course,
   engine: Engine,
 ): Group[] {

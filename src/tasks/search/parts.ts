@@ -19,7 +19,7 @@ import { parseCandidates } from "./candidates.ts";
 import { checkConfig } from "./checks.ts";
 import { type Course, courseOf } from "./course.ts";
 import { checkCosts } from "./known-costs.ts";
-import { type SearchConfig, searchDefaults } from "./settings.ts";
+import { cutoffsIn, type FilledConfig, filledIn, type SearchConfig, searchDefaults, usualIn } from "./settings.ts";
 
 /** Text whose pieces are counted. */
 export interface RankedText extends Data {
@@ -31,7 +31,7 @@ export interface RankedText extends Data {
 export interface SearchParts extends RankedText {
   /** A hash of what it learns from. */
   readonly text: string;
-  readonly settings: SearchConfig;
+  readonly settings: FilledConfig;
   readonly engine: Engine;
   /** With all its candidates. */
   readonly model: ParModel;
@@ -54,7 +54,7 @@ export interface SearchGiven extends Given {
 
 /** Opens what the settings name; those that are missing have their defaults. */
 export async function openSearch(given: Partial<SearchConfig>, known: SearchGiven = {}): Promise<SearchParts> {
-  const settings: SearchConfig = { ...searchDefaults, ...given };
+  const settings: SearchConfig = { ...searchDefaults, ...usualIn(given), ...given };
   checkConfig(settings);
   const data = await openData(settings, known);
   const { size } = data.tokenizer.tokenizer;
@@ -72,15 +72,20 @@ export async function openSearch(given: Partial<SearchConfig>, known: SearchGive
   return {
     ...text,
     text: await textHash(data.corpus),
-    settings,
     engine,
     model,
     batches,
     validText,
-    course: courseOf(settings, batches.train.count),
+    ...scheduled(settings, size, batches.train.count),
     costs,
     initial: known.initial && loadStateDict(model.parameters, known.initial, "first weights"),
   };
+}
+
+/** Settings and course, once vocabulary and number of batches are known. */
+export function scheduled(settings: SearchConfig, vocabulary: number, perEpoch: number) {
+  const course = courseOf(settings, perEpoch);
+  return { settings: filledIn(settings, vocabulary, course.total), course };
 }
 
 /** The ranks of a run's text, which is opened for it. */
@@ -105,7 +110,7 @@ export function optionsOf(settings: SearchConfig, vocabulary: number): ParOption
     blocks: settings.blocks,
     memory: settings.memory,
     dropout: settings.dropout,
-    cutoffs: settings.cutoffs,
+    cutoffs: cutoffsIn(settings, vocabulary),
     straightThrough: settings.straightThrough,
     adaptiveInput: settings.adaptiveInput,
     sameLength: settings.sameLength,

@@ -10,12 +10,14 @@ import {
   fraction,
   group,
   list,
+  openList,
   optional,
   pair,
   real,
   shape,
   text,
   textLike,
+  type ValuesOf,
   whole,
 } from "../../runs/fields.ts";
 import { defineSettings, type Resolved } from "../../runs/settings.ts";
@@ -35,6 +37,9 @@ const budgetForm = {
 };
 const shapeNeeded = "batch x segment + memory, such as 1x64+640";
 
+/** The architecture's rate follows the length. */
+const AUTO = "auto";
+
 const data = group("Data", {
   corpus: text("books", "books (embedded), wikitext-2, a text file, or a folder with train, valid and test"),
   ...dataFields,
@@ -46,11 +51,11 @@ const sizes = group("Model", {
   feedForward: whole(512, "width of the feed-forward blocks", 1, LARGEST.hidden),
   memory: whole(16, "steps of memory", 0, LARGEST.length),
   evaluationMemory: optional(whole(64, "steps of memory in evaluation; default: as in training", 0, LARGEST.length)),
-  dropout: real(0.1, "fraction of activations dropped in training", { from: 0, below: 1 }),
-  cutoffs: list(
+  dropout: real(0, "fraction of activations dropped in training", { from: 0, below: 1 }),
+  cutoffs: openList(
     whole(0, "", 0),
     [250, 2500],
-    "ends of the softmax clusters; none: plain softmax",
+    "ends of the softmax clusters; none: plain softmax; default: 250 and 2500, as far as the vocabulary has them",
     "a list of whole numbers, such as 250,2500",
   ),
   factor: real(4, "each tail's projection is narrower by this factor"),
@@ -65,11 +70,11 @@ const optimisation = group("Optimisation", {
   evaluationLength: optional(whole(32, "tokens per segment in evaluation; default: as in training", 1, LARGEST.length)),
   optimiser: choice(["adamw", "muon"], "adamw", "muon for products inside blocks with adamw for the rest, or adamw"),
   // Other rates are multiples of the first: without one they would be 0/0.
-  rate: real(0.003, "highest learning rate", { above: 0 }),
+  rate: real(0.004, "highest learning rate", { above: 0 }),
   hiddenRate: optional(real(0.006, "highest learning rate of what muon updates; default: that of the rest")),
   schedule: choice(scheduleNames, "cosine", "learning rate schedule after the warm-up"),
   floor: fraction(0, "fraction of the highest rate that is left at the end (cosine, linear)"),
-  warmup: whole(400, "updates over which the learning rate rises", 0),
+  warmup: optional(whole(400, "updates over which the learning rate rises; default: a tenth of them, at most 400", 0)),
   weightDecay: real(0.01, "decay of matrices"),
   beta2: real(0.98, "decay rate of Adam's second moment", { from: 0, below: 1 }),
   clipNorm: real(0.5, "largest gradient norm", { above: 0 }),
@@ -141,12 +146,20 @@ const fields = {
       "joint",
       "train weights and architecture together, as the original, or by turns after a freeze, as the paper",
     ),
-    architectureRate: optional(real(0.02, "highest rate of the architecture; default: that of the weights")),
-    freeze: optional(fraction(0.2, "fraction of the updates before π moves; default: 0, or 0.2 with alternate")),
+    architectureRate: optional(
+      either(
+        real(0.02, ""),
+        textLike(AUTO, "", { pattern: /^auto$/, needed: "a number, or auto" }),
+        "highest rate of the architecture; auto: the higher the shorter the search; none: that of the weights",
+        "a number from 0, or auto",
+      ),
+      AUTO,
+    ),
+    freeze: optional(fraction(0.2, "fraction of the updates before π moves; with alternate: 0.2"), 0.05),
     straightThrough: flag("forward the one candidate that was drawn"),
     trainedTemperature: flag("each block learns a temperature of its own, starting at temperatureStart"),
-    temperatureStart: real(1, "first temperature", { above: 0 }),
-    temperatureEnd: real(0.1, "last temperature", { above: 0 }),
+    temperatureStart: real(5, "first temperature", { above: 0 }),
+    temperatureEnd: real(0.2, "last temperature", { above: 0 }),
     cut: optional(
       real(0.95, "cut candidates whose π is below 1 − this, and compile again; none: keep all to the end", {
         above: 0.5,
@@ -161,8 +174,9 @@ const fields = {
         "between these fractions of the updates blocks settle, the surest first, for one candidate beside identity",
         "two fractions of the updates, such as 0.25,0.75",
       ),
+      [0.1, 0.25] as [number, number],
     ),
-    cutEvery: whole(100, "updates between looks at π"),
+    cutEvery: optional(whole(100, "updates between looks at π; default: a twentieth of them, at most 100")),
     front: flag(
       "train one network of the supernet per update and rank them all: perplexity against latency, for every budget",
     ),
@@ -184,46 +198,84 @@ const fields = {
   ...others,
 };
 
+type Given = Partial<ValuesOf<typeof fields>>;
+
+/** How the original searches: with the temperature of its noise, one rate for all, nothing cut. */
+const asOriginal = {
+  dropout: 0.1,
+  rate: 0.003,
+  architectureRate: null,
+  freeze: 0,
+  temperatureStart: 1,
+  temperatureEnd: 0.1,
+  settle: null,
+};
+
+/** Defaults of other procedures: the original's model is searched as the original does; turns have the paper's freeze. */
+export function usualIn({ compat, procedure, cut }: Pick<Given, "compat" | "procedure" | "cut">) {
+  if (compat === "original") return { ...asOriginal, cut: null };
+  if (procedure === "alternate") return { ...asOriginal, freeze: null };
+  return cut === null ? { settle: null } : {};
+}
+
+/** The recipe of the README's figure, with all that it had. */
+const headline = {
+  corpus: "wikitext-2",
+  tokenizer: "wiki2_12k",
+  steps: 6500,
+  rate: 0.004,
+  warmup: 400,
+  dropout: 0,
+  temperatureStart: 5,
+  temperatureEnd: 0.2,
+  architectureRate: 0.02,
+  freeze: 0.05,
+  settle: [0.1, 0.25] as [number, number],
+  cutEvery: 100,
+  originalBatches: true,
+};
+
 /** The schema of a search's settings. */
 export const searchSettings = defineSettings("search", fields, {
+  usual: usualIn,
   presets: {
-    /** Twelve seconds on the embedded books; every block is decided at the end, and seeds agree. */
+    /** Half a minute on the embedded books: the search of the tour. */
     quick: {
       pieces: 1000,
-      blocks: 4,
-      candidates: "s,f",
-      width: 64,
+      blocks: 6,
+      width: 96,
       heads: 2,
-      feedForward: 256,
+      feedForward: 384,
       cutoffs: [],
-      dropout: 0,
       batch: 16,
-      rate: 0.004,
       warmup: 30,
-      architectureRate: 0.03,
-      freeze: 0.05,
-      temperatureStart: 5,
-      temperatureEnd: 0.2,
-      settle: [0.2, 0.6],
-      cutEvery: 30,
-      steps: 400,
+      architectureRate: 0.1,
+      freeze: 0.15,
+      temperatureEnd: 0.1,
+      settle: [0.25, 0.6],
+      steps: 600,
       evaluateEvery: 100,
-      checkpointEvery: 100,
+      evaluationBatch: 32,
+      checkpointEvery: 150,
+      latency: { batch: 1, length: 16, memory: 32 },
     },
-    /** WikiText-2: blocks settle within the first quarter. docs/log.md has the run. */
-    wikitext: {
+    /** The original's recipe on its model, as far as its code says; nothing is cut. */
+    "par-original": {
+      ...asOriginal,
       corpus: "wikitext-2",
       tokenizer: "wiki2_12k",
-      steps: 6500,
-      rate: 0.004,
-      dropout: 0,
-      temperatureStart: 5,
-      temperatureEnd: 0.2,
-      architectureRate: 0.02,
-      freeze: 0.05,
-      settle: [0.1, 0.25],
+      compat: "original",
+      cut: null,
+      rate: 0.0001,
+      warmup: 4000,
+      weightDecay: 0,
+      epochs: 20,
       originalBatches: true,
     },
+    /** 38.72 on WikiText-2: blocks settle within the first quarter. docs/log.md has the run. */
+    "par-headline": headline,
+    /** The same, by its former name. */
+    wikitext: headline,
     /** WikiText-2, twelve blocks, every budget from one supernet. docs/log.md has the runs. */
     front: {
       corpus: "wikitext-2",
@@ -259,6 +311,33 @@ export function lengthOf({ steps, epochs }: SearchConfig): Exclude<Length, { min
     reject({ who: "search", needed: "--steps or --epochs", got: "both", remedy: "give one" }, 2);
   }
   return steps === null ? { epochs: epochs ?? 1 } : { steps };
+}
+
+/** Settings whose defaults follow from vocabulary and length, once these are known. */
+export interface FilledConfig extends SearchConfig {
+  readonly cutoffs: number[];
+  readonly warmup: number;
+  readonly architectureRate: number | null;
+  readonly cutEvery: number;
+}
+
+/** The clusters of a vocabulary: those that are asked for, else the usual ones as far as it has them. */
+export const cutoffsIn = ({ cutoffs }: Pick<SearchConfig, "cutoffs">, vocabulary: number): number[] =>
+  cutoffs ?? [250, 2500].filter((end) => end < vocabulary);
+
+/** What of the updates the architecture's rate makes: 0.1 up to 600 of them, 0.02 from 3,000 on. docs/log.md has the trials. */
+const rateIn = (total: number) => Math.min(0.1, Math.max(0.02, 60 / total));
+
+/** Settings with what follows from the vocabulary and the number of updates. */
+export function filledIn(settings: SearchConfig, vocabulary: number, total: number): FilledConfig {
+  const { warmup, architectureRate, cutEvery } = settings;
+  return {
+    ...settings,
+    cutoffs: cutoffsIn(settings, vocabulary),
+    warmup: warmup ?? Math.min(400, Math.floor(total / 10)),
+    architectureRate: typeof architectureRate === "string" ? rateIn(total) : architectureRate,
+    cutEvery: cutEvery ?? Math.min(100, Math.max(1, Math.round(total / 20))),
+  };
 }
 
 /** `1x64+640` → batch, segment, memory; undefined where it is something else. */

@@ -1,9 +1,8 @@
 /** Searches whose length is given in minutes: what changes on the way must know the last update before the first is made. */
 import { measureStep } from "../dry-run.ts";
-import { courseOf } from "./course.ts";
 import { openPathStage } from "./front/stage.ts";
-import { openSearch, type SearchGiven, type SearchParts } from "./parts.ts";
-import type { SearchConfig } from "./settings.ts";
+import { openSearch, type SearchGiven, type SearchParts, scheduled } from "./parts.ts";
+import { type SearchConfig, searchDefaults, usualIn } from "./settings.ts";
 import { openSearchStage } from "./stage.ts";
 
 /** Any length will do to measure an update. */
@@ -17,8 +16,8 @@ export async function openTimedSearch(settings: Partial<SearchConfig>, given: Se
   const stage = await (parts.settings.front ? openPathStage(parts) : openSearchStage(parts, parts.model));
   try {
     const steps = Math.max(1, Math.round((minutes * 60_000) / (await measureStep(stage))));
-    const timed = { ...parts.settings, steps };
-    return { ...parts, settings: timed, course: courseOf(timed, parts.batches.train.count) };
+    const asked = { ...searchDefaults, ...usualIn(settings), ...settings, minutes: null, steps };
+    return { ...parts, ...scheduled(asked, parts.tokenizer.tokenizer.size, parts.batches.train.count) };
   } finally {
     await stage.release();
   }

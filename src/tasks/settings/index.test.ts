@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { fromJSONSchema } from "zod";
 import { parseSettings } from "../../runs/settings-file.ts";
 import { languageSettings } from "../language/settings.ts";
-import { searchSettings } from "../search/settings.ts";
+import { filledIn, searchDefaults, searchSettings } from "../search/settings.ts";
 import { translateSettings } from "../translate/settings.ts";
 import { settingsNamed, taskNames } from "./index.ts";
 
@@ -48,7 +48,7 @@ describe("a retraining", async () => {
 
   it("lays settings over those of its search without filling in defaults", () => {
     const layers = [schema.preset("quick"), { source: "flags", values: { minutes: 2 } }];
-    expect(schema.merge(layers)).toMatchObject({ width: 64, steps: null, epochs: null, minutes: 2 });
+    expect(schema.merge(layers)).toMatchObject({ width: 96, steps: null, epochs: null, minutes: 2 });
     expect(schema.merge([{ source: "flags", values: { width: 8 } }])).toEqual({ width: 8 });
   });
 });
@@ -82,9 +82,34 @@ describe("a search", () => {
     expect(() => budget(0)).toThrow("f / budget: expected a number above 0, got 0");
   });
 
+  it("has the usual defaults of its procedure where another is asked for, and no settling where nothing is cut", () => {
+    const resolved = (values: object) => searchSettings.resolve([{ source: "f", values }]);
+    expect(resolved({})).toMatchObject({ temperatureStart: 5, settle: [0.1, 0.25], freeze: 0.05 });
+    expect(resolved({ compat: "original" })).toMatchObject({ temperatureStart: 1, settle: null, cut: null, freeze: 0 });
+    expect(resolved({ procedure: "alternate", rate: 0.1 })).toMatchObject({ settle: null, freeze: null, rate: 0.1 });
+    expect(resolved({ cut: null }).settle).toBe(null);
+  });
+
+  it("fills in what follows from vocabulary and length", () => {
+    expect(filledIn(searchDefaults, 12_000, 6500)).toMatchObject({
+      cutoffs: [250, 2500],
+      warmup: 400,
+      cutEvery: 100,
+      architectureRate: 0.02,
+    });
+    expect(filledIn(searchDefaults, 1000, 600)).toMatchObject({
+      cutoffs: [250],
+      warmup: 60,
+      cutEvery: 30,
+      architectureRate: 0.1,
+    });
+    const asked = { ...searchDefaults, cutoffs: [], warmup: 0, cutEvery: 7, architectureRate: null };
+    expect(filledIn(asked, 1000, 600)).toMatchObject({ cutoffs: [], warmup: 0, cutEvery: 7, architectureRate: null });
+  });
+
   it("has the structure of its values in JSON Schema", () => {
     expect(searchSettings.jsonSchema().properties).toMatchObject({
-      cutoffs: { type: "array", items: { type: "integer", minimum: 0 } },
+      cutoffs: { anyOf: [{ type: "array", items: { type: "integer", minimum: 0 } }, { type: "null" }] },
       latency: {
         type: "object",
         required: ["batch", "length", "memory"],

@@ -39,7 +39,6 @@ const multi30k = {
   depth: 3,
   optimiser: "adamw",
   rate: 0.003,
-  warmup: 200,
   floor: 0.02,
   epochs: 8,
 } as const;
@@ -56,6 +55,8 @@ export const translateSettings = defineSettings("translate", withDefaults(fields
   presets: {
     /** English to German on Multi30k: the defaults. */
     translate: {},
+    /** The paper's best order, at the size of the defaults: six layers deep, three layers of weights. */
+    "share-paper": { depth: 6, unique: 3, share: "cycle_rev" },
     ...smallPresets,
   },
   derive: ({ rate, optimiser }) => ({ task: "translate" as const, rate: rate ?? usualRates[optimiser] }),

@@ -1,0 +1,44 @@
+import { describe, expect, it } from "vitest";
+import { doubtsOf } from "./doubts.ts";
+import { searchDefaults } from "./settings.ts";
+
+const doubts = (probabilities: number[][], steps = 600) => doubtsOf({ probabilities, steps }, searchDefaults);
+
+describe("what a search found", () => {
+  it("is doubted in no way once every block is decided", () => {
+    expect(
+      doubts([
+        [1, 0, 0],
+        [0.05, 0.95, 0],
+      ]),
+    ).toEqual([]);
+  });
+
+  it("is said to be open in the blocks that are", () => {
+    expect(
+      doubts([
+        [1, 0, 0],
+        [0.46, 0.54, 0],
+      ]),
+    ).toEqual(["not decided: block 2 (0.54); another seed may choose otherwise"]);
+  });
+
+  it("is no finding where π is nearly uniform or hardly moved", () => {
+    expect(
+      doubts(
+        [
+          [0.3, 0.4, 0.3],
+          [0.34, 0.33, 0.33],
+        ],
+        40,
+      ),
+    ).toEqual([
+      "no finding: π is nearly uniform, so the pattern is chance",
+      "too few updates to tell: 38 in which π moved",
+    ]);
+  });
+
+  it("is not doubted where the blocks were given", () => {
+    expect(doubtsOf({ probabilities: [[0.5, 0.5]], steps: 1 }, { ...searchDefaults, blocks: "sf" })).toEqual([]);
+  });
+});

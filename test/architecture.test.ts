@@ -1,4 +1,5 @@
-import { readdirSync, readFileSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join, normalize } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
@@ -6,6 +7,22 @@ import { describe, expect, it } from "vitest";
 const { exports: exported } = JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8")) as {
   exports: Record<string, string | { browser?: { default: string } | null; default: string }>;
 };
+
+/** Files of the repository below a folder; what a user left there is not judged. */
+function trackedBelow(root: string): string[] {
+  try {
+    const listed = execFileSync("git", ["ls-files", "-z"], {
+      cwd: root,
+      encoding: "utf8",
+      stdio: ["ignore", "pipe", "ignore"],
+    });
+    const files = listed.split("\0").filter((file) => file !== "" && existsSync(join(root, file)));
+    if (files.length > 0) return files;
+  } catch {
+    // No repository.
+  }
+  return readdirSync(root, { recursive: true, encoding: "utf8" }).map((file) => file.replaceAll("\\", "/"));
+}
 
 const lower = [
   "format",
@@ -158,7 +175,7 @@ function loadedBy(file: string, sources: Sources): Set<string> {
 
 function readSources(): Map<string, string> {
   const root = fileURLToPath(new URL("../src", import.meta.url));
-  const files = readdirSync(root, { recursive: true, encoding: "utf8" }).map((file) => file.replaceAll("\\", "/"));
+  const files = trackedBelow(root);
   const product = files.filter((file) => file.endsWith(".ts") && !/\.(test|contract)\.ts$/.test(file));
   return new Map(product.map((file) => [file, readFileSync(join(root, file), "utf8")]));
 }
@@ -277,7 +294,7 @@ describe("the entry point for browsers", () => {
 
 describe("the studio's page", () => {
   const root = fileURLToPath(new URL("../web", import.meta.url));
-  const files = readdirSync(root, { recursive: true, encoding: "utf8" }).filter((file) => /\.tsx?$/.test(file));
+  const files = trackedBelow(root).filter((file) => /\.tsx?$/.test(file));
   const product = files.filter((file) => !/\.(test|config)\.ts$/.test(file)).map((file) => file.replaceAll("\\", "/"));
 
   /** The playground runs the library in a worker: it takes the entry points for browsers, and the books. */

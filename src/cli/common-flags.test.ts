@@ -11,7 +11,7 @@ const training = [
   ["compare", "minutes"],
   ["glue", "epochs"],
 ] as const;
-const common = ["preset", "config", "dry-run", "json", "out", "seed", "threads"];
+const common = ["preset", "config", "dry-run", "json", "out", "seed", "threads", "device"];
 
 async function flagsOf(name: string): Promise<string[]> {
   const program = new Command();

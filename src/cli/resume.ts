@@ -58,6 +58,7 @@ interface Ending {
 
 const endings: Readonly<Partial<Record<RunKind, Ending>>> = {
   language: {
+    shown: ["depth"],
     next: ['generate RUN --prompt "it was"', "eval RUN --split test", "runs show RUN"],
     after: `start a new run with ${commandName()} train --init RUN`,
   },

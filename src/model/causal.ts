@@ -13,6 +13,8 @@ export interface Objective {
   readonly noise: readonly NoiseInput[];
   /** Values of those inputs that follow the step instead of coming with a batch: the depth policy's scalars. */
   readonly courses?: Readonly<Record<string, Course>>;
+  /** What an evaluation may read besides the loss: `depth`, the mean over tokens that choose theirs. */
+  readonly outputs?: Readonly<Record<string, Tensor>>;
 }
 
 /** One forward pass, to be counted: what it computes, and typical values of its named dimensions. */

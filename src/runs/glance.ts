@@ -9,7 +9,7 @@ import { bestOf, elapsedOf, median, newestProgress, parameterCount, type RunSumm
 import { type EventFile, lookAtEvents } from "./tail.ts";
 
 /** A summary in which `losses` and the median of tokens per second are of steps at even distances. */
-export interface RunGlance extends Omit<RunSummary, "bytes"> {
+export interface RunGlance extends Omit<RunSummary, "bytes" | "pattern"> {
   /** Distinct numbers in its weights. */
   readonly parameters: number | null;
   /** When its first event came, in milliseconds since 1970. */

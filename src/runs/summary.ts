@@ -1,5 +1,5 @@
 /** What a run folder tells without loading a model: status, figures, curve; and how runs differ. */
-import { closeSync, existsSync, openSync, readSync, statSync } from "node:fs";
+import { closeSync, existsSync, openSync, readFileSync, readSync, statSync } from "node:fs";
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { defined } from "../base/options.ts";
@@ -30,6 +30,8 @@ export interface RunSummary {
   readonly epoch: number | null;
   readonly lastLoss: number | null;
   readonly best: BestFigures | null;
+  /** The blocks that a search would take by its last evaluation. */
+  readonly pattern: string | null;
   readonly tokensPerSecond: number | null;
   /** Time spent training, over all sessions. */
   readonly elapsedMs: number | null;
@@ -58,6 +60,7 @@ export async function summarise(path: string): Promise<RunSummary> {
     epoch: steps.at(-1)?.epoch ?? null,
     lastLoss: steps.at(-1)?.loss ?? null,
     best: bestOf(events),
+    pattern: patternOf(events) ?? foundIn(path),
     tokensPerSecond: median(steps.map(({ tokensPerSecond }) => tokensPerSecond)),
     elapsedMs: elapsedOf(events.at(-1), progress),
     losses: steps.map(({ loss }) => loss),
@@ -97,6 +100,21 @@ export function bestOf(events: readonly StoredEvent[]): BestFigures | null {
   const best = valid.reduce((best, each) => (scoreOf(each) > scoreOf(best) ? each : best));
   const { step, loss, perplexity, bitsPerByte, scalars, decisive } = best;
   return defined({ step, loss, perplexity, bitsPerByte, scalars, decisive }) as BestFigures;
+}
+
+/** Of runs of search that ended; those of version 0.1.0 say it there only. */
+function foundIn(path: string): string | null {
+  try {
+    const { pattern } = JSON.parse(readFileSync(join(path, "architecture.json"), "utf8")) as { pattern?: unknown };
+    return typeof pattern === "string" ? pattern : null;
+  } catch {
+    return null;
+  }
+}
+
+function patternOf(events: readonly StoredEvent[]): string | null {
+  const last = events.findLast((event) => event.type === "evaluation" && event.pattern !== undefined);
+  return last?.type === "evaluation" ? (last.pattern ?? null) : null;
 }
 
 /** What an evaluation is judged by, the higher the better. */

@@ -26,18 +26,25 @@ export function counted(batches: Batches, onBatch?: (done: number, count: number
   return { ...batches, at };
 }
 
-/** Loss, perplexity per piece and per word, bits per byte. */
+const mean = (values: readonly number[]) => values.reduce((a, b) => a + b, 0) / values.length;
+
+/** Loss, perplexity per piece and per word, bits per byte and, where tokens choose it, their mean depth. */
 export async function evaluateText(
   engine: Engine,
   model: Trainable,
   weights: Weights,
   { batches, text, onBatch, signal }: EvaluateOptions & { batches: Batches; text: TextSize },
-): Promise<Figures> {
+): Promise<Figures & { readonly depth?: number }> {
   const size = { batch: batches.rows ?? 1, length: batches.length ?? 1, training: false };
   const evaluator = await Evaluator.create(engine, { ...model.objective(size), noise: [] });
   try {
-    const loss = await evaluator.meanLoss(weights, counted(batches, onBatch), { signal });
-    return figures(loss, batches.count * tokensIn(batches), text);
+    const [losses, depths]: [number[], number[]] = [[], []];
+    for await (const { loss, outputs } of evaluator.run(weights, counted(batches, onBatch), { signal })) {
+      losses.push(loss);
+      if (outputs.depth) depths.push(outputs.depth.data[0]!);
+    }
+    const found = figures(mean(losses), batches.count * tokensIn(batches), text);
+    return depths.length > 0 ? { ...found, depth: mean(depths) } : found;
   } finally {
     await evaluator.release();
   }

@@ -61,6 +61,8 @@ export interface TrainedParts<M extends TrainableModel> {
   readonly validText: TextSize;
   readonly groups: readonly Group[];
   readonly scalars?: TrainOptions["scalars"];
+  /** Figures of evaluations besides the loss. */
+  readonly metrics?: TrainOptions["metrics"];
   /** First weights, where they are not drawn. */
   readonly initial?: Weights | undefined;
   readonly report: () => ModelReport;
@@ -92,7 +94,7 @@ export function trainedJob<M extends TrainableModel>(parts: TrainedParts<M>): Jo
 const usualWarmup = { language: 50, translate: 200 } as const;
 
 function trainOptions<M extends TrainableModel>(parts: TrainedParts<M>): TrainOptions {
-  const { settings, engine, data, validText, groups, scalars, initial } = parts;
+  const { settings, engine, data, validText, groups, scalars, metrics, initial } = parts;
   const { steps, epochs, minutes, evaluateEvery, patience, ...how } = settings;
   const length = steps !== null ? { steps } : epochs !== null ? { epochs } : { minutes: minutes ?? 1 };
   return {
@@ -102,6 +104,7 @@ function trainOptions<M extends TrainableModel>(parts: TrainedParts<M>): TrainOp
     validText,
     groups,
     scalars,
+    metrics,
     initial,
     seed: how.seed,
     rate: how.rate,

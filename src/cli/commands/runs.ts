@@ -1,5 +1,5 @@
-/** `layerwise runs`: lists run folders, shows one, compares several. */
-import type { Command } from "commander";
+/** `layerwise runs`: lists run folders, shows one, compares several, removes one. */
+import { type Command, Option } from "commander";
 import { clock, formatNumber, messageOf, type Row, reject, table } from "../../base/index.ts";
 import {
   type BestFigures,
@@ -22,26 +22,40 @@ interface JsonOption {
 
 const LIST_EXAMPLES = `
 Examples:
-  layerwise runs                        the runs under runs/
+  layerwise runs                        the runs under runs/, the newest first
+  layerwise runs --sort score           the best first
   layerwise runs experiments --json
   layerwise runs show runs/1            one run: figures, curve, checkpoints, settings
-  layerwise runs compare runs/1 runs/2  settings that differ, and results side by side`;
+  layerwise runs compare runs/1 runs/2  settings that differ, and results side by side
+  layerwise runs remove runs/1          asks first; --yes does not`;
 
 const SHOW_EXAMPLES = `
 Examples:
   layerwise runs show runs/1
   layerwise runs show runs/1 --json     with weightsHash, the SHA-256 of the last checkpoint's weights`;
 
+const REMOVE_EXAMPLES = `
+A folder that is no run, holds files that no run has, or is in training is refused, and nothing is removed then.
+
+Examples:
+  layerwise runs remove runs/1
+  layerwise runs remove runs/1 runs/2 --yes`;
+
 const COMPARE_EXAMPLES = `
 Examples:
   layerwise runs compare runs/1 runs/2
   layerwise runs compare runs/* --json`;
 
-/** Adds `runs`, `runs show` and `runs compare`. */
+/** Adds `runs`, `runs show`, `runs compare` and `runs remove`. */
 export function addRuns(program: Command): void {
   const runs = program
     .command("runs")
     .argument("[dir]", "folder to search for runs", "runs")
+    .addOption(
+      new Option("--sort <by>", "what stands first: the newest, the best, the longest, or by name")
+        .choices(sortings)
+        .default("changed"),
+    )
     .option("--json", "print JSON")
     .addHelpText("after", fitted(LIST_EXAMPLES))
     .action(list);
@@ -57,18 +71,26 @@ export function addRuns(program: Command): void {
     .option("--json", "print JSON")
     .addHelpText("after", fitted(COMPARE_EXAMPLES))
     .action((paths: string[], _: JsonOption, command: Command) => compare(paths, command.optsWithGlobals()));
+  runs
+    .command("remove <run...>")
+    .description("remove run folders with their checkpoints; never one that is in training")
+    .option("--yes", "do not ask")
+    .addHelpText("after", fitted(REMOVE_EXAMPLES))
+    .action(async (paths: string[], flags: { yes?: boolean }) => {
+      await (await import("../removal.ts")).removeRuns(paths, flags);
+    });
 }
 
 const print = (text: string) => void process.stdout.write(`${text}\n`);
 
 const printJson = (value: unknown) => print(encodeJson(value, 2));
 
-async function list(folder: string, { json }: JsonOption): Promise<void> {
+async function list(folder: string, { json, sort }: JsonOption & { sort: Sorting }): Promise<void> {
   const paths = await findRuns(folder);
-  const found = await Promise.all(paths.map(summaryOrFault));
+  const found = sorted(await Promise.all(paths.map(summaryOrFault)), sort);
   if (json) return printJson(found.map((each) => ("fault" in each ? each : brief(each))));
   if (found.length === 0) return print(`no runs under ${folder}; start one with: layerwise train --out ${folder}/1`);
-  print(table(found.map(listRow)));
+  print(fittedTable(found.map(listRow), process.stdout.columns || Number.POSITIVE_INFINITY));
   for (const each of found) if ("fault" in each) print(`\n${each.fault}`);
 }
 
@@ -87,32 +109,90 @@ function brief({ losses: _, ...summary }: RunSummary): Omit<RunSummary, "losses"
   return summary;
 }
 
+/** What a list may begin with. */
+const sortings = ["changed", "score", "steps", "name"] as const;
+type Sorting = (typeof sortings)[number];
+
+/** Sorted by what was asked for, the greatest first; what has no such figure stands at the end. */
+function sorted(runs: readonly (RunSummary | Unreadable)[], by: Sorting): (RunSummary | Unreadable)[] {
+  const rank = (run: RunSummary | Unreadable): number => {
+    if ("fault" in run) return Number.NEGATIVE_INFINITY;
+    if (by === "changed") return run.changedMs;
+    return by === "steps" ? run.step : goodness(run.best);
+  };
+  if (by === "name") return [...runs]; // as they were found
+  const ranked = runs.map((run) => ({ run, rank: rank(run) }));
+  return ranked.sort((a, b) => (a.rank === b.rank ? 0 : b.rank - a.rank)).map(({ run }) => run);
+}
+
+/** The higher the better: the deciding figure, or the loss below all of these. */
+const goodness = (best: BestFigures | null) =>
+  best === null ? Number.NEGATIVE_INFINITY : best.decisive === undefined ? -best.loss : best.scalars![best.decisive]!;
+
 function listRow(run: RunSummary | Unreadable): Row {
-  if ("fault" in run) return { run: run.path, model: null, status: "unreadable" };
+  if ("fault" in run) return { run: run.path, task: null, layers: null, status: "unreadable" };
   return {
     run: run.path,
-    model: modelLine(run.config),
-    status: run.status,
+    task: taskText(run.config),
+    layers: layersOf(run),
+    depth: meanDepth(run),
+    score: scoreOf(run.best),
     step: stepText(run),
-    loss: run.lastLoss?.toFixed(4),
-    ...(run.best?.decisive === undefined
-      ? { "best valid perplexity": run.best?.perplexity?.toFixed(2) }
-      : { score: scoreText(run.best) }),
+    status: run.status,
     changed: ageText(Date.now() - run.changedMs),
+    loss: run.lastLoss?.toFixed(4),
     size: sizeText(run.bytes),
   };
 }
 
-/** The settings that tell runs apart at a glance, as far as a run has them. */
-const TELLING = ["task", "glueTask", "corpus", "blocks", "depth", "width", "length"];
+/** Columns in the order in which a narrow terminal loses them. */
+const DISPENSABLE = ["size", "loss", "changed", "task", "step", "status", "depth"];
+
+/** A table whose lines fit: without columns that matter less, and at last cut off. */
+export function fittedTable(rows: readonly Row[], width: number, without: readonly string[] = DISPENSABLE): string {
+  const text = table(rows);
+  if (text.split("\n").every((line) => [...line].length <= width)) return text;
+  const [next, ...later] = without;
+  if (next === undefined) return text.replace(/^.*$/gm, (line) => cutTo(line, width));
+  return fittedTable(
+    rows.map((row) => Object.fromEntries(Object.entries(row).filter(([key]) => key !== next))),
+    width,
+    later,
+  );
+}
+
+const cutTo = (line: string, width: number) =>
+  [...line].length <= width ? line : `${[...line].slice(0, width - 1).join("")}…`;
 
 type Settings = Readonly<Record<string, unknown>>;
 
-function modelLine(config: Settings): string {
-  const settings = flat(config);
-  const words = TELLING.filter((key) => settings[key] !== undefined && settings[key] !== null);
-  const word = (key: string) => (typeof settings[key] === "number" ? `${key} ${settings[key]}` : `${settings[key]}`);
-  return words.map(word).join(" ");
+const taskText = (config: Settings): string => {
+  const { task = "language", glueTask, corpus } = flat(config);
+  return [task === "albert" ? "albert" : task, glueTask ?? corpus].filter((word) => typeof word === "string").join(" ");
+};
+
+/** Which blocks run: the pattern of a search, a written depth, a plan, or how many of which own weights. */
+function layersOf({ config, pattern }: RunSummary): string | null {
+  const { blocks, depth, unique, share, plan, halt, depthPolicy } = flat(config);
+  if (pattern !== null) return pattern;
+  if (typeof blocks === "string" || typeof depth === "string") return `${blocks ?? depth}`;
+  if (typeof plan === "string") return plan;
+  if (typeof depth !== "number") return null;
+  const most = halt === true || depthPolicy === "adaptive" ? "at most " : "";
+  return `${most}${depth}${typeof unique === "number" && unique < depth ? ` of ${unique}, ${share}` : ""}`;
+}
+
+/** How deep tokens ran on average, where they choose. */
+function meanDepth({ best }: RunSummary): string | null {
+  const found = best?.scalars?.depth ?? best?.scalars?.["depth/all"];
+  return found === undefined ? null : found.toFixed(2);
+}
+
+/** The figure that decided, or the perplexity. */
+function scoreOf(best: BestFigures | null): string | null {
+  if (best === null) return null;
+  if (best.decisive !== undefined) return scoreText(best);
+  return best.perplexity === undefined ? `loss ${best.loss.toFixed(4)}` : `perplexity ${best.perplexity.toFixed(2)}`;
 }
 
 /** An ALBERT's run has settings of its model and of its training apart. */
@@ -164,11 +244,12 @@ async function show(path: string, { json }: JsonOption): Promise<void> {
 }
 
 function figuresOf(run: RunSummary, parameters: number | null): Row {
-  const { depth, glueTask, epochs } = flat(run.config);
+  const { glueTask, epochs } = flat(run.config);
   return {
     ...(typeof glueTask === "string" ? { task: glueTask } : {}),
     parameters: parameters === null ? null : formatNumber(parameters),
-    depth: typeof depth === "number" ? formatNumber(depth) : null,
+    layers: layersOf(run),
+    "mean depth": meanDepth(run),
     loss: run.lastLoss?.toFixed(4),
     ...bestFigures(run.best),
     epochs:

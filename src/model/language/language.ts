@@ -212,7 +212,7 @@ export class LanguageModel implements CausalModel {
     const ids = input("ids", [batch, length], "int");
     const targets = input("targets", [batch, length], "int");
     const mode = training ? new Training() : inference;
-    const { hidden, exits = [], penalty } = this.deepened(ids, mode);
+    const { hidden, exits = [], penalty, probes } = this.deepened(ids, mode);
     const entropyOf = (each: Tensor) => {
       return crossEntropy(this.#logits(this.#norm.apply(each)), reshape(targets, [batch * length]));
     };
@@ -223,7 +223,9 @@ export class LanguageModel implements CausalModel {
     const loss = training && penalty ? add(entropy, penalty) : entropy;
     const inputs = { ids, targets, ...(training ? scalarInputs(this.policy) : {}) };
     const courses = training ? scalarCourses(this.policy) : {};
-    return { loss, inputs, noise: mode instanceof Training ? mode.noise : [], courses };
+    // How deep tokens ran, where they choose; training has no use for it.
+    const outputs = !training && probes.updates ? { outputs: { depth: mean(probes.updates) } } : {};
+    return { loss, inputs, noise: mode instanceof Training ? mode.noise : [], courses, ...outputs };
   }
 
   /** Logits of every token, through all depths. */

@@ -49,11 +49,16 @@ export async function languageJob(parts: LanguageParts, given: Given = {}): Prom
     },
     validText: await textSizeOf(data, "valid"),
     groups: languageGroups(settings, model.parameters, engine),
+    ...(depthIsMeasured(settings, model) ? { metrics: { depth: ({ depth }) => depth!.data[0]! } } : {}),
     initial,
     report: () => reportOn(model, { length: settings.length }),
     facts: [textFact(data.corpus, data.tokenizer), { what: "plan", value: planText(settings) }],
   });
 }
+
+/** Whether evaluations know how deep tokens ran. */
+const depthIsMeasured = ({ batch, length }: LanguageConfig, model: LanguageModel) =>
+  "outputs" in model.objective({ batch, length, training: false });
 
 const planText = (settings: LanguageConfig) =>
   typeof settings.depth === "string" ? settings.depth : planOf(settings).join(" ");

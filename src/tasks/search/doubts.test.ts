@@ -34,7 +34,7 @@ describe("what a search found", () => {
       ),
     ).toEqual([
       "no finding: π is nearly uniform, so the pattern is chance",
-      "too few updates to tell: 38 in which π moved",
+      "too few updates to tell: 34 in which π moved",
     ]);
   });
 

@@ -155,11 +155,11 @@ const fields = {
       ),
       AUTO,
     ),
-    freeze: optional(fraction(0.2, "fraction of the updates before π moves; with alternate: 0.2"), 0.05),
+    freeze: optional(fraction(0.2, "fraction of the updates before π moves; with alternate: 0.2"), 0.15),
     straightThrough: flag("forward the one candidate that was drawn"),
     trainedTemperature: flag("each block learns a temperature of its own, starting at temperatureStart"),
     temperatureStart: real(5, "first temperature", { above: 0 }),
-    temperatureEnd: real(0.2, "last temperature", { above: 0 }),
+    temperatureEnd: real(0.1, "last temperature", { above: 0 }),
     cut: optional(
       real(0.95, "cut candidates whose π is below 1 − this, and compile again; none: keep all to the end", {
         above: 0.5,
@@ -174,7 +174,7 @@ const fields = {
         "between these fractions of the updates blocks settle, the surest first, for one candidate beside identity",
         "two fractions of the updates, such as 0.25,0.75",
       ),
-      [0.1, 0.25] as [number, number],
+      [0.25, 0.6] as [number, number],
     ),
     cutEvery: optional(whole(100, "updates between looks at π; default: a twentieth of them, at most 100")),
     front: flag(
@@ -249,10 +249,6 @@ export const searchSettings = defineSettings("search", fields, {
       cutoffs: [],
       batch: 16,
       warmup: 30,
-      architectureRate: 0.1,
-      freeze: 0.15,
-      temperatureEnd: 0.1,
-      settle: [0.25, 0.6],
       steps: 600,
       evaluateEvery: 100,
       evaluationBatch: 32,

@@ -84,7 +84,7 @@ describe("a search", () => {
 
   it("has the usual defaults of its procedure where another is asked for, and no settling where nothing is cut", () => {
     const resolved = (values: object) => searchSettings.resolve([{ source: "f", values }]);
-    expect(resolved({})).toMatchObject({ temperatureStart: 5, settle: [0.1, 0.25], freeze: 0.05 });
+    expect(resolved({})).toMatchObject({ temperatureStart: 5, settle: [0.25, 0.6], freeze: 0.15 });
     expect(resolved({ compat: "original" })).toMatchObject({ temperatureStart: 1, settle: null, cut: null, freeze: 0 });
     expect(resolved({ procedure: "alternate", rate: 0.1 })).toMatchObject({ settle: null, freeze: null, rate: 0.1 });
     expect(resolved({ cut: null }).settle).toBe(null);

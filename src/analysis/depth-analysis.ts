@@ -45,6 +45,25 @@ export function traceOf(tokens: Iterable<readonly number[]>): TraceRow[] {
 
 const traceIn = (read: readonly TokenDepths[]) => traceOf(read.flatMap(({ cosines }) => cosines));
 
+/** Tokens that one may type as they are shown. */
+const TYPED = /(\[(?:MASK|CLS|SEP)\])/;
+
+/** The pieces of a text, in which [MASK], [CLS] and [SEP] are the tokens of these names. */
+function alignedTokens(text: string, { tokenizer, special }: Framing): AlignedPieces {
+  const ids: Readonly<Record<string, number>> = { "[MASK]": special.mask, "[CLS]": special.cls, "[SEP]": special.sep };
+  const parts = text.split(TYPED).filter((part) => part.trim() !== "");
+  const each = parts.map((part): AlignedPieces => {
+    const id = ids[part];
+    if (id === undefined) return alignWords(plainWords(part), tokenizer);
+    return { ids: Int32Array.of(id), pieces: [part], words: Int32Array.of(0) };
+  });
+  return {
+    ids: Int32Array.from(each.flatMap((part) => [...part.ids])),
+    pieces: each.flatMap(({ pieces }) => pieces),
+    words: Int32Array.from(each.flatMap(({ words }, i) => Array.from(words, () => i))),
+  };
+}
+
 /** The tokens of texts with their depths, [CLS] and [SEP] among them; texts are cut to the model's length. */
 export async function depthOfTexts(
   reader: DepthReader,
@@ -52,7 +71,7 @@ export async function depthOfTexts(
   framing: Framing,
   onText?: OnText,
 ): Promise<TokenDepth[][]> {
-  const aligned = texts.map((text) => alignWords(plainWords(text), framing.tokenizer));
+  const aligned = texts.map((text) => alignedTokens(text, framing));
   const read = await readAligned(reader, aligned, framing, onText);
   return aligned.map(({ pieces }, text) => {
     const { depths, cosines, halting } = read[text]!;

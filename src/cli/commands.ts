@@ -120,6 +120,10 @@ export const commands: Readonly<Record<string, CommandEntry>> = {
     about: "print the settings of a task as JSON Schema",
     load: async () => (await import("./commands/schema.ts")).addSchema,
   },
+  completion: {
+    about: "print a script that completes command lines in bash, zsh or fish",
+    load: async () => (await import("./commands/completion.ts")).addCompletion,
+  },
   doctor: {
     about: "print versions, processor, threads, devices and matrix speed",
     load: async () => (await import("./commands/doctor.ts")).addDoctor,

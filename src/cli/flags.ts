@@ -40,12 +40,17 @@ export interface RunFlags {
   readonly json?: string;
 }
 
+/** What the value of an option may be where it is checked elsewhere, for completion. */
+export const suggestedValues = new WeakMap<Option, readonly string[]>();
+
 /** Adds --out, --preset, --config and, where they are described, --dry-run and --json. */
 export function addRunFlags(command: Command, schemas: readonly SettingsSchema[], about: RunFlags): Command {
   const presets = new Set(schemas.flatMap(({ presets }) => Object.keys(presets)));
+  const preset = new Option("--preset <name>", `a named set of settings: ${[...presets].join(", ")}`);
+  suggestedValues.set(preset, [...presets]);
   command
     .option("--out <dir>", about.out)
-    .option("--preset <name>", `a named set of settings: ${[...presets].join(", ")}`)
+    .addOption(preset)
     .option("--config <file>", "settings from a YAML file, or the config.yaml of another run");
   if (about.dryRun !== undefined) command.option("--dry-run", about.dryRun);
   if (about.json !== undefined) command.option("--json", about.json);

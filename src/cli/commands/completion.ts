@@ -1,0 +1,18 @@
+/** `layerwise completion`: prints what a shell needs to complete command lines. */
+import { Argument, type Command } from "commander";
+import { completionScript, type Shell, shells } from "../completion.ts";
+import { fitted } from "../help.ts";
+
+const examples = `
+Examples:
+  eval "$(layerwise completion bash)"                 in ~/.bashrc
+  eval "$(layerwise completion zsh)"                  in ~/.zshrc
+  layerwise completion fish > ~/.config/fish/completions/layerwise.fish`;
+
+export function addCompletion(program: Command): void {
+  program
+    .command("completion")
+    .addArgument(new Argument("<shell>", "the shell that completes").choices(shells))
+    .addHelpText("after", fitted(examples))
+    .action(async (shell: Shell) => void process.stdout.write(await completionScript(shell)));
+}

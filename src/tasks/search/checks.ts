@@ -14,11 +14,12 @@ export function checkConfig(config: SearchConfig): void {
 /** A front is found by paths, not by π: what concerns π alone would be ignored. */
 function checkFront(config: SearchConfig): void {
   if (!config.front) return;
+  const usual = searchSettings.resolve([{ source: "front", values: { front: true } }]);
   const given = ["straightThrough", "trainedTemperature", "settle", "freeze", "architectureRate"] as const;
   const got = [
     ...(typeof config.blocks === "string" ? ["a pattern"] : []),
     ...(config.procedure === "joint" ? [] : [`procedure ${config.procedure}`]),
-    ...given.filter((key) => config[key] !== searchSettings.resolve([])[key]),
+    ...given.filter((key) => config[key] !== usual[key]),
   ];
   if (got.length === 0) return;
   const remedy = "leave front or the others out";

@@ -12,7 +12,7 @@ export function doubtsOf(
   { probabilities, steps }: Pick<Found, "probabilities" | "steps">,
   settings: SearchConfig,
 ): string[] {
-  if (typeof settings.blocks === "string") return [];
+  if (typeof settings.blocks === "string" || settings.front) return [];
   const highest = probabilities.map((shares) => Math.max(...shares));
   const open = highest.flatMap((share, i) => (share < DECIDED ? [`${i + 1} (${share.toFixed(2)})`] : []));
   const isUniform = highest.every((share, i) => share < 1.5 / probabilities[i]!.length);

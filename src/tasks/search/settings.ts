@@ -211,8 +211,9 @@ const asOriginal = {
   settle: null,
 };
 
-/** Defaults of other procedures: the original's model is searched as the original does; turns have the paper's freeze. */
-export function usualIn({ compat, procedure, cut }: Pick<Given, "compat" | "procedure" | "cut">) {
+/** Defaults of other procedures: the original's model is searched as the original does; turns have the paper's freeze; paths of a front know no π. */
+export function usualIn({ compat, procedure, cut, front }: Pick<Given, "compat" | "procedure" | "cut" | "front">) {
+  if (front) return { ...asOriginal, freeze: null, warmup: 400, cutEvery: 100 };
   if (compat === "original") return { ...asOriginal, cut: null };
   if (procedure === "alternate") return { ...asOriginal, freeze: null };
   return cut === null ? { settle: null } : {};

@@ -73,7 +73,7 @@ describe("layerwise search", () => {
     search(...short, "--out", run("again"));
     expect(lossesOf("again")).toEqual(lossesOf("first"));
     const temperatures = lossesOf("first").map(([, temperature]) => temperature);
-    expect(temperatures[0]).toBe(1);
+    expect(temperatures[0]).toBe(5);
     expect(temperatures.every((each, i) => i === 0 || each < temperatures[i - 1])).toBe(true);
   });
 

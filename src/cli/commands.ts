@@ -122,7 +122,10 @@ export const commands: Readonly<Record<string, CommandEntry>> = {
   },
   completion: {
     about: "print a script that completes command lines in bash, zsh or fish",
-    load: async () => (await import("./commands/completion.ts")).addCompletion,
+    load: async () => {
+      const { addCompletion } = await import("./commands/completion.ts");
+      return (program) => addCompletion(program, commands);
+    },
   },
   doctor: {
     about: "print versions, processor, threads, devices and matrix speed",

@@ -1,12 +1,16 @@
 /** Scripts that complete command lines in bash, zsh and fish, made from the commands themselves. */
 import { Command, type Option } from "commander";
-import { commands } from "./commands.ts";
 import { suggestedValues } from "./flags.ts";
 
 /** The shells there are scripts for. */
 export const shells = ["bash", "zsh", "fish"] as const;
 /** A shell. */
 export type Shell = (typeof shells)[number];
+
+/** The commands by name, as the program has them. */
+export type CommandTable = Readonly<
+  Record<string, { readonly about: string; readonly load: () => Promise<(program: Command) => void> }>
+>;
 
 interface KnownFlag {
   readonly name: string;
@@ -38,7 +42,7 @@ const known = (command: Command, before: string, about = command.description()):
   below: command.commands.map((each) => known(each, `${before}${command.name()} `)),
 });
 
-async function knownCommands(): Promise<KnownCommand[]> {
+async function knownCommands(commands: CommandTable): Promise<KnownCommand[]> {
   const found: KnownCommand[] = [];
   for (const [name, { about, load }] of Object.entries(commands)) {
     const program = new Command();
@@ -53,8 +57,8 @@ const everything = (all: readonly KnownCommand[]): KnownCommand[] =>
 const lastWord = ({ words }: KnownCommand) => words.split(" ").at(-1)!;
 
 /** The script of a shell. */
-export async function completionScript(shell: Shell): Promise<string> {
-  const all = await knownCommands();
+export async function completionScript(shell: Shell, commands: CommandTable): Promise<string> {
+  const all = await knownCommands(commands);
   if (shell === "fish") return fishScript(all);
   const script = bashScript(all);
   return shell === "bash" ? script : `autoload -Uz compinit bashcompinit\ncompinit -u\nbashcompinit\n${script}`;

@@ -1,6 +1,6 @@
 /** `layerwise completion`: prints what a shell needs to complete command lines. */
 import { Argument, type Command } from "commander";
-import { completionScript, type Shell, shells } from "../completion.ts";
+import { type CommandTable, completionScript, type Shell, shells } from "../completion.ts";
 import { fitted } from "../help.ts";
 
 const examples = `
@@ -9,10 +9,10 @@ Examples:
   eval "$(layerwise completion zsh)"                  in ~/.zshrc
   layerwise completion fish > ~/.config/fish/completions/layerwise.fish`;
 
-export function addCompletion(program: Command): void {
+export function addCompletion(program: Command, commands: CommandTable): void {
   program
     .command("completion")
     .addArgument(new Argument("<shell>", "the shell that completes").choices(shells))
     .addHelpText("after", fitted(examples))
-    .action(async (shell: Shell) => void process.stdout.write(await completionScript(shell)));
+    .action(async (shell: Shell) => void process.stdout.write(await completionScript(shell, commands)));
 }

@@ -61,9 +61,9 @@ function Engine() {
 function Mark() {
   return (
     <svg viewBox="0 0 20 20" aria-hidden="true">
-      <path class="stroke-2" d="M3 5h14" />
-      <path class="stroke-1" d="M3 10h9" />
-      <path class="stroke-0" d="M3 15h5" />
+      <path class="series-2" d="M3 5h14" />
+      <path class="series-1" d="M3 10h9" />
+      <path class="series-0" d="M3 15h5" />
     </svg>
   );
 }

@@ -19,6 +19,7 @@ import { bench as memory } from "./memory.ts";
 import { resultsJson, resultsPage, resultsTable, type Section } from "./report.ts";
 import { commitNow, machineNow } from "./setting.ts";
 import { bench as start } from "./start.ts";
+import { bench as stopping } from "./stopping.ts";
 import { bench as supernet } from "./supernet.ts";
 import { bench as tokenizer } from "./tokenizer.ts";
 
@@ -31,6 +32,7 @@ const benches: Readonly<Record<string, Bench>> = {
   depth,
   act,
   generation,
+  stopping,
   cutoffs,
   tokenizer,
   start,

@@ -43,7 +43,7 @@ export interface UseFlags extends DepthUse {
 
 /** The flags that are not about which checkpoint is used and how deep. */
 export function besidesUse<T extends UseFlags>(flags: T): Omit<T, keyof UseFlags> {
-  const { checkpoint, loops, cap, threshold, exit, ...others } = flags;
+  const { checkpoint, loops, cap, threshold, exit, keys, ...others } = flags;
   return others;
 }
 
@@ -57,6 +57,12 @@ export function addDepthFlags(command: Command): Command {
       "--exit <rule>",
       "where tokens leave a model with exits: last, weighted, quantile:0.5, difference:0.1 …",
       exitRule,
+    )
+    .addOption(
+      new Option(
+        "--keys <which>",
+        "what tokens that stopped show to the others; tokens that leave at an exit then stop, which saves their time",
+      ).choices(["own", "first", "last"]),
     );
 }
 

@@ -23,11 +23,11 @@ export type Using<U extends Use> = Extract<AnyRun, Record<U, unknown>>;
 export async function openUsing<U extends Use>(
   path: string,
   use: U,
-  { checkpoint, threads, loops, cap, threshold, exit }: UseFlags & { threads?: number | undefined } = {},
+  { checkpoint, threads, loops, cap, threshold, exit, keys }: UseFlags & { threads?: number | undefined } = {},
 ): Promise<Using<U>> {
   const { defaultEngine, Run } = await import("../tasks/index.ts");
   const engine = threads === undefined ? undefined : await defaultEngine({ threads });
-  const changes = { loops, cap, threshold, exit };
+  const changes = { loops, cap, threshold, exit, keys };
   const changed = Object.values(changes).some((each) => each !== undefined);
   const run = await Run.open(path, { checkpoint, engine, say, ...(changed ? { use: changes } : {}) });
   if (use in run) return run as Using<U>;

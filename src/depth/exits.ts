@@ -1,10 +1,12 @@
-/** Exits: every token may leave at any depth, by a trained gate or by a rule that needs no training; all depths are computed. */
+/** Exits: every token may leave at any depth, by a trained gate or by a rule that needs no training; then it runs on, or stops. */
 import { reject } from "../base/errors.ts";
 import { anything, checkOptions, number, oneOf, type Rules, required, text, truth, whole } from "../base/options.ts";
 import {
   add,
+  and,
   argMax,
   cast,
+  type Dim,
   equal,
   full,
   greater,
@@ -15,6 +17,7 @@ import {
   mean,
   multiply,
   negate,
+  not,
   reshape,
   select,
   softmax,
@@ -25,12 +28,12 @@ import {
   type Tensor,
   within,
 } from "../graph/index.ts";
-import type { Block, Context, Parameter } from "../nn/index.ts";
-import { cachesOf, contextsOf } from "./caches.ts";
+import { allRows, type Block, type Context, type Parameter, type SomeRows } from "../nn/index.ts";
 import { checkPlan } from "./fixed.ts";
 import { HaltingUnit } from "./halting.ts";
 import type { Plan } from "./plan.ts";
 import type { Deepened, DepthPolicy, Exit } from "./policy.ts";
+import { cachesWith, type Depths, depthsOf, type SharedKeys, sharedKeys } from "./running.ts";
 
 /**
  * Where a token leaves. `last`: at the last exit. Of a trained gate: `weighted`, the mean of all states by their probabilities, and `quantile`, the first exit
@@ -56,6 +59,11 @@ export interface ExitsOptions {
   biasInitial?: number | undefined;
   /** In use. Default: quantile at 0.5 with a gate, otherwise last. */
   rule?: ExitRule | undefined;
+  /**
+   * In use: tokens that leave stop, which saves their time, and this is what they show to those that go deeper. Left out: they run on to the
+   * end for the others to look at, as all do in training. `first` counts in training too.
+   */
+  keys?: SharedKeys | undefined;
   /** Prefix of the names of the policy's own parameters. Default: exits. */
   name?: string | undefined;
 }
@@ -67,6 +75,7 @@ const rules: Rules<ExitsOptions> = {
   entropy: number({ from: 0 }),
   biasInitial: number(),
   rule: anything,
+  keys: sharedKeys,
   name: text,
 };
 
@@ -79,7 +88,8 @@ interface View {
   readonly choices: Tensor[];
   /** Of all exits up to this one: [N, 1]. */
   readonly cumulated: Tensor | undefined;
-  scores(state: Tensor): Tensor;
+  /** What may be read off the scores of the next token: [N, V] → [N, …]; only of the tokens that run. */
+  scored(read: (scores: Tensor) => Tensor): Tensor;
 }
 
 const norm = (x: Tensor) => sqrt(sum(square(x), { axes: [1], keepDims: true }));
@@ -90,8 +100,8 @@ const leaving = {
   difference: ({ state, before }: View, level = 0.1) => {
     return less(norm(subtract(state, before)), multiply(norm(state), level));
   },
-  agreement: ({ state, choices, scores }: View, level = 1) => {
-    choices.push(argMax(scores(state)));
+  agreement: ({ state, choices, scored }: View, level = 1) => {
+    choices.push(scored(argMax));
     const last = choices.slice(-1 - level);
     if (last.length <= level) return less(full(0, [state.shape[0]!, 1]), 0);
     const same = last.slice(1).map((choice) => cast(equal(choice, last[0]!), "float"));
@@ -103,9 +113,12 @@ const leaving = {
       [state.shape[0]!, 1],
     );
   },
-  entropy: ({ state, scores }: View, level = 1) => {
-    const logits = scores(state);
-    return less(negate(sum(multiply(softmax(logits), logSoftmax(logits)), { axes: [1], keepDims: true })), level);
+  entropy: ({ scored }: View, level = 1) => {
+    const surprise = (logits: Tensor) => multiply(softmax(logits), logSoftmax(logits));
+    return less(
+      scored((logits) => negate(sum(surprise(logits), { axes: [1], keepDims: true }))),
+      level,
+    );
   },
 } as const;
 
@@ -125,8 +138,8 @@ function checkRule(rule: ExitRule, gate: boolean): void {
 /** Depth with exits; its weights serve any rule. */
 export interface ExitsPolicy extends DepthPolicy {
   readonly rule: ExitRule;
-  /** The same weights under another rule. */
-  at(rule: ExitRule): ExitsPolicy;
+  /** The same weights under another rule, and with other keys of tokens that left. */
+  at(rule: ExitRule, keys?: SharedKeys): ExitsPolicy;
 }
 
 /** Blocks in the order of a plan with exits between: `exits(blocks, plan, { width, gate: true })`. Without a gate its weights are those of `fixed`. */
@@ -152,6 +165,7 @@ class Exits implements ExitsPolicy {
   constructor(blocks: readonly Block[], plan: Plan, options: ExitsOptions, unit: HaltingUnit | undefined) {
     this.rule = options.rule ?? (unit ? { kind: "quantile" } : { kind: "last" });
     checkRule(this.rule, unit !== undefined);
+    if (options.keys && this.rule.kind === "weighted") refuseStopping();
     this.#parts = [blocks, plan];
     this.#options = options;
     this.#unit = unit;
@@ -159,20 +173,21 @@ class Exits implements ExitsPolicy {
     this.parameters = [...blocks, ...(unit ? [unit] : [])].flatMap(({ parameters }) => [...parameters]);
     this.depth = plan.length;
     this.unique = blocks.length;
-    this.caches = cachesOf(this.#order);
+    this.caches = cachesWith(this.#order, options.keys ?? "own");
   }
 
-  at(rule: ExitRule): ExitsPolicy {
-    return new Exits(...this.#parts, { ...this.#options, rule }, this.#unit);
+  at(rule: ExitRule, keys = this.#options.keys): ExitsPolicy {
+    return new Exits(...this.#parts, { ...this.#options, rule, keys }, this.#unit);
   }
 
   apply(x: Tensor, context: Context): Deepened {
-    const contexts = contextsOf(context, this.#order);
-    const { every = 1 } = this.#options;
+    const { keys } = this.#options;
+    const depths = depthsOf({ order: this.#order, context, keys });
+    if (keys && !context.mode.trains) return this.#stopped(x, depths, context);
     const states: { readonly depth: number; readonly state: Tensor }[] = [];
-    this.#order.reduce((now, block, i) => {
-      const state = within(`depth ${i}`, () => block.apply(now, contexts[i]!));
-      if ((i + 1) % every === 0 || i === this.depth - 1) states.push({ depth: i + 1, state });
+    this.#order.reduce((now, _, i) => {
+      const state = within(`depth ${i}`, () => depths.run(now, i, undefined));
+      if (this.#isExit(i)) states.push({ depth: i + 1, state });
       return state;
     }, x);
     const list = this.#probabilities(states.map(({ state }) => state));
@@ -184,6 +199,37 @@ class Exits implements ExitsPolicy {
     if (kind === "weighted")
       return { hidden: weighted(list), probes: { ...probes, updates: flat(this.#meanDepth(list, states)) } };
     return this.#left(x, states, list, context, probes);
+  }
+
+  #isExit(depth: number): boolean {
+    const { every = 1 } = this.#options;
+    return (depth + 1) % every === 0 || depth === this.depth - 1;
+  }
+
+  /** Every token runs until it leaves, and stays as it is. */
+  #stopped(x: Tensor, depths: Depths, context: Context): Deepened {
+    const column = [x.shape[0]!, 1];
+    const probes: Record<string, Tensor> = {};
+    const gate = this.#unit && openGate(this.#unit, column);
+    const choices: Tensor[] = [];
+    let [state, before, updates]: Tensor[] = [x, x, full(0, column)];
+    let running: Tensor | undefined;
+    this.#order.forEach((_, depth) => {
+      within(`depth ${depth}`, () => {
+        const y = depths.run(state!, depth, running);
+        state = running ? select(running, y, state!) : y;
+        updates = add(updates!, running ? cast(running, "float") : 1);
+        if (this.rule.kind === "last" || !this.#isExit(depth) || depth === this.depth - 1) return;
+        const passed = gate?.(state);
+        if (passed) probes[`exit${depth + 1}.p`] = flat(passed.probability);
+        const scored = scoredOn(depths.rows(running), state, context, this.rule.kind);
+        const view: View = { state, before: before!, choices, cumulated: passed?.cumulated, scored };
+        const stays = not(leaving[this.rule.kind as keyof typeof leaving](view, this.rule.level));
+        running = running ? and(running, stays) : stays;
+        before = state;
+      });
+    });
+    return { hidden: state!, probes: { ...probes, updates: flat(updates!) } };
   }
 
   /** p of each exit, none without a gate. */
@@ -230,7 +276,8 @@ class Exits implements ExitsPolicy {
     const leaves = states.slice(0, -1).map(({ state }, i) => {
       const p = list[i]?.probability;
       cumulated = p && cumulated ? add(cumulated, p) : p;
-      const view = { state, before: states[i - 1]?.state ?? x, choices, cumulated, scores: scoresOf(context, kind) };
+      const scored = scoredOn(allRows(context.rows), state, context, kind);
+      const view = { state, before: states[i - 1]?.state ?? x, choices, cumulated, scored };
       return leaving[kind as keyof typeof leaving](view, level);
     });
     const { hidden, updates } = leaves.reduceRight((after, leave, i) => {
@@ -239,6 +286,32 @@ class Exits implements ExitsPolicy {
     }, deepest);
     return { hidden, probes: { ...probes, updates: flat(updates) } };
   }
+}
+
+/** p of one exit after another, and their sum. */
+function openGate(unit: HaltingUnit, column: readonly Dim[]) {
+  let [left, cumulated]: Tensor[] = [full(1, column), full(0, column)];
+  return (state: Tensor) => {
+    const open = unit.apply(state);
+    const probability = multiply(left!, open);
+    left = multiply(left!, subtract(1, open));
+    cumulated = add(cumulated!, probability);
+    return { probability, cumulated };
+  };
+}
+
+/** Reads scores of some rows; the others, which nobody asks about, have 0. */
+function scoredOn(rows: SomeRows, state: Tensor, context: Context, kind: string): View["scored"] {
+  const scores = scoresOf(context, kind);
+  return (read) => {
+    const found = cast(read(scores(rows.take(state))), "float");
+    return rows.put(full(0, [state.shape[0]!, ...found.shape.slice(1)]), found);
+  };
+}
+
+function refuseStopping(): never {
+  const remedy = "leave keys out, or choose quantile";
+  return reject({ who: "exits / keys", needed: "a rule by which tokens leave", got: "weighted", remedy }, 2);
 }
 
 function scoresOf({ scores }: Context, kind: string): (state: Tensor) => Tensor {

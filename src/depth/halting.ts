@@ -27,11 +27,11 @@ import {
   within,
 } from "../graph/index.ts";
 import { type Block, type Context, Embedding, newParameter, normal, type Parameter } from "../nn/index.ts";
-import { cachesOf, contextsOf } from "./caches.ts";
 import { checkPlan } from "./fixed.ts";
 import { loopCourse } from "./loops.ts";
 import type { Plan } from "./plan.ts";
 import type { Course, Deepened, DepthPolicy, TrainingScalars } from "./policy.ts";
+import { cachesWith, depthsOf, type SharedKeys, sharedKeys } from "./running.ts";
 
 /** When tokens halt, what becomes of them, and what depth costs. */
 export interface HaltingOptions {
@@ -61,6 +61,8 @@ export interface HaltingOptions {
   capFrom?: number;
   /** Updates over which it grows; below 1 a fraction of all updates. Default: 0.5. */
   capOver?: number;
+  /** What halted tokens show to those that still run, in training and in use. Default: own. */
+  keys?: SharedKeys;
   /** Whether padding runs: it never helps, but the original's torch port does so. */
   pads?: "skip" | "run";
   /** Prefix of the names of the policy's own parameters. */
@@ -84,6 +86,7 @@ export const haltingDefaults = {
   ponderReduce: "mean",
   capFrom: 0,
   capOver: 0.5,
+  keys: "own",
   pads: "skip",
   name: "halting",
 } as const;
@@ -102,6 +105,7 @@ const rules: Rules<HaltingOptions> = {
   ponderReduce: oneOf(["mean", "sum"]),
   capFrom: whole(),
   capOver: number({ above: 0 }),
+  keys: sharedKeys,
   pads: oneOf(["skip", "run"]),
   name: text,
 };
@@ -219,7 +223,7 @@ class Halting implements HaltingPolicy {
   }
 
   get caches(): number | undefined {
-    return cachesOf(this.#order);
+    return cachesWith(this.#order, this.options.keys);
   }
 
   get #order(): Block[] {
@@ -278,11 +282,15 @@ class Halting implements HaltingPolicy {
     let counters = this.start(x, context);
     let sums: Accumulated = { state: x, total: full(0, x.shape) };
     const probes: Record<string, Tensor> = {};
-    const contexts = contextsOf(context, this.#order);
+    const { keys, stepEmbedding, halted, accumulate, pads } = this.options;
+    const depths = depthsOf({ order: this.#order, context, keys, moves: stepEmbedding });
+    const all = accumulate === "weightedSum" && halted === "running";
     const caps = this.#caps(x, context);
-    this.#order.forEach((block, depth) => {
+    this.plan.forEach((_, depth) => {
       within(`depth ${depth}`, () => {
-        const y = block.apply(this.entering(sums.state, depth), contexts[depth]!);
+        const everyone = all || (depth === 0 && !(context.real && pads === "skip"));
+        const running = everyone ? undefined : less(counters.halting, 1);
+        const y = depths.run(this.entering(sums.state, depth), depth, running);
         const turn = this.turn(this.probability(y), counters, depth, caps);
         sums = this.accumulate(y, sums, turn);
         counters = turn;

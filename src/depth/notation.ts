@@ -15,6 +15,7 @@ interface Word {
 }
 
 const rules = ["last", "weighted", "quantile", "difference", "agreement", "entropy"];
+const sharings = ["own", "first", "last"];
 
 /** The words that may follow blocks, with the options of their policies under the policies' own names. */
 const words = {
@@ -29,6 +30,7 @@ const words = {
       stepEmbedding: "flag",
       capFrom: "number",
       capOver: "number",
+      keys: sharings,
       cap: "number",
     },
   },
@@ -47,7 +49,15 @@ const words = {
     },
   },
   exits: {
-    options: { gate: "flag", every: "number", entropy: "number", biasInitial: "number", rule: rules, level: "number" },
+    options: {
+      gate: "flag",
+      every: "number",
+      entropy: "number",
+      biasInitial: "number",
+      rule: rules,
+      level: "number",
+      keys: sharings,
+    },
   },
   route: {
     first: "choice",
@@ -58,6 +68,7 @@ const words = {
       scale: "number",
       balance: "number",
       auxiliary: "number",
+      keys: sharings,
       cap: "number",
     },
   },

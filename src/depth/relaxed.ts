@@ -2,7 +2,18 @@
 import { reject } from "../base/errors.ts";
 import { check, checkOptions, type Rules, truth, whole } from "../base/options.ts";
 import { add, matmul, multiply, roleOf, substituting, subtract, type Tensor } from "../graph/index.ts";
-import { type Block, kaimingUniform, newParameter, ones, type Parameter, type Role, zeros } from "../nn/index.ts";
+import {
+  type Block,
+  type Context,
+  isRowwise,
+  kaimingUniform,
+  newParameter,
+  ones,
+  type Parameter,
+  type Role,
+  type RowwiseBlock,
+  zeros,
+} from "../nn/index.ts";
 
 /** What a shared block has of its own at each of its visits. */
 export interface RelaxOptions {
@@ -41,6 +52,8 @@ export function relaxed(block: Block, visits: number, options: RelaxOptions & { 
 }
 
 class Relaxed implements Block {
+  /** Other weights make other keys and values of the same state. */
+  readonly differs = true;
   readonly #visits: number;
   readonly caches: number | undefined;
   readonly parameters: readonly Parameter[];
@@ -76,9 +89,25 @@ class Relaxed implements Block {
       ...[...this.#additions.values()].flat().flatMap(({ down, up }) => [down, up]),
       ...this.#scales,
     ];
+    if (isRowwise(block)) this.#openRows(block);
   }
 
-  apply(x: Tensor, context: Parameters<Block["apply"]>[1]): Tensor {
+  apply(x: Tensor, context: Context): Tensor {
+    return this.#scaled(x, context, () => this.#block.apply(x, context));
+  }
+
+  keyValues?: RowwiseBlock["keyValues"];
+  applyRows?: RowwiseBlock["applyRows"];
+
+  #openRows(block: RowwiseBlock): void {
+    if (block.keyValues) {
+      this.keyValues = (x, rows, context) => this.#relaxed(context, () => block.keyValues!(x, rows, context));
+    }
+    this.applyRows = (x, all, rows, context) => this.#scaled(x, context, () => block.applyRows(x, all, rows, context));
+  }
+
+  /** What is made with the weights of a visit. */
+  #relaxed<T>(context: Context, make: () => T): T {
     const visit = this.#checked(context.visit);
     const others = new Map<Tensor, Tensor>();
     for (const parameter of this.#block.parameters) {
@@ -86,8 +115,12 @@ class Relaxed implements Block {
       if (own) others.set(parameter.tensor, own.tensor);
       if (added) others.set(parameter.tensor, add(parameter.tensor, matmul(added.up.tensor, added.down.tensor)));
     }
-    const y = substituting(others, () => this.#block.apply(x, context));
-    const scale = this.#scales[visit];
+    return substituting(others, make);
+  }
+
+  #scaled(x: Tensor, context: Context, make: () => Tensor): Tensor {
+    const y = this.#relaxed(context, make);
+    const scale = this.#scales[this.#checked(context.visit)];
     return scale ? add(x, multiply(scale.tensor, subtract(y, x))) : y;
   }
 

@@ -46,10 +46,10 @@ import {
   within,
 } from "../graph/index.ts";
 import { type Block, type Context, newParameter, normal, type Parameter, zeros } from "../nn/index.ts";
-import { cachesOf, contextsOf } from "./caches.ts";
 import { checkPlan } from "./fixed.ts";
 import type { Plan } from "./plan.ts";
 import type { Deepened, DepthPolicy } from "./policy.ts";
+import { cachesWith, depthsOf, type SharedKeys, sharedKeys } from "./running.ts";
 
 /** Who decides, and what keeps decisions spread. */
 export interface RoutedOptions {
@@ -67,6 +67,8 @@ export interface RoutedOptions {
   balance?: number | undefined;
   /** With `expert`: factor of the cross-entropy between scores and who was chosen, which teaches the threshold. Default: 0.01. */
   auxiliary?: number | undefined;
+  /** What tokens that stopped show to those that go on, in training and in use. Default: own. */
+  keys?: SharedKeys | undefined;
   /** Prefix of the names of the policy's own parameters. Default: router. */
   name?: string | undefined;
 }
@@ -79,6 +81,7 @@ const rules: Rules<RoutedOptions> = {
   scale: number({ above: 0 }),
   balance: number({ from: 0 }),
   auxiliary: number({ from: 0 }),
+  keys: sharedKeys,
   name: text,
 };
 
@@ -122,13 +125,13 @@ function policyOf(
     parameters: [...blocks, router].flatMap(({ parameters }) => [...parameters]),
     depth: most,
     unique: new Set(plan.slice(0, most)).size,
-    caches: cachesOf(order.slice(0, most)),
+    caches: cachesWith(order.slice(0, most), options.keys ?? "own"),
     apply: (x, context) => {
       const running = context.mode.trains ? order : order.slice(0, most);
-      const contexts = contextsOf(context, running, order);
+      const depths = depthsOf({ order: running, context, whole: order, keys: options.keys });
       const run: Run = {
         depths: running.length,
-        block: (state, t) => within(`depth ${t}`, () => running[t]!.apply(state, contexts[t]!)),
+        block: (state, t, goes) => within(`depth ${t}`, () => depths.run(state, t, goes)),
       };
       return apply(run, x, context);
     },
@@ -144,7 +147,8 @@ function policyOf(
 
 interface Run {
   readonly depths: number;
-  block(state: Tensor, depth: number): Tensor;
+  /** Of the tokens that run there: bool [N, 1], undefined for all. */
+  block(state: Tensor, depth: number, goes: Tensor | undefined): Tensor;
 }
 
 function refuseThreshold(): never {
@@ -189,7 +193,7 @@ function tokenChoice(given: Given, known?: Router): RoutedPolicy {
     const weight = multiply(reshape(pick(probabilities, preferred), column), scale);
     let state = x;
     for (let depth = 0; depth < depths; depth++) {
-      const y = block(state, depth);
+      const y = block(state, depth, depth === 0 ? undefined : greater(chosen, scalar(depth - 1, "int")));
       const ends = select(equal(chosen, scalar(depth, "int")), moved(state, y, weight), state);
       state = select(greater(chosen, scalar(depth, "int")), y, ends);
     }
@@ -213,12 +217,12 @@ function expertChoice(given: Given, known?: Router): RoutedPolicy {
   return policyOf(given, router, ({ depths, block }, x, context) => {
     const column = [x.shape[0]!, 1];
     let [state, updates, active]: Tensor[] = [x, full(0, column), broadcast(scalar(1, "bool"), column)];
+    let everyone = true;
     const misses: Tensor[] = [];
     for (let depth = 0; depth < depths; depth++) {
       const way = ways.get(depth);
-      const y = block(state!, depth);
       if (way === undefined) {
-        state = select(active!, y, state!);
+        state = select(active!, block(state!, depth, everyone ? undefined : active), state!);
       } else {
         const score = router.score(state!, way);
         const chosen: Tensor = context.mode.trains
@@ -226,8 +230,9 @@ function expertChoice(given: Given, known?: Router): RoutedPolicy {
           : greater(score, threshold);
         const goes = and(active!, chosen);
         misses.push(mean(select(active!, missed(score, goes), 0)));
+        const y = block(state!, depth, goes);
         state = select(goes, moved(state!, y, multiply(score, scale)), state!);
-        active = goes;
+        [active, everyone] = [goes, false];
       }
       updates = add(updates!, cast(active!, "float"));
     }

@@ -52,8 +52,8 @@ export function applySkipping(
   x: Tensor,
   context: HaltingContext,
 ): Deepened {
-  const { accumulate, halted } = policy.options;
-  if (accumulate === "weightedSum" && halted === "running") return policy.apply(x, context);
+  const { accumulate, halted, keys } = policy.options;
+  if (keys !== "own" || (accumulate === "weightedSum" && halted === "running")) return policy.apply(x, context);
   const memories = new Map<number, Memory>();
   const ran: Ran[] = [];
   let sums = { state: x, total: full(0, x.shape) };
@@ -61,7 +61,7 @@ export function applySkipping(
   policy.plan.forEach((block, depth) => {
     within(`depth ${depth}`, () => {
       const { rows } = now;
-      const pair = refreshed(policy, blocks[block]!, memories.get(block), sums.state, depth);
+      const pair = refreshed(policy, blocks[block]!, memories.get(block), sums.state, depth, context);
       memories.set(block, { pair, changed: rows });
       const y = blocks[block]!.applyRows(policy.entering(now.state, depth), pair, rows, context);
       const zero = full(0, now.halting.shape);
@@ -116,9 +116,11 @@ function refreshed(
   memory: Memory | undefined,
   state: Tensor,
   depth: number,
+  context: HaltingContext,
 ): KeyValues {
-  if (!memory || policy.options.stepEmbedding) return block.keyValues(policy.entering(state, depth));
+  const all = allRows(context.rows);
+  if (!memory || policy.options.stepEmbedding) return block.keyValues!(policy.entering(state, depth), all, context);
   const { pair, changed } = memory;
-  const fresh = block.keyValues(changed.take(state));
+  const fresh = block.keyValues!(changed.take(state), changed, context);
   return { keys: changed.put(pair.keys, fresh.keys), values: changed.put(pair.values, fresh.values) };
 }

@@ -3,6 +3,7 @@ import { reject } from "../base/errors.ts";
 import { anything, checkOptions } from "../base/options.ts";
 import type { ExitRule } from "./exits.ts";
 import { type Depth, type DepthWord, mapWords, printDepth, type WordName, type WordValue } from "./notation.ts";
+import { type SharedKeys, sharedKeys } from "./running.ts";
 
 /** What may be changed when a trained model is used; each needs the word that has it. */
 export interface DepthUse {
@@ -14,6 +15,8 @@ export interface DepthUse {
   readonly threshold?: number | undefined;
   /** Of `exits`: where tokens leave. */
   readonly exit?: ExitRule | undefined;
+  /** Of `halt`, `route` and `exits`: what tokens that stopped show to the others. With it tokens that leave at an exit stop. */
+  readonly keys?: SharedKeys | undefined;
 }
 
 interface Change {
@@ -26,11 +29,12 @@ const changes: Readonly<Record<keyof DepthUse, Change>> = {
   cap: { words: ["halt", "route", "drop"], options: ({ cap }) => ({ cap }) },
   threshold: { words: ["route"], options: ({ threshold }) => ({ threshold }) },
   exit: { words: ["exits"], options: ({ exit }) => ({ rule: exit?.kind, level: exit?.level }) },
+  keys: { words: ["halt", "route", "exits"], options: ({ keys }) => ({ keys }) },
 };
 
 /** A depth with what is changed at use time; what none of its words has is refused. */
 export function usedDepth(depth: Depth, use: DepthUse): Depth {
-  checkOptions("use", use, { loops: anything, cap: anything, threshold: anything, exit: anything });
+  checkOptions("use", use, { loops: anything, cap: anything, threshold: anything, exit: anything, keys: sharedKeys });
   const asked = Object.keys(changes).filter((key) => use[key as keyof DepthUse] !== undefined) as (keyof DepthUse)[];
   return asked.reduce((now, key) => changed(now, key, use), depth);
 }

@@ -18,7 +18,7 @@ import {
   within,
 } from "../graph/index.ts";
 import { attendByHeads, foldPair, type KeyValues, type Rows } from "./attention.ts";
-import type { Block, Context } from "./block.ts";
+import type { Context, RowwiseBlock } from "./block.ts";
 import { type Activation, activations } from "./feed-forward.ts";
 import { Embedding, headWidth, LayerNorm, Linear } from "./layers.ts";
 import { inference, type Mode } from "./mode.ts";
@@ -91,14 +91,6 @@ export interface AlbertLayerOptions {
   epsilon: number;
   dropout: number;
   attentionDropout: number;
-}
-
-/** A block that can run for some rows of a batch, looking at keys and values of all of them. */
-export interface RowwiseBlock extends Block {
-  /** x [K, C] → [K, C] each */
-  keyValues(x: Tensor): KeyValues;
-  /** x [R, C] → [R, C], for inference: these rows look at keys and values [B·T, C] of all. */
-  applyRows(x: Tensor, all: KeyValues, rows: SomeRows, context: Context): Tensor;
 }
 
 /** a = norm(x + attention x), then norm(a + feed-forward a). */

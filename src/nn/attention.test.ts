@@ -35,7 +35,7 @@ function recorder(past?: KeyValues): Cache & { added: KeyValues[] } {
 
 const rowsOf = (length: number) => input("x", [BATCH * length, WIDTH]);
 const apply = (x: Tensor, length: Dim, mask?: Tensor, cache?: Cache) =>
-  attention.apply(x, { batch: BATCH, length }, inference, mask, cache);
+  attention.apply(x, { rows: { batch: BATCH, length }, mode: inference, mask, cache });
 
 describe("attention with a cache", () => {
   // One more token takes the way without transposes, two the general one.

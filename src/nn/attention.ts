@@ -3,6 +3,7 @@ import { reject } from "../base/errors.ts";
 import { check, whole } from "../base/options.ts";
 import {
   add,
+  addDims,
   concat,
   constant,
   currentScope,
@@ -10,7 +11,9 @@ import {
   expandDims,
   matmul,
   multiply,
+  multiplyDims,
   reshape,
+  slice,
   softmax,
   split,
   sum,
@@ -21,6 +24,7 @@ import { headWidth, Linear, RmsNorm } from "./layers.ts";
 import { inference, type Mode } from "./mode.ts";
 import type { Initial, Parameter } from "./parameter.ts";
 import { Rotary, type RotaryOptions } from "./rotary.ts";
+import type { SomeRows } from "./running.ts";
 
 /** Activations are kept as rows [B·T, C]; this says how they fold. */
 export interface Rows {
@@ -123,6 +127,15 @@ export function withPast(added: KeyValues, cache: Cache | undefined): KeyValues 
   return { keys: concat([past.keys, added.keys], 1), values: concat([past.values, added.values], 1) };
 }
 
+/** What self-attention is told about the place where it runs: see `Context`. */
+export interface AttentionContext {
+  readonly rows: Rows;
+  readonly mode: Mode;
+  readonly mask?: Tensor | undefined;
+  readonly cache?: Cache | undefined;
+  readonly seen?: ((own: KeyValues) => KeyValues) | undefined;
+}
+
 /** Sizes of self-attention, and how it knows positions. */
 export interface AttentionOptions {
   width: number;
@@ -166,17 +179,55 @@ export class SelfAttention {
   }
 
   /** x [B·T, C] → [B·T, C]; `mask` is added to the scores [B, H, T, P + T]. */
-  apply(x: Tensor, rows: Rows, mode: Mode, mask?: Tensor, cache?: Cache): Tensor {
+  apply(x: Tensor, { rows, mode, mask, cache, seen }: AttentionContext): Tensor {
     const { width, heads, keyHeads, dropout } = this.#options;
     const narrow = keyHeads * this.#headWidth;
     const [query, key, v] = split(this.#qkv.apply(x), 1, [width, narrow, narrow]) as [Tensor, Tensor, Tensor];
     const past = cache?.past?.keys.shape[1] ?? 0;
     const [q, k] = [this.#placed(query, heads, rows, past, 0), this.#placed(key, keyHeads, rows, past, 1)];
-    const own = { keys: k, values: v };
+    const own = seen ? seen({ keys: k, values: v }) : { keys: k, values: v };
     const all = cache ? withPast(foldPair(own, rows), cache) : own;
     const once = cache?.past && rows.length === 1 && keyHeads === heads;
     const how = { heads, keyHeads, rows, mask, mode, dropout };
     return this.#out.apply(once ? this.#attendOnce(q, all) : attendByHeads(q, all, how));
+  }
+
+  /** Keys and values of some rows: x [K, C] → [K, ·] each. */
+  keyValues(x: Tensor, some: SomeRows, { rows, cache }: AttentionContext): KeyValues {
+    const { width, keyHeads } = this.#options;
+    const narrow = keyHeads * this.#headWidth;
+    const [key, values] = split(this.#columns(x, width, width + 2 * narrow), 1, [narrow, narrow]) as [Tensor, Tensor];
+    return { keys: this.#placedRows(key, keyHeads, some, rows, cache, 1), values };
+  }
+
+  /** x [R, C] → [R, C]: some rows look at keys and values of all. */
+  applyRows(x: Tensor, all: KeyValues, some: SomeRows, { rows, mask, cache }: AttentionContext): Tensor {
+    const { width, heads, keyHeads } = this.#options;
+    const query = this.#placedRows(this.#columns(x, 0, width), heads, some, rows, cache, 0);
+    const asked = some.byText(query); // [B, Q, C]
+    const how = { heads, keyHeads, rows, mask: mask && some.mask(mask) };
+    const once = !mask && keyHeads === heads;
+    return this.#out.apply(some.fromText(once ? this.#attendSpread(asked, all) : attendByHeads(asked, all, how)));
+  }
+
+  /** Some columns of what the joined product of queries, keys and values gives. */
+  #columns(x: Tensor, from: number, to: number): Tensor {
+    const { weight, bias } = this.#qkv;
+    const y = matmul(x, slice(weight.tensor, 0, from, to), { transposeB: true });
+    return bias ? add(y, slice(bias.tensor, 0, from, to)) : y;
+  }
+
+  /** `#placed` of some rows, [R, H·D]. */
+  #placedRows(x: Tensor, heads: number, some: SomeRows, { length }: Rows, cache: Cache | undefined, side: 0 | 1) {
+    const norm = this.#norms[side];
+    if (!norm && !this.#rotary) return x;
+    const byHead = reshape(x, [x.shape[0]!, heads, this.#headWidth]);
+    const sized = norm ? norm.apply(byHead) : byHead;
+    const past = cache?.past?.keys.shape[1] ?? 0;
+    const turned = this.#rotary
+      ? this.#rotary.applyAt(sized, (table) => some.placed(slice(table, 0, past, addDims(past, length))))
+      : sized;
+    return reshape(turned, x.shape);
   }
 
   /** Queries or keys [B·T, H·D], head by head brought to one size and turned by their places. */
@@ -186,6 +237,17 @@ export class SelfAttention {
     const byHead = reshape(x, [batch, length, heads, this.#headWidth]);
     const sized = norm ? norm.apply(byHead) : byHead;
     return reshape(this.#rotary ? this.#rotary.apply(sized, past) : sized, x.shape);
+  }
+
+  /** `#attendOnce` for several queries per text, none of which is masked: [B, Q, C] → [B, Q, C]. */
+  #attendSpread(q: Tensor, all: KeyValues): Tensor {
+    const { heads, width } = this.#options;
+    const [batch, count] = q.shape as [Dim, Dim];
+    const columns = headColumns(width, heads);
+    const spread = multiply(expandDims(q, 2), columns); // [B, Q, H, C]
+    const asked = reshape(spread, [batch, multiplyDims(count, heads), width]);
+    const { mixed } = attend(asked, all, { scale: this.#headWidth ** -0.5 });
+    return sum(multiply(reshape(mixed, [batch, count, heads, width]), columns), { axes: [2] });
   }
 
   /**

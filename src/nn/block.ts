@@ -12,12 +12,13 @@ import {
   whole,
 } from "../base/options.ts";
 import { add, type Tensor, within } from "../graph/index.ts";
-import { type Cache, type Rows, SelfAttention } from "./attention.ts";
+import { type Cache, type KeyValues, type Rows, SelfAttention } from "./attention.ts";
 import { type Activation, activationRule, FeedForward } from "./feed-forward.ts";
 import { type Norm, type NormName, norms } from "./layers.ts";
 import type { Mode } from "./mode.ts";
 import type { Initial, Parameter } from "./parameter.ts";
 import type { Rotary, RotaryOptions } from "./rotary.ts";
+import type { SomeRows } from "./running.ts";
 
 /** What a block is told about the place where it runs. */
 export interface Context {
@@ -33,6 +34,10 @@ export interface Context {
   readonly visit?: number | undefined;
   /** Scores of the next token from hidden rows, [N, C] → [N, V], where the model has a head. */
   readonly scores?: ((hidden: Tensor) => Tensor) | undefined;
+  /** For inference: blocks that tokens have left need not be computed for them. */
+  readonly skips?: boolean | undefined;
+  /** What attention is to look at instead of the keys and values [B·T, ·] that it made itself. */
+  readonly seen?: ((own: KeyValues) => KeyValues) | undefined;
 }
 
 /** Owns parameters; applying one block at several depths shares them. */
@@ -46,6 +51,19 @@ export interface Block {
   /** x [B·T, C] → [B·T, C] */
   apply(x: Tensor, context: Context): Tensor;
 }
+
+/** A block that can run for some rows of a batch, looking at keys and values of all of them. For inference. */
+export interface RowwiseBlock extends Block {
+  /** Keys and values of some rows: x [K, C] → [K, ·] each; absent where tokens do not look at each other. */
+  keyValues?(x: Tensor, rows: SomeRows, context: Context): KeyValues;
+  /** x [R, C] → [R, C]: these rows look at keys and values of all, as rows [B·T, ·] or, with those of a cache before them, [B, S, ·]. */
+  applyRows(x: Tensor, all: KeyValues | undefined, rows: SomeRows, context: Context): Tensor;
+  /** Whether it makes other keys and values of the same state when it runs again. */
+  readonly differs?: boolean | undefined;
+}
+
+/** Whether a block can run for some rows only. */
+export const isRowwise = (block: Block): block is RowwiseBlock => "applyRows" in block && block.applyRows !== undefined;
 
 /** Sizes and parts of a transformer block. */
 export interface TransformerBlockOptions extends BlockStyle {
@@ -97,7 +115,7 @@ const rules: Rules<TransformerBlockOptions> = {
 };
 
 /** x + attention(norm x), then x + feed-forward(norm x). */
-export class TransformerBlock implements Block {
+export class TransformerBlock implements RowwiseBlock {
   readonly caches = 1;
   readonly #name: string;
   readonly #norm1: Norm;
@@ -122,14 +140,26 @@ export class TransformerBlock implements Block {
     return [this.#norm1, this.#attention, this.#norm2, this.#feedForward].flatMap((layer) => [...layer.parameters]);
   }
 
-  apply(x: Tensor, { rows, mode, mask, cache }: Context): Tensor {
+  apply(x: Tensor, context: Context): Tensor {
     return within(this.#name, () => {
-      const attended = within("attention", () => {
-        return this.#attention.apply(this.#norm1.apply(x), rows, mode, mask, cache);
-      });
-      const y = add(x, mode.dropout(attended, this.#dropout));
-      const fed = within("feed-forward", () => this.#feedForward.apply(this.#norm2.apply(y)));
-      return add(y, mode.dropout(fed, this.#dropout));
+      const attended = within("attention", () => this.#attention.apply(this.#norm1.apply(x), context));
+      return this.#fed(add(x, context.mode.dropout(attended, this.#dropout)), context.mode);
     });
+  }
+
+  keyValues(x: Tensor, rows: SomeRows, context: Context): KeyValues {
+    return within(`${this.#name} / attention`, () => this.#attention.keyValues(this.#norm1.apply(x), rows, context));
+  }
+
+  applyRows(x: Tensor, all: KeyValues, rows: SomeRows, context: Context): Tensor {
+    return within(this.#name, () => {
+      const attended = within("attention", () => this.#attention.applyRows(this.#norm1.apply(x), all, rows, context));
+      return this.#fed(add(x, attended), context.mode);
+    });
+  }
+
+  #fed(y: Tensor, mode: Mode): Tensor {
+    const fed = within("feed-forward", () => this.#feedForward.apply(this.#norm2.apply(y)));
+    return add(y, mode.dropout(fed, this.#dropout));
   }
 }

@@ -1,12 +1,13 @@
 /** Candidates for a searched block: attention, feed-forward, identity, each with its own norm and residual. */
 import { add, type Tensor, within } from "../graph/index.ts";
-import { SelfAttention } from "./attention.ts";
-import type { Block, BlockStyle } from "./block.ts";
+import { type KeyValues, SelfAttention } from "./attention.ts";
+import type { Block, BlockStyle, Context, RowwiseBlock } from "./block.ts";
 import { type Activation, FeedForward } from "./feed-forward.ts";
 import { type Norm, norms } from "./layers.ts";
 import { type Initial, type Parameter, xavierUniform } from "./parameter.ts";
 import { RelativeAttention, type SegmentContext } from "./relative.ts";
 import type { Rotary } from "./rotary.ts";
+import type { SomeRows } from "./running.ts";
 
 /** What a searched block may be: one of ours, or a candidate of your own by its letter. */
 export type CandidateKind = "attention" | "feed-forward" | "identity" | (string & {});
@@ -42,6 +43,8 @@ interface Layer {
   readonly parameters: readonly Parameter[];
   readonly caches?: number;
   apply(x: Tensor, context: SegmentContext): Tensor;
+  keyValues?(x: Tensor, rows: SomeRows, context: Context): KeyValues;
+  applyRows?(x: Tensor, all: KeyValues, rows: SomeRows, context: Context): Tensor;
 }
 
 class Sublayer implements Candidate {
@@ -60,7 +63,21 @@ class Sublayer implements Candidate {
     this.#options = options;
     const { width, norm = "layer", normEpsilon = options.compat === "original" ? 1e-3 : 1e-5 } = options;
     this.#norm = norms[norm](`${name}.norm`, { width, epsilon: normEpsilon });
-    if (options.compat === undefined) this.residual = (x, context) => this.#residual(x, context);
+    if (options.compat === undefined) {
+      this.residual = (x, context) => this.#residual(x, context);
+      this.#openRows(layer);
+    }
+  }
+
+  keyValues?: RowwiseBlock["keyValues"];
+  applyRows?: RowwiseBlock["applyRows"];
+
+  #openRows({ keyValues, applyRows, caches }: Layer): void {
+    const inside = <T>(make: () => T) => within(this.#name, make);
+    if (keyValues) this.keyValues = (x, ...rest) => inside(() => keyValues(this.#norm.apply(x), ...rest));
+    if (applyRows)
+      this.applyRows = (x, all, ...rest) => inside(() => add(x, applyRows(this.#norm.apply(x), all!, ...rest)));
+    if (caches === 0) this.applyRows = (x, _all, _rows, context) => add(x, this.#residual(x, context));
   }
 
   residual?: (x: Tensor, context: SegmentContext) => Tensor;
@@ -107,9 +124,14 @@ export function attentionCandidate(name: string, options: CandidateOptions): Can
 /** Plain self-attention, for models with positions in the embedding. */
 export function selfAttentionCandidate(name: string, options: CandidateOptions): Candidate {
   const attention = new SelfAttention(name, options);
-  const { parameters } = attention;
-  const apply: Layer["apply"] = (x, { rows, mode, mask, cache }) => attention.apply(x, rows, mode, mask, cache);
-  return new Sublayer(name, "attention", { parameters, caches: 1, apply }, options);
+  const layer: Layer = {
+    parameters: attention.parameters,
+    caches: 1,
+    apply: (x, context) => attention.apply(x, context),
+    keyValues: (x, rows, context) => attention.keyValues(x, rows, context),
+    applyRows: (x, all, rows, context) => attention.applyRows(x, all, rows, context),
+  };
+  return new Sublayer(name, "attention", layer, options);
 }
 
 /** The position-wise feed-forward layer. */

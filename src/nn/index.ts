@@ -5,11 +5,11 @@ export type {
   AlbertEmbeddings,
   AlbertLayer,
   AlbertLayerOptions,
-  RowwiseBlock,
 } from "./albert.ts";
 export {
   type Attended,
   type AttendOptions,
+  type AttentionContext,
   type AttentionOptions,
   attend,
   attendByHeads,
@@ -23,6 +23,8 @@ export {
   type Block,
   type BlockStyle,
   type Context,
+  isRowwise,
+  type RowwiseBlock,
   TransformerBlock,
   type TransformerBlockOptions,
 } from "./block.ts";

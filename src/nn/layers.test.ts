@@ -35,7 +35,7 @@ describe("layers", () => {
     const outputs = [
       new LayerNorm("norm", { width: 8 }).apply(x),
       new FeedForward("ff", { width: 8, hidden: block.hidden, activation: "relu" }).apply(x),
-      new SelfAttention("attention", block).apply(x, rows, mode),
+      new SelfAttention("attention", block).apply(x, { rows, mode }),
       new TransformerBlock("block", block).apply(x, { rows, mode, mask: causalMask(3) }),
     ];
     for (const { shape } of outputs) expect(shape).toEqual([6, 8]);

@@ -42,10 +42,15 @@ export class Rotary {
 
   /** x [B, T, H, D] at places P … P + T − 1. */
   apply(x: Tensor, past: Dim = 0): Tensor {
-    const here = (table: Tensor) => slice(table, 0, past, addDims(past, x.shape[1]!)); // [T, 1, D / 2]
+    return this.applyAt(x, (table) => slice(table, 0, past, addDims(past, x.shape[1]!))); // [T, 1, D / 2]
+  }
+
+  /** x […, H, D] at the places that `here` takes of a table [length, 1, D / 2]. */
+  applyAt(x: Tensor, here: (table: Tensor) => Tensor): Tensor {
+    const last = x.shape.length - 1;
     const [cosine, sine] = [here(this.#cosines), here(this.#sines)];
-    const [a, b] = [slice(x, 3, 0, this.#half), slice(x, 3, this.#half, 2 * this.#half)];
+    const [a, b] = [slice(x, last, 0, this.#half), slice(x, last, this.#half, 2 * this.#half)];
     const turned = [subtract(multiply(a, cosine), multiply(b, sine)), add(multiply(b, cosine), multiply(a, sine))];
-    return concat(turned, 3);
+    return concat(turned, last);
   }
 }

@@ -4,6 +4,7 @@ import {
   broadcast,
   cast,
   cumulativeSum,
+  expandDims,
   full,
   gather,
   iota,
@@ -34,6 +35,10 @@ export interface SomeRows {
   byText(rows: Tensor): Tensor;
   /** [B, Q, C] → [R, C] */
   fromText(texts: Tensor): Tensor;
+  /** What is known of each place of a text, for each of these rows: [T, …] → [R, …] */
+  placed(table: Tensor): Tensor;
+  /** A mask for queries by text: [T, S] → what is added to scores [B, H, Q, S]. */
+  mask(mask: Tensor): Tensor;
 }
 
 /** Every row. */
@@ -45,6 +50,11 @@ export function allRows({ batch, length }: Rows): SomeRows {
     put: (_, rows) => rows,
     byText: (rows) => reshape(rows, [batch, length, rows.shape[1]!]),
     fromText: (texts) => reshape(texts, [count, texts.shape[2]!]),
+    placed: (table) => {
+      const [, ...rest] = table.shape;
+      return reshape(broadcast(expandDims(table, 0), [batch, length, ...rest]), [count, ...rest]);
+    },
+    mask: (mask) => mask,
   };
 }
 
@@ -70,21 +80,24 @@ export function narrow(rows: SomeRows, condition: Tensor, layout: Rows, name: st
   };
 }
 
-type TextOrder = Pick<SomeRows, "byText" | "fromText">;
+type TextOrder = Pick<SomeRows, "byText" | "fromText" | "placed" | "mask">;
 
 function oneText(ids: Tensor): TextOrder {
   const [count] = ids.shape;
   return {
     byText: (rows) => reshape(rows, [1, count!, rows.shape[1]!]),
     fromText: (texts) => reshape(texts, [count!, texts.shape[2]!]),
+    placed: (table) => gather(table, ids),
+    mask: (mask) => gather(mask, ids),
   };
 }
 
 /** The rows of text b begin at o: row i stands at place i − o of the text; places without a row repeat another. */
 function manyTexts(ids: Tensor, { batch, length }: Rows, name: string): TextOrder {
   const [count] = ids.shape;
-  const textOfAll = broadcast(reshape(iota(batch), [batch, 1]), [batch, length]);
-  const textOf = gather(reshape(textOfAll, [multiplyDims(batch, length)]), ids); // [R]
+  const ofAll = (each: Tensor) => gather(reshape(broadcast(each, [batch, length]), [multiplyDims(batch, length)]), ids);
+  const textOf = ofAll(reshape(iota(batch), [batch, 1])); // [R]
+  const inText = ofAll(reshape(iota(length), [1, length])); // [R]
   const counts = scatterAdd(textOf, full(1, [count!]), batch); // [B]
   const starts = cast(cumulativeSum(counts, 0, { exclusive: true }), "int"); // [B]
   const most = max(counts);
@@ -96,5 +109,7 @@ function manyTexts(ids: Tensor, { batch, length }: Rows, name: string): TextOrde
   return {
     byText: (rows) => gather(rows, rowAt),
     fromText: (texts) => gather(reshape(texts, [multiplyDims(batch, name), texts.shape[2]!]), placeOf),
+    placed: (table) => gather(table, inText),
+    mask: (mask) => expandDims(gather(mask, gather(inText, rowAt)), 1), // [B, 1, Q, S]
   };
 }

@@ -168,15 +168,15 @@ export class LanguageModel implements CausalModel {
     return this.#norm.apply(this.deepened(ids, mode, caches).hidden);
   }
 
-  /** ids [B, T] → what the depths make of them, before the last norm. */
-  deepened(ids: Tensor, mode: Mode = inference, caches?: readonly Cache[]): Deepened {
+  /** ids [B, T] → what the depths make of them, before the last norm. With `skips`, in inference, tokens that stopped are computed no further. */
+  deepened(ids: Tensor, mode: Mode = inference, caches?: readonly Cache[], skips = false): Deepened {
     const [batch, length] = ids.shape as [Dim, Dim];
     const past = caches?.[0]?.past?.keys.shape[1] ?? 0;
     const embedded = within("embedding", () => this.#embed(ids, past));
     // A single last token may look at everything.
     const mask = caches && length === 1 ? undefined : causalMask(length, past);
     const scores = (hidden: Tensor) => this.#logits(this.#norm.apply(hidden));
-    const context: Context = { rows: { batch, length }, mode, mask, caches, scores };
+    const context: Context = { rows: { batch, length }, mode, mask, caches, scores, skips };
     return this.policy.apply(mode.dropout(flattenRows(embedded), this.options.dropout), context);
   }
 
@@ -212,7 +212,7 @@ export class LanguageModel implements CausalModel {
     const ids = input("ids", [batch, length], "int");
     const targets = input("targets", [batch, length], "int");
     const mode = training ? new Training() : inference;
-    const { hidden, exits = [], penalty, probes } = this.deepened(ids, mode);
+    const { hidden, exits = [], penalty, probes } = this.deepened(ids, mode, undefined, !training);
     const entropyOf = (each: Tensor) => {
       return crossEntropy(this.#logits(this.#norm.apply(each)), reshape(targets, [batch * length]));
     };
@@ -250,7 +250,7 @@ export class LanguageModel implements CausalModel {
       added[i] = pair;
     };
     const caches = added.map((_, i): Cache => ({ past: past?.[i], store: store(i) }));
-    const { hidden, probes } = this.deepened(ids, inference, caches);
+    const { hidden, probes } = this.deepened(ids, inference, caches, true);
     const logits = this.#scores(this.#norm.apply(hidden), ids.shape);
     const stored = added.filter((pair) => pair !== undefined);
     if (stored.length < count) refuseCaches(`${stored.length} stored of the ${count} it speaks of`);

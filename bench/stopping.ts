@@ -1,0 +1,122 @@
+/** Language models that stop early: greedy generation and evaluation of running tokens only, beside our own fixed depth of the same blocks. */
+import { RandomStream } from "../src/base/random.ts";
+import type { Engine } from "../src/engine/engine.ts";
+import { ortEngine } from "../src/engine/ort.ts";
+import { input, mean, roleOf, simplifyNamed } from "../src/graph/index.ts";
+import { type LanguageModel, languageModel } from "../src/model/language/language.ts";
+import { initialise, type Parameter } from "../src/nn/index.ts";
+import { type Bench, compare, interleave, type Measurement, timed } from "./measure.ts";
+
+const sizes = { vocabulary: 8000, width: 512, heads: 8, hidden: 2048, length: 256 };
+const DEPTH = 12;
+const TOKENS = 64;
+const BATCH = { batch: 16, length: 128 };
+
+/** Depths with their blocks, and what the same blocks cost at fixed depth. Biases are such that tokens run to a little more than half of it. */
+const contenders: readonly { readonly name: string; readonly depth: string; readonly fixed: string }[] = [
+  { name: "halting, shared blocks", depth: "2*6 halt(biasInitial=-1.2)", fixed: "2*6" },
+  { name: "halting, own blocks", depth: "12 halt(biasInitial=-1.35)", fixed: "12" },
+  { name: "routed, own blocks", depth: "12 route(token)", fixed: "12" },
+  { name: "exits, own blocks", depth: "12 exits(gate, biasInitial=-2.1, keys=own)", fixed: "12" },
+];
+
+const targets = { generation: 0.7, evaluation: 0.75 };
+
+/** First weights; those of gates and routers are so large that tokens differ. */
+function weightsOf({ parameters }: LanguageModel) {
+  const drawn = initialise(parameters, 1);
+  const factor = (parameter: Parameter) =>
+    roleOf(parameter) === "halting" && parameter.tensor.shape.length > 1 ? 2 : 1;
+  return new Map(
+    parameters.map((parameter) => {
+      const { tensor } = parameter;
+      return [tensor, drawn.get(tensor)!.map((x) => factor(parameter) * x)] as const;
+    }),
+  );
+}
+
+function someIds(count: number): Int32Array {
+  const random = new RandomStream(1, "bench prompt");
+  return Int32Array.from({ length: count }, () => random.integer(sizes.vocabulary));
+}
+
+interface Work {
+  /** Does it once. */
+  run(): Promise<unknown>;
+  /** Of the last run. */
+  meanDepth(): number;
+  release(): Promise<void>;
+}
+
+/** One text, token by token. The text is given: what a model would write itself differs from model to model. */
+async function generating(engine: Engine, model: LanguageModel): Promise<Work> {
+  const decoder = await model.open(engine, weightsOf(model));
+  const ids = someIds(TOKENS + 1);
+  let depths = 0;
+  return {
+    run: async () => {
+      [depths] = [0];
+      decoder.clear();
+      for (const id of ids) {
+        await decoder.read([id]);
+        depths += decoder.depth ?? DEPTH;
+      }
+    },
+    meanDepth: () => depths / ids.length,
+    release: () => decoder.release(),
+  };
+}
+
+/** A batch's loss. */
+async function evaluating(engine: Engine, model: LanguageModel): Promise<Work> {
+  const { loss } = model.objective({ ...BATCH, training: false });
+  const { probes } = model.deepened(input("ids", [BATCH.batch, BATCH.length], "int"));
+  const weights = weightsOf(model);
+  const program = await engine.compile({ outputs: simplifyNamed({ loss }), weights });
+  const [ids, targets] = [someIds(BATCH.batch * BATCH.length), someIds(BATCH.batch * BATCH.length)];
+  const deep = probes.updates
+    ? await meanOf(engine, simplifyNamed({ depth: mean(probes.updates) }), weights, ids)
+    : DEPTH;
+  return {
+    run: () => program.run({ ids, targets }),
+    meanDepth: () => deep,
+    release: () => program.release(),
+  };
+}
+
+async function meanOf(
+  engine: Engine,
+  outputs: ReturnType<typeof simplifyNamed>,
+  weights: ReturnType<typeof weightsOf>,
+  ids: Int32Array,
+): Promise<number> {
+  const program = await engine.compile({ outputs, weights });
+  const { depth } = await program.run({ ids });
+  const found = depth!.data[0]!;
+  await program.release();
+  return found;
+}
+
+const kinds = { generation: generating, evaluation: evaluating } as const;
+const titles = { generation: "generation, batch 1", evaluation: "evaluation, batch 16" } as const;
+
+export const bench: Bench = async ({ say, rounds, threads }) => {
+  const engine = await ortEngine({ threads });
+  const found: Measurement[] = [];
+  for (const kind of ["generation", "evaluation"] as const) {
+    for (const { name, depth, fixed } of contenders) {
+      const ours = await kinds[kind](engine, languageModel({ ...sizes, depth }));
+      const peer = await kinds[kind](engine, languageModel({ ...sizes, depth: fixed }));
+      const both = { ours: () => timed(ours.run), peer: () => timed(peer.run) };
+      await interleave(both, 1); // warm-up
+      const times = await interleave(both, rounds);
+      const deep = ours.meanDepth();
+      say(`${titles[kind]}, ${name}: mean depth ${deep.toFixed(2)} of ${DEPTH}`);
+      const title = `${titles[kind]}: ${name}, depth ${deep.toFixed(1)} of ${DEPTH}`;
+      found.push(compare(title, targets[kind], times.get("ours")!, `fixed depth ${DEPTH}`, times.get("peer")!));
+      await ours.release();
+      await peer.release();
+    }
+  }
+  return found;
+};

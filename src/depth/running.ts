@@ -1,0 +1,173 @@
+/**
+ * Depth for tokens that still run. In training every block computes all of them; in use (`context.skips`) blocks that can compute some rows
+ * leave out tokens that stopped. What a stopped token shows to the others, its keys and values, is one choice for both: results are equal.
+ */
+import { reject } from "../base/errors.ts";
+import { oneOf } from "../base/options.ts";
+import { currentScope, reshape, select, type Tensor } from "../graph/index.ts";
+import { foldPair, type KeyValues, withPast } from "../nn/attention.ts";
+import {
+  allRows,
+  type Block,
+  type Cache,
+  type Context,
+  isRowwise,
+  narrow,
+  type RowwiseBlock,
+  type SomeRows,
+} from "../nn/index.ts";
+import { cachesOf, contextsOf } from "./caches.ts";
+
+/**
+ * What a token that stopped shows to those that go deeper. `own`: each block makes keys and values of the state in which it stopped. `last`: a
+ * shared block goes on showing what it made when the token last ran through it. `first`: of every token, also of those that run, what a
+ * shared block made at its first visit, so that one cache serves all of its depths.
+ */
+export type SharedKeys = "own" | "first" | "last";
+
+/** The rule for options of policies. */
+export const sharedKeys = oneOf(["own", "first", "last"]);
+
+/** Caches of blocks in this order: with keys of the first visit a block that comes again has none of its own. */
+export function cachesWith(order: readonly Block[], keys: SharedKeys): number | undefined {
+  return cachesOf(keys === "first" ? [...new Set(order)] : order);
+}
+
+/** The blocks of a policy in their order, told what they have to be told. */
+export interface Running {
+  readonly order: readonly Block[];
+  readonly context: Context;
+  /** The whole plan, where a shallower use runs the beginning of it. */
+  readonly whole?: readonly Block[] | undefined;
+  /** Default: own. */
+  readonly keys?: SharedKeys | undefined;
+  /** Whether blocks read something else of a stopped token at each depth, such as its state plus the step's vector. Default: false. */
+  readonly moves?: boolean | undefined;
+}
+
+/** Depths, to be run one after the other. */
+export interface Depths {
+  /** The block of a depth, for tokens that run: bool [N, 1], undefined where all do. Rows of the others come out as anything. */
+  run(state: Tensor, depth: number, running: Tensor | undefined): Tensor;
+  /** The rows that are computed where these run: all of them where nothing is left out. */
+  rows(running: Tensor | undefined): SomeRows;
+}
+
+type RunDepth = Depths["run"];
+
+/** How depths are run. Who has stopped must never run again: depth by depth `running` may only become narrower. */
+export function depthsOf({ order, context, whole = order, keys = "own", moves = false }: Running): Depths {
+  const contexts = keys === "first" ? sharingCaches(context, order, whole) : contextsOf(context, order, whole);
+  const run = denseRunner(order, contexts, keys);
+  const all = allRows(context.rows);
+  if (!context.skips || context.mode.trains) return { run, rows: () => all };
+  const narrowed = new Map<Tensor, SomeRows>();
+  const rows = (running: Tensor | undefined) => {
+    if (!running) return all;
+    const some = narrowed.get(running) ?? someRows(running, all, context);
+    narrowed.set(running, some);
+    return some;
+  };
+  const skip = skippingRunner({ order, contexts, keys, moves, rows });
+  return {
+    run: (state, depth, running) => (isRowwise(order[depth]!) ? skip : run)(state, depth, running),
+    rows,
+  };
+}
+
+/** Contexts where a block has one set of caches for all of its visits, written at the first. */
+function sharingCaches<C extends Context>(context: C, order: readonly Block[], whole: readonly Block[]): C[] {
+  const { caches, ...rest } = context;
+  const visits = contextsOf(rest as C, order, whole);
+  if (!caches) return visits;
+  const blocks = [...new Set(order)];
+  const own = new Map(contextsOf(context, blocks).map(({ caches: each }, i) => [blocks[i]!, each!]));
+  return order.map((block, depth) => {
+    const again = order.indexOf(block) < depth;
+    const mine = own.get(block)!.map((cache): Cache => (again ? { ...cache, store: () => undefined } : cache));
+    return { ...visits[depth]!, cache: mine[0], caches: mine };
+  });
+}
+
+/** All rows are computed; attention is told what to look at where that is not what it makes itself. */
+function denseRunner(order: readonly Block[], contexts: readonly Context[], keys: SharedKeys): RunDepth {
+  if (keys === "own") return (state, depth) => order[depth]!.apply(state, contexts[depth]!);
+  /** What each attention inside a block made. */
+  const made = new Map<Block, KeyValues[]>();
+  return (state, depth, running) => {
+    const block = order[depth]!;
+    const before = made.get(block);
+    const now: KeyValues[] = [];
+    const seen = (own: KeyValues) => {
+      const old = before?.[now.length];
+      now.push(old ? (keys === "first" ? old : chosen(running, own, old)) : own);
+      return now.at(-1)!;
+    };
+    const y = block.apply(state, { ...contexts[depth]!, seen });
+    if (now.length === 0 && block.caches !== 0) refuseKeys(keys);
+    made.set(block, now);
+    return y;
+  };
+}
+
+const chosen = (running: Tensor | undefined, own: KeyValues, old: KeyValues): KeyValues =>
+  running ? { keys: select(running, own.keys, old.keys), values: select(running, own.values, old.values) } : own;
+
+function refuseKeys(keys: SharedKeys): never {
+  const remedy = "leave `keys` out, or let attention look at `context.seen`";
+  return reject({ who: `keys ${keys}`, needed: "blocks with plain self-attention", got: "others", remedy }, 2);
+}
+
+/** What a block made of all tokens, and whose states have changed since. */
+interface Made {
+  readonly pair: KeyValues;
+  readonly changed: SomeRows;
+}
+
+interface Skipping extends Pick<Running, "order">, Pick<Depths, "rows"> {
+  readonly keys: SharedKeys;
+  readonly moves: boolean;
+  readonly contexts: readonly Context[];
+}
+
+function skippingRunner({ order, contexts, keys, moves, rows: rowsOf }: Skipping): RunDepth {
+  const { rows: layout } = contexts[0]!;
+  const all = allRows(layout);
+  const made = new Map<Block, Made>();
+  return (state, depth, running) => {
+    const block = order[depth] as RowwiseBlock;
+    const [rows, context] = [rowsOf(running), contexts[depth]!];
+    const stale = keys === "own" && (moves || block.differs === true);
+    const before = stale ? undefined : made.get(block);
+    const pair = block.keyValues && refreshed(block, state, { rows, all, keys, context, before });
+    if (pair) made.set(block, { pair, changed: rows });
+    const seen = pair && withPast(foldPair(pair, layout), context.cache);
+    return rows.put(state, block.applyRows(rows.take(state), seen, rows, context));
+  };
+}
+
+function someRows(running: Tensor, all: SomeRows, { rows }: Context): SomeRows {
+  const name = currentScope().replaceAll(/\W+/g, "_");
+  return narrow(all, reshape(running, [running.shape[0]!]), rows, name).rows;
+}
+
+interface Refresh {
+  readonly rows: SomeRows;
+  readonly all: SomeRows;
+  readonly keys: SharedKeys;
+  readonly context: Context;
+  readonly before: Made | undefined;
+}
+
+/** Keys and values of all tokens [B·T, ·]; only those are computed that the block has not made before. */
+function refreshed(block: RowwiseBlock, state: Tensor, { rows, all, keys, context, before }: Refresh): KeyValues {
+  const make = (some: SomeRows) => block.keyValues!(some.take(state), some, context);
+  if (!before) return make(all);
+  if (keys === "first") return before.pair;
+  const some = keys === "last" ? rows : before.changed;
+  const fresh = make(some);
+  return {
+    keys: some.put(before.pair.keys, fresh.keys),
+    values: some.put(before.pair.values, fresh.values),
+  };
+}

@@ -17,6 +17,7 @@ export function chained(policies: readonly [DepthPolicy, ...DepthPolicy[]]): Dep
     unique: total(({ unique, depth }) => unique ?? depth),
     caches: cachesOf(policies),
     scalars: joinedScalars(policies),
+    shallower: (depth) => shallowerChain(policies, depth),
     apply: (x, context) => {
       const contexts = contextsOf(context, policies);
       let state = x;
@@ -28,6 +29,19 @@ export function chained(policies: readonly [DepthPolicy, ...DepthPolicy[]]): Dep
       return joined(parts, policies);
     },
   };
+}
+
+/** What is over the depth is taken from the part that is deepest of those that may be shallower; the others stay whole. */
+function shallowerChain(policies: readonly [DepthPolicy, ...DepthPolicy[]], depth: number): DepthPolicy | undefined {
+  const over = policies.reduce((sum, policy) => sum + policy.depth, 0) - depth;
+  const byDepth = [...policies].filter(({ shallower }) => shallower).sort((a, b) => b.depth - a.depth);
+  for (const deep of byDepth) {
+    const less = deep.shallower!(deep.depth - Math.max(0, over));
+    if (!less) continue;
+    const [first, ...rest] = policies.map((policy) => (policy === deep ? less : policy));
+    return chained([first!, ...rest]);
+  }
+  return undefined;
 }
 
 function joined(parts: readonly Deepened[], policies: readonly DepthPolicy[]): Deepened {

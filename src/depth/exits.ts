@@ -29,7 +29,7 @@ import {
   within,
 } from "../graph/index.ts";
 import { allRows, type Block, type Context, type Parameter, type SomeRows } from "../nn/index.ts";
-import { checkPlan } from "./fixed.ts";
+import { beginning, checkPlan } from "./fixed.ts";
 import { HaltingUnit } from "./halting.ts";
 import type { Plan } from "./plan.ts";
 import type { Deepened, DepthPolicy, Exit } from "./policy.ts";
@@ -174,6 +174,10 @@ class Exits implements ExitsPolicy {
     this.depth = plan.length;
     this.unique = blocks.length;
     this.caches = cachesWith(this.#order, options.keys ?? "own");
+  }
+
+  shallower(depth: number): DepthPolicy | undefined {
+    return beginning(...this.#parts, depth);
   }
 
   at(rule: ExitRule, keys = this.#options.keys): ExitsPolicy {

@@ -18,8 +18,25 @@ export function checkPlan(plan: Plan, blocks: number): void {
   });
 }
 
-/** Every token runs through all depths of the plan: `fixed([a, b], [0, 1, 0, 1])` shares two blocks among four depths. */
-export function fixed(blocks: readonly Block[], plan: Plan): DepthPolicy {
+/** The first depths of a plan, every token through all of them. */
+export function beginning(blocks: readonly Block[], plan: Plan, depth: number): DepthPolicy | undefined {
+  if (depth < 1) return undefined;
+  const first = plan.slice(0, depth);
+  const used = [...new Set(first)];
+  const order = first.map((i) => used.indexOf(i));
+  const whole = plan.map((i) => blocks[i]!);
+  return fixed(
+    used.map((i) => blocks[i]!),
+    order,
+    whole,
+  );
+}
+
+/**
+ * Every token runs through all depths of the plan: `fixed([a, b], [0, 1, 0, 1])` shares two blocks among four depths. `whole`: the blocks of the
+ * plan of which it is the beginning.
+ */
+export function fixed(blocks: readonly Block[], plan: Plan, whole?: readonly Block[]): DepthPolicy {
   checkPlan(plan, blocks.length);
   const order = plan.map((i) => blocks[i]!);
   return {
@@ -27,8 +44,9 @@ export function fixed(blocks: readonly Block[], plan: Plan): DepthPolicy {
     depth: plan.length,
     unique: blocks.length,
     caches: cachesOf(order),
+    shallower: (depth) => beginning(blocks, plan, depth),
     apply: (x, context) => {
-      const contexts = contextsOf(context, order);
+      const contexts = contextsOf(context, order, whole);
       const hidden = order.reduce((state, block, depth) => {
         return within(`depth ${depth}`, () => block.apply(state, contexts[depth]!));
       }, x);

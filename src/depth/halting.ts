@@ -198,15 +198,16 @@ class Halting implements HaltingPolicy {
   readonly #steps: Embedding | undefined;
   readonly scalars: TrainingScalars;
 
-  constructor(blocks: readonly Block[], plan: Plan, options: Required<HaltingOptions>) {
+  /** `known`: the halting unit and steps of a deeper one that has the same weights. */
+  constructor(blocks: readonly Block[], plan: Plan, options: Required<HaltingOptions>, known?: Halting) {
     const { name, width, biasInitial, stepEmbedding } = options;
     this.blocks = blocks;
     this.plan = plan;
     this.options = options;
-    this.#unit = new HaltingUnit(name, width, biasInitial);
+    this.#unit = known ? known.#unit : new HaltingUnit(name, width, biasInitial);
     this.scalars = { ...scalarsOf(options), ...capOf(options, plan.length) };
     const steps = { count: plan.length, width, role: "halting" } as const;
-    this.#steps = stepEmbedding ? new Embedding(`${name}.steps`, steps) : undefined;
+    this.#steps = known ? known.#steps : stepEmbedding ? new Embedding(`${name}.steps`, steps) : undefined;
   }
 
   get parameters(): Parameter[] {
@@ -224,6 +225,13 @@ class Halting implements HaltingPolicy {
 
   get caches(): number | undefined {
     return cachesWith(this.#order, this.options.keys);
+  }
+
+  /** Tokens that still run at the depth halt there. Blocks that run again must not differ from visit to visit. */
+  shallower(depth: number): DepthPolicy | undefined {
+    const plan = this.plan.slice(0, depth);
+    const blocks = this.blocks.slice(0, Math.max(-1, ...plan) + 1);
+    return depth < 1 ? undefined : new Halting(blocks, plan, { ...this.options, capFrom: 0, haltAtCap: true }, this);
   }
 
   get #order(): Block[] {

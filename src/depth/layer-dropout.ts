@@ -82,6 +82,10 @@ class LayerDropout implements LayerDropoutPolicy {
     return this.#blocks.flatMap(({ parameters }) => [...parameters]);
   }
 
+  shallower(depth: number): DepthPolicy | undefined {
+    return depth < 1 ? undefined : this.at(Math.min(depth, this.depth));
+  }
+
   at(depth: number): LayerDropoutPolicy {
     check("layer dropout / depth", depth, whole(1, this.#plan.length));
     return new LayerDropout(this.#blocks, this.#plan, this.#options, depth);

@@ -150,6 +150,12 @@ class Looped implements LoopedPolicy {
     this.scalars = changes ? { loops: { input: drawnLoops, at: loopCourse(options.loops as Loops) } } : {};
   }
 
+  shallower(depth: number): DepthPolicy | undefined {
+    const { prelude = [], core, coda = [] } = this.#options;
+    const loops = Math.floor((depth - prelude.length - coda.length) / core.length);
+    return loops < 1 ? undefined : this.at(Math.min(loops, this.loops));
+  }
+
   at(loops: number): LoopedPolicy {
     check("looped / loops", loops, whole(1));
     return new Looped({ ...this.#options, loops }, this.#injector, loops, this.#made);

@@ -38,11 +38,20 @@ export function nested(stacks: readonly DepthPolicy[], plan: Plan, outer: Outer)
     unique: stacks.reduce((total, { unique, depth }) => total + (unique ?? depth), 0),
     caches: policy.caches,
     scalars: joinedScalars([policy, ...stacks]),
+    shallower: (depth) => (stacks.length === 1 ? shallowerPasses(policy, stacks[0]!, depth) : undefined),
     apply: (x, context) => {
       passes = []; // graphs are built in one go: nobody else comes between
       return joined(policy.apply(x, context), passes);
     },
   };
+}
+
+/** Fewer passes through one stack. */
+function shallowerPasses(policy: DepthPolicy, stack: DepthPolicy, depth: number): DepthPolicy | undefined {
+  const less = policy.shallower?.(Math.floor(depth / stack.depth));
+  if (!less) return undefined;
+  const { parameters, caches } = less;
+  return { parameters, caches, depth: less.depth * stack.depth, apply: (x, context) => less.apply(x, context) };
 }
 
 /** Policies that share a scalar share its input, so its course must be one. */

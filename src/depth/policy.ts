@@ -49,6 +49,11 @@ export interface DepthPolicy {
   readonly caches?: number | undefined;
   /** What training has to feed as it goes on, under the names of the inputs, with the value at each update. */
   readonly scalars?: TrainingScalars;
+  /**
+   * The same weights with at most so many blocks, for drafts that the whole then checks; undefined where so few make no model, absent where
+   * there is none.
+   */
+  shallower?(depth: number): DepthPolicy | undefined;
   /** x [B·T, C] → the state after all depths. */
   apply(x: Tensor, context: Context): Deepened;
 }

@@ -121,6 +121,8 @@ function policyOf(
 ): RoutedPolicy {
   const { blocks, plan, most, options } = given;
   const order = plan.map((i) => blocks[i]!);
+  const again = (other: Given) =>
+    options.choice === "token" ? tokenChoice(other, router) : expertChoice(other, router);
   return {
     parameters: [...blocks, router].flatMap(({ parameters }) => [...parameters]),
     depth: most,
@@ -135,12 +137,12 @@ function policyOf(
       };
       return apply(run, x, context);
     },
+    shallower: (depth) => (depth < 1 ? undefined : again({ ...given, most: Math.min(depth, most) })),
     at: (use) => {
       checkOptions("routed / use", use, { most: whole(1, plan.length), threshold: fraction });
       const threshold = use.threshold ?? options.threshold;
       if (use.threshold !== undefined && options.choice === "token") refuseThreshold();
-      const other = { ...given, most: use.most ?? most, options: { ...options, threshold } };
-      return options.choice === "token" ? tokenChoice(other, router) : expertChoice(other, router);
+      return again({ ...given, most: use.most ?? most, options: { ...options, threshold } });
     },
   };
 }

@@ -5,7 +5,7 @@
 import { reject } from "../base/errors.ts";
 import { oneOf } from "../base/options.ts";
 import { currentScope, reshape, select, type Tensor } from "../graph/index.ts";
-import { foldPair, type KeyValues, withPast } from "../nn/attention.ts";
+import type { KeyValues } from "../nn/attention.ts";
 import {
   allRows,
   type Block,
@@ -131,8 +131,7 @@ interface Skipping extends Pick<Running, "order">, Pick<Depths, "rows"> {
 }
 
 function skippingRunner({ order, contexts, keys, moves, rows: rowsOf }: Skipping): RunDepth {
-  const { rows: layout } = contexts[0]!;
-  const all = allRows(layout);
+  const all = allRows(contexts[0]!.rows);
   const made = new Map<Block, Made>();
   return (state, depth, running) => {
     const block = order[depth] as RowwiseBlock;
@@ -141,8 +140,7 @@ function skippingRunner({ order, contexts, keys, moves, rows: rowsOf }: Skipping
     const before = stale ? undefined : made.get(block);
     const pair = block.keyValues && refreshed(block, state, { rows, all, keys, context, before });
     if (pair) made.set(block, { pair, changed: rows });
-    const seen = pair && withPast(foldPair(pair, layout), context.cache);
-    return rows.put(state, block.applyRows(rows.take(state), seen, rows, context));
+    return rows.put(state, block.applyRows(rows.take(state), pair, rows, context));
   };
 }
 

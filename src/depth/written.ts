@@ -135,7 +135,15 @@ function capped(blocks: readonly Block[], plan: Plan, cap: number | undefined, o
 /** A policy as a plain object, to be changed in part. */
 function plainly(policy: DepthPolicy): DepthPolicy {
   const { parameters, depth, unique = depth, caches, scalars = {} } = policy;
-  return { parameters, depth, unique, caches, scalars, apply: (x, context) => policy.apply(x, context) };
+  return {
+    parameters,
+    depth,
+    unique,
+    caches,
+    scalars,
+    ...(policy.shallower ? { shallower: (blocks: number) => policy.shallower!(blocks) } : {}),
+    apply: (x, context) => policy.apply(x, context),
+  };
 }
 
 /** A policy that says in use how deep tokens ran, in blocks. */

@@ -43,6 +43,8 @@ export interface CausalModel<Reading = unknown> {
   readonly policy: DepthPolicy;
   objective(size: { batch: number; length: number; training: boolean }): Objective;
   forward(size: { batch: number; length: number }): ForwardPass;
+  /** The same weights with at most so many blocks, to draft what the whole then checks; absent where its decoder takes nothing back. */
+  shallower?(depth: number): CausalModel<Reading>;
   /** A decoder with these weights and an empty text. */
   open(engine: Engine, weights: Weights, reading?: Reading): Promise<Decoder>;
 }

@@ -5,6 +5,7 @@ import { RandomStream } from "../base/random.ts";
 import type { Engine } from "../engine/engine.ts";
 import type { CausalModel, Decoder } from "./causal.ts";
 import { checkSampling, probabilityOf, type SamplingOptions, sample } from "./sampling.ts";
+import { type DraftCounts, type RewindableDecoder, SpeculativeDecoder } from "./speculation.ts";
 import type { Weights } from "./weights.ts";
 
 /** How tokens are drawn, and when it ends. */
@@ -56,14 +57,63 @@ async function* draws(decoder: Decoder, options: GenerationOptions): AsyncGenera
   }
 }
 
+/** Drafts by the first depths of the same model: the text of greedy generation, in fewer passes through all depths. */
+export interface Drafting {
+  /** Blocks that draft, fewer than the model has. */
+  readonly depth: number;
+  /** Tokens that are drafted at a time. Default: 4. */
+  readonly tokens?: number | undefined;
+  /** Told at the end what became of the drafts. */
+  readonly onEnd?: ((counts: DraftCounts) => void) | undefined;
+}
+
+const DRAFT = 4;
+
+/** Refuses drafts where the likeliest token is not taken always: what is drafted would be another text. */
+function checkDrafting({ depth, tokens, ...others }: Drafting, { temperature = 1 }: SamplingOptions): void {
+  checkOptions("draft", others, ["onEnd"]);
+  check("draft / depth", depth, whole(1));
+  if (tokens !== undefined) check("draft / tokens", tokens, whole(1));
+  if (temperature === 0) return;
+  reject({ who: "draft", needed: "temperature 0", got: `${temperature}`, remedy: "leave the draft out, or set it" }, 2);
+}
+
+/** A decoder of a model; with drafts it reads ahead. */
+async function openDecoder<Reading>(
+  { model, weights }: Pick<Trained<Reading>, "model" | "weights">,
+  engine: Engine,
+  reading: Reading | undefined,
+  draft: Drafting | undefined,
+): Promise<Decoder> {
+  if (!draft) return model.open(engine, weights, reading);
+  const shallow = model.shallower?.(draft.depth);
+  if (!shallow) {
+    const remedy = "leave the draft out";
+    return reject({ who: "draft", needed: "a language model without memory", got: "another", remedy }, 2);
+  }
+  const [whole, drafter] = [await model.open(engine, weights, reading), await shallow.open(engine, weights, reading)];
+  const decoder = new SpeculativeDecoder(rewindable(whole), rewindable(drafter), draft.tokens ?? DRAFT);
+  const release = async () => {
+    draft.onEnd?.(decoder.counts);
+    await decoder.release();
+  };
+  return { read: (ids) => decoder.read(ids), clear: () => decoder.clear(), release };
+}
+
+function rewindable(decoder: Decoder): RewindableDecoder {
+  if ("rewind" in decoder) return decoder as RewindableDecoder;
+  return reject({ who: "draft", needed: "a decoder with caches", got: "one that reads the whole text each time" });
+}
+
 /** Continues `prompt` with a model, id after id: compiles, generates, releases. `reading` is what the model's decoder may be told. */
 export async function* generateIds<Reading>(
   engine: Engine,
   model: CausalModel<Reading>,
   weights: Weights,
-  { reading, ...options }: GenerationOptions & { reading?: Reading | undefined },
+  { reading, draft, ...options }: GenerationOptions & { reading?: Reading | undefined; draft?: Drafting | undefined },
 ): AsyncGenerator<number, void, void> {
-  const decoder = await model.open(engine, weights, reading);
+  if (draft) checkDrafting(draft, options);
+  const decoder = await openDecoder({ model, weights }, engine, reading, draft);
   try {
     yield* generateWith(decoder, options);
   } finally {
@@ -95,8 +145,14 @@ export interface TextOptions extends DrawingOptions {
   stop?: string | undefined;
 }
 
+/** What is continued, how, and whether drafts make it faster. */
+export interface DraftedOptions extends TextOptions {
+  /** Drafts by the model's own first depths, with temperature 0. Default: none. */
+  draft?: Drafting | undefined;
+}
+
 /** A text, and what it is continued with. */
-export interface TextGenerationOptions<Reading = unknown> extends TextOptions {
+export interface TextGenerationOptions<Reading = unknown> extends DraftedOptions {
   engine: Engine;
   tokenizer: TextCoder;
   /** What the model's decoder may be told, such as the steps of memory. */
@@ -108,10 +164,11 @@ const MAX_TOKENS = 200;
 /** Continues a text with a trained model; gives what is new in it, piece by piece. */
 export async function* generate<Reading>(
   trained: Trained<Reading>,
-  { engine, tokenizer, reading, ...options }: TextGenerationOptions<Reading>,
+  { engine, tokenizer, reading, draft, ...options }: TextGenerationOptions<Reading>,
 ): AsyncGenerator<string, void, void> {
   checkOptions("generate", options, ["prompt", "stop", ...drawing]);
-  const writer = await textWriter(trained, { engine, tokenizer, reading });
+  if (draft) checkDrafting(draft, options);
+  const writer = await textWriter(trained, { engine, tokenizer, reading, draft });
   try {
     for await (const { text } of writer.texts(options)) if (text !== "") yield text;
   } finally {
@@ -142,7 +199,10 @@ export interface Writer {
 }
 
 /** What a text is continued with. */
-export type Writing<Reading = unknown> = Pick<TextGenerationOptions<Reading>, "engine" | "tokenizer" | "reading">;
+export type Writing<Reading = unknown> = Pick<
+  TextGenerationOptions<Reading>,
+  "engine" | "tokenizer" | "reading" | "draft"
+>;
 
 /** Opens a trained model to continue texts. */
 export const openWriter = <Reading>(trained: Trained<Reading>, how: Writing<Reading>): Promise<Writer> =>
@@ -150,9 +210,9 @@ export const openWriter = <Reading>(trained: Trained<Reading>, how: Writing<Read
 
 async function textWriter<Reading>(
   { model, weights, ranks }: Trained<Reading>,
-  { engine, tokenizer, reading }: Writing<Reading>,
+  { engine, tokenizer, reading, draft }: Writing<Reading>,
 ): Promise<TextWriter> {
-  return new TextWriter(await model.open(engine, weights, reading), tokenizer, ranks);
+  return new TextWriter(await openDecoder({ model, weights }, engine, reading, draft), tokenizer, ranks);
 }
 
 class TextWriter implements Writer {

@@ -50,6 +50,8 @@ export type { NamedWeights } from "./averaging.ts";
 export { averageCheckpoints } from "./averaging.ts";
 export type { CausalModel, Decoder, ForwardPass, Objective } from "./causal.ts";
 export {
+  type DraftedOptions,
+  type Drafting,
   type DrawingOptions,
   type GenerationOptions,
   generate,
@@ -109,5 +111,6 @@ export type {
   Owner,
   Stack,
 } from "./seq2seq/stacks.ts";
+export type { DraftCounts, RewindableDecoder } from "./speculation.ts";
 export { type FloatRecord, loadStateDict, type NamedTensor, type NamedTensors, stateDict } from "./state-dict.ts";
 export { boundWeights, type Named, type Weights } from "./weights.ts";

@@ -11,7 +11,6 @@ import {
   expandDims,
   matmul,
   multiply,
-  multiplyDims,
   reshape,
   slice,
   softmax,
@@ -186,10 +185,14 @@ export class SelfAttention {
     const past = cache?.past?.keys.shape[1] ?? 0;
     const [q, k] = [this.#placed(query, heads, rows, past, 0), this.#placed(key, keyHeads, rows, past, 1)];
     const own = seen ? seen({ keys: k, values: v }) : { keys: k, values: v };
-    const all = cache ? withPast(foldPair(own, rows), cache) : own;
-    const once = cache?.past && rows.length === 1 && keyHeads === heads;
     const how = { heads, keyHeads, rows, mask, mode, dropout };
-    return this.#out.apply(once ? this.#attendOnce(q, all) : attendByHeads(q, all, how));
+    if (!cache) return this.#out.apply(attendByHeads(q, own, how));
+    const added = foldPair(own, rows);
+    if (cache.past && rows.length === 1 && keyHeads === heads) {
+      cache.store(added);
+      return this.#out.apply(this.#attendOnce(q, cache.past, added));
+    }
+    return this.#out.apply(attendByHeads(q, withPast(added, cache), how));
   }
 
   /** Keys and values of some rows: x [K, C] → [K, ·] each. */
@@ -200,14 +203,17 @@ export class SelfAttention {
     return { keys: this.#placedRows(key, keyHeads, some, rows, cache, 1), values };
   }
 
-  /** x [R, C] → [R, C]: some rows look at keys and values of all. */
+  /** x [R, C] → [R, C]: some rows look at keys and values [B·T, ·] of all, and at those of the cache. */
   applyRows(x: Tensor, all: KeyValues, some: SomeRows, { rows, mask, cache }: AttentionContext): Tensor {
     const { width, heads, keyHeads } = this.#options;
     const query = this.#placedRows(this.#columns(x, 0, width), heads, some, rows, cache, 0);
-    const asked = some.byText(query); // [B, Q, C]
+    const added = foldPair(all, rows);
+    if (cache?.past && rows.batch === 1 && rows.length === 1 && keyHeads === heads) {
+      cache.store(added);
+      return this.#out.apply(this.#attendOnce(query, cache.past, added)); // one row, or none
+    }
     const how = { heads, keyHeads, rows, mask: mask && some.mask(mask) };
-    const once = !mask && keyHeads === heads;
-    return this.#out.apply(some.fromText(once ? this.#attendSpread(asked, all) : attendByHeads(asked, all, how)));
+    return this.#out.apply(some.fromText(attendByHeads(some.byText(query), withPast(added, cache), how)));
   }
 
   /** Some columns of what the joined product of queries, keys and values gives. */
@@ -239,26 +245,23 @@ export class SelfAttention {
     return reshape(this.#rotary ? this.#rotary.apply(sized, past) : sized, x.shape);
   }
 
-  /** `#attendOnce` for several queries per text, none of which is masked: [B, Q, C] → [B, Q, C]. */
-  #attendSpread(q: Tensor, all: KeyValues): Tensor {
-    const { heads, width } = this.#options;
-    const [batch, count] = q.shape as [Dim, Dim];
-    const columns = headColumns(width, heads);
-    const spread = multiply(expandDims(q, 2), columns); // [B, Q, H, C]
-    const asked = reshape(spread, [batch, multiplyDims(count, heads), width]);
-    const { mixed } = attend(asked, all, { scale: this.#headWidth ** -0.5 });
-    return sum(multiply(reshape(mixed, [batch, count, heads, width]), columns), { axes: [2] });
-  }
-
   /**
    * One query per text, [B, C] → [B, C]. Transposing all keys and values to heads would cost more than the attention itself, so the
-   * query is spread instead: row h holds head h's columns and zeros, and one product serves all heads.
+   * query is spread instead: row h holds head h's columns and zeros, and one product serves all heads. Nor are keys and values put after
+   * those of the past, which would copy all of them: scores are, [B, H, P + 1].
    */
-  #attendOnce(q: Tensor, all: KeyValues): Tensor {
+  #attendOnce(q: Tensor, past: KeyValues, own: KeyValues): Tensor {
     const { heads, width } = this.#options;
     const columns = headColumns(width, heads);
     const spread = multiply(expandDims(q, 1), columns); // [B, H, C]
-    const { mixed } = attend(spread, all, { scale: this.#headWidth ** -0.5 });
+    const scale = this.#headWidth ** -0.5;
+    const scores = [past, own].map(({ keys }) => matmul(spread, keys, { transposeB: true, scale }));
+    const weights = softmax(concat(scores, 2));
+    const before = past.keys.shape[1]!;
+    const mixed = add(
+      matmul(slice(weights, 2, 0, before), past.values),
+      matmul(slice(weights, 2, before, addDims(before, 1)), own.values),
+    );
     return sum(multiply(mixed, columns), { axes: [1] }); // [B, C]
   }
 }

@@ -56,7 +56,7 @@ export interface Block {
 export interface RowwiseBlock extends Block {
   /** Keys and values of some rows: x [K, C] → [K, ·] each; absent where tokens do not look at each other. */
   keyValues?(x: Tensor, rows: SomeRows, context: Context): KeyValues;
-  /** x [R, C] → [R, C]: these rows look at keys and values of all, as rows [B·T, ·] or, with those of a cache before them, [B, S, ·]. */
+  /** x [R, C] → [R, C]: these rows look at keys and values [B·T, ·] of all, and at those of the cache. */
   applyRows(x: Tensor, all: KeyValues | undefined, rows: SomeRows, context: Context): Tensor;
   /** Whether it makes other keys and values of the same state when it runs again. */
   readonly differs?: boolean | undefined;

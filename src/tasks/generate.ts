@@ -1,14 +1,14 @@
 /** Text from a trained model, with the engine and the tokenizer that it came with. */
 import { reject } from "../base/errors.ts";
 import type { Engine } from "../engine/engine.ts";
-import type { TextCoder, TextOptions, Trained } from "../model/generation.ts";
+import type { DraftedOptions, TextCoder, Trained } from "../model/generation.ts";
 import { defaultEngine } from "./engine.ts";
 
 /** A tokenizer, or what opening one gives. */
 export type AnyTokenizer = TextCoder | { readonly tokenizer: TextCoder };
 
 /** What is continued, and how. */
-export interface GenerateOptions<Reading = unknown> extends TextOptions {
+export interface GenerateOptions<Reading = unknown> extends DraftedOptions {
   /** Default: the one that the model was trained with, where it came with it. */
   readonly tokenizer?: AnyTokenizer | undefined;
   /** Default: ONNX Runtime. */

@@ -1,5 +1,7 @@
 /** `layerwise generate`: text from a run. */
 import type { Command } from "commander";
+import { reject } from "../../base/index.ts";
+import type { models } from "../../index.ts";
 import type { SegmentChoices } from "../../tasks/search/index.ts";
 import { addCheckpointFlag, addDepthFlags, addSegmentFlags, besidesUse, type UseFlags } from "../finished.ts";
 import { numberFrom, whole, wholeFrom } from "../flags.ts";
@@ -11,7 +13,8 @@ Examples:
   layerwise generate runs/1 --temperature 0 --tokens 40        the likeliest piece each time
   layerwise generate runs/1 --top-p 0.9 --seed 7 --stop "."
   layerwise generate runs/search-1 --evaluation-memory 64      out of a longer memory than in training
-  layerwise generate runs/1 --loops 12                         a looped model, deeper than it was trained`;
+  layerwise generate runs/1 --loops 12                         a looped model, deeper than it was trained
+  layerwise generate runs/1 --temperature 0 --draft-depth 2    the same text as without, faster where the model was trained with drop`;
 
 interface GenerateFlags extends SegmentChoices, UseFlags {
   prompt: string;
@@ -21,6 +24,8 @@ interface GenerateFlags extends SegmentChoices, UseFlags {
   topP?: number;
   seed: number;
   stop?: string;
+  draftDepth?: number;
+  draft?: number;
   json?: boolean;
 }
 
@@ -35,26 +40,51 @@ export function addGenerate(program: Command): void {
     .option("--top-p <p>", "only the likeliest pieces that have this probability together", numberFrom(0, 1))
     .option("--seed <n>", "seed of the choices", wholeFrom(0), 1)
     .option("--stop <text>", "end before this text")
-    .option("--json", "print {prompt, text, tokensPerSecond}");
+    .option(
+      "--draft-depth <k>",
+      "let the model's first k blocks draft what all of them check; needs --temperature 0",
+      whole,
+    )
+    .option("--draft <n>", "tokens to draft at a time (default: 4)", whole)
+    .option("--json", "print {prompt, text, tokensPerSecond}, with --draft-depth also {drafted, accepted}");
   addDepthFlags(addSegmentFlags(addCheckpointFlag(command)))
     .addHelpText("after", fitted(examples))
     .action(run);
 }
 
+/** Refuses drafts that cannot be, before anything is opened. */
+function checkDraft({ draftDepth, draft, temperature }: GenerateFlags): void {
+  if (draft !== undefined && draftDepth === undefined) {
+    reject({ who: "--draft", needed: "--draft-depth beside it", got: "none", remedy: "say how many blocks draft" }, 2);
+  }
+  if (draftDepth === undefined || temperature === 0) return;
+  reject({ who: "--draft-depth", needed: "--temperature 0", got: `${temperature}`, remedy: "add it" }, 2);
+}
+
 async function run(path: string, flags: GenerateFlags): Promise<void> {
+  checkDraft(flags);
   const { openUsing, refuseFlags } = await import("../opened.ts");
   const opened = await openUsing(path, "generate", flags);
   refuseFlags(opened, { ...flags });
   const write = (text: string) => void (flags.json || process.stdout.write(text));
-  const { prompt, tokens: maxTokens, json, ...options } = besidesUse(flags);
+  const { prompt, tokens: maxTokens, json, draftDepth: depth, draft: tokens, ...options } = besidesUse(flags);
+  let counts: models.DraftCounts | undefined;
+  const onEnd = (all: models.DraftCounts) => void (counts = all);
+  const draft = depth === undefined ? {} : { draft: { depth, tokens, onEnd } };
   const start = performance.now();
   let [text, pieces] = ["", 0];
-  for await (const part of opened.generate({ prompt, maxTokens, ...options })) {
+  for await (const part of opened.generate({ prompt, maxTokens, ...options, ...draft })) {
     if (pieces === 0) write(prompt);
     text += part;
     pieces++;
     write(part);
   }
   const tokensPerSecond = (1000 * pieces) / (performance.now() - start);
-  process.stdout.write(json ? `${JSON.stringify({ prompt, text, tokensPerSecond })}\n` : "\n");
+  process.stdout.write(json ? `${JSON.stringify({ prompt, text, tokensPerSecond, ...counts })}\n` : "\n");
+  if (counts && !json) process.stderr.write(`${draftsText(counts)}\n`);
+}
+
+function draftsText({ drafted, accepted, repeated }: models.DraftCounts): string {
+  const share = drafted === 0 ? "" : ` (${Math.round((100 * accepted) / drafted)} %)`;
+  return `${accepted} of ${drafted} drafted tokens accepted${share}${repeated > 0 ? `, ${repeated} read again` : ""}`;
 }

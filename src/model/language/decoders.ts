@@ -1,7 +1,7 @@
 /** Reading a text token by token: from keys and values that are kept or, where a policy has no caches, from the whole text each time. */
 import { reject } from "../../base/errors.ts";
 import type { DepthPolicy } from "../../depth/policy.ts";
-import type { Engine, Program } from "../../engine/engine.ts";
+import type { Engine, Feed, Program } from "../../engine/engine.ts";
 import {
   concat,
   type Dim,
@@ -16,6 +16,7 @@ import {
 import type { KeyValues } from "../../nn/attention.ts";
 import type { Parameter } from "../../nn/index.ts";
 import { checkedIds, type Decoder } from "../causal.ts";
+import type { RewindableDecoder } from "../speculation.ts";
 import { boundWeights, type Weights } from "../weights.ts";
 
 /** What continuing a text computes. */
@@ -52,7 +53,7 @@ const kept = (text: readonly number[], length: number) => text.slice(-Math.max(1
  * Keeps keys and values, batch 1. Those of each cache lie in one array each, token after token, so that what was read is a longer
  * view of the same memory: nothing is copied to append.
  */
-export class CachedDecoder implements Decoder {
+export class CachedDecoder implements RewindableDecoder {
   readonly #model: Readable;
   readonly #engine: Engine;
   readonly #weights: ReadonlyMap<Tensor, Float32Array>;
@@ -61,6 +62,7 @@ export class CachedDecoder implements Decoder {
   readonly #widths: readonly number[];
   readonly #step: Program;
   #reader: Program | undefined;
+  #several: Program | undefined;
   #text: number[] = [];
 
   static async create(engine: Engine, model: Readable, weights: Weights): Promise<CachedDecoder> {
@@ -87,8 +89,20 @@ export class CachedDecoder implements Decoder {
 
   depth: number | undefined;
 
+  get text(): readonly number[] {
+    return this.#text;
+  }
+
+  get capacity(): number {
+    return this.#model.options.length;
+  }
+
   clear(): void {
     this.#text = [];
+  }
+
+  rewind(length: number): void {
+    this.#text.length = Math.min(length, this.#text.length);
   }
 
   async read(ids: ArrayLike<number>): Promise<Float32Array> {
@@ -107,13 +121,32 @@ export class CachedDecoder implements Decoder {
     return logits;
   }
 
-  async #readOne(token: number): Promise<Float32Array> {
+  /** Keys and values of the text so far, as inputs. */
+  #past(): Record<string, Feed> {
     const position = this.#text.length;
     const past = this.#memory.map((array, i) => {
       const width = this.#widths[i]!;
       return [pastName(i), { data: array.subarray(0, position * width), shape: [1, position, width] }] as const;
     });
-    const found = await this.#step.run({ ids: Int32Array.of(token), ...Object.fromEntries(past) });
+    return Object.fromEntries(past);
+  }
+
+  async readEach(ids: ArrayLike<number>): Promise<readonly Float32Array[]> {
+    const { vocabulary } = this.#model.options;
+    const tokens = checkedIds(ids, vocabulary);
+    this.#several ??= await this.#engine.compile({
+      outputs: severalOutputs(this.#model, this.#widths),
+      weights: this.#weights,
+    });
+    const feeds = { ids: { data: Int32Array.from(tokens), shape: [1, tokens.length] }, ...this.#past() };
+    const { logits, added } = await this.#several.run(feeds);
+    this.#append(tokens, added!.data as Float32Array);
+    const scores = (logits!.data as Float32Array).slice();
+    return tokens.map((_, i) => scores.subarray(i * vocabulary, (i + 1) * vocabulary));
+  }
+
+  async #readOne(token: number): Promise<Float32Array> {
+    const found = await this.#step.run({ ids: Int32Array.of(token), ...this.#past() });
     const { logits, added, depths } = found;
     this.depth = depths?.data[0];
     this.#append([token], added!.data as Float32Array);
@@ -144,6 +177,7 @@ export class CachedDecoder implements Decoder {
   async release(): Promise<void> {
     await this.#step.release();
     await this.#reader?.release();
+    await this.#several?.release();
   }
 }
 
@@ -158,13 +192,24 @@ function widthsOf(model: Readable): number[] {
 /** One token after P others: logits [V], its keys and values, and its depth where it halts by itself. */
 function stepOutputs(model: Readable, widths: readonly number[]): Record<string, Tensor> {
   const { vocabulary } = model.options;
-  const past = widths.map((width, i) => input(pastName(i), [1, "P", width]));
-  const pairs = Array.from({ length: past.length / 2 }, (_, i) => ({ keys: past[2 * i]!, values: past[2 * i + 1]! }));
+  const { past, pairs } = pastInputs(widths);
   const { logits, added, depths } = model.extend(input("ids", [1, 1], "int"), pairs);
   const wanted = { logits: reshape(logits, [vocabulary]), added: pack(added), ...(depths ? { depths } : {}) };
   const outputs = simplifyNamed(wanted);
   checkReads(outputs.logits!, past);
   return outputs;
+}
+
+function pastInputs(widths: readonly number[]) {
+  const past = widths.map((width, i) => input(pastName(i), [1, "P", width]));
+  const pairs = Array.from({ length: past.length / 2 }, (_, i) => ({ keys: past[2 * i]!, values: past[2 * i + 1]! }));
+  return { past, pairs };
+}
+
+/** T tokens after P others: logits [T, V] after each of them, their keys and values. */
+function severalOutputs(model: Readable, widths: readonly number[]): Record<string, Tensor> {
+  const { logits, added } = model.extend(input("ids", [1, "T"], "int"), pastInputs(widths).pairs);
+  return simplifyNamed({ logits: reshape(logits, ["T", model.options.vocabulary]), added: pack(added) });
 }
 
 /** A block that stores keys and values but does not look at those before would forget the text. */

@@ -2,7 +2,17 @@
 
 import { reject } from "../../base/errors.ts";
 import { LARGEST } from "../../base/limits.ts";
-import { checkOptions, defined, dropoutRate, oneOf, type Rules, required, truth, whole } from "../../base/options.ts";
+import {
+  check,
+  checkOptions,
+  defined,
+  dropoutRate,
+  oneOf,
+  type Rules,
+  required,
+  truth,
+  whole,
+} from "../../base/options.ts";
 import { fixed } from "../../depth/fixed.ts";
 import { type HaltingOptions, halting } from "../../depth/halting.ts";
 import type { PatternBlock } from "../../depth/pattern.ts";
@@ -156,6 +166,15 @@ export class LanguageModel implements CausalModel {
     other.#norm = this.#norm;
     other.#head = this.#head;
     return other;
+  }
+
+  shallower(depth: number): LanguageModel {
+    check("draft depth", depth, whole(1, this.policy.depth - 1));
+    const less = this.policy.caches ? this.policy.shallower?.(depth) : undefined;
+    if (less?.caches) return this.withDepth(less);
+    const remedy = "draft deeper, or generate without drafts";
+    const needed = "a policy of which so few blocks make a model that goes on from caches";
+    return reject({ who: "draft depth", needed, got: `${depth} of ${this.policy.depth}`, remedy }, 2);
   }
 
   get parameters(): Parameter[] {

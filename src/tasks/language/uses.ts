@@ -1,5 +1,5 @@
 /** Runs of language models: evaluated, continued, exported, resumed. */
-import type { TextOptions, Writer } from "../../model/generation.ts";
+import type { DraftedOptions, Writer } from "../../model/generation.ts";
 import type { LanguageModel } from "../../model/language/language.ts";
 import { loadStateDict } from "../../model/state-dict.ts";
 import { storedSettings } from "../../runs/settings-file.ts";
@@ -27,7 +27,7 @@ export interface LanguageRun extends OpenRun<"language", TrainedModel<LanguageMo
   /** Loss, perplexity per piece and per word, bits per byte of a split. */
   evaluate(how?: EvaluateOptions): Promise<Figures>;
   /** Continues a text; yields what is new in it. */
-  generate(options: TextOptions): AsyncGenerator<string>;
+  generate(options: DraftedOptions): AsyncGenerator<string>;
   /** Opens the model to continue texts piece by piece, each with its probability and depth. */
   writer(): Promise<Writer>;
   /** How many blocks each token of a text passed through, and how uncertain the model was of the next. */

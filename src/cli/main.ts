@@ -1,7 +1,7 @@
 /** The `layerwise` command: collects the commands, runs one, and turns errors into one line and an exit code. */
 import { createRequire } from "node:module";
 import { Command, CommanderError } from "commander";
-import { LayerwiseError, messageOf } from "../base/index.ts";
+import { LayerwiseError, messageOf, reject } from "../base/index.ts";
 import { commands } from "./commands.ts";
 import { fitted } from "./help.ts";
 import { withOurNames } from "./other-names.ts";
@@ -18,16 +18,36 @@ async function addCommands(program: Command, [first = "", second = ""]: readonly
   }
 }
 
-async function build(): Promise<Command> {
+/** Takes `--import FILE` out of the arguments, wherever it stands, and loads the files: they may define what other flags say. */
+async function withoutImports(args: readonly string[]): Promise<string[]> {
+  const [files, rest]: [string[], string[]] = [[], []];
+  for (let i = 0; i < args.length; i++) {
+    const [flag, joined] = args[i]!.split(/=(.*)/s);
+    if (flag !== "--import") rest.push(args[i]!);
+    else files.push((joined ?? args[++i]) || reject({ who: "--import", needed: "a file", got: "nothing" }, 2));
+  }
+  if (files.length > 0) await (await import("../tasks/index.ts")).importModules(files);
+  return rest;
+}
+
+async function build(args: readonly string[]): Promise<Command> {
   const program = new Command("layerwise")
     .description("Transformers that choose their own layers: share, search and adapt depth.")
     .version(createRequire(import.meta.url)("../../package.json").version)
-    .addHelpText("after", fitted("\nBegin with:\n  layerwise train --preset tiny\n  layerwise train --help"))
+    .addHelpText(
+      "after",
+      fitted(`
+Any command takes --import FILE: a module that may define words of --depth (docs/depth.md).
+
+Begin with:
+  layerwise train --preset tiny
+  layerwise train --help`),
+    )
     .showSuggestionAfterError()
     // A flag of `glue` may mean another thing after `glue predict`.
     .enablePositionalOptions()
     .exitOverride();
-  await addCommands(program, process.argv.slice(2));
+  await addCommands(program, args);
   for (const command of program.commands) command.exitOverride();
   return program;
 }
@@ -35,8 +55,9 @@ async function build(): Promise<Command> {
 async function main(): Promise<void> {
   quietOnClosedPipes();
   try {
-    const program = await build();
-    const { words, hints } = await withOurNames(program, process.argv.slice(2));
+    const args = await withoutImports(process.argv.slice(2));
+    const program = await build(args);
+    const { words, hints } = await withOurNames(program, args);
     for (const hint of hints) process.stderr.write(`layerwise: ${hint}\n`);
     await program.parseAsync(words, { from: "user" });
   } catch (error) {

@@ -25,18 +25,20 @@ export function beginning(blocks: readonly Block[], plan: Plan, depth: number): 
   const used = [...new Set(first)];
   const order = first.map((i) => used.indexOf(i));
   const whole = plan.map((i) => blocks[i]!);
-  return fixed(
+  return beginningOf(
     used.map((i) => blocks[i]!),
     order,
     whole,
   );
 }
 
-/**
- * Every token runs through all depths of the plan: `fixed([a, b], [0, 1, 0, 1])` shares two blocks among four depths. `whole`: the blocks of the
- * plan of which it is the beginning.
- */
-export function fixed(blocks: readonly Block[], plan: Plan, whole?: readonly Block[]): DepthPolicy {
+/** Every token runs through all depths of the plan: `fixed([a, b], [0, 1, 0, 1])` shares two blocks among four depths. */
+export function fixed(blocks: readonly Block[], plan: Plan): DepthPolicy {
+  return beginningOf(blocks, plan);
+}
+
+/** `whole`: the blocks of the plan of which this is the beginning. */
+function beginningOf(blocks: readonly Block[], plan: Plan, whole?: readonly Block[]): DepthPolicy {
   checkPlan(plan, blocks.length);
   const order = plan.map((i) => blocks[i]!);
   return {

@@ -22,6 +22,7 @@ export {
   type DepthPart,
   type DepthWord,
   executedDepth,
+  type KnownWord,
   parseDepth,
   planOfDepth,
   printDepth,
@@ -29,6 +30,7 @@ export {
   type WordName,
   type WordValue,
 } from "./notation.ts";
+export { defineWord, type OwnWord, ownWords, type WordForm, type WrittenOptions } from "./own-words.ts";
 export type { Lettered } from "./pattern.ts";
 export {
   type BlockKind,

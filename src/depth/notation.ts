@@ -2,15 +2,15 @@
 import { reject } from "../base/errors.ts";
 import { LARGEST } from "../base/limits.ts";
 import { nearest } from "../base/nearest.ts";
+import { ownWords, type WordForm } from "./own-words.ts";
 import { kinds, patternBlocks, printPattern, publishedPatterns } from "./pattern.ts";
 import type { Plan } from "./plan.ts";
 
-/** How an option of a word is written: `mean=4`, `gate`, `injection=add`, `capacity=1/0.5`. */
-type Form = "number" | "flag" | "numbers" | readonly string[];
+type Form = WordForm;
 
 interface Word {
   /** The option that may stand first, without its name. */
-  readonly first?: string;
+  readonly first?: string | undefined;
   readonly options: Readonly<Record<string, Form>>;
 }
 
@@ -79,8 +79,20 @@ const words = {
   relax: { first: "rank", options: { rank: "number", norms: "flag", biases: "flag", scales: "flag" } },
 } as const satisfies Readonly<Record<string, Word>>;
 
-/** A word that says who decides how deep, or what shared blocks have of their own. */
-export type WordName = keyof typeof words;
+/** A word that comes with the notation. */
+export type KnownWord = keyof typeof words;
+
+/** A word that says who decides how deep, or what shared blocks have of their own; or one that was defined. */
+export type WordName = KnownWord | (string & {});
+
+/** What is known of a word, ours or one that was defined. */
+function wordOf(name: string): Word | undefined {
+  if (Object.hasOwn(words, name)) return words[name as KnownWord];
+  const own = ownWords.get(name);
+  return own && { first: own.first, options: own.options ?? {} };
+}
+
+const allWords = () => [...Object.keys(words), ...ownWords.keys()];
 
 /** What an option of a word may be. */
 export type WordValue = number | string | true | readonly number[];
@@ -224,9 +236,11 @@ function refuseCross(reader: Reader, stack: Stack): never {
 
 function readWord(reader: Reader, name: string, { stack, passes, words: before }: DepthPart): DepthWord {
   const refuse = (needed: string, remedy?: string) => reader.refuse(needed, remedy, name.length);
-  if (!isWord(name)) {
-    const guess = nearest(name, Object.keys(words));
-    return refuse(`one of ${Object.keys(words).join(", ")}`, guess && `write ${guess}`);
+  const known = wordOf(name);
+  if (!known) {
+    const guess = nearest(name, allWords());
+    const remedy = guess ? `write ${guess}` : "words of your own are loaded by --import FILE";
+    return refuse(`one of ${allWords().join(", ")}`, remedy);
   }
   const policies = before.filter((each) => each.name !== "relax");
   if (name !== "relax" && policies.length > 0) {
@@ -238,8 +252,8 @@ function readWord(reader: Reader, name: string, { stack, passes, words: before }
   if (before.some((each) => each.name === name)) refuse("each word once");
   if (name === "relax" && "group" in stack) refuse("relax inside the brackets", "write it after the blocks that share");
   if (name === "loop" && passes > 1) refuse("either * or loop", `leave out *${passes}, or write loop alone`);
-  const options = reader.skip("(") ? readOptions(reader, name) : {};
-  const { first } = words[name] as Word;
+  const options = reader.skip("(") ? readOptions(reader, name, known) : {};
+  const { first } = known;
   const complete = name === "relax" ? Object.keys(options).length > 0 : options[first!] !== undefined;
   if (name in examples && !complete) reader.refuse(`what ${name} needs, in brackets`, `write ${examples[name]}`);
   return { name, options };
@@ -252,10 +266,7 @@ const examples: Readonly<Record<string, string>> = {
   relax: "relax(8) or relax(norms)",
 };
 
-const isWord = (name: string): name is WordName => Object.hasOwn(words, name);
-
-function readOptions(reader: Reader, name: WordName): Record<string, WordValue> {
-  const { first, options: known } = words[name] as Word;
+function readOptions(reader: Reader, name: WordName, { first, options: known }: Word): Record<string, WordValue> {
   const found: Record<string, WordValue> = {};
   do {
     const key = reader.take(/[a-zA-Z]\w*(?=\s*[=,)])/y) ?? "";
@@ -318,7 +329,7 @@ function printStack(stack: Stack, signed = false): string {
 }
 
 function printWord({ name, options }: DepthWord): string {
-  const { first } = words[name] as Word;
+  const { first } = wordOf(name) ?? { first: undefined };
   const named = Object.entries(options).filter(([key]) => key !== first);
   const texts = named.map(([key, value]) => (value === true ? key : `${key}=${printValue(value)}`));
   const all = first !== undefined && options[first] !== undefined ? [printValue(options[first]), ...texts] : texts;
@@ -373,7 +384,7 @@ export function meanFraction(part: DepthPart): number | undefined {
   const { name, options } = decidingWord(part) ?? { name: undefined, options: {} };
   const { stack } = part;
   const inner = "group" in stack ? meanOf(stack.group) : 1;
-  if (inner === undefined || name === "halt" || name === "exits") return undefined;
+  if (inner === undefined || name === "halt" || name === "exits" || ownWords.has(name ?? "")) return undefined;
   if (name === "loop")
     return options.use ? inner : (inner * Number(options.mean ?? options.most)) / Number(options.most);
   if (name !== "route") return inner;

@@ -14,10 +14,12 @@ import {
   type DepthPart,
   type DepthWord,
   decidingWord,
+  type KnownWord,
   parseDepth,
   runsOf,
   type WordName,
 } from "./notation.ts";
+import { ownWords } from "./own-words.ts";
 import { type PatternBlock, patternBlocks } from "./pattern.ts";
 import type { Plan } from "./plan.ts";
 import type { Deepened, DepthPolicy } from "./policy.ts";
@@ -79,13 +81,18 @@ class Writing {
     if (!word) return fixed;
     const used = this.#used.get(word.name) ?? 0;
     this.#used.set(word.name, used + 1);
-    const own = ownNames[word.name];
+    const defined = ownWords.get(word.name);
+    if (defined) {
+      const options = { ...word.options, name: `${word.name}${used === 0 ? "" : used + 1}`, width: this.#maker.width };
+      return (blocks, plan) => defined.policy(blocks, plan, options);
+    }
+    const own = ownNames[word.name as KnownWord];
     const name = own === undefined ? {} : { name: used === 0 ? own : `${own}${used + 1}` };
-    return outers[word.name]({ ...word.options, ...name, width: this.#maker.width });
+    return outers[word.name as KnownWord]({ ...word.options, ...name, width: this.#maker.width });
   }
 }
 
-const ownNames: Partial<Record<WordName, string>> = {
+const ownNames: Partial<Record<KnownWord, string>> = {
   halt: "halting",
   loop: "looped",
   exits: "exits",
@@ -96,7 +103,7 @@ const ownNames: Partial<Record<WordName, string>> = {
 // biome-ignore lint/suspicious/noExplicitAny: their values have the types of the words' table, and the policies check their ranges
 type Written = Readonly<Record<string, any>> & { readonly width: number };
 
-const outers: Readonly<Record<WordName, (options: Written) => Outer>> = {
+const outers: Readonly<Record<KnownWord, (options: Written) => Outer>> = {
   halt:
     ({ cap, ...options }) =>
     (blocks, plan) =>

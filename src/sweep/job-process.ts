@@ -2,6 +2,7 @@
 import { setImmediate } from "node:timers/promises";
 import { messageOf } from "../base/errors.ts";
 import { dryRun } from "../tasks/dry-run.ts";
+import { importInherited } from "../tasks/own-modules.ts";
 import { carryOut, type Order, type RunOrder, readOrder, type TrialMessage, type TrialOrder } from "./orders.ts";
 import { reporting } from "./processes.ts";
 import { runTrial } from "./sweep-folder.ts";
@@ -43,7 +44,8 @@ async function trial({ sweep, index, threads }: TrialOrder): Promise<void> {
   if (process.connected) process.disconnect();
 }
 
-function obey(order: Order): Promise<void> {
+async function obey(order: Order): Promise<void> {
+  await importInherited();
   if (order.do === "try") return attempt(order);
   return order.do === "trial" ? trial(order) : work(order);
 }

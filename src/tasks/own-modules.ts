@@ -1,0 +1,33 @@
+/** Modules of users, which add to the library before anything is read: words of the notation of depth. */
+import { resolve } from "node:path";
+import { pathToFileURL } from "node:url";
+import { messageOf, reject } from "../base/errors.ts";
+
+/** Where processes that are started later find which modules to load: paths, a line each. */
+const VARIABLE = "LAYERWISE_IMPORT";
+
+/** Loads modules, each by its default export: a function that is given the library. Processes that this one starts load them too. */
+export async function importModules(files: readonly string[]): Promise<void> {
+  const paths = files.map((file) => resolve(file));
+  for (const path of paths) await importModule(path);
+  if (paths.length > 0) process.env[VARIABLE] = [...inherited(), ...paths].join("\n");
+}
+
+/** Loads the modules of the process that started this one. */
+export async function importInherited(): Promise<void> {
+  for (const path of inherited()) await importModule(path);
+}
+
+const inherited = () => (process.env[VARIABLE] ?? "").split("\n").filter((path) => path !== "");
+
+async function importModule(path: string): Promise<void> {
+  const who = `--import ${path}`;
+  const found: { default?: unknown } = await import(pathToFileURL(path).href).catch((error: unknown) => {
+    return reject({ who, needed: "a module that can be loaded", got: messageOf(error) }, 2);
+  });
+  if (typeof found.default !== "function") {
+    const remedy = "write export default (lw) => { … }";
+    reject({ who, needed: "a function as default export", got: typeof found.default, remedy }, 2);
+  }
+  await (found.default as (library: unknown) => unknown)(await import("../index.ts"));
+}

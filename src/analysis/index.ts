@@ -34,3 +34,4 @@ export { type MatrixSpeed, matrixSpeeds } from "./matrix-speed.ts";
 export { type MeasuredCutoffs, measureCutoffs } from "./measured-cutoffs.ts";
 export { kendall } from "./rank.ts";
 export { type MeasuredCosts as SoftmaxCosts, measureSoftmax, type SoftmaxShape } from "./softmax-cost.ts";
+export { depthByWord, WORD_KINDS, type WordAnalysis, type WordKind, wordKind } from "./word-depths.ts";

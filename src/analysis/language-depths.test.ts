@@ -39,6 +39,12 @@ describe("the depths of a language model", () => {
     expect(long!.map(({ piece }) => piece).join("")).toBe("abcdef");
   });
 
+  it("come with the surprise of what follows, but for the last", async () => {
+    const [line] = await read(["hello"]);
+    expect(line!.map(({ surprise }) => surprise !== undefined)).toEqual([true, true, true, true, false]);
+    for (const { surprise } of line!.slice(0, -1)) expect(Math.abs(surprise! - Math.log(26))).toBeLessThan(0.5);
+  });
+
   it("come with an entropy of at most that of pure chance", async () => {
     const [line] = await read(["hello"]);
     for (const { entropy } of line!) {

@@ -1,7 +1,20 @@
 /** Reads of a language model how deep each token ran, and how uncertain it was of the next. */
 import { haltingTrace } from "../depth/halting.ts";
 import { type Engine, feedsFor, type Program } from "../engine/engine.ts";
-import { flattenRows, full, input, logSoftmax, multiply, negate, simplifyNamed, softmax, sum } from "../graph/index.ts";
+import {
+  flattenRows,
+  full,
+  input,
+  logSoftmax,
+  multiply,
+  multiplyDims,
+  negate,
+  pick,
+  reshape,
+  simplifyNamed,
+  softmax,
+  sum,
+} from "../graph/index.ts";
 import type { LanguageModel } from "../model/language/language.ts";
 import type { Weights } from "../model/weights.ts";
 import type { Tokenizer } from "../text/tokenizer.ts";
@@ -41,10 +54,17 @@ function compiled(engine: Engine, { model, weights }: ReadableLanguage): Promise
   const ids = input("ids", ["B", "T"], "int");
   const { hidden, probes } = model.deepened(ids);
   const logits = flattenRows(model.logits(ids)); // [B·T, V]
-  const entropy = negate(sum(multiply(softmax(logits), logSoftmax(logits)), { axes: [1] }));
+  const logs = logSoftmax(logits);
+  const entropy = negate(sum(multiply(softmax(logits), logs), { axes: [1] }));
+  const surprise = negate(pick(logs, reshape(input("next", ["B", "T"], "int"), [multiplyDims("B", "T")])));
   const depth = probes.updates ?? full(model.policy.depth, [hidden.shape[0]!]);
   const halting = haltingTrace(probes, model.policy.depth);
-  const outputs = simplifyNamed({ depths: depth, entropies: entropy, ...(halting ? { halting } : {}) });
+  const outputs = simplifyNamed({
+    depths: depth,
+    entropies: entropy,
+    surprises: surprise,
+    ...(halting ? { halting } : {}),
+  });
   return engine.compile({ outputs, weights });
 }
 
@@ -52,9 +72,14 @@ function compiled(engine: Engine, { model, weights }: ReadableLanguage): Promise
 async function read(program: Program, lines: readonly Int32Array[], tokenizer: Tokenizer): Promise<TokenDepth[][]> {
   const length = Math.max(1, ...lines.map((line) => line.length));
   const data = new Int32Array(lines.length * length);
-  for (const [row, line] of lines.entries()) data.set(line, row * length);
-  const found = await program.run(feedsFor(program, { ids: { data, shape: [lines.length, length] } }));
-  const { depths, entropies, halting } = found;
+  const next = new Int32Array(data.length);
+  for (const [row, line] of lines.entries()) {
+    data.set(line, row * length);
+    next.set(line.subarray(1), row * length);
+  }
+  const shape = [lines.length, length];
+  const found = await program.run(feedsFor(program, { ids: { data, shape }, next: { data: next, shape } }));
+  const { depths, entropies, surprises, halting } = found;
   const cap = halting?.shape[1] ?? 0;
   return lines.map((line, row) =>
     Array.from(line, (id, i) => {
@@ -64,6 +89,7 @@ async function read(program: Program, lines: readonly Int32Array[], tokenizer: T
         piece: tokenizer.pieceOf(id),
         depth,
         entropy: entropies!.data[at]!,
+        ...(i < line.length - 1 ? { surprise: surprises!.data[at]! } : {}),
         cosines: [],
         halting: halting ? Array.from(halting.data.subarray(at * cap, at * cap + depth)) : [],
       };

@@ -29,7 +29,7 @@ export const commands: Readonly<Record<string, CommandEntry>> = {
     load: async () => (await import("./commands/pretrain.ts")).addPretrain,
   },
   depth: {
-    about: "show how many iterations the tokens of an ALBERT take, by kind, tag or distance",
+    about: "show how deep the tokens of an ALBERT or a language model run, by kind, tag or surprise",
     load: async () => (await import("./commands/depth.ts")).addDepth,
   },
   eval: {

@@ -28,6 +28,8 @@ export interface TokenDepth {
   readonly halting: readonly number[];
   /** Entropy in nats of what a language model expects next. */
   readonly entropy?: number | undefined;
+  /** −log of the probability, in nats, that a language model gave to what came next; absent of the last token. */
+  readonly surprise?: number | undefined;
 }
 
 interface Sums {

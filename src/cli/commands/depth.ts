@@ -1,4 +1,4 @@
-/** `layerwise depth`: how many iterations the tokens of an ALBERT's run take, and which ones take more. */
+/** `layerwise depth`: how deep the tokens of an ALBERT or a language model run, and which ones run deeper. */
 import { type Command, Option } from "commander";
 import { reject, startProgress } from "../../base/index.ts";
 import { depthTable, type TraceRow, traceTable } from "../../depth/index.ts";
@@ -16,11 +16,13 @@ The similarity trace is the mean cosine between a token's states before and afte
 Examples:
   layerwise depth runs/albert                                       table by kind of token, and the similarity trace
   layerwise depth runs/albert --text "The cat sat on the mat ." --html cat.html --svg cat.svg
+  layerwise depth runs/1                                            a language model's valid text by kind of word and by surprise
+  layerwise depth runs/1 --continue "it was a"                      along the text that it writes
   layerwise depth runs/albert --conllu en_ewt-ud-dev.conllu         by part of speech and dependency relation
   layerwise depth runs/albert --probe subj_number.txt               SentEval's form: split, label, text, perhaps a word to mask
   layerwise depth runs/albert --agreement linzen.txt --svg distance.svg    depth of the masked verb against its distance
 
-JSON: {run, step, cap} with {kinds, trace, tokens}, {text, tokens}, {upos, deprel, trace, tokens}, or {labels, masked, distances}; a row
+JSON: {run, step, cap} with {kinds, trace, tokens}, {kinds, surprises, tokens}, {prompt, tokens}, {text, tokens}, {upos, deprel, trace, tokens}, or {labels, masked, distances}; a row
 has {name, tokens, mean, deviation, atCap}.`;
 
 interface Flags extends UseFlags {
@@ -30,6 +32,8 @@ interface Flags extends UseFlags {
   texts: number;
   length?: number;
   text?: string;
+  continue?: string;
+  tokens: number;
   conllu?: string;
   probe?: string;
   agreement?: string;
@@ -42,7 +46,7 @@ interface Flags extends UseFlags {
 export function addDepth(program: Command): void {
   const command = program
     .command("depth")
-    .argument("<run>", "run folder of pretrain, import or glue; with --text also of train --halt")
+    .argument("<run>", "run folder of pretrain, import, glue or train")
     .option("--corpus <name>", "text to mask (default: the run's own, or the embedded books)")
     .option("--data <dir>", "folder of datasets")
     .addOption(
@@ -51,6 +55,8 @@ export function addDepth(program: Command): void {
     .option("--texts <n>", "most texts or sentences to read", whole, 512)
     .option("--length <n>", "tokens of a masked text (default: as in training, at most 128)", whole)
     .option("--text <text>", "show one sentence, darker where it is deeper")
+    .option("--continue <text>", "let a language model continue this text, and show how deep each of its tokens ran")
+    .option("--tokens <n>", "tokens to continue it by", whole, 60)
     .option("--conllu <file>", "a treebank in CoNLL-U")
     .option("--probe <file>", "sentences with labels, in SentEval's form")
     .option("--agreement <file>", "subject–verb agreement with distances")
@@ -63,6 +69,7 @@ export function addDepth(program: Command): void {
 
 type Run = Using<"depths">;
 type Albert = Extract<Run, { readonly depthsByKind: unknown }>;
+type Language = Extract<Run, { readonly depthsByWord: unknown }>;
 
 interface Report {
   readonly result: Readonly<Record<string, unknown>>;
@@ -70,9 +77,14 @@ interface Report {
 }
 
 async function run(path: string, flags: Flags): Promise<void> {
-  const asked = [flags.text, flags.conllu, flags.probe, flags.agreement].filter((each) => each !== undefined);
+  const asked = [flags.text, flags.continue, flags.conllu, flags.probe, flags.agreement].filter(
+    (each) => each !== undefined,
+  );
   if (asked.length > 1) {
-    reject({ who: "depth", needed: "one of --text, --conllu, --probe and --agreement", got: `${asked.length}` }, 2);
+    reject(
+      { who: "depth", needed: "one of --text, --continue, --conllu, --probe and --agreement", got: `${asked.length}` },
+      2,
+    );
   }
   const { openUsing } = await import("../opened.ts");
   const opened = await openUsing(path, "depths", flags);
@@ -89,9 +101,12 @@ type Asked = Flags & { readonly onText: (done: number) => void };
 
 async function reportOf(opened: Run, flags: Asked): Promise<Report> {
   if (flags.text !== undefined) return sentenceReport(opened, flags.text, flags);
-  if (!("depthsByKind" in opened)) {
-    const remedy = "a language model's depth is shown with --text";
-    return reject({ who: opened.path, needed: "a run of pretrain, import or glue", got: opened.kind, remedy }, 2);
+  if ("depthsByWord" in opened) return languageReport(opened, flags);
+  if (flags.continue !== undefined) {
+    reject(
+      { who: "--continue", needed: "a run of train", got: `one of kind ${opened.kind}`, remedy: "give --text" },
+      2,
+    );
   }
   if (flags.conllu !== undefined) return tagReport(opened, flags.conllu, flags);
   const { readAgreement, readProbe } = await import("../../text/index.ts");
@@ -126,6 +141,39 @@ async function sentenceReport(opened: Run, text: string, { html, svg }: Asked): 
     result: { text, tokens, trace },
     text: `${terminalView(tokens, cap, colours)}${similarity(trace)}`,
   };
+}
+
+/** Depths of a language model: along a text that it writes, or of a split by kind of word and by surprise. */
+async function languageReport(opened: Language, flags: Asked): Promise<Report> {
+  const stranger = (["conllu", "probe", "agreement", "corpus", "length"] as const).find((name) => flags[name]);
+  if (stranger) {
+    const remedy = "leave it out: words are told apart by their letters";
+    reject({ who: `--${stranger}`, needed: "a run of pretrain, import or glue", got: opened.kind, remedy }, 2);
+  }
+  if (flags.continue !== undefined) return continuedReport(opened, flags.continue, flags);
+  const { split, texts, onText } = flags;
+  const { kinds, surprises, tokens } = await opened.depthsByWord({ split, texts, onText });
+  const title = `${tokens.length} tokens of ${split} texts, at most ${capOf(opened)} blocks`;
+  const tables = [depthTable(kinds, "kind"), depthTable(surprises, "surprise of the next token")].join("\n\n");
+  return { result: { split, kinds, surprises, tokens }, text: `${title}\n\n${tables}` };
+}
+
+async function continuedReport(
+  opened: Language,
+  prompt: string,
+  { tokens: maxTokens, html, svg }: Asked,
+): Promise<Report> {
+  const { htmlView, svgView, terminalView } = await import("../../pictures/index.ts");
+  const writer = await opened.writer();
+  const [tokens, cap] = [[] as { piece: string; depth: number; probability?: number | undefined }[], capOf(opened)];
+  for await (const { text, id, depth = cap, probability } of writer.write({ prompt, maxTokens, temperature: 0 })) {
+    if (id !== undefined) tokens.push({ piece: text, depth, probability });
+  }
+  await writer.release();
+  await written(html, htmlView([tokens], cap, prompt));
+  await written(svg, svgView(tokens, cap, prompt));
+  const colours = process.stdout.isTTY === true && process.env.NO_COLOR === undefined;
+  return { result: { prompt, tokens }, text: terminalView(tokens, cap, colours) };
 }
 
 async function written(file: string | undefined, content: string): Promise<void> {

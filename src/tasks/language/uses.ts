@@ -1,8 +1,10 @@
 /** Runs of language models: evaluated, continued, exported, resumed. */
+import type { WordAnalysis } from "../../analysis/word-depths.ts";
 import type { DraftedOptions, Writer } from "../../model/generation.ts";
 import type { LanguageModel } from "../../model/language/language.ts";
 import { loadStateDict } from "../../model/state-dict.ts";
 import { storedSettings } from "../../runs/settings-file.ts";
+import { type Corpus, linesOf, type Split } from "../../text/corpus.ts";
 import type { OpenTokenizer } from "../../text/tokenizer.ts";
 import type { Figures } from "../../train/events.ts";
 import type { Session } from "../../train/session.ts";
@@ -31,7 +33,27 @@ export interface LanguageRun extends OpenRun<"language", TrainedModel<LanguageMo
   /** Opens the model to continue texts piece by piece, each with its probability and depth. */
   writer(): Promise<Writer>;
   /** How many blocks each token of a text passed through, and how uncertain the model was of the next. */
+  /** Depths of a split's tokens by kind of word and by surprise. */
+  depthsByWord(how?: WordDepthOptions): Promise<WordAnalysis>;
   depths<T extends string | readonly string[]>(text: T, options?: DepthOptions): Promise<DepthsOf<T>>;
+}
+
+/** Which texts are read, and how. */
+export interface WordDepthOptions extends DepthOptions {
+  /** Default: valid. */
+  readonly split?: Split | undefined;
+  /** Most lines to read. Default: 512. */
+  readonly texts?: number | undefined;
+}
+
+/** The first lines of a split that have words. */
+function longLines(corpus: Corpus, split: Split, most: number): string[] {
+  const found: string[] = [];
+  for (const line of linesOf(corpus, split)) {
+    if (/\p{L}/u.test(line)) found.push(line);
+    if (found.length === most) break;
+  }
+  return found;
 }
 
 const settingsIn = (config: string, path: string) => storedSettings(languageSettings, config, `${path}/config.yaml`);
@@ -70,6 +92,14 @@ export async function open(stored: StoredRun): Promise<LanguageRun> {
     depths: async (text, how = {}) => {
       const { depthsOf } = await import("../depths.ts");
       return depthsOf({ model, weights, tokenizer }, text, { ...how, engine: how.engine ?? (await engine()) });
+    },
+    depthsByWord: async ({ split = "valid", texts = 512, ...how } = {}) => {
+      const { depthsOf } = await import("../depths.ts");
+      const { depthByWord } = await import("../../analysis/word-depths.ts");
+      const { corpus } = await openData(settings, { ...options, tokenizer });
+      const lines = longLines(corpus, split, texts);
+      const given = { ...how, engine: how.engine ?? (await engine()) };
+      return depthByWord(await depthsOf({ model, weights, tokenizer }, lines, given), model.policy.depth);
     },
     ...exporting(async () => {
       const { exportedLanguage } = await import("../exports.ts");

@@ -50,11 +50,13 @@ export function depthByWord(texts: readonly (readonly TokenDepth[])[], cap: numb
 
 /** Tokens in four parts of equal size, from those with the least surprising continuation; names hold the parts' ends in nats. */
 function bySurprise(tokens: readonly TokenDepth[], cap: number): DepthRow[] {
-  const known = tokens.filter(({ surprise }) => surprise !== undefined).sort((a, b) => a.surprise! - b.surprise!);
+  const known = tokens
+    .flatMap(({ depth, surprise }) => (surprise === undefined ? [] : [{ depth, surprise }]))
+    .sort((a, b) => a.surprise - b.surprise);
   const tally = new DepthTally(cap);
   for (let part = 0; part < 4; part++) {
     const some = known.slice(Math.floor((part * known.length) / 4), Math.floor(((part + 1) * known.length) / 4));
-    const name = `${some[0]?.surprise!.toFixed(2)} to ${some.at(-1)?.surprise!.toFixed(2)} nats`;
+    const name = `${some[0]?.surprise.toFixed(2)} to ${some.at(-1)?.surprise.toFixed(2)} nats`;
     for (const { depth } of some) tally.add(`${part + 1}: ${name}`, depth);
   }
   return tally.rows();

@@ -69,7 +69,9 @@ async function run(path: string, flags: GenerateFlags): Promise<void> {
   const write = (text: string) => void (flags.json || process.stdout.write(text));
   const { prompt, tokens: maxTokens, json, draftDepth: depth, draft: tokens, ...options } = besidesUse(flags);
   let counts: models.DraftCounts | undefined;
-  const onEnd = (all: models.DraftCounts) => void (counts = all);
+  const onEnd = (all: models.DraftCounts) => {
+    counts = all;
+  };
   const draft = depth === undefined ? {} : { draft: { depth, tokens, onEnd } };
   const start = performance.now();
   let [text, pieces] = ["", 0];

@@ -17,13 +17,13 @@ import {
   type Tensor,
   within,
 } from "../graph/index.ts";
-import { attendByHeads, foldPair, type KeyValues, type Rows } from "./attention.ts";
+import { attendByHeads, foldPair, type KeyValues } from "./attention.ts";
 import type { Context, RowwiseBlock } from "./block.ts";
 import { type Activation, activations } from "./feed-forward.ts";
 import { Embedding, headWidth, LayerNorm, Linear } from "./layers.ts";
 import { inference, type Mode } from "./mode.ts";
 import { normal, type Parameter } from "./parameter.ts";
-import type { SomeRows } from "./running.ts";
+import type { Rows, SomeRows } from "./running.ts";
 
 /** BERT's deviation for all matrices. */
 export const ALBERT_DEVIATION = 0.02;

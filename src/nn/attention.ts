@@ -23,13 +23,7 @@ import { headWidth, Linear, RmsNorm } from "./layers.ts";
 import { inference, type Mode } from "./mode.ts";
 import type { Initial, Parameter } from "./parameter.ts";
 import { Rotary, type RotaryOptions } from "./rotary.ts";
-import type { SomeRows } from "./running.ts";
-
-/** Activations are kept as rows [B·T, C]; this says how they fold. */
-export interface Rows {
-  readonly batch: Dim;
-  readonly length: Dim;
-}
+import type { Rows, SomeRows } from "./running.ts";
 
 /** Keys and values of a run of tokens: [B, S, C] each. */
 export interface KeyValues {

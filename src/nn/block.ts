@@ -12,13 +12,13 @@ import {
   whole,
 } from "../base/options.ts";
 import { add, type Tensor, within } from "../graph/index.ts";
-import { type Cache, type KeyValues, type Rows, SelfAttention } from "./attention.ts";
+import { type Cache, type KeyValues, SelfAttention } from "./attention.ts";
 import { type Activation, activationRule, FeedForward } from "./feed-forward.ts";
 import { type Norm, type NormName, norms } from "./layers.ts";
 import type { Mode } from "./mode.ts";
 import type { Initial, Parameter } from "./parameter.ts";
 import type { Rotary, RotaryOptions } from "./rotary.ts";
-import type { SomeRows } from "./running.ts";
+import type { Rows, SomeRows } from "./running.ts";
 
 /** What a block is told about the place where it runs. */
 export interface Context {

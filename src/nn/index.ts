@@ -16,7 +16,6 @@ export {
   type ByHeadsOptions,
   type Cache,
   type KeyValues,
-  type Rows,
   SelfAttention,
 } from "./attention.ts";
 export {

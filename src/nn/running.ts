@@ -4,6 +4,7 @@ import {
   broadcast,
   cast,
   cumulativeSum,
+  type Dim,
   expandDims,
   full,
   gather,
@@ -21,7 +22,12 @@ import {
   type Tensor,
   which,
 } from "../graph/index.ts";
-import type { Rows } from "./attention.ts";
+
+/** Activations are kept as rows [B·T, C]; this says how they fold. */
+export interface Rows {
+  readonly batch: Dim;
+  readonly length: Dim;
+}
 
 /** Some rows of [B·T, …], in order. */
 export interface SomeRows {

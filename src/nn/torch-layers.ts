@@ -1,11 +1,12 @@
 /** PyTorch's encoder and decoder layers under PyTorch's parameter names, in parts: whoever holds a part twice shares its weights. */
 import { add, matmul, slice, type Tensor, within } from "../graph/index.ts";
-import { attendByHeads, foldPair, type KeyValues, type Rows, withPast } from "./attention.ts";
+import { attendByHeads, foldPair, type KeyValues, withPast } from "./attention.ts";
 import type { Block, Context } from "./block.ts";
 import { type Activation, activations } from "./feed-forward.ts";
 import { headWidth, LayerNorm, Linear } from "./layers.ts";
 import type { Mode } from "./mode.ts";
 import { kaimingUniform, newParameter, type Parameter, uniform, xavierUniform, zeros } from "./parameter.ts";
+import type { Rows } from "./running.ts";
 
 /** Sizes and form of PyTorch's layers. */
 export interface TorchLayerOptions {

@@ -30,10 +30,10 @@ export type {
 } from "./job.ts";
 export { openJob } from "./jobs.ts";
 export type { LanguageConfig } from "./language/settings.ts";
-export type { LanguageRun } from "./language/uses.ts";
+export type { LanguageRun, WordDepthOptions } from "./language/uses.ts";
 export { type NewRun, newRun } from "./new-run.ts";
 export type { OpenOptions, OpenRun, ResumeOptions, StoredRun } from "./open-run.ts";
-export { importInherited, importModules } from "./own-modules.ts";
+export { importInherited, importModules, type ModuleLibrary } from "./own-modules.ts";
 export { type Performing, perform } from "./perform.ts";
 
 export { openRaster, type Raster, type RasterOptions } from "./raster.ts";

@@ -2,11 +2,21 @@
 import { resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { messageOf, reject } from "../base/errors.ts";
+import * as depth from "../depth/index.ts";
+import * as graph from "../graph/index.ts";
+import * as nn from "../nn/index.ts";
+
+/** What modules are given of the library. */
+export interface ModuleLibrary {
+  readonly depth: typeof depth;
+  readonly graph: typeof graph;
+  readonly nn: typeof nn;
+}
 
 /** Where processes that are started later find which modules to load: paths, a line each. */
 const VARIABLE = "LAYERWISE_IMPORT";
 
-/** Loads modules, each by its default export: a function that is given the library. Processes that this one starts load them too. */
+/** Loads modules, each by its default export: a function that is given the library's depth, graph and nn. Processes that this one starts load them too. */
 export async function importModules(files: readonly string[]): Promise<void> {
   const paths = files.map((file) => resolve(file));
   for (const path of paths) await importModule(path);
@@ -29,5 +39,5 @@ async function importModule(path: string): Promise<void> {
     const remedy = "write export default (lw) => { … }";
     reject({ who, needed: "a function as default export", got: typeof found.default, remedy }, 2);
   }
-  await (found.default as (library: unknown) => unknown)(await import("../index.ts"));
+  await (found.default as (library: ModuleLibrary) => unknown)({ depth, graph, nn });
 }

@@ -1,6 +1,5 @@
 /** Modules of users, which add to the library before anything is read: words of the notation of depth. */
 import { resolve } from "node:path";
-import { pathToFileURL } from "node:url";
 import { messageOf, reject } from "../base/errors.ts";
 import * as depth from "../depth/index.ts";
 import * as graph from "../graph/index.ts";
@@ -32,9 +31,12 @@ const inherited = () => (process.env[VARIABLE] ?? "").split("\n").filter((path) 
 
 async function importModule(path: string): Promise<void> {
   const who = `--import ${path}`;
-  const found: { default?: unknown } = await import(pathToFileURL(path).href).catch((error: unknown) => {
-    return reject({ who, needed: "a module that can be loaded", got: messageOf(error) }, 2);
-  });
+  const { pathToFileURL } = await import("node:url"); // when it is needed: a page has none
+  const found: { default?: unknown } = await import(/* @vite-ignore */ pathToFileURL(path).href).catch(
+    (error: unknown) => {
+      return reject({ who, needed: "a module that can be loaded", got: messageOf(error) }, 2);
+    },
+  );
   if (typeof found.default !== "function") {
     const remedy = "write export default (lw) => { … }";
     reject({ who, needed: "a function as default export", got: typeof found.default, remedy }, 2);

@@ -124,14 +124,18 @@ for (const budget of budgets) {
   for (let i = 1; i <= Number(values.random); i++) want(`random ${budget}`, randomNetwork(choices, budget, i));
 }
 
-/** Drawn as training draws paths, the first one whose latency lies between nine tenths of the budget and the budget. */
+/** Drawn as training draws paths: the first of nine tenths of the budget or more, or the dearest of a thousand within it. */
 function randomNetwork(given: Choices, budget: number, seed: number): string {
   const random = new RandomStream(seed, `random network of ${budget}`);
-  for (let tries = 0; tries < 100_000; tries++) {
+  let dearest = { pattern: "", ratio: 0 };
+  for (let tries = 0; tries < 1000; tries++) {
     const pattern = patternOfPath(given, drawPath(given, random));
     const ratio = msOf(pattern) / baselineMs;
-    if (ratio <= budget && ratio > 0.9 * budget) return pattern;
+    if (ratio > budget) continue;
+    if (ratio > 0.9 * budget) return pattern;
+    if (ratio > dearest.ratio) dearest = { pattern, ratio };
   }
+  if (dearest.pattern !== "") return dearest.pattern;
   return reject({ who: "random network", needed: `one of ${budget} of the baseline's latency`, got: "none" });
 }
 

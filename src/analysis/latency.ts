@@ -86,7 +86,7 @@ export async function measureCandidates(
   const models = timed.map((blocks) => {
     return parModel({ ...options, alive: undefined, budget: undefined, blocks: blocks.map((choice) => [choice]) });
   });
-  const times = await networkLatencies(engine, models, shape, rounds);
+  const times = await networkLatencies(engine, models, shape, rounds, quietest);
   const flops = models.slice(0, 1 + stacks.length).map((model) => networkFlops(model, shape));
   const names = [...distinct.keys()];
   const fitted = fittedCosts(names, timed, times);
@@ -161,12 +161,17 @@ export function baselineCost(measured: MeasuredCosts, blocks: number): number {
   return each.reduce((a, b) => a + b, measured.rest.ms);
 }
 
-/** Median forward milliseconds of whole networks, run in turns so that the machine's moods meet all alike. */
+/** The lower quartile: other work on the machine adds time, and never takes any away. */
+export const quietest = (times: readonly number[]): number =>
+  times.toSorted((a, b) => a - b)[times.length >> 2] ?? Number.NaN;
+
+/** Forward milliseconds of whole networks, the medians unless told otherwise, run in turns so that the machine's moods meet all alike. */
 export async function networkLatencies(
   engine: Engine,
   models: readonly ParModel[],
   shape: LatencyShape,
   rounds = 30,
+  of: (times: readonly number[]) => number = median,
 ): Promise<number[]> {
   const programs = [];
   try {
@@ -179,7 +184,7 @@ export async function networkLatencies(
         if (round >= 0) times[i]!.push(performance.now() - start);
       }
     }
-    return times.map(median);
+    return times.map(of);
   } finally {
     for (const { program } of programs) await program.release();
   }

@@ -13,7 +13,12 @@ export function checkConfig(config: SearchConfig): void {
 
 /** A front is found by paths, not by π: what concerns π alone would be ignored. */
 function checkFront(config: SearchConfig): void {
-  if (!config.front) return;
+  const { front, mostParameters, mostMemory } = config;
+  if (!front && (mostParameters !== null || mostMemory !== null)) {
+    const got = mostParameters === null ? "most memory" : "most parameters";
+    reject({ who: "search", needed: "limits of size with front", got, remedy: "give --front, or leave it out" }, 2);
+  }
+  if (!front) return;
   const usual = searchSettings.resolve([{ source: "front", values: { front: true } }]);
   const given = ["straightThrough", "trainedTemperature", "settle", "freeze", "architectureRate"] as const;
   const got = [

@@ -181,6 +181,16 @@ const fields = {
       "train one network of the supernet per update and rank them all: perplexity against latency, for every budget",
     ),
     networks: whole(1000, "networks that are measured to find the front", 1, LARGEST.networks),
+    mostParameters: optional(whole(2_500_000, "networks of the front have at most so many parameters")),
+    mostMemory: optional(
+      real(
+        12,
+        "networks of the front hold at most so many megabytes: float32 weights, and memories at the latency's shape",
+        {
+          above: 0,
+        },
+      ),
+    ),
     rankBatches: whole(4, "valid batches on which each is measured; the best are measured on four times as many"),
   }),
   ...group("Latency", {

@@ -66,6 +66,15 @@ describe("a search for a front", () => {
     expect(frontIn(path)).toBe(frontIn(at("whole")));
   });
 
+  it("keeps to limits of parameters and memory", async () => {
+    const { front } = await search({ ...tiny, steps: 2, evaluateEvery: 2 }).result;
+    const sizes = front!.networks.map(({ parameters }) => parameters);
+    const most = Math.round((Math.min(...sizes) + Math.max(...sizes)) / 2);
+    const limited = await search({ ...tiny, steps: 2, evaluateEvery: 2, mostParameters: most }).result;
+    expect(Math.max(...limited.front!.networks.map(({ parameters }) => parameters))).toBeLessThanOrEqual(most);
+    await expect(search({ ...tiny, front: false, mostParameters: most }).result).rejects.toThrow("with front");
+  });
+
   it("has networks that are retrained beside the baseline; the same call goes on with what is there", async () => {
     const { data } = tiny;
     const asked = {
@@ -96,6 +105,8 @@ describe("a search for a front", () => {
 
   it.each<[string, SearchOptions, string]>([
     ["a budget below the cheapest network", { budget: "0.05" }, "budget: expected at least 1.00 ms"],
+    ["fewer parameters than any network has", { mostParameters: 100 }, "most parameters: expected at least"],
+    ["less memory than any network takes", { mostMemory: 0.001 }, "most memory: expected at least"],
     ["sizes that no layer can have", { candidates: "s:3,f" }, "divisible"],
     ["sizes that are no sizes", { candidates: "f:0,s" }, "candidates: expected letters s, f and i"],
     ["a pattern", { blocks: "sf", budget: null }, "front: expected blocks to choose"],

@@ -1,5 +1,5 @@
 /** A search for the front: trains a supernet by paths, ranks its networks on held-out text, picks one for the budget. */
-import { baselineCost, costOfNetwork, networkLatencies } from "../../../analysis/latency.ts";
+import { baselineCost, costOfNetwork, networkLatencies, quietest } from "../../../analysis/latency.ts";
 import { printPattern } from "../../../depth/pattern.ts";
 import { patternBlockOf } from "../../../model/par/candidates.ts";
 import { foundNetwork } from "../../../model/par/found.ts";
@@ -16,6 +16,7 @@ import type { SearchParts } from "../parts.ts";
 import { type Choice, type Ending, figuresOf, type LatencyCheck, resultOf, type SearchResult } from "../result.ts";
 import { trainOptions } from "../stage.ts";
 import { type Front, type FrontNetwork, frontTable, pickWithin } from "./front.ts";
+import { fitsLimits, smallestPath } from "./limits.ts";
 import { patternOfPath, turnsOf } from "./paths.ts";
 import { type Ranked, rankNetworks } from "./ranking.ts";
 import { FINE, openPathStage, openRanking } from "./stage.ts";
@@ -26,6 +27,7 @@ const note = (text: string): NoteEvent => ({ type: "note", text });
 
 /** Trains the supernet and finds the front. */
 export async function* searchingFront(parts: SearchParts, { resume, signal }: Start): Events {
+  smallestPath(parts); // limits that no network keeps to show before anything is trained
   if (!resume) yield note(costTable(parts.costs!, parts.model.choices));
   const loop = loopOptions({ ...trainOptions(parts), resume, signal });
   const { end, weights } = yield* trainStages({ ...loop, open: async () => ({ stage: await openPathStage(parts) }) });
@@ -96,6 +98,8 @@ async function* frontOf(
       seed: settings.seed,
       networks: settings.networks,
       costOf: (path) => costOfPath(parts, path),
+      fits: (path) => fitsLimits(parts, path),
+      first: [turnsOf(model.choices)].filter((path) => fitsLimits(parts, path)).concat([smallestPath(parts)]),
       losses: (paths, fine) => evaluator.losses(paths, fine ? fineCount : count, signal),
     });
     for (;;) {
@@ -137,7 +141,7 @@ function frontFrom(
 async function checkedLatency({ model, engine, settings, costs }: SearchParts, front: Front): Promise<LatencyCheck> {
   const whole = (blocks: string) => parModel({ ...model.options, budget: undefined, blocks });
   const models = [whole(front.chosen), whole(`baseline/${model.choices.length}`)];
-  const [measuredMs, baselineMs] = await networkLatencies(engine, models, settings.latency);
+  const [measuredMs, baselineMs] = await networkLatencies(engine, models, settings.latency, 30, quietest);
   const predictedMs = costOfNetwork(
     costs!,
     models[0]!.choices.map(([choice]) => choice!),

@@ -19,6 +19,10 @@ export interface RankingOptions {
   /** Networks to measure. */
   readonly networks: number;
   costOf(path: Path): number;
+  /** Whether a network may be on the front at all. Default: all may. */
+  fits?(path: Path): boolean;
+  /** Measured first, in any case: they fit. Default: candidates by turns. */
+  readonly first?: readonly Path[] | undefined;
   /** Losses of paths; `fine` on more text. */
   losses(paths: readonly Path[], fine: boolean): Promise<readonly number[]>;
 }
@@ -75,18 +79,18 @@ async function measure(options: RankingOptions, paths: readonly Path[], fine: bo
 
 /** Paths that were not measured yet: drawn at first, then bred; fewer than wanted where they are hard to find. */
 function nextPaths(
-  { choices }: RankingOptions,
+  { choices, fits = () => true, first = [turnsOf(choices)] }: RankingOptions,
   measured: ReadonlyMap<string, Ranked>,
   wanted: number,
   random: RandomStream,
 ): Path[] {
   const found = new Map<string, Path>();
   const parents = bestOf([...measured.values()]);
-  if (parents.length === 0) found.set(turnsOf(choices).join(), turnsOf(choices));
+  if (parents.length === 0) for (const path of first) found.set(path.join(), path);
   for (let tries = 0; found.size < wanted && tries < 50 * wanted; tries++) {
     const path =
       parents.length === 0 || tries > 25 * wanted ? drawPath(choices, random) : child(choices, parents, random);
-    if (!measured.has(path.join())) found.set(path.join(), path);
+    if (!measured.has(path.join()) && fits(path)) found.set(path.join(), path);
   }
   return [...found.values()];
 }

@@ -64,6 +64,8 @@ const base: SearchOptions = {
   tokenizer: values.tokenizer || null,
   data: values.data ?? null,
   dropout: 0,
+  rate: 0.003,
+  warmup: 400,
   evaluateEvery: Number(values.steps),
   checkpointEvery: 250,
   engine,

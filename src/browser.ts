@@ -65,6 +65,7 @@ export {
   documentCorpus,
   glueTask,
   type LabelledText,
+  multiLabel,
   type OpenTokenizer,
   pairsCorpus,
   regression,

@@ -1,5 +1,5 @@
 import { spawnSync } from "node:child_process";
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync } from "node:fs";
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -41,6 +41,7 @@ const small: Readonly<Record<string, string>> = {
   search:
     "--steps 8 --evaluate-every 8 --blocks 2 --width 16 --heads 2 --feed-forward 32 --pieces 300 --cutoffs none --latency 1x8+8 --batch 4 --length 8",
   retrain: "--steps 4",
+  finetune: "--epochs 1 --batch 4",
   pretrain: "--width 16 --heads 2 --embedding 8 --steps 4 --pieces 300 --length 16 --batch 4",
 };
 
@@ -51,6 +52,9 @@ const shows: Readonly<Record<string, RegExp>> = {
   retrain: /baseline[\s\S]+perplexity|perplexity[\s\S]+baseline/,
   depth: /\S[₁-₆]|MASK/,
   generate: /\w/,
+  predict: /good|bad|labels/,
+  fill: /probability/,
+  embed: /8 vectors of/,
   runs: /perplexity|status/,
 };
 
@@ -65,12 +69,19 @@ function commandsOf(page: string): { line: string }[] {
 const words = (line: string) => [...line.matchAll(/"([^"]*)"|(\S+)/g)].map(([, quoted, bare]) => quoted ?? bare!);
 
 /** Pages in the order in which they are read; those of a row go on with the runs of those before. */
-const guides = ["share", "search", "adapt", "data", "runs", "export"].map((name) => `docs/guide/${name}.md`);
+const guides = ["share", "search", "adapt", "finetune", "data", "runs", "export"].map(
+  (name) => `docs/guide/${name}.md`,
+);
 
 describe.each([["README.md"], guides])("commands of %s", (...row) => {
   const folder = mkdtempSync(join(tmpdir(), "layerwise-docs-"));
   afterAll(() => rmSync(folder, { recursive: true }));
   symlinkSync(join(root, "corpus"), join(folder, "corpus"));
+  // The tables that a reader of the guide on fine-tuning has.
+  for (const name of ["train.tsv", "dev.tsv"]) {
+    const rows = Array.from({ length: 8 }, (_, i) => (i % 2 ? "a lovely day\tgood" : "a dull day\tbad"));
+    writeFileSync(join(folder, name), `${["text\tlabel", ...rows].join("\n")}\n`);
+  }
   const commands = row.flatMap((page) => commandsOf(join(root, page)));
 
   it.each(commands)("$line", { timeout: 120_000 }, ({ line }) => {

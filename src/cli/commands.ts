@@ -52,6 +52,22 @@ export const commands: Readonly<Record<string, CommandEntry>> = {
     about: "fine-tune an ALBERT on a task of GLUE",
     load: async () => (await import("./commands/glue.ts")).addGlue,
   },
+  finetune: {
+    about: "fine-tune an ALBERT on labelled texts of your own",
+    load: async () => (await import("./commands/finetune.ts")).addFinetune,
+  },
+  predict: {
+    about: "say labels, scores and depths of texts with a fine-tuned run",
+    load: async () => (await import("./commands/predict.ts")).addPredict,
+  },
+  fill: {
+    about: "guess the [MASK]s of a text with an ALBERT",
+    load: async () => (await import("./commands/fill.ts")).addFill,
+  },
+  embed: {
+    about: "write vectors of texts by an ALBERT, as safetensors or JSON lines",
+    load: async () => (await import("./commands/embed.ts")).addEmbed,
+  },
   studio: {
     about: "watch, compare, use and start runs on a page in the browser",
     load: async () => (await import("./commands/studio.ts")).addStudio,

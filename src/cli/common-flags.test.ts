@@ -10,6 +10,7 @@ const training = [
   ["retrain", "minutes"],
   ["compare", "minutes"],
   ["glue", "epochs"],
+  ["finetune", "epochs"],
 ] as const;
 const common = ["preset", "config", "dry-run", "json", "out", "seed", "threads", "device"];
 

@@ -61,13 +61,15 @@ export function addRunFlags(command: Command, schemas: readonly SettingsSchema[]
 export interface SettingOptions {
   /** Whether help shows defaults; not where what is not given comes from elsewhere. */
   readonly defaults?: boolean;
+  /** Settings that mean nothing to the command. */
+  readonly without?: readonly string[];
 }
 
 /** Adds a flag for every setting of the schemas, under the headings of their groups. */
 export function addSettings(command: Command, schemas: readonly SettingsSchema[], how: SettingOptions = {}): Command {
   const known = new Map<string, { task: string; info: FieldInfo }[]>();
   for (const schema of schemas) {
-    for (const info of schema.describe()) {
+    for (const info of schema.describe().filter(({ key }) => !how.without?.includes(key))) {
       known.set(info.key, [...(known.get(info.key) ?? []), { task: schema.task, info }]);
     }
   }

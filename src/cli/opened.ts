@@ -12,6 +12,8 @@ const words = {
   generate: "continue text",
   export: "be exported",
   predict: "predict labels",
+  fill: "guess masked words",
+  embed: "make vectors of texts",
   depths: "show how deep its tokens run",
 } as const;
 
@@ -37,7 +39,7 @@ export async function openUsing<U extends Use>(
 const segmented: readonly RunKind[] = ["search", "seeds", "retrain"];
 /** Flags that only some kinds of runs understand. */
 const understood: Readonly<Record<string, readonly RunKind[]>> = {
-  corpus: ["pretrain", "imported"],
+  corpus: ["pretrain", "imported", "finetune"],
   evaluationMemory: segmented,
   mixture: segmented,
 };

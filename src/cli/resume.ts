@@ -73,8 +73,8 @@ const endings: Readonly<Partial<Record<RunKind, Ending>>> = {
   },
   finetune: {
     shown: ["accuracy", "f1", "matthews", "pearson", "spearman", "depth"],
-    next: ["glue predict RUN --out submission", "runs show RUN"],
-    after: `measure it with ${commandName()} glue eval RUN`,
+    next: ['predict RUN --text "a lovely film"', "eval RUN", "runs show RUN"],
+    after: `measure it with ${commandName()} eval RUN`,
   },
 };
 

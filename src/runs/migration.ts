@@ -15,7 +15,7 @@ export interface StoredConfig {
 /** Version 0.1.0 named the tasks of ALBERTs by their command, below `training`, and kept these keys there besides settings. */
 const albertTasks: ReadonlyMap<unknown, { task: string; notes: readonly string[] }> = new Map([
   ["pretrain", { task: "pretrain", notes: ["init", "initStep"] }],
-  ["glue", { task: "finetune", notes: ["glueTask", "textTask", "trial", "from", "fromStep"] }],
+  ["glue", { task: "finetune", notes: ["glueTask", "textTask", "files", "trial", "from", "fromStep"] }],
 ]);
 
 /** A table without the names that every object inherits. */

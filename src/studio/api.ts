@@ -396,7 +396,7 @@ export interface ClassifyRequest {
 /** What a fine-tuned model says. */
 export interface ClassifyAnswer {
   readonly task: string;
-  /** The likeliest class, or the number. */
+  /** The likeliest class, all likely ones with commas between where a text may have several, or the number. */
   readonly label: string | number;
   /** Probabilities by class; none where the label is a number. */
   readonly scores: Readonly<Record<string, number>>;

@@ -175,7 +175,8 @@ export class Models {
     return this.#using(entry, "predict", async (run) => {
       const [found] = await run.predict([second === undefined ? text : { text, pair: second }]);
       const { label, scores, depths } = found!;
-      return { task: run.task.name, label, scores, depths: depths ?? null };
+      const said = typeof label === "object" ? label.join(", ") || "none" : label;
+      return { task: run.task.name, label: said, scores, depths: depths ?? null };
     });
   }
 

@@ -74,10 +74,20 @@ export { eachToken, kindsOf, TOKEN_KINDS, type TokenKind } from "./masked/token-
 
 export { type GlueExample, type GlueReading, parseGlue } from "./labelled/glue-examples.ts";
 export { type Columns, type GlueTask, glueTask, glueTasks, type Submission } from "./labelled/glue-tasks.ts";
+export { type TableTask, type TextColumns, tableTasks } from "./labelled/labelled-rows.ts";
+export {
+  type LabelledTable,
+  parseTable,
+  type TableForm,
+  type TableReading,
+  type TableRow,
+} from "./labelled/labelled-table.ts";
 export { type Metric, type MetricName, metrics } from "./labelled/metrics.ts";
 export {
   classification,
   type LabelledText,
+  type LabelOptions,
+  multiLabel,
   type PlainText,
   regression,
   type TaskOptions,

@@ -47,6 +47,15 @@ export { chooseTokenizer, type TokenizerChoice } from "./files/trained-tokenizer
 export type { Contents, Dataset, Source } from "./files/datasets.ts";
 export { glueFile, hasGlueFile, readGlue } from "./files/glue.ts";
 export {
+  readLabelled,
+  readTable,
+  readTextFiles,
+  readTexts,
+  type TextData,
+  type TextFiles,
+  tableFormOf,
+} from "./files/labelled.ts";
+export {
   buildPretraining,
   type ExampleFileReport,
   holdsExamples,

@@ -15,6 +15,7 @@ Examples:
   layerwise eval runs/1 --loops 12             a looped model, deeper than it was trained; --cap, --threshold and
                                                --exit difference:0.1 for models that halt, route or have exits
   layerwise eval runs/albert --corpus notes.txt   masked pieces, order of sentences and depth of an ALBERT
+  layerwise eval runs/finetune-1 --corpus test.tsv   labelled texts, with the columns that the run learnt from
   layerwise eval runs/glue/SST-2-1             the task's metrics on its dev set, as layerwise glue eval`;
 
 interface Flags extends SegmentChoices, UseFlags {
@@ -30,7 +31,10 @@ export function addEval(program: Command): void {
     .addOption(
       new Option("--split <split>", "which part of the corpus").choices(["train", "valid", "test"]).default("valid"),
     )
-    .option("--corpus <name>", "text to measure an ALBERT on: a corpus by name, a file or a folder")
+    .option(
+      "--corpus <name>",
+      "text to measure an ALBERT on: a corpus by name, a file or a folder; of a fine-tuned one a table with labels",
+    )
     .option("--json", "print JSON");
   addDepthFlags(addSegmentFlags(addCheckpointFlag(command)))
     .addHelpText("after", fitted(examples))

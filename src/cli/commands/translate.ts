@@ -1,12 +1,12 @@
 /** `layerwise translate`: lines of text through a translation run, or its BLEU on a part of its corpus. */
-import { readFile } from "node:fs/promises";
 import { type Command, Option } from "commander";
-import { LayerwiseError, messageOf, startProgress, table } from "../../base/index.ts";
+import { startProgress, table } from "../../base/index.ts";
 import type { CheckpointChoice } from "../../runs/index.ts";
 import type { Split } from "../../text/index.ts";
 import { addCheckpointFlag } from "../finished.ts";
 import { numberFrom, whole } from "../flags.ts";
 import { fitted } from "../help.ts";
+import { linesIn, readInput, readText } from "../input.ts";
 
 const examples = `
 Examples:
@@ -60,18 +60,7 @@ async function run(path: string, files: string[], flags: TranslateFlags): Promis
 }
 
 async function linesFrom(files: readonly string[]): Promise<string[]> {
-  const texts = files.length > 0 ? await Promise.all(files.map(readText)) : [await readAll(process.stdin)];
-  return texts.flatMap((text) => text.replace(/\r?\n$/, "").split(/\r?\n/));
-}
-
-async function readText(file: string): Promise<string> {
-  return readFile(file, "utf8").catch((error: unknown) => {
-    throw new LayerwiseError(`translate: cannot read ${file}: ${messageOf(error)}`, 2);
-  });
-}
-
-async function readAll(stream: NodeJS.ReadableStream): Promise<string> {
-  const parts: Buffer[] = [];
-  for await (const part of stream) parts.push(Buffer.from(part));
-  return Buffer.concat(parts).toString("utf8");
+  const named = files.map((file) => readText(file, "translate"));
+  const texts = files.length > 0 ? await Promise.all(named) : [await readInput()];
+  return texts.flatMap(linesIn);
 }

@@ -160,12 +160,13 @@ export function sentenceOrderHead(model: Albert, options: SentenceOrderOptions =
   };
 }
 
-function pooledOf({ pooled }: Encoded): Tensor {
+/** The pooled first token, [B, C]; a model without a pooler is refused. */
+export function pooledOf({ pooled }: Encoded): Tensor {
   return pooled ?? reject({ who: "head", needed: "a model with a pooler", got: "pooler: false" });
 }
 
 /** Mean of the states of real tokens: [B·T, C] → [B, C]. */
-function averaged({ sequence, real, batch, length }: Encoded): Tensor {
+export function averaged({ sequence, real, batch, length }: Encoded): Tensor {
   const rows = reshape(sequence, [batch, length, sequence.shape[1]!]);
   if (!real) return mean(rows, { axes: [1] });
   const weights = cast(reshape(real, [batch, length, 1]), "float");

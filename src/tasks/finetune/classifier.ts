@@ -1,6 +1,6 @@
 /** A fine-tuned model at work: scores of texts in batches of one length, and what they say about a task. */
 import { type Engine, feedsFor, type Program } from "../../engine/engine.ts";
-import { simplifyNamed, type Tensor } from "../../graph/index.ts";
+import { add, multiply, simplifyNamed, type Tensor } from "../../graph/index.ts";
 import type { DescribedAlbert } from "../../model/albert/description.ts";
 import { albertObjective, textInputs } from "../../model/albert/heads.ts";
 import { inference } from "../../nn/index.ts";
@@ -13,6 +13,16 @@ import type { Weights } from "../../train/stages.ts";
 export const LENGTH = "T";
 /** Texts of a batch that is only evaluated. */
 const ROWS = 32;
+
+/** How a model is compiled to score texts. */
+export interface ClassifierOptions {
+  /** Texts per batch. Default: 32. */
+  readonly batch?: number | undefined;
+  /** Deepest depth, where tokens halt. Default: the model's. */
+  readonly cap?: number | undefined;
+  /** Leaves out what halted tokens would compute. Default: off, as in training. */
+  readonly skips?: boolean | undefined;
+}
 
 /** What a model says about examples. */
 export interface Scored {
@@ -35,18 +45,25 @@ export const finetuneObjective = ({ model, heads }: DescribedAlbert, batch: numb
 export class Classifier {
   readonly #program: Program;
   readonly #most: number;
+  readonly #rows: number;
 
-  static async create(engine: Engine, { model, heads }: DescribedAlbert): Promise<Classifier> {
-    const encoded = model.encode(textInputs({ batch: ROWS, length: LENGTH }));
+  static async create(
+    engine: Engine,
+    { model, heads }: DescribedAlbert,
+    { batch = ROWS, cap, skips = false }: ClassifierOptions = {},
+  ): Promise<Classifier> {
+    const texts = textInputs({ batch, length: LENGTH });
+    const inputs = cap === undefined ? texts : { ...texts, caps: add(multiply(texts.ids, 0), cap) };
+    const encoded = skips ? model.encodeRunning(inputs) : model.encode(inputs);
     const { classes } = heads.classification!.logits(encoded, {}, inference);
     const { updates } = encoded.probes;
     const outputs: Record<string, Tensor> = { classes: classes!, ...(updates ? { updates } : {}) };
     const program = await engine.compile({ outputs: simplifyNamed(outputs), takesTurns: true });
-    return new Classifier(program, model.options.length);
+    return new Classifier(program, model.options.length, batch);
   }
 
-  private constructor(program: Program, most: number) {
-    [this.#program, this.#most] = [program, most];
+  private constructor(program: Program, most: number, rows: number) {
+    [this.#program, this.#most, this.#rows] = [program, most, rows];
   }
 
   /** Scores of all examples, in their order. */
@@ -59,11 +76,12 @@ export class Classifier {
     const fixed = feedsFor(this.#program, named);
     let [scores, classes, depth, tokens] = [new Float32Array(), 1, 0, 0];
     const depths: Float32Array[] = [];
-    for (const [done, places] of evaluationBatches(examples, ROWS).entries()) {
-      onBatch?.(done * ROWS);
+    const rows = this.#rows;
+    for (const [done, places] of evaluationBatches(examples, rows).entries()) {
+      onBatch?.(done * rows);
       const taken = places.map((place) => examples[place]!);
-      const { ids, mask, types, length } = layOut(taken, { rows: ROWS, length: this.#most, pad, regression: false });
-      const shaped = (data: Int32Array) => ({ data, shape: [ROWS, length] });
+      const { ids, mask, types, length } = layOut(taken, { rows, length: this.#most, pad, regression: false });
+      const shaped = (data: Int32Array) => ({ data, shape: [rows, length] });
       const found = await this.#program.run({ ...fixed, ids: shaped(ids), mask: shaped(mask), types: shaped(types) });
       classes = found.classes!.shape[1]!;
       if (scores.length === 0) scores = new Float32Array(examples.length * classes);
@@ -86,8 +104,12 @@ export class Classifier {
   }
 }
 
-/** The likeliest class of each text, or the number itself. */
-export function guessesOf({ scores, classes }: Pick<Scored, "scores" | "classes">, { labels }: TextTask): Float64Array {
+/** The likeliest class of each text, or the number itself; with several classes per text 0 or 1 for each, text after text. */
+export function guessesOf(
+  { scores, classes }: Pick<Scored, "scores" | "classes">,
+  { labels, several }: TextTask,
+): Float64Array {
+  if (several) return Float64Array.from(scores, (score) => Number(score > 0));
   if (!labels) return Float64Array.from(scores);
   return Float64Array.from({ length: scores.length / classes }, (_, i) => {
     const row = scores.subarray(i * classes, (i + 1) * classes);
@@ -95,13 +117,14 @@ export function guessesOf({ scores, classes }: Pick<Scored, "scores" | "classes"
   });
 }
 
-/** Mean cross-entropy of the labels, or mean squared error. */
+/** Mean cross-entropy of the labels (with several, of each of them as `labels` has 0 or 1 for it), or mean squared error. */
 export function lossOf(
   { scores, classes }: Pick<Scored, "scores" | "classes">,
   labels: ArrayLike<number>,
-  { labels: names }: TextTask,
+  { labels: names, several }: TextTask,
 ): number {
   const each = Array.from(labels, (label, i) => {
+    if (several) return Math.max(scores[i]!, 0) - scores[i]! * label + Math.log1p(Math.exp(-Math.abs(scores[i]!)));
     if (!names) return (scores[i]! - label) ** 2;
     const row = [...scores.subarray(i * classes, (i + 1) * classes)];
     const most = Math.max(...row);
@@ -114,9 +137,11 @@ export function lossOf(
 export function taskFigures(
   task: TextTask,
   scored: Omit<Scored, "depths">,
-  examples: readonly { readonly label: number }[],
+  examples: readonly Pick<EncodedExample, "label" | "classes">[],
 ) {
-  const labels = examples.map(({ label }) => label);
+  const labels = examples.flatMap(({ label, classes = [] }) =>
+    task.several ? task.labels!.map((_, i) => Number(classes.includes(i))) : label,
+  );
   const figures = figuresOf(task.metrics, labels, guessesOf(scored, task));
   return {
     loss: lossOf(scored, labels, task),

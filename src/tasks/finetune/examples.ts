@@ -20,7 +20,9 @@ export interface Examples {
 /** A hash of what is learnt from and judged by. */
 export function examplesHash({ train, dev }: Examples): string {
   const hash = createHash("sha256");
-  for (const { ids, second, label } of [...train, ...dev]) hash.update(ids).update(`${second} ${label} `);
+  for (const { ids, second, label, classes } of [...train, ...dev]) {
+    hash.update(ids).update(`${second} ${classes ?? label} `);
+  }
   return hash.update(`${train.length}`).digest("hex");
 }
 

@@ -1,11 +1,13 @@
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
 import { ownFolder } from "../../../test/command.ts";
-import { classification, type LabelledText, regression } from "../../text/labelled/text-task.ts";
+import { readTextFiles } from "../../text/files/labelled.ts";
+import { classification, type LabelledText, multiLabel, regression } from "../../text/labelled/text-task.ts";
 import { type PretrainResult, pretrain } from "../pretrain/index.ts";
 import { Run } from "../run.ts";
 import { finetune } from "./finetune.ts";
+import type { Prediction } from "./predictions.ts";
 
 const folder = ownFolder("finetune");
 
@@ -70,6 +72,63 @@ describe("fine-tuning from a program", () => {
     expect(Object.keys(tuned.epochs[0]!.figures)).toEqual(["pearson", "spearman", "depth"]);
     const [answer] = await tuned.predict(["a good house"]);
     expect([typeof answer!.label, answer!.scores]).toEqual(["number", {}]);
+  });
+
+  it("learns any number of labels per text", { timeout: 60_000 }, async () => {
+    const several = (count: number) =>
+      made(count).map(({ text, label }) => ({ text, label: [`${label}`, ...(text.includes("day") ? ["day"] : [])] }));
+    const topics = multiLabel({ labels: ["bad", "day", "good"] });
+    const data = { train: several(64), dev: several(12) };
+    const tuned = await finetune(pre, { ...options, task: topics, ...data, epochs: 12 }).result;
+    expect(tuned.epochs.at(-1)!.figures.f1).toBeGreaterThan(0.9);
+    const [answer] = await tuned.predict(["my bad day"]);
+    expect(answer!.label).toEqual(["bad", "day"]);
+    const [all] = await tuned.predict(["my bad day"], { labelThreshold: 0 });
+    expect(all!.label).toEqual(["bad", "day", "good"]);
+    await expect(finetune(pre, { ...options, task: topics }).result).rejects.toThrow(
+      "expected labels of bad, day, good",
+    );
+  });
+
+  it("halts earlier where it is asked to, and says the same where it is not", { timeout: 60_000 }, async () => {
+    const tuned = await finetune(pre, { ...options, epochs: 1 }).result;
+    const texts = options.dev.map(({ text }) => text);
+    const depths = (found: readonly Prediction[]) => found.flatMap((each) => each.depths!.map(({ depth }) => depth));
+    const usual = await tuned.predict(texts);
+    const skipping = await tuned.predict(texts, { cap: 3, batch: 5 });
+    expect(depths(skipping)).toEqual(depths(usual));
+    for (const [i, { scores }] of skipping.entries()) expect(scores.good).toBeCloseTo(usual[i]!.scores.good!, 5);
+    expect(Math.max(...depths(usual))).toBeGreaterThan(1);
+    expect(new Set(depths(await tuned.predict(texts, { cap: 1 })))).toEqual(new Set([1]));
+    expect(new Set(depths(await tuned.predict(texts, { threshold: 0.001 })))).toEqual(new Set([1]));
+    await expect(tuned.predict(texts, { cap: 4 })).rejects.toThrow("predict / cap");
+    await expect(tuned.predict(texts, { threshold: 1 })).rejects.toThrow("predict / threshold");
+    await expect(tuned.predict(texts, { labelThreshold: 0.5 })).rejects.toThrow("several labels per text");
+  });
+
+  it("out of files is resumed and evaluated without being given texts", { timeout: 60_000 }, async () => {
+    const table = (name: string, texts: readonly LabelledText[]) => {
+      const file = join(folder, name);
+      writeFileSync(file, ["text\tlabel", ...texts.map(({ text, label }) => `${text}\t${label}`), ""].join("\n"));
+      return file;
+    };
+    const files = { train: table("train.tsv", options.train), dev: table("dev.tsv", options.dev) };
+    const { task: _, ...others } = options;
+    const short = { ...others, ...readTextFiles({ ...files, task: "classification" }), epochs: 2, checkpointEvery: 3 };
+    const whole = await finetune(pre, short).result;
+    const path = join(folder, "files");
+    const session = finetune(pre, { ...short, into: await Run.create(path) });
+    for await (const event of session) if (event.type === "step" && event.step === 10) break;
+    await session.result;
+    const { weights } = (await Run.resume(path).result) as typeof whole;
+    expect([...weights.values()].map(String)).toEqual([...whole.weights.values()].map(String));
+    const run = await Run.open(path, "finetune");
+    expect(await run.evaluate()).toMatchObject({
+      split: "dev",
+      texts: 12,
+      figures: whole.epochs[whole.best!.step / 8 - 1]!.figures,
+    });
+    expect(await run.evaluate({ corpus: files.train })).toMatchObject({ split: files.train, texts: 64 });
   });
 
   it("refuses settings it does not know, and tasks without texts", async () => {

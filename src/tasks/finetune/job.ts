@@ -3,6 +3,7 @@
 import { lazily } from "../../base/lazily.ts";
 import { formatNumber } from "../../base/table.ts";
 import type { Engine } from "../../engine/engine.ts";
+import type { TextFiles } from "../../text/files/labelled.ts";
 import { trainingBatches } from "../../text/labelled/glue-batches.ts";
 import { isGlue } from "../../text/labelled/glue-tasks.ts";
 import type { PlainText, TextTask } from "../../text/labelled/text-task.ts";
@@ -23,7 +24,7 @@ import { trainJob } from "../trained-job.ts";
 import { Classifier, finetuneObjective, taskFigures } from "./classifier.ts";
 import { type Examples, examplesHash, type GivenExamples, lengthFor, openExamples } from "./examples.ts";
 import { type FinetuneModel, openModel } from "./model.ts";
-import { type Prediction, predictTexts, type ScoringOptions } from "./predictions.ts";
+import { type Prediction, type PredictOptions, predictTexts } from "./predictions.ts";
 import { type EpochResult, epochResult, RESULT_FILE, resultText, taskResult } from "./result.ts";
 import { type GlueSettings, rateOf } from "./settings.ts";
 
@@ -34,6 +35,8 @@ export interface FinetuneParts {
   readonly model: FinetuneModel;
   readonly examples: Examples;
   readonly engine: Engine;
+  /** Where the texts stand, where they are out of a program's or a person's own files. */
+  readonly files?: TextFiles | undefined;
   /** A trial of a search keeps the weights of every epoch, but nothing to go on from: it is short, and begins again. */
   readonly trial: boolean;
 }
@@ -47,6 +50,8 @@ export interface FinetuneGiven extends GivenExamples, Handed {
   readonly tokenizer?: OpenTokenizer | undefined;
   /** Texts that were encoded before. */
   readonly examples?: Examples | undefined;
+  /** Where `train` and `dev` came from: a run keeps it, and is resumed and evaluated with it. */
+  readonly files?: TextFiles | undefined;
   readonly trial?: boolean | undefined;
 }
 
@@ -57,7 +62,7 @@ export interface FinetuneResult extends TrainedAlbert, Outcome {
   /** Of all sessions. */
   readonly epochs: readonly EpochResult[];
   /** Labels, scores and depths of texts, by the best epoch's weights. */
-  predict(texts: readonly (string | PlainText)[], options?: ScoringOptions): Promise<Prediction[]>;
+  predict(texts: readonly (string | PlainText)[], options?: PredictOptions): Promise<Prediction[]>;
 }
 
 /** What `training.command` says in config.yaml. */
@@ -69,11 +74,11 @@ export async function openFinetune(
   settings: GlueSettings,
   given: FinetuneGiven = {},
 ): Promise<FinetuneParts> {
-  const { from, fromStep: step, say, trial = false } = given;
+  const { from, fromStep: step, say, files, trial = false } = given;
   const known = from === undefined ? undefined : await albertFrom(from, { step, say });
   const model = await openModel(task, settings, known, given.tokenizer);
   const examples = given.examples ?? openExamples(task, settings, model, given);
-  return { task, settings, model, examples, trial, engine: given.engine ?? (await defaultEngine(settings)) };
+  return { task, settings, model, examples, files, trial, engine: given.engine ?? (await defaultEngine(settings)) };
 }
 
 /** The epochs of earlier sessions, and the best of them, where a run goes on. */
@@ -84,11 +89,12 @@ export interface Before {
 
 /** The job that trains it. */
 export function finetuneJob(parts: FinetuneParts, before?: Before): Job<FinetuneResult> {
-  const { task, settings, model, trial } = parts;
+  const { task, settings, model, files, trial } = parts;
   const { description, described, tokenizer, origin } = model;
   const options = trainOptions(parts);
-  const own = isGlue(task) ? {} : { textTask: { labels: task.labels, metrics: task.metrics } };
-  const training = { command: FINETUNE_COMMAND, glueTask: task.name, ...own, trial, ...origin, ...settings };
+  const { name, ...textTask } = task;
+  const own = isGlue(task) ? {} : { textTask, ...(files ? { files } : {}) };
+  const training = { command: FINETUNE_COMMAND, glueTask: name, ...own, trial, ...origin, ...settings };
   const { count } = options.data.train;
   return {
     ...trainJob(trainableOf(parts), options, {
@@ -114,7 +120,7 @@ function resultOf(parts: FinetuneParts, outcome: Outcome, epochs: readonly Epoch
   const { task, settings, model, engine } = parts;
   const { described, description, tokenizer } = model;
   const weights = outcome.best?.weights ?? outcome.weights;
-  const tuned = { engine, described, weights, tokenizer, length: lengthFor(settings, model) };
+  const tuned = { engine, description, described, weights, tokenizer, length: lengthFor(settings, model) };
   return {
     ...described,
     description,
@@ -202,6 +208,7 @@ const batchesOf = ({ examples, settings, task, model }: FinetuneParts): Batches 
     pad: padOf(model),
     length: model.described.model.options.length,
     regression: !task.labels,
+    several: task.several && task.labels?.length,
   });
 
 function describe({ task, settings, model, examples, engine }: FinetuneParts): Fact[] {

@@ -1,6 +1,9 @@
 /** What a fine-tuned model says about texts: labels with their probabilities or numbers, and how deep each token ran. */
+import { reject } from "../../base/errors.ts";
+import { LARGEST } from "../../base/limits.ts";
+import { check, number, whole } from "../../base/options.ts";
 import type { Engine } from "../../engine/engine.ts";
-import type { DescribedAlbert } from "../../model/albert/description.ts";
+import { type AlbertDescription, type DescribedAlbert, describedAlbert } from "../../model/albert/description.ts";
 import { type EncodedExample, encodeGlue } from "../../text/labelled/glue-batches.ts";
 import { type PlainText, type TextExample, type TextTask, textsIn } from "../../text/labelled/text-task.ts";
 import { specialIds } from "../../text/masked/documents.ts";
@@ -10,9 +13,9 @@ import { Classifier, guessesOf, type Scored } from "./classifier.ts";
 
 /** What is said about one text. */
 export interface Prediction {
-  /** The name of the likeliest class, or the number. */
-  readonly label: string | number;
-  /** Probabilities by class; none where the label is a number. */
+  /** The name of the likeliest class, the names of all that are likely enough where a text may have several, or the number. */
+  readonly label: string | number | readonly string[];
+  /** Probabilities by class, each for itself where a text may have several; none where the label is a number. */
   readonly scores: Readonly<Record<string, number>>;
   /** How many iterations each token took, where tokens halt by themselves. */
   readonly depths: readonly { readonly piece: string; readonly depth: number }[] | undefined;
@@ -21,6 +24,7 @@ export interface Prediction {
 /** A fine-tuned model. */
 export interface Tuned {
   readonly engine: Engine;
+  readonly description: AlbertDescription;
   readonly described: DescribedAlbert;
   readonly weights: Weights;
   readonly tokenizer: OpenTokenizer;
@@ -28,20 +32,28 @@ export interface Tuned {
   readonly length: number;
 }
 
-/** Who is told how far scoring is. */
+/** How texts are scored, and who is told how far it is. */
 export interface ScoringOptions {
+  /** Texts per batch. Default: 32. */
+  readonly batch?: number | undefined;
+  /** Deepest depth, where tokens halt. Default: the model's. */
+  readonly cap?: number | undefined;
+  /** A token halts when its probabilities exceed this. Default: as in training. */
+  readonly threshold?: number | undefined;
   /** Told how many texts are done, of how many. */
   readonly onText?: ((done: number, count: number) => void) | undefined;
 }
 
 /** Scores of examples, in their order. */
 export async function scoresOf(
-  { engine, described, weights, tokenizer: { tokenizer }, length }: Tuned,
+  { engine, description, weights, tokenizer: { tokenizer }, length }: Tuned,
   examples: readonly TextExample[],
-  { onText }: ScoringOptions = {},
+  { onText, batch, cap, threshold }: ScoringOptions = {},
 ): Promise<Scored & { readonly encoded: readonly EncodedExample[] }> {
   const encoded = encodeGlue(examples, tokenizer, length);
-  const classifier = await Classifier.create(engine, described);
+  const exits = cap !== undefined || threshold !== undefined;
+  const used = describedAlbert(exits ? halting(description, cap, threshold) : description);
+  const classifier = await Classifier.create(engine, used, { batch, cap, skips: exits });
   try {
     const onBatch = (done: number) => onText?.(done, encoded.length);
     return { encoded, ...(await classifier.score(weights, encoded, { pad: specialIds(tokenizer).pad, onBatch })) };
@@ -50,13 +62,34 @@ export async function scoresOf(
   }
 }
 
+/** A description with another threshold of halting; refused where tokens do not halt. */
+function halting({ model, heads }: AlbertDescription, cap?: number, threshold?: number): AlbertDescription {
+  const who = "predict";
+  if (!model.halting) {
+    const asked = cap === undefined ? "a threshold" : "a cap";
+    const got = `${asked} for one of fixed depth`;
+    reject({ who, needed: "a model whose tokens halt", got, remedy: "leave it out" }, 2);
+  }
+  if (cap !== undefined) check(`${who} / cap`, cap, whole(1, model.depth));
+  if (threshold === undefined) return { model, heads };
+  check(`${who} / threshold`, threshold, number({ above: 0, below: 1 }));
+  return { heads, model: { ...model, halting: { ...model.halting, epsilon: 1 - threshold } } };
+}
+
+/** How texts are scored, and from where on a label counts. */
+export interface PredictOptions extends ScoringOptions {
+  /** Where a text may have several labels: it has those of at least this probability. Default: 0.5. */
+  readonly labelThreshold?: number | undefined;
+}
+
 /** Labels, scores and depths of texts. */
 export async function predictTexts(
   tuned: Tuned,
   task: TextTask,
   texts: readonly (string | PlainText)[],
-  options?: ScoringOptions,
+  options: PredictOptions = {},
 ): Promise<Prediction[]> {
+  checkPredicting(task, options);
   if (texts.length === 0) return [];
   const examples = texts.map((each) => ({
     texts: typeof each === "string" ? ([each] as const) : textsIn(each),
@@ -64,15 +97,34 @@ export async function predictTexts(
   }));
   const { encoded, ...scored } = await scoresOf(tuned, examples, options);
   const { tokenizer } = tuned.tokenizer;
-  return Array.from(guessesOf(scored, task), (guess, i) => {
+  return encoded.map((_, i) => {
     const row = scored.scores.subarray(i * scored.classes, (i + 1) * scored.classes);
     const depths = scored.depths?.[i];
     return {
-      label: task.labels ? task.labels[guess]! : guess,
-      scores: task.labels ? probabilities(row, task.labels) : {},
+      ...judged(row, task, options.labelThreshold),
       depths: depths && Array.from(depths, (depth, k) => ({ piece: tokenizer.pieceOf(encoded[i]!.ids[k]!), depth })),
     };
   });
+}
+
+function checkPredicting({ name, several }: TextTask, { batch, labelThreshold }: PredictOptions): void {
+  if (batch !== undefined) check("predict / batch", batch, whole(1, LARGEST.batch));
+  if (labelThreshold === undefined) return;
+  check("predict / labelThreshold", labelThreshold, number({ from: 0, to: 1 }));
+  const needed = "a task with several labels per text for a threshold of labels";
+  if (!several) reject({ who: "predict", needed, got: name, remedy: "leave it out" }, 2);
+}
+
+/** What the scores of a text say. */
+function judged(row: Float32Array, task: TextTask, threshold = 0.5): Pick<Prediction, "label" | "scores"> {
+  const { labels, several } = task;
+  if (!labels) return { label: row[0]!, scores: {} };
+  if (!several) {
+    const [guess] = guessesOf({ scores: row, classes: row.length }, task);
+    return { label: labels[guess!]!, scores: probabilities(row, labels) };
+  }
+  const scores = Object.fromEntries(labels.map((label, i) => [label, 1 / (1 + Math.exp(-row[i]!))]));
+  return { label: labels.filter((label) => scores[label]! >= threshold), scores };
 }
 
 function probabilities(scores: Float32Array, labels: readonly string[]): Record<string, number> {

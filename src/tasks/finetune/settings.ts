@@ -110,7 +110,7 @@ export function describeGlue(
   const dropout = settings.dropout === null ? {} : { dropout: settings.dropout, attentionDropout: settings.dropout };
   const head = {
     labels: task.labels?.length ?? 1,
-    kind: task.labels ? "single" : "regression",
+    kind: task.several ? "multiple" : task.labels ? "single" : "regression",
     dropout: settings.classifierDropout,
     pooling: settings.pooling,
   } as const;

@@ -4,8 +4,10 @@ import { describedAlbert } from "../../model/albert/description.ts";
 import { initialise } from "../../nn/index.ts";
 import { eventsUpTo } from "../../runs/event-log.ts";
 import { hasGlueFile } from "../../text/files/glue.ts";
+import { readLabelled, type TextFiles } from "../../text/files/labelled.ts";
 import type { GlueExample } from "../../text/labelled/glue-examples.ts";
 import { type GlueTask, glueTask, isGlue, RANGE, type Submission } from "../../text/labelled/glue-tasks.ts";
+import type { TableTask } from "../../text/labelled/labelled-rows.ts";
 import type { LabelledText, PlainText, TextTask } from "../../text/labelled/text-task.ts";
 import type { TrainState } from "../../train/events.ts";
 import type { Session } from "../../train/session.ts";
@@ -18,13 +20,22 @@ import { type AlbertUses, albertUses } from "../pretrain/uses.ts";
 import { guessesOf, type Scored, taskFigures } from "./classifier.ts";
 import { gluedTexts, glueFolder, lengthFor, openExamples, ownTexts } from "./examples.ts";
 import { type FinetuneParts, type FinetuneResult, finetuneJob, openFinetune } from "./job.ts";
-import { type Prediction, predictTexts, type ScoringOptions, scoresOf, type Tuned } from "./predictions.ts";
+import {
+  type Prediction,
+  type PredictOptions,
+  predictTexts,
+  type ScoringOptions,
+  scoresOf,
+  type Tuned,
+} from "./predictions.ts";
 import { finetuneSettings, type GlueSettings } from "./settings.ts";
 
 /** Which texts a run is evaluated on. */
 export interface FinetuneEvaluation extends ScoringOptions {
   /** Of a task of GLUE: train, dev (or valid); dev-mismatched of MNLI. Default: dev. */
   readonly split?: string | undefined;
+  /** A file of labelled texts with the columns of the run's own instead. */
+  readonly corpus?: string | undefined;
   /** A program's own texts instead. */
   readonly examples?: readonly LabelledText[] | undefined;
   /** Folder of GLUE's tasks. Default: as in training. */
@@ -66,10 +77,12 @@ export interface FinetuneResumeOptions extends ResumeOptions {
 export interface FinetuneRun extends OpenRun<"finetune", FinetuneResult>, AlbertUses {
   readonly settings: GlueSettings;
   readonly task: TextTask;
+  /** Where its texts stand, where they came out of files of labelled texts. */
+  readonly files: TextFiles | undefined;
   /** Where the task is one of GLUE's. */
   readonly glue: GlueUses | undefined;
   /** Labels, scores and depths of texts. */
-  predict(texts: readonly (string | PlainText)[], options?: ScoringOptions): Promise<Prediction[]>;
+  predict(texts: readonly (string | PlainText)[], options?: PredictOptions): Promise<Prediction[]>;
   evaluate(how?: FinetuneEvaluation): Promise<FinetuneFigures>;
   resume(options?: FinetuneResumeOptions): Session<TaskEvent, FinetuneResult>;
 }
@@ -77,10 +90,11 @@ export interface FinetuneRun extends OpenRun<"finetune", FinetuneResult>, Albert
 /** Opens a fine-tuning to use it. */
 export async function open(stored: StoredRun): Promise<FinetuneRun> {
   const albert = await albertUses(stored);
-  const { settings, task } = storedFinetuning(stored.config, stored.path);
+  const { settings, task, files } = storedFinetuning(stored.config, stored.path);
   const length = lengthFor(settings, { described: albert });
   const tuned = async (): Promise<Tuned> => ({
     engine: await stored.engine(),
+    description: albert.description,
     described: albert,
     weights: albert.weights,
     tokenizer: needTokenizer(albert),
@@ -91,27 +105,38 @@ export async function open(stored: StoredRun): Promise<FinetuneRun> {
     ...albert,
     settings,
     task,
+    files,
     glue: isGlue(task) ? { submissions: async (how) => submissions(await tuned(), task, settings, how) } : undefined,
     predict: async (texts, options) => predictTexts(await tuned(), task, texts, options),
-    evaluate: async (how) => evaluate(await tuned(), task, settings, how, stored.options.say),
+    evaluate: async (how) => evaluate(await tuned(), { task, settings, files }, how, stored.options.say),
   };
 }
 
 async function evaluate(
   tuned: Tuned,
-  task: TextTask,
-  settings: GlueSettings,
-  { split: asked = "dev", examples: own, glue, onText }: FinetuneEvaluation = {},
+  { task, settings, files }: Pick<Stored, "task" | "settings" | "files">,
+  { split: asked = "dev", examples, corpus, glue, ...how }: FinetuneEvaluation = {},
   say?: Say,
 ): Promise<FinetuneFigures> {
   const split = asked === "valid" ? "dev" : asked;
+  const own = examples ?? fileTexts(task, files, corpus ?? splitFile(files, split));
   if (!own && split.startsWith("test")) {
     reject({ who: task.name, needed: "a split with labels", got: split, remedy: "predict it instead" }, 2);
   }
-  const examples = own ? ownTexts(task, "examples", own) : gluedTexts(task, split, placed(settings, glue), { say });
-  const scored = await scoresOf(tuned, examples, { onText });
-  const texts = examples.length;
-  return { task: task.name, split: own ? "examples" : split, texts, ...taskFigures(task, scored, examples) };
+  const found = own ? ownTexts(task, "examples", own) : gluedTexts(task, split, placed(settings, glue), { say });
+  const scored = await scoresOf(tuned, found, how);
+  const name = examples ? "examples" : (corpus ?? split);
+  return { task: task.name, split: name, texts: found.length, ...taskFigures(task, scored, found) };
+}
+
+const splitFile = (files: TextFiles | undefined, split: string) =>
+  split === "train" || split === "dev" ? files?.[split] : undefined;
+
+/** The texts of a file with the columns that the run's own have. */
+function fileTexts(task: TextTask, files: TextFiles | undefined, file: string | undefined) {
+  if (file === undefined) return undefined;
+  const form: TableTask = task.several ? "multi-label" : task.labels ? "classification" : "regression";
+  return readLabelled(file, files ?? { task: form }, task);
 }
 
 const placed = ({ glue, data }: GlueSettings, asked: string | undefined) => ({ glue: asked ?? glue, data });
@@ -164,11 +189,12 @@ export function submission(
 function storedFinetuning(yaml: string, path: string) {
   const source = `${path}/config.yaml`;
   const { model, heads, training = {} } = parseAlbertRun(yaml, source);
-  const { command: _, glueTask: name, textTask, trial, from, fromStep, ...values } = training;
+  const { command: _, glueTask: name, textTask, files: found, trial, from, fromStep, ...values } = training;
   const settings = { ...finetuneSettings.defaults, ...finetuneSettings.check(values, source) };
   const task = textTask ? ({ name, ...textTask } as TextTask) : glueTask(`${name}`);
   const origin = { from: (from ?? null) as string | null, fromStep: (fromStep ?? null) as number | null };
-  return { settings, task, trial: trial === true, origin, description: { model, heads } };
+  const files = found as TextFiles | undefined;
+  return { settings, task, files, trial: trial === true, origin, description: { model, heads } };
 }
 
 type Stored = ReturnType<typeof storedFinetuning>;
@@ -190,10 +216,12 @@ export function resume(path: string, options: FinetuneResumeOptions = {}): Sessi
 
 /** The parts of a run whose weights a checkpoint gives; without one it is opened as at first. */
 async function reopened(
-  { task, settings, origin, description }: Stored,
+  { task, settings, files, origin, description }: Stored,
   resume: TrainState | undefined,
-  given: Reopened & FinetuneResumeOptions,
+  handed: Reopened & FinetuneResumeOptions,
 ): Promise<FinetuneParts> {
+  const read = (split: "train" | "dev") => handed[split] ?? fileTexts(task, files, files?.[split]);
+  const given = { ...handed, train: read("train"), dev: read("dev"), files };
   const { from, fromStep } = origin;
   if (!resume) {
     const start = { from: from ?? undefined, fromStep: fromStep ?? undefined };
@@ -208,6 +236,7 @@ async function reopened(
     settings,
     model,
     examples: openExamples(task, settings, model, given),
+    files,
     engine: given.engine,
     trial: false,
   };

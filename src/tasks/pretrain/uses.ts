@@ -1,6 +1,7 @@
 /** Runs of ALBERTs, pre-trained or imported: evaluated on masked text, looked into, exported, resumed. */
 import type { ProbeAnalysis, TagAnalysis } from "../../analysis/depth-analysis.ts";
 import { reject } from "../../base/errors.ts";
+import type { PlainText } from "../../text/labelled/text-task.ts";
 import { specialIds } from "../../text/masked/documents.ts";
 import type { TreebankSentence } from "../../text/probing/conllu.ts";
 import type { ProbeSentence } from "../../text/probing/probing.ts";
@@ -21,6 +22,7 @@ import {
   type KindAnalysis,
   type KindOptions,
 } from "./depths.ts";
+import type { Embeddings, EmbedOptions } from "./embed.ts";
 import type { FilledMask } from "./fill.ts";
 import { openPretrain, PRETRAIN_COMMAND, type PretrainResult, pretrainJob } from "./job.ts";
 import { maskedTexts, type TextChoice } from "./masked-texts.ts";
@@ -33,6 +35,8 @@ export interface AlbertUses extends AlbertRun, Exporting {
   depths<T extends string | readonly string[]>(text: T, options?: DepthOptions): Promise<DepthsOf<T>>;
   /** The likeliest pieces for each `[MASK]` of a text; for models with the head that guesses words. */
   fill(text: string, options?: { readonly top?: number | undefined }): Promise<FilledMask[]>;
+  /** A vector per text: the pooled first token, or the mean of its tokens. */
+  embed(texts: readonly (string | PlainText)[], options?: EmbedOptions): Promise<Embeddings>;
   /** Depths by kind of token in masked text: the run's own, or another. */
   depthsByKind(options?: KindOptions): Promise<KindAnalysis>;
   /** Depths by part of speech and relation in sentences of a treebank. */
@@ -84,6 +88,10 @@ export async function albertUses(stored: StoredRun): Promise<AlbertUses> {
     fill: async (text, options) => {
       const { fillMasks } = await import("./fill.ts");
       return fillMasks(albert, await stored.engine(), text, options);
+    },
+    embed: async (texts, options) => {
+      const { embedTexts } = await import("./embed.ts");
+      return embedTexts(albert, await stored.engine(), texts, options);
     },
     depthsByKind: async (options) => depthsByKind(albert, { corpus, ...(await own(options)) }),
     depthsByTag: async (sentences, options) => depthsByTag(albert, sentences, await own(options)),

@@ -16,6 +16,8 @@ export interface EncodedExample {
   /** Where the second segment begins; the length where there is none. */
   readonly second: number;
   readonly label: number;
+  /** Indices of its classes, where it may have several. */
+  readonly classes?: readonly number[];
 }
 
 /** [rows, length] each but the labels, row after row. */
@@ -36,12 +38,14 @@ export function encodeGlue(
 ): EncodedExample[] {
   const encode = sentenceEncoder(tokenizer);
   const special = specialIds(tokenizer);
-  return examples.map(({ texts, label }, i) => {
+  return examples.map(({ texts, ...labelled }, i) => {
     onStep?.(i);
     const sides = texts.map((text) => [...encode(normaliseForAlbert(text))]);
-    return { ...framed(sides, special, length), label };
+    return { ...framed(sides, special, length), label: labelled.label, ...classesOf(labelled) };
   });
 }
+
+const classesOf = ({ classes }: Pick<TextExample, "classes">) => (classes === undefined ? {} : { classes });
 
 /** [CLS] a [SEP], or [CLS] a [SEP] b [SEP], of at most `length` pieces. */
 export function framed(
@@ -80,6 +84,8 @@ export interface BatchOptions {
   pad: number;
   /** Labels are numbers, not classes. */
   regression: boolean;
+  /** How many classes there are, where a text may have several: labels are [rows, several], 1 for each class of the text. */
+  several?: number | undefined;
 }
 
 /**
@@ -135,20 +141,21 @@ function cut<T>(items: readonly T[], size: number): T[][] {
 /** Lays examples out, padded to the longest, rounded up; rows that are missing repeat the last example. */
 export function layOut(
   examples: readonly EncodedExample[],
-  { rows, length: most, pad, regression }: BatchOptions,
+  { rows, length: most, pad, regression, several }: BatchOptions,
 ): GlueBatch {
   const longest = Math.max(...examples.map(({ ids }) => ids.length));
   const length = Math.min(most, Math.ceil(longest / LENGTH_UNIT) * LENGTH_UNIT);
   const ids = new Int32Array(rows * length).fill(pad);
   const [mask, types] = [new Int32Array(rows * length), new Int32Array(rows * length)];
-  const labels = regression ? new Float32Array(rows) : new Int32Array(rows);
+  const labels = regression || several ? new Float32Array(rows * (several ?? 1)) : new Int32Array(rows);
   for (let row = 0; row < rows; row++) {
     const example = examples[Math.min(row, examples.length - 1)]!;
     const [start, end] = [row * length, row * length + example.ids.length];
     ids.set(example.ids, start);
     mask.fill(1, start, end);
     types.fill(1, start + example.second, end);
-    labels[row] = example.label;
+    if (several) for (const each of example.classes ?? []) labels[row * several + each] = 1;
+    else labels[row] = example.label;
   }
   return { ids, mask, types, labels, length };
 }

@@ -1,0 +1,49 @@
+/** `layerwise fill`: the likeliest words for the masks of a text. */
+import type { Command } from "commander";
+import { reject, table } from "../../base/index.ts";
+import type { CheckpointChoice } from "../../runs/index.ts";
+import { addCheckpointFlag } from "../finished.ts";
+import { whole } from "../flags.ts";
+import { fitted } from "../help.ts";
+
+const examples = `
+Examples:
+  layerwise fill runs/albert "the [MASK] sat on the mat"
+  layerwise fill runs/albert "the [MASK] sat on the [MASK]" --top 3 --json
+                                     {text, masks: [{guesses: [{piece, probability}], depth}]}`;
+
+interface Flags {
+  top: number;
+  threads?: number;
+  checkpoint?: CheckpointChoice;
+  json?: boolean;
+}
+
+export function addFill(program: Command): void {
+  const command = program
+    .command("fill")
+    .argument("<run>", "an ALBERT's run with the head that guesses words: pre-trained or imported")
+    .argument("<text>", "a text with [MASK] in it")
+    .option("--top <n>", "guesses per mask", whole, 5)
+    .option("--threads <n>", "threads of ONNX Runtime", whole)
+    .option("--json", "print JSON");
+  addCheckpointFlag(command).addHelpText("after", fitted(examples)).action(run);
+}
+
+async function run(path: string, text: string, { top, json, checkpoint, threads }: Flags): Promise<void> {
+  if (!text.includes("[MASK]"))
+    reject({ who: "fill", needed: "a text with [MASK] in it", got: JSON.stringify(text) }, 2);
+  const { openUsing } = await import("../opened.ts");
+  const opened = await openUsing(path, "fill", { checkpoint, threads });
+  const masks = (await opened.fill(text, { top })).map((mask) => ({ ...mask, depth: mask.depth ?? null }));
+  if (json) return void process.stdout.write(`${JSON.stringify({ text, masks })}\n`);
+  const rows = masks.flatMap(({ guesses, depth }, i) =>
+    guesses.map(({ piece, probability }) => ({
+      mask: i + 1,
+      piece,
+      probability: probability.toFixed(4),
+      ...(depth === null ? {} : { depth }),
+    })),
+  );
+  process.stdout.write(`${table(rows)}\n`);
+}

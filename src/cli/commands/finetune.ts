@@ -1,0 +1,89 @@
+/** `layerwise finetune`: an ALBERT on labelled texts of one's own: tables with a column of texts and a column of labels. */
+import { type Command, Option } from "commander";
+import { reject, startProgress } from "../../base/index.ts";
+import { taskSettings } from "../../tasks/settings/index.ts";
+import { type TableTask, tableTasks } from "../../text/index.ts";
+import { addRunFlags, addSettings, type SettingsFlags, settingsFrom } from "../flags.ts";
+import { freeFolder } from "../free-folder.ts";
+import { fitted } from "../help.ts";
+
+const finetuneSettings = await taskSettings.finetune();
+
+const examples = `
+Files are tables by the ending of their names: .tsv (tabs), .csv (commas, quotes), .jsonl (an object per line). Columns go by the names in the
+first line: text (or sentence) and label, and pair (or sentence2) with --task pairs; --text, --pair and --label name others, or give
+their places from 1. Labels of multi-label have commas between. The labels are those of --train; a dev file with others is refused.
+
+Examples:
+  layerwise finetune runs/albert --train train.tsv --dev dev.tsv
+  layerwise finetune runs/albert --train a.csv --dev b.csv --text review --label stars --task regression
+  layerwise finetune runs/albert --train a.jsonl --dev b.jsonl --task multi-label --epochs 5
+  layerwise finetune --scratch --tokenizer albert-30k --data ~/data --train train.tsv --dev dev.tsv
+  layerwise predict runs/finetune-1 lines.txt
+  layerwise eval runs/finetune-1 --corpus test.tsv
+
+JSON: {run, task, metric, epochs: [{epoch, step, loss, figures}], best}`;
+
+interface Flags extends SettingsFlags {
+  readonly train: string;
+  readonly dev: string;
+  readonly task: TableTask;
+  readonly text?: string;
+  readonly pair?: string;
+  readonly label?: string;
+  readonly header: boolean;
+  readonly scratch?: boolean;
+  readonly out?: string;
+  readonly json?: boolean;
+  readonly dryRun?: boolean;
+}
+
+export function addFinetune(program: Command): void {
+  const command = program
+    .command("finetune")
+    .argument("[run]", "an ALBERT's run: pre-trained, imported or fine-tuned")
+    .option("--scratch", "begin with random weights instead")
+    .requiredOption("--train <file>", "texts to learn from")
+    .requiredOption("--dev <file>", "texts to judge by, after each epoch")
+    .addOption(
+      new Option("--task <task>", "a class per text or per pair, any number of classes, or a number")
+        .choices(tableTasks)
+        .default("classification"),
+    )
+    .option("--text <column>", "column of the texts (default: text, sentence …)")
+    .option("--pair <column>", "column of second texts (default: none; with --task pairs: pair, sentence2 …)")
+    .option("--label <column>", "column of the labels (default: label, class, score …)")
+    .option("--no-header", "the first line is an example; columns go by their places");
+  addRunFlags(command, [finetuneSettings], {
+    out: "run folder (default: runs/finetune-1, or the next number)",
+    json: "print only JSON",
+    dryRun: "print model, texts, memory and an estimate of time, and stop",
+  });
+  addSettings(command, [finetuneSettings], { without: ["glue"] })
+    .addHelpText("after", fitted(examples))
+    .action(tune);
+}
+
+const say = (text: string) => void process.stderr.write(`${text}\n`);
+
+async function tune(from: string | undefined, flags: Flags): Promise<void> {
+  if ((from === undefined) === (flags.scratch !== true)) {
+    const got = flags.scratch ? "both" : "neither";
+    reject({ who: "finetune", needed: "a run, or --scratch", got, remedy: "see layerwise finetune --help" }, 2);
+  }
+  const settings = await settingsFrom(finetuneSettings, flags);
+  const { readTextFiles } = await import("../../text/index.ts");
+  const { finetuneJob, openFinetune } = await import("../../tasks/finetune/index.ts");
+  const { task, ...data } = readTextFiles(filesOf(flags));
+  const progress = startProgress(`reading ${task.name}`, { output: process.stderr, unit: "texts" });
+  const parts = await openFinetune(task, settings, { from, ...data, say, onText: progress.at });
+  progress.end();
+  const into = flags.out ?? freeFolder("finetune-");
+  await (await import("../carry-out.ts")).carryOut(finetuneJob(parts), "finetune", { ...flags, into });
+}
+
+/** What the run keeps of where its texts stand; columns that nobody named are left out. */
+function filesOf({ train, dev, task, text, pair, label, header }: Flags) {
+  const columns = Object.entries({ text, pair, label }).filter(([, column]) => column !== undefined);
+  return { train, dev, task, ...Object.fromEntries(columns), ...(header ? {} : { header }) };
+}

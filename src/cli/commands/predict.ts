@@ -1,0 +1,147 @@
+/** `layerwise predict`: labels, scores and depths of texts by a fine-tuned run. */
+import { type Command, Option } from "commander";
+import { type Row, reject, startProgress, table } from "../../base/index.ts";
+import type { CheckpointChoice } from "../../runs/index.ts";
+import type { FinetuneRun, Prediction } from "../../tasks/finetune/index.ts";
+import type { PlainText, TextFiles } from "../../text/index.ts";
+import { addCheckpointFlag } from "../finished.ts";
+import { numberFrom, whole } from "../flags.ts";
+import { fitted } from "../help.ts";
+import { plainText, textsFrom } from "../input.ts";
+
+const examples = `
+A file that ends with .tsv, .csv or .jsonl is read by the columns that the run learnt from (--text-column and --pair-column name others);
+any other file, and standard input, hold a text per line, or two with a tab between.
+
+Examples:
+  layerwise predict runs/finetune-1 --text "a lovely film"
+  layerwise predict runs/finetune-1 reviews.tsv --out labels.tsv
+  cat lines.txt | layerwise predict runs/finetune-1 --json
+  layerwise predict runs/finetune-1 lines.txt --cap 3 --threshold 0.9     tokens halt earlier than in training
+  layerwise predict runs/topics lines.txt --label-threshold 0.3           of a multi-label task
+
+JSON: [{text, pair, label, scores, depth}]; depth is the mean over tokens, null where none halt`;
+
+interface Flags {
+  text?: string;
+  pair?: string;
+  textColumn?: string;
+  pairColumn?: string;
+  header: boolean;
+  batch?: number;
+  cap?: number;
+  threshold?: number;
+  labelThreshold?: number;
+  threads?: number;
+  checkpoint?: CheckpointChoice;
+  out?: string;
+  json?: boolean;
+}
+
+export function addPredict(program: Command): void {
+  const command = program
+    .command("predict")
+    .argument("<run>", "a fine-tuned run")
+    .argument("[file]", "texts (default, and with -: standard input)")
+    .option("--text <text>", "this text instead of a file")
+    .option("--pair <text>", "with --text: the second text of a pair")
+    .option("--text-column <column>", "column of the texts in a table (default: as in training)")
+    .option("--pair-column <column>", "column of the second texts (default: as in training)")
+    .option("--no-header", "the first line of a table is a text; columns go by their places")
+    .option("--batch <n>", "texts per batch (default: 32)", whole)
+    .option("--cap <n>", "deepest depth, where tokens halt", whole)
+    .addOption(
+      new Option("--threshold <p>", "a token halts when its probabilities exceed this").argParser(numberFrom(0, 1)),
+    )
+    .option("--label-threshold <p>", "multi-label: the least probability of a label (default: 0.5)", numberFrom(0, 1))
+    .option("--threads <n>", "threads of ONNX Runtime", whole)
+    .option("--out <file>", "write a table with tabs: text, label, a score per class, depth")
+    .option("--json", "print only JSON");
+  addCheckpointFlag(command).addHelpText("after", fitted(examples)).action(run);
+}
+
+async function run(path: string, file: string | undefined, flags: Flags): Promise<void> {
+  const { openUsing } = await import("../opened.ts");
+  const { checkpoint, threads, batch, cap, threshold, labelThreshold } = flags;
+  const opened = await openUsing(path, "predict", { checkpoint, threads });
+  const texts = await textsFor(opened, file, flags);
+  const progress = startProgress("predicting", { output: process.stderr, unit: "texts" });
+  const how = { batch, cap, threshold, labelThreshold, onText: progress.at };
+  const found = await opened.predict(texts, how);
+  progress.end();
+  const rows = found.map((prediction, i) => rowOf(texts[i]!, prediction));
+  if (flags.out !== undefined) {
+    const { writeAtomically } = await import("../../files/index.ts");
+    await writeAtomically(flags.out, tabbed(rows));
+  }
+  if (flags.json) process.stdout.write(`${JSON.stringify(rows)}\n`);
+  else if (flags.out === undefined) process.stdout.write(`${table(rows.map(shown))}\n`);
+  else process.stdout.write(`${rows.length} labels: ${flags.out}\n`);
+}
+
+type PredictedRow = PlainText & Pick<Prediction, "label" | "scores"> & { readonly depth: number | null };
+
+function rowOf({ text, pair }: PlainText, { label, scores, depths }: Prediction): PredictedRow {
+  const depth = depths ? depths.reduce((sum, each) => sum + each.depth, 0) / depths.length : null;
+  return { text, ...(pair === undefined ? {} : { pair }), label, scores, depth };
+}
+
+/** The texts asked about: the one of --text, or those of a file; pairs where the run learnt from pairs. */
+async function textsFor({ files }: FinetuneRun, file: string | undefined, flags: Flags): Promise<readonly PlainText[]> {
+  const { text, pair } = flags;
+  if (text === undefined && pair !== undefined)
+    reject({ who: "predict", needed: "--text beside --pair", got: "none" }, 2);
+  if (text !== undefined && file !== undefined) reject({ who: "predict", needed: "a file or --text", got: "both" }, 2);
+  const pairs = files?.task === "pairs" || files?.pair !== undefined;
+  const said = () => [plainText(pair === undefined ? text! : `${text}\t${pair}`, "--text")];
+  const texts = text === undefined ? await textsFrom(file, "predict", columnsFor(files, flags)) : said();
+  const alone = pairs ? texts.findIndex((each) => each.pair === undefined) : -1;
+  if (alone < 0) return texts;
+  const who = text === undefined ? `${file ?? "standard input"}: text ${alone + 1}` : "--text";
+  return reject({
+    who,
+    needed: "two texts, as in training",
+    got: "one",
+    remedy: "give the second after a tab, or as --pair",
+  });
+}
+
+const columnsFor = (files: TextFiles | undefined, { textColumn, pairColumn, header }: Flags) => ({
+  text: textColumn ?? files?.text,
+  pair: pairColumn ?? files?.pair,
+  pairs: files?.task === "pairs",
+  header: header && files?.header,
+});
+
+const LONGEST = 40;
+const cut = (text: string) => (text.length > LONGEST ? `${text.slice(0, LONGEST - 1)}…` : text);
+const labelText = (label: Prediction["label"]) =>
+  typeof label === "number" ? label.toFixed(4) : typeof label === "string" ? label : label.join(", ") || "–";
+
+/** A row for the terminal: of many classes only the label's own score is shown. */
+function shown({ text, pair, label, scores, depth }: PredictedRow): Row {
+  const own = (typeof label === "object" ? label : [label]).flatMap((name) => scores[name]?.toFixed(3) ?? []);
+  return {
+    text: cut(text),
+    ...(pair === undefined ? {} : { pair: cut(pair) }),
+    label: labelText(label),
+    ...(Object.keys(scores).length > 0 ? { score: own.join(", ") } : {}),
+    ...(depth === null ? {} : { depth: depth.toFixed(2) }),
+  };
+}
+
+/** All rows with tabs between: tabs and ends of lines in texts become spaces. */
+function tabbed(rows: readonly PredictedRow[]): string {
+  const plain = (text: string) => text.replace(/[\t\r\n]+/g, " ");
+  const names = Object.keys(rows[0]?.scores ?? {});
+  const [paired, deep] = [rows.some(({ pair }) => pair !== undefined), rows.some(({ depth }) => depth !== null)];
+  const header = ["text", ...(paired ? ["pair"] : []), "label", ...names, ...(deep ? ["depth"] : [])];
+  const lines = rows.map(({ text, pair = "", label, scores, depth }) => [
+    plain(text),
+    ...(paired ? [plain(pair)] : []),
+    typeof label === "object" ? label.join(",") : `${label}`,
+    ...names.map((name) => `${scores[name]}`),
+    ...(deep ? [`${depth ?? ""}`] : []),
+  ]);
+  return `${[header.map(plain), ...lines].map((cells) => cells.join("\t")).join("\n")}\n`;
+}

@@ -20,11 +20,17 @@ export { depthsOf } from "./tasks/depths.ts";
 export { defaultEngine } from "./tasks/engine.ts";
 export { exportAlbertOnnx, exportOnnx, exportParOnnx, exportSafetensors } from "./tasks/exports.ts";
 export {
+  answering,
+  choosing,
   type FinetuneOptions,
   type FinetuneResult,
   type FinetuneRun,
   finetune,
+  finetuneHead,
+  type HeadTask,
   type Prediction,
+  type TunedHead,
+  tagging,
 } from "./tasks/finetune/index.ts";
 export { type AnyTokenizer, type GenerateOptions, generate } from "./tasks/generate.ts";
 export * as tasks from "./tasks/index.ts";

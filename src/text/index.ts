@@ -47,7 +47,10 @@ export { chooseTokenizer, type TokenizerChoice } from "./files/trained-tokenizer
 export type { Contents, Dataset, Source } from "./files/datasets.ts";
 export { glueFile, hasGlueFile, readGlue } from "./files/glue.ts";
 export {
+  readChoices,
+  readConll,
   readLabelled,
+  readSquad,
   readTable,
   readTextFiles,
   readTexts,

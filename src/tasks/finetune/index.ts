@@ -2,6 +2,17 @@
 export type { Examples, GivenExamples } from "./examples.ts";
 export { type FinetuneOptions, finetune } from "./finetune.ts";
 export {
+  type AnsweringOptions,
+  answering,
+  choosing,
+  type FramedRow,
+  type HeadExample,
+  type HeadScores,
+  type HeadTask,
+  tagging,
+} from "./head-tasks.ts";
+export { finetuneHead, type HeadTraining, type TunedHead } from "./head-training.ts";
+export {
   type Before,
   type FinetuneGiven,
   type FinetuneParts,

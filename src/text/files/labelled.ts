@@ -1,7 +1,8 @@
 /** Files of labelled texts: tables by the ending of their names. */
-import { existsSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { reject } from "../../base/errors.ts";
 import { readLines } from "../../files/lines.ts";
+import { type ChoiceQuestion, parseChoices } from "../labelled/choices.ts";
 import {
   labelledRows,
   plainRows,
@@ -11,6 +12,8 @@ import {
   taskOfRows,
 } from "../labelled/labelled-rows.ts";
 import { type LabelledTable, parseTable, type TableForm } from "../labelled/labelled-table.ts";
+import { parseSquad, type Question } from "../labelled/questions.ts";
+import { type ConllReading, parseConll, type TaggedSentence } from "../labelled/tagged.ts";
 import { exampleOf, type LabelledText, type PlainText, type TextTask } from "../labelled/text-task.ts";
 
 /** Where labelled texts stand, as a run keeps it. */
@@ -41,9 +44,24 @@ const forms: Readonly<Record<string, TableForm>> = {
 export const tableFormOf = (file: string): TableForm | undefined =>
   forms[/\.([a-z]+)$/i.exec(file)?.[1]?.toLowerCase() ?? ""];
 
+function existing(source: string): string {
+  if (existsSync(source)) return source;
+  return reject({ code: "bad-file", who: source, needed: "a file of texts", got: "no such file" });
+}
+
+/** Sentences with a tag per word, in CoNLL's columns. */
+export const readConll = (source: string, columns: Omit<ConllReading, "source"> = {}): TaggedSentence[] =>
+  parseConll(readLines(existing(source)), { ...columns, source });
+
+/** Questions on texts, in SQuAD's JSON. */
+export const readSquad = (source: string): Question[] => parseSquad(readFileSync(existing(source), "utf8"), source);
+
+/** Questions with texts to choose from, in JSON lines of {text, choices, label}. */
+export const readChoices = (source: string): ChoiceQuestion[] => parseChoices(readLines(existing(source)), source);
+
 /** Reads a table. */
 export function readTable(source: string, { header }: { header?: boolean | undefined } = {}): LabelledTable {
-  if (!existsSync(source)) reject({ code: "bad-file", who: source, needed: "a file of texts", got: "no such file" });
+  existing(source);
   const form = tableFormOf(source);
   const needed = "a name that ends with .tsv, .csv or .jsonl";
   if (!form) return reject({ code: "bad-file", who: source, needed, got: "another" });

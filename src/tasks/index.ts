@@ -12,9 +12,11 @@ export { dryRun } from "./dry-run.ts";
 export { defaultEngine, type EngineSettings, usualThreads } from "./engine.ts";
 export { type Environment, environment, instructionSets, packageVersion, processor } from "./environment.ts";
 export type { EvaluateOptions } from "./evaluate.ts";
-export type { Exporting } from "./exporting.ts";
+export { type ExportFormat, type Exporting, type ExportOptions, exportFormats } from "./exporting.ts";
 export type { ExportedFiles } from "./exports.ts";
 export { type AnyTokenizer, type GenerateOptions, generate } from "./generate.ts";
+export type { HuggingFaceNotes } from "./huggingface.ts";
+export { huggingFaceNotes, type ImportedModel, type ImportModelOptions, importModel } from "./import.ts";
 export type {
   BeginEvent,
   Fact,

@@ -279,6 +279,11 @@ class Pace {
 /** Makes a step what it was when the state was stored. */
 export function restore(step: TrainingStep, { progress, weights, moments }: TrainState): void {
   const noise = progress.streams.noise;
+  const comesFromElsewhere = !noise && progress.step === 0 && moments.size === 0;
+  if (comesFromElsewhere) {
+    step.restore({ ...step.state, weights }); // moments and noise begin anew
+    return;
+  }
   if (!noise) throw new LayerwiseError("checkpoint: expected the state of the noise stream, got none; it is damaged");
   step.restore({ weights, moments, noise, updates: progress.step, groupUpdates: progress.groupUpdates });
 }

@@ -1,8 +1,9 @@
 /** `layerwise export`: a run's weights as ONNX and safetensors, with the config that makes them a model again. */
 import { join } from "node:path";
-import type { Command } from "commander";
+import { type Command, Option } from "commander";
 import { formatNumber, table } from "../../base/index.ts";
 import type { CheckpointChoice } from "../../runs/index.ts";
+import type { ExportFormat } from "../../tasks/index.ts";
 import { addCheckpointFlag } from "../finished.ts";
 import { fitted } from "../help.ts";
 
@@ -10,6 +11,7 @@ const examples = `
 Examples:
   layerwise export runs/1                         runs/1/export/{model.onnx, model.safetensors, config.json, tokenizer.model}
   layerwise export runs/1 --out model --checkpoint best
+  layerwise export runs/1 --format huggingface    runs/1/huggingface, which transformers load; \`layerwise import\` brings it back
   layerwise export runs/retrain-1                 a Transformer-XL: model.onnx for segments, token.onnx for one token at a time
 
 A Transformer-XL gives log_probabilities of all pieces, and takes what it gave: next_memory.N goes to memory.N (zeros at first), next_missing to
@@ -19,18 +21,24 @@ export function addExport(program: Command): void {
   const command = program
     .command("export")
     .argument("<run>", "run folder")
-    .option("--out <dir>", "folder to write (default: export, in the run folder)")
+    .option("--out <dir>", "folder to write (default: in the run folder, export or, for Hugging Face, huggingface)")
+    .addOption(
+      new Option("--format <name>", "ONNX with safetensors, or a folder for Hugging Face's transformers")
+        .choices(["onnx", "huggingface"])
+        .default("onnx"),
+    )
     .option("--force", "replace a folder that export wrote");
   addCheckpointFlag(command).addHelpText("after", fitted(examples)).action(run);
 }
 
 async function run(
   path: string,
-  flags: { out?: string; force?: boolean; checkpoint?: CheckpointChoice },
+  flags: { out?: string; force?: boolean; format: ExportFormat; checkpoint?: CheckpointChoice },
 ): Promise<void> {
   const { openUsing } = await import("../opened.ts");
-  const out = flags.out ?? join(path, "export");
-  const files = await (await openUsing(path, "export", flags)).export(out, { force: flags.force });
+  const { force, format } = flags;
+  const out = flags.out ?? join(path, format === "onnx" ? "export" : format);
+  const files = await (await openUsing(path, "export", flags)).export(out, { force, format });
   const rows = Object.entries(files).map(([file, bytes]) => ({
     file: join(out, file),
     size: `${formatNumber(bytes.length / 1e6, 2)} MB`,

@@ -1,6 +1,6 @@
-/** `layerwise import`: weights of Hugging Face's ALBERT, ALBERT-ACT or TensorFlow's .npy files, checked and made a run. */
+/** `layerwise import`: weights of ALBERTs, or of models that `export --format huggingface` wrote, checked and made a run. */
 import type { Command } from "commander";
-import { LayerwiseError, table } from "../../base/index.ts";
+import { LayerwiseError, reject, table } from "../../base/index.ts";
 import { flagOf } from "../flags.ts";
 import { fitted } from "../help.ts";
 
@@ -10,8 +10,10 @@ Examples:
   layerwise import model.safetensors --config config.json --out runs/albert
   layerwise import weights-npy --config albert_config.json --out runs/albert
   layerwise import albert-base-v2 --halt --out runs/adaptive     a stock ALBERT with a halting unit to be trained
+  layerwise import trained --out runs/back     what export --format huggingface wrote, after training with PyTorch
 
-Writes a run folder: eval, depth, glue and export take it. No code in a .bin file is ever run.`;
+Writes a run folder: eval, depth, glue and export take it; a language model or a found network also generates, and goes on with
+resume --steps N (its optimiser begins anew). No code in a .bin file is ever run.`;
 
 interface Flags {
   out: string;
@@ -49,7 +51,32 @@ function inFlags(error: unknown): never {
   throw new LayerwiseError(flagged(error.message), error.exitCode, { code: error.code, cause: error });
 }
 
-async function run(file: string, { out, force = false, json, ...options }: Flags): Promise<void> {
+async function run(file: string, flags: Flags): Promise<void> {
+  const { huggingFaceNotes } = await import("../../tasks/index.ts");
+  const notes = await huggingFaceNotes(file, flags.config);
+  await (notes && notes.kind !== "albert" ? runModel : runAlbert)(file, flags);
+}
+
+/** A language model or a found network that was exported for transformers. */
+async function runModel(file: string, { out, force = false, json, ...options }: Flags): Promise<void> {
+  const { config, tokenizer: named, ...others } = options;
+  const stranger = Object.keys(others)[0];
+  if (stranger) reject({ who: flagOf(stranger), needed: "an ALBERT", got: file, remedy: "leave it out" }, 2);
+  const { models, Run, tasks } = await import("../../index.ts");
+  const { writeFolderAtomically } = await import("../../files/index.ts");
+  let imported: Awaited<ReturnType<typeof tasks.importModel>> | undefined;
+  const fill = async (folder: string) => {
+    const into = await Run.create(folder);
+    imported = await tasks.importModel(file, { config, tokenizer: named, into }).catch(inFlags);
+  };
+  await writeFolderAtomically(out, fill, { command: "import", force });
+  const { kind, parameters, width, depth, tokenizer } = imported!;
+  const counts = { tensors: parameters.length, parameters: models.countParameters(parameters) };
+  const report = { out, kind, ...counts, width, depth, tokenizer: tokenizer.path };
+  process.stdout.write(`${json ? JSON.stringify(report) : table([report])}\n`);
+}
+
+async function runAlbert(file: string, { out, force = false, json, ...options }: Flags): Promise<void> {
   const { importAlbertRun, models, Run } = await import("../../index.ts");
   const { writeFolderAtomically } = await import("../../files/index.ts");
   let imported: Awaited<ReturnType<typeof importAlbertRun>> | undefined;

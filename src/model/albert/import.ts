@@ -1,7 +1,7 @@
 /** An ALBERT out of somebody's tensors and config: the heads are those the tensors belong to. */
 
 import { rejectFile } from "../../base/errors.ts";
-import { checkOptions, type Rules, text, truth, whole } from "../../base/options.ts";
+import { anything, checkOptions, type Rules, text, truth, whole } from "../../base/options.ts";
 import type { Weights } from "../../graph/index.ts";
 import { activationRule } from "../../nn/feed-forward.ts";
 import { initialise, type Parameter } from "../../nn/index.ts";
@@ -20,6 +20,8 @@ export interface ImportOptions {
   activation?: string | undefined;
   /** Of the weights that are not in the file. */
   seed?: number;
+  /** The heads, where more is known of them than the tensors say. */
+  heads?: HeadOptions | undefined;
   /** Names the config in errors. */
   configSource?: string;
 }
@@ -29,6 +31,7 @@ const importRules: Rules<ImportOptions> = {
   transposePooler: truth,
   activation: activationRule,
   seed: whole(),
+  heads: anything,
   configSource: text,
 };
 
@@ -82,7 +85,10 @@ export function importAlbert(
     const needed = "a halting unit (act.dense), which its config speaks of";
     rejectFile({ who: source, needed, got: "none", remedy: "set `halt` for a new one, or remove act_epsilon" });
   }
-  const description = { model: { ...options, halting, pooler: holds(found, "pooler.") }, heads: headsIn(found) };
+  const description = {
+    model: { ...options, halting, pooler: holds(found, "pooler.") },
+    heads: given.heads ?? headsIn(found),
+  };
   const described = describedAlbert(description);
   const optional = (name: string) => halt && isHalting(name);
   const { weights, missing } = loadAlbert(described.parameters, found, source, { optional });

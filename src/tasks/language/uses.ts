@@ -101,9 +101,16 @@ export async function open(stored: StoredRun): Promise<LanguageRun> {
       const given = { ...how, engine: how.engine ?? (await engine()) };
       return depthByWord(await depthsOf({ model, weights, tokenizer }, lines, given), model.policy.depth);
     },
-    ...exporting(async () => {
-      const { exportedLanguage } = await import("../exports.ts");
-      return exportedLanguage(model, weights, { step, tokenizer: tokenizer.bytes });
+    ...exporting({
+      onnx: async () => {
+        const { exportedLanguage } = await import("../exports.ts");
+        return exportedLanguage(model, weights, { step, tokenizer: tokenizer.bytes });
+      },
+      huggingface: async () => {
+        const { huggingFaceLanguage } = await import("../huggingface.ts");
+        const run = languageSettings.yaml({ ...settings, init: null, initStep: null });
+        return huggingFaceLanguage(model, weights, { step, tokenizer: tokenizer.bytes, run });
+      },
     }),
   };
 }

@@ -5,15 +5,17 @@ import { basename, dirname, extname, join, relative } from "node:path";
 import { reject } from "../../base/errors.ts";
 import { readJsonObject } from "../../files/json.ts";
 import type { TensorData } from "../../format/safetensors.ts";
+import type { HeadOptions } from "../../model/albert/description.ts";
 import { type ImportedAlbert, type ImportOptions, importAlbert } from "../../model/albert/import.ts";
 import type { NamedTensor } from "../../model/albert/weights.ts";
+import type { RunContent } from "../../runs/folder.ts";
 import { openTokenizer, type TokenizerFile } from "../../text/files/tokenizer.ts";
 import { packageVersion } from "../environment.ts";
 import type { NewRun } from "../new-run.ts";
 import { albertContent, firstState } from "./albert-run.ts";
 
 /** Where the parts of a model to import lie, and what is changed in it. */
-export interface ImportRunOptions extends Omit<ImportOptions, "configSource"> {
+export interface ImportRunOptions extends Omit<ImportOptions, "configSource" | "heads"> {
   /** The model's config.json. Default: beside the weights. */
   readonly config?: string | undefined;
   /** Its SentencePiece model. Default: spiece.model beside the weights, if there is one. */
@@ -35,20 +37,31 @@ export async function importAlbertRun(
   const { tensors, source } = await readTensors(path);
   const configSource = configBeside(source, given);
   const config = await readJsonObject(configSource, 2);
-  const imported = importAlbert(tensors, config, source, { ...options, configSource });
+  const { heads } = (config.layerwise ?? {}) as { heads?: HeadOptions };
+  const imported = importAlbert(tensors, config, source, { ...options, heads, configSource });
   const tokenizer = await readTokenizer(source, named, imported.model.options.vocabulary);
   if (into) await writeRun(into, source, imported, tokenizer);
   return { ...imported, tokenizer };
 }
 
-async function writeRun(
+function writeRun(
   into: NewRun,
   source: string,
-  { description, parameters, weights, warnings }: ImportedAlbert,
+  { description, ...imported }: ImportedAlbert,
   tokenizer: TokenizerFile | undefined,
 ): Promise<void> {
+  return writeImported(into, source, albertContent({ description, tokenizer }), imported);
+}
+
+/** A run folder that holds imported weights, and nothing of how they were trained. */
+export async function writeImported(
+  into: NewRun,
+  source: string,
+  content: Pick<RunContent, "config" | "files">,
+  { parameters, weights, warnings }: Pick<ImportedAlbert, "parameters" | "weights" | "warnings">,
+): Promise<void> {
   const environment = { layerwise: packageVersion(), node: process.version, imported: basename(source) };
-  const run = await into.begin({ ...albertContent({ description, tokenizer }), environment });
+  const run = await into.begin({ ...content, environment });
   try {
     run.log([`imported from ${source}`, ...warnings.map((text) => `warning: ${text}`)].join("\n"));
     await run.writeCheckpoint(firstState(parameters, weights));
@@ -60,7 +73,7 @@ async function writeRun(
 const TOKENIZERS = ["spiece.model", "tokenizer.model", "30k-clean.model"];
 
 /** The SentencePiece model that was named, or one beside the weights; it may be absent, but not of another size. */
-async function readTokenizer(
+export async function readTokenizer(
   source: string,
   given: string | undefined,
   vocabulary: number,
@@ -74,9 +87,11 @@ async function readTokenizer(
   return reject({ who: file, needed: `at most the model's ${vocabulary} pieces`, got: `${size}` });
 }
 
-const folderOf = (source: string) => (statSync(source).isDirectory() ? source : dirname(source));
+/** The folder of a weight file, or of .npy files. */
+export const folderOf = (source: string) => (statSync(source).isDirectory() ? source : dirname(source));
 
-interface Read {
+/** Tensors that were read, and where. */
+export interface Read {
   readonly tensors: Map<string, NamedTensor>;
   /** The file, or the folder of .npy files. */
   readonly source: string;
@@ -84,7 +99,8 @@ interface Read {
 
 const known = ["model.safetensors", "pytorch_model.bin"];
 
-async function readTensors(path: string): Promise<Read> {
+/** The tensors of a weight file, of a folder that holds one, or of a folder of .npy files. */
+export async function readTensors(path: string): Promise<Read> {
   if (!existsSync(path))
     reject({ who: "import", needed: "a file or folder of weights", got: `${path}, which is not there` }, 2);
   if (!statSync(path).isDirectory()) return { tensors: await readFileTensors(path), source: path };
@@ -144,7 +160,8 @@ function variableName(path: string): string {
   return /^(bert|cls)\./.test(name) ? name.replaceAll(".", "/") : name;
 }
 
-function configBeside(source: string, given: string | undefined): string {
+/** The config that was named, or that lies beside the weights. */
+export function configBeside(source: string, given: string | undefined): string {
   const beside = ["config.json", "albert_config.json"].map((name) => join(folderOf(source), name));
   const file = given ?? beside.find((each) => existsSync(each));
   if (file !== undefined) return file;

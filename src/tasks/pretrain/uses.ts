@@ -96,9 +96,16 @@ export async function albertUses(stored: StoredRun): Promise<AlbertUses> {
     depthsByKind: async (options) => depthsByKind(albert, { corpus, ...(await own(options)) }),
     depthsByTag: async (sentences, options) => depthsByTag(albert, sentences, await own(options)),
     depthsByProbe: async (sentences, options) => depthsByProbe(albert, sentences, await own(options)),
-    ...exporting(async () => {
-      const { exportedAlbert } = await import("../exports.ts");
-      return exportedAlbert(albert, albert.weights, albert.tokenizer?.bytes);
+    ...exporting({
+      onnx: async () => {
+        const { exportedAlbert } = await import("../exports.ts");
+        return exportedAlbert(albert, albert.weights, albert.tokenizer?.bytes);
+      },
+      huggingface: async () => {
+        const { huggingFaceAlbert } = await import("../huggingface.ts");
+        const notes = { step: albert.step, tokenizer: albert.tokenizer?.bytes };
+        return huggingFaceAlbert(albert, albert.description.heads, albert.weights, notes);
+      },
     }),
   };
 }

@@ -67,6 +67,10 @@ export function ordinary(config: SearchConfig, pattern: string): SearchConfig {
 export const yamlOf = (config: SearchConfig, retrain: RetrainNotes) =>
   yamlText({ task: "retrain", retrain, ...config });
 
+/** The config.yaml of a network that comes back from elsewhere: nothing to begin with, nothing to compare it with. */
+export const importedYaml = (config: SearchConfig, pattern: string): string =>
+  yamlOf(ordinary(config, pattern), { origin: pattern, supernet: null, baseline: null, trainsBaseline: false });
+
 /** The baseline of a network: attention and feed-forward by turns, as many blocks as it has. */
 export function baselineOf(pattern: string): string {
   return printPattern(parsePattern(`baseline/${parsePattern(pattern).length}`));

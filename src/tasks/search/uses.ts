@@ -76,7 +76,10 @@ export async function parUses(stored: StoredRun): Promise<ParUses> {
       const writer = await openWriter({ ...opened, ranks }, given);
       return { memory, write: (options) => writer.write(options), release: () => writer.release() };
     },
-    ...exporting(async () => exported(opened, (await decided(opened, path, ranked)).ranks, step)),
+    ...exporting({
+      onnx: async () => exported(opened, (await decided(opened, path, ranked)).ranks, step),
+      huggingface: async () => forTorch(opened, (await decided(opened, path, ranked)).ranks, step),
+    }),
   };
 }
 
@@ -129,4 +132,15 @@ async function exported({ settings, model, weights, tokenizer }: StoredModel, ra
   const { length, memory } = evaluationShape(settings);
   const network = foundNetwork(model, weights);
   return exportedPar(network.model, network.weights, { length, memory, ranks, step, tokenizer: tokenizer.bytes });
+}
+
+/** The same for transformers; an import of it is a run of retrain. */
+async function forTorch({ settings, model, weights, tokenizer }: StoredModel, ranks: Int32Array, step: number) {
+  const { huggingFacePar } = await import("../huggingface.ts");
+  const { foundNetwork } = await import("../../model/par/found.ts");
+  const { importedYaml } = await import("./retrain.ts");
+  const network = foundNetwork(model, weights);
+  const run = importedYaml(settings, String(network.model.options.blocks));
+  const notes = { length: settings.length, ranks, step, tokenizer: tokenizer.bytes, run };
+  return huggingFacePar(network.model, network.weights, notes);
 }

@@ -3,7 +3,7 @@
     python scripts/huggingface.py DIR …
 
 Each DIR holds an export and expected.json: `inputs` (integers by argument), `outputs` (numbers by name, `loss` among them) as layerwise
-computed them, and, for networks with memory, `segments` instead of them. Prints the largest difference of each as JSON, and saves the
+computed them; for networks with memory, `segments` of them; `gradients` by parameter, of the loss in training. Prints the largest difference of each as JSON, and saves the
 model again as DIR/saved, so that `layerwise import` can be compared.
 """
 
@@ -27,6 +27,16 @@ def difference(model, case, **more):
     return differences, found
 
 
+def gradient_difference(model, expected):
+    model(**{name: torch.tensor(values) for name, values in expected["inputs"].items()}).loss.backward()
+    worst = 0
+    for name, parameter in model.named_parameters():
+        found = torch.zeros_like(parameter) if parameter.grad is None else parameter.grad
+        values = torch.tensor(expected["gradients"][name]).reshape(parameter.shape)
+        worst = max(worst, (found - values).abs().max().item())
+    return worst
+
+
 def check(folder):
     with open(os.path.join(folder, "config.json")) as file:
         kind = json.load(file)["layerwise"]["kind"]
@@ -45,6 +55,8 @@ def check(folder):
         ids = torch.tensor([[1, 2, 3]])
         model.generate(ids, max_new_tokens=2, do_sample=False, pad_token_id=0)
     model.train()
+    if "gradients" in expected:
+        worst["gradients"] = gradient_difference(model, expected)
     saved = os.path.join(folder, "saved")
     model.save_pretrained(saved)
     return worst

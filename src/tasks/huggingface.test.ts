@@ -7,7 +7,7 @@ import { ownFolder } from "../../test/command.ts";
 import { RandomStream } from "../base/random.ts";
 import { referenceEngine } from "../engine/reference.ts";
 import { readSafetensors } from "../format/safetensors.ts";
-import { input, type Tensor } from "../graph/index.ts";
+import { gradients, input, type Tensor } from "../graph/index.ts";
 import { describedAlbert } from "../model/albert/description.ts";
 import { albertObjective } from "../model/albert/heads.ts";
 import { MODELING } from "../model/huggingface/modeling.ts";
@@ -86,7 +86,7 @@ const languages: Readonly<Record<string, LanguageModelOptions>> = {
   "weighted-sum": { ...sizes, plan: [0, 1, 0, 1], halting: { accumulate: "weightedSum", biasInitial: -1 } },
   written: { ...sizes, depth: "1 + 2*2 halt(ponder=0.1) + s f:24 i" },
   "written-group": { ...sizes, depth: "(1*2 relax(2) + sf)*2 halt + 1" },
-  looped: { ...sizes, depth: "1 + 2 loop(3, injection=linear) + 1 loop(2, injection=diagonal)" },
+  looped: { ...sizes, depth: "1 + 2 loop(3, injection=linear, gradientLoops=2) + 1 loop(2, injection=diagonal)" },
 };
 
 describe("a language model for transformers", () => {
@@ -107,9 +107,19 @@ describe("a language model for transformers", () => {
     const shape = [batch, length];
     const feeds = { ids: { data: ids, shape }, targets: { data: targets, shape } };
     const logits = model.logits(objective.inputs.ids!);
-    const outputs = { logits, loss: objective.loss };
+    const halts = JSON.stringify(options).includes("halt");
+    const { updates } = model.deepened(objective.inputs.ids!).probes;
+    const outputs = { logits, loss: objective.loss, ...(halts ? { depths: updates! } : {}) };
     const inputs = { input_ids: rowsOf(ids, length), targets: rowsOf(targets, length) };
-    await kept(name, files, { inputs, outputs: await computed(outputs, weights, feeds) });
+    const found = await computed(outputs, weights, feeds);
+    const training = model.objective({ batch, length, training: true }); // without dropout, with the penalty on depth
+    const tensors = model.parameters.map(({ tensor }) => tensor);
+    const slopes = gradients(training.loss, tensors).map((each, i) => [torchName(model.parameters[i]!.name), each]);
+    await kept(name, files, {
+      inputs,
+      outputs: found,
+      gradients: await computed(Object.fromEntries(slopes), weights, feeds),
+    });
   });
 
   it.each(["2 exits", "3 route(token)", "2 drop(0.1)", "2 loop(4, mean=2)"])("refuses %s by name", (depth) => {
@@ -253,7 +263,6 @@ describe("modeling_layerwise.py", () => {
     const { stdout, stderr } = spawnSync(python!, ["scripts/huggingface.py", ...cases], { encoding: "utf8" });
     expect(stdout, stderr).not.toBe("");
     const differences = JSON.parse(stdout.trim().split("\n").at(-1)!) as Record<string, Record<string, number>>;
-    console.log(differences);
     expect(Object.keys(differences)).toHaveLength(cases.length);
     for (const [name, each] of Object.entries(differences)) {
       for (const [output, value] of Object.entries(each)) expect(value, `${name} ${output}`).toBeLessThan(1e-5);

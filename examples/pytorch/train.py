@@ -36,17 +36,23 @@ optimiser = torch.optim.AdamW(parallel.parameters(), lr=options.rate)
 
 tokenizer = sentencepiece.SentencePieceProcessor(model_file=os.path.join(options.model, "tokenizer.model"))
 with open(options.text, encoding="utf8") as file:
-    ids = torch.tensor(tokenizer.encode(file.read()))
+    ids = torch.tensor([piece for line in file for piece in tokenizer.encode(line.rstrip())])
 length = model.config.layerwise["model"]["length"]
-rows = ids[: len(ids) // (length + 1) * (length + 1)].reshape(-1, length + 1)
-if len(rows) == 0:
-    raise SystemExit(f"{options.text}: expected at least {length + 1} tokens, got {len(ids)}")
+# Each row of each process reads a stretch of the text of its own, segment after segment, so that networks with memory have one.
+streams = options.batch * ranks
+stretch = len(ids) // streams
+if stretch <= length:
+    raise SystemExit(f"{options.text}: expected at least {streams * (length + 1)} tokens, got {len(ids)}")
+rows = ids[: streams * stretch].reshape(streams, stretch)[rank * options.batch : (rank + 1) * options.batch]
+segments = (stretch - 1) // length
 
+memories = None
 for step in range(options.steps):
-    # Every process has rows of its own: process r takes r, r + ranks, …
-    places = (step * options.batch * ranks + rank + ranks * torch.arange(options.batch)) % len(rows)
-    batch = rows[places].to(device)
-    loss = parallel(input_ids=batch[:, :-1], targets=batch[:, 1:]).loss
+    start = step % segments * length
+    batch = rows[:, start : start + length + 1].to(device)
+    told = {} if memories is None or start == 0 else {"memories": memories}
+    output = parallel(input_ids=batch[:, :-1], targets=batch[:, 1:], **told)
+    loss, memories = output.loss, output.get("memories")
     optimiser.zero_grad()
     loss.backward()
     torch.nn.utils.clip_grad_norm_(parallel.parameters(), 1.0)

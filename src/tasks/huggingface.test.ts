@@ -122,11 +122,14 @@ describe("a language model for transformers", () => {
     });
   });
 
-  it.each(["2 exits", "3 route(token)", "2 drop(0.1)", "2 loop(4, mean=2)"])("refuses %s by name", (depth) => {
-    const model = languageModel({ ...sizes, depth });
-    const word = /exits|route|drop|loop\(mean/;
-    expect(() => huggingFaceLanguage(model, drawn(model.parameters), source)).toThrow(word);
-  });
+  it.each(["2 exits", "3 route(token)", "2 drop(0.1)", "2 loop(4, mean=2)", "2 halt(keys=last)"])(
+    "refuses %s by name",
+    (depth) => {
+      const model = languageModel({ ...sizes, depth });
+      const word = /exits|route|drop|loop\(mean|keys=last/;
+      expect(() => huggingFaceLanguage(model, drawn(model.parameters), source)).toThrow(word);
+    },
+  );
 });
 
 const networks: Readonly<Record<string, ParOptions>> = {

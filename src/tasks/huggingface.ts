@@ -135,6 +135,11 @@ export function huggingFaceAlbert(
     const needed = `heads of ${Object.keys(heads).slice(0, -1).join(", ")}`;
     reject({ who: "export --format huggingface", needed, got: stranger, remedy: "export it as ONNX" }, 2);
   }
+  const keys = model.options.halting?.keys ?? "own";
+  if (keys !== "own") {
+    const needed = "tokens that show keys and values of their own";
+    reject({ who: "export --format huggingface", needed, got: `keys ${keys}`, remedy: "export it as ONNX" }, 2);
+  }
   const config = configOf({
     model: "LayerwiseAlbert",
     auto: names.flatMap((name) => heads[name] ?? []),

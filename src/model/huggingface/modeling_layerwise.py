@@ -56,11 +56,11 @@ class LayerwiseModel(PreTrainedModel):
     base_model_prefix = ""
     _no_split_modules = ["Block", "AlbertLayer"]
 
-    def _init_weights(self, module):
-        if isinstance(module, (nn.Linear, nn.Embedding)):
-            nn.init.normal_(module.weight, std=0.02)
-            if getattr(module, "bias", None) is not None:
-                nn.init.zeros_(module.bias)
+    def _init_weights(self, layer):
+        if isinstance(layer, (nn.Linear, nn.Embedding)):
+            nn.init.normal_(layer.weight, std=0.02)
+            if getattr(layer, "bias", None) is not None:
+                nn.init.zeros_(layer.bias)
 
     def save_pretrained(self, save_directory, **kwargs):
         """With the tokenizer's model beside the weights: `layerwise import` needs it."""
@@ -522,10 +522,10 @@ class AdaptiveEmbedding(nn.Module):
     def forward(self, ids):
         first = self.spec[0]["start"]
         x = self.head(ids.clamp(max=first - 1)) * (ids < first)[..., None]
-        for tail, module in zip(self.spec, self.tails):
+        for tail, words in zip(self.spec, self.tails):
             inside = (ids >= tail["start"]) & (ids < tail["end"])
             local = (ids - tail["start"]).clamp(0, tail["end"] - tail["start"] - 1)
-            x = x + (F.embedding(local, module.weight) * inside[..., None]) @ module.projection.T
+            x = x + (F.embedding(local, words.weight) * inside[..., None]) @ words.projection.T
         return x
 
 

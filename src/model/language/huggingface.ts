@@ -86,6 +86,7 @@ function partsOf({ plan, depth, halting, relax }: LanguageModel["options"]): Tor
 
 function haltPolicy(given: Readonly<Record<string, unknown>>): TorchPolicy {
   const options = { ...haltingDefaults, ...given };
+  if (options.keys !== "own") refuse(`halt(keys=${options.keys})`);
   return { kind: "halt", name: String(options.name), options };
 }
 

@@ -7,7 +7,6 @@ import type { Engine } from "../../engine/engine.ts";
 import { writeAtomically } from "../../files/atomic.ts";
 import { RunFolder } from "../../runs/folder.ts";
 import { sealedJson } from "../../runs/sealed.ts";
-import { yamlText } from "../../runs/settings.ts";
 import type { OpenTokenizer } from "../../text/tokenizer.ts";
 import { type Session, startSession } from "../../train/session.ts";
 import { defaultEngine, engineAsBegun } from "../engine.ts";
@@ -18,6 +17,7 @@ import { performed, resumed } from "../perform.ts";
 import type { Given } from "../text-data.ts";
 import { type Contender, compareNetworks, type RetrainResult, retrainData, stoppedResult } from "./comparison.ts";
 import { searchJob } from "./job.ts";
+import { ordinary, yamlOf } from "./ordinary.ts";
 import { MEMORY, type Origin, originOf, type RetrainSource, settingsIn, supernetWeights } from "./origin.ts";
 import { openSearch, rankedText, type SearchGiven } from "./parts.ts";
 import { keptResult, type SearchResult } from "./result.ts";
@@ -49,27 +49,6 @@ export interface Retraining extends Rehearsed {
   readonly path: string | undefined;
   readonly given: Given & { readonly engine: Engine };
 }
-
-/** Settings of an ordinary network: nothing is searched, so nothing is cut and no budget holds. */
-export function ordinary(config: SearchConfig, pattern: string): SearchConfig {
-  const searched = {
-    candidates: null,
-    procedure: "joint",
-    budget: null,
-    cut: null,
-    settle: null,
-    front: false,
-  } as const;
-  return { ...config, ...searched, blocks: pattern };
-}
-
-/** The config.yaml of a run of retrain. */
-export const yamlOf = (config: SearchConfig, retrain: RetrainNotes) =>
-  yamlText({ task: "retrain", retrain, ...config });
-
-/** The config.yaml of a network that comes back from elsewhere: nothing to begin with, nothing to compare it with. */
-export const importedYaml = (config: SearchConfig, pattern: string): string =>
-  yamlOf(ordinary(config, pattern), { origin: pattern, supernet: null, baseline: null, trainsBaseline: false });
 
 /** The baseline of a network: attention and feed-forward by turns, as many blocks as it has. */
 export function baselineOf(pattern: string): string {

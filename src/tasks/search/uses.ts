@@ -138,7 +138,7 @@ async function exported({ settings, model, weights, tokenizer }: StoredModel, ra
 async function forTorch({ settings, model, weights, tokenizer }: StoredModel, ranks: Int32Array, step: number) {
   const { huggingFacePar } = await import("../huggingface.ts");
   const { foundNetwork } = await import("../../model/par/found.ts");
-  const { importedYaml } = await import("./retrain.ts");
+  const { importedYaml } = await import("./ordinary.ts");
   const network = foundNetwork(model, weights);
   const run = importedYaml(settings, String(network.model.options.blocks));
   const notes = { length: settings.length, ranks, step, tokenizer: tokenizer.bytes, run };

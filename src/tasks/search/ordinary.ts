@@ -1,0 +1,25 @@
+/** Settings and config.yaml of networks with nothing left to search: retrained here, or brought back from elsewhere. */
+import { yamlText } from "../../runs/settings.ts";
+import type { SearchConfig } from "./settings.ts";
+import type { RetrainNotes } from "./stored.ts";
+
+/** Settings of an ordinary network: nothing is searched, so nothing is cut and no budget holds. */
+export function ordinary(config: SearchConfig, pattern: string): SearchConfig {
+  const searched = {
+    candidates: null,
+    procedure: "joint",
+    budget: null,
+    cut: null,
+    settle: null,
+    front: false,
+  } as const;
+  return { ...config, ...searched, blocks: pattern };
+}
+
+/** The config.yaml of a run of retrain. */
+export const yamlOf = (config: SearchConfig, retrain: RetrainNotes) =>
+  yamlText({ task: "retrain", retrain, ...config });
+
+/** The config.yaml of a network that comes back from elsewhere: nothing to begin with, nothing to compare it with. */
+export const importedYaml = (config: SearchConfig, pattern: string): string =>
+  yamlOf(ordinary(config, pattern), { origin: pattern, supernet: null, baseline: null, trainsBaseline: false });

@@ -13,10 +13,11 @@ export function checkConfig(config: SearchConfig): void {
 
 /** A front is found by paths, not by π: what concerns π alone would be ignored. */
 function checkFront(config: SearchConfig): void {
-  const { front, mostParameters, mostMemory } = config;
-  if (!front && (mostParameters !== null || mostMemory !== null)) {
-    const got = mostParameters === null ? "most memory" : "most parameters";
-    reject({ who: "search", needed: "limits of size with front", got, remedy: "give --front, or leave it out" }, 2);
+  const { front, mostParameters, mostMemory, anyDepth } = config;
+  const ofFronts = { mostParameters: mostParameters !== null, mostMemory: mostMemory !== null, anyDepth };
+  const [alone] = Object.entries(ofFronts).flatMap(([key, isGiven]) => (isGiven ? [key] : []));
+  if (!front && alone !== undefined) {
+    reject({ who: "search", needed: `${alone} with front`, got: "no front", remedy: "give front, or leave it out" }, 2);
   }
   if (!front) return;
   const usual = searchSettings.resolve([{ source: "front", values: { front: true } }]);

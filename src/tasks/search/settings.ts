@@ -181,6 +181,9 @@ const fields = {
       "train one network of the supernet per update and rank them all: perplexity against latency, for every budget",
     ),
     networks: whole(1000, "networks that are measured to find the front", 1, LARGEST.networks),
+    anyDepth: flag(
+      "let networks of the front skip blocks though all could compute for the same time: supernets flatter them",
+    ),
     mostParameters: optional(whole(2_500_000, "networks of the front have at most so many parameters")),
     mostMemory: optional(
       real(

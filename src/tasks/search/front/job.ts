@@ -1,5 +1,5 @@
 /** A search for the front: trains a supernet by paths, ranks its networks on held-out text, picks one for the budget. */
-import { baselineCost, costOfNetwork, networkLatencies, quietest } from "../../../analysis/latency.ts";
+import { baselineCost, costOfCandidate, costOfNetwork, networkLatencies, quietest } from "../../../analysis/latency.ts";
 import { printPattern } from "../../../depth/pattern.ts";
 import { patternBlockOf } from "../../../model/par/candidates.ts";
 import { foundNetwork } from "../../../model/par/found.ts";
@@ -98,8 +98,8 @@ async function* frontOf(
       seed: settings.seed,
       networks: settings.networks,
       costOf: (path) => costOfPath(parts, path),
-      fits: (path) => fitsLimits(parts, path),
-      first: [turnsOf(model.choices)].filter((path) => fitsLimits(parts, path)).concat([smallestPath(parts)]),
+      fits: (path) => mayBeRanked(parts, path),
+      first: [turnsOf(model.choices), smallestPath(parts)].filter((path) => mayBeRanked(parts, path)),
       losses: (paths, fine) => evaluator.losses(paths, fine ? fineCount : count, signal),
     });
     for (;;) {
@@ -110,6 +110,27 @@ async function* frontOf(
   } finally {
     await evaluator.release();
   }
+}
+
+/**
+ * A supernet flatters networks that skip blocks: what they leave out is what it has trained least. So identity is the last resort, as
+ * in searches by π: for networks cheaper than any whose blocks all compute, or where a limit of size may ask for it.
+ */
+function mayBeRanked(parts: SearchParts, path: Path): boolean {
+  const { anyDepth, mostParameters, mostMemory } = parts.settings;
+  if (!fitsLimits(parts, path)) return false;
+  if (anyDepth || mostParameters !== null || mostMemory !== null) return true;
+  const { choices } = parts.model;
+  const skips = path.some((place, i) => choices[i]![place]!.kind === "identity");
+  return !skips || costOfPath(parts, path) < costOfPath(parts, cheapestComputing(parts));
+}
+
+function cheapestComputing({ model, costs }: SearchParts): number[] {
+  return model.choices.map((block) => {
+    const computing = block.flatMap((choice, place) => (choice.kind === "identity" ? [] : [place]));
+    const ms = (place: number) => costOfCandidate(costs!, block[place]!);
+    return computing.reduce((a, b) => (ms(b) < ms(a) ? b : a), computing[0] ?? 0);
+  });
 }
 
 const costOfPath = ({ model, costs }: SearchParts, path: Path) =>

@@ -25,8 +25,9 @@ export interface CandidateCost {
   /** Of one segment, forward. */
   readonly flops: number;
   readonly ms: number;
-  /** What it costs more right after one of its own kind. Absent where it was measured by an older version. */
-  readonly repeatMs?: number | undefined;
+  /** In whole networks: after a block of another kind, and after one of its own. Absent where an older version measured. */
+  readonly afterOtherMs?: number | undefined;
+  readonly afterOwnMs?: number | undefined;
 }
 
 /** A whole network that was measured beside the candidates. */
@@ -45,7 +46,10 @@ export interface MeasuredCosts {
   readonly shape: LatencyShape;
   readonly threads: number;
   /** Embedding, last norm and softmax. */
-  readonly rest: Omit<CandidateCost, "name">;
+  readonly rest: Pick<CandidateCost, "flops" | "ms"> & {
+    /** In whole networks, beside what blocks cost after others. Absent where an older version measured. */
+    readonly wholeMs?: number | undefined;
+  };
   readonly candidates: readonly CandidateCost[];
   /** Sizes of the network whose blocks these are. Absent where an older version measured. */
   readonly sizes?: NetworkSizes | undefined;
@@ -55,8 +59,8 @@ export interface MeasuredCosts {
 
 export { candidateName } from "../model/par/candidates.ts";
 
-/** Copies of a candidate in the network that is timed: their share of the call's own cost is small. */
-const COPIES = 4;
+/** Copies of a candidate in the stack that is timed: as many as the network has blocks, within these. */
+const COPIES = { from: 4, to: 12 };
 const WARM_UP = 3;
 const baseline: readonly CandidateChoice[] = [{ kind: "attention" }, { kind: "feed-forward" }];
 
@@ -80,7 +84,8 @@ export async function measureCandidates(
   const distinct = new Map([...baseline, ...choices.flat()].map((choice) => [candidateName(choice), choice]));
   distinct.delete("identity");
   const empty: Timed = [{ kind: "identity" }];
-  const stacks = [...distinct.values()].map((choice): Timed => Array.from({ length: COPIES }, () => choice));
+  const copies = Math.max(COPIES.from, Math.min(COPIES.to, choices.length));
+  const stacks = [...distinct.values()].map((choice): Timed => Array.from({ length: copies }, () => choice));
   const mixed = mixedNetworks(choices);
   const timed = [empty, ...stacks, ...mixed];
   const models = timed.map((blocks) => {
@@ -91,10 +96,10 @@ export async function measureCandidates(
   const names = [...distinct.keys()];
   const fitted = fittedCosts(names, timed, times);
   const candidates = names.map((name, i) => {
-    return { name, flops: (flops[i + 1]! - flops[0]!) / COPIES, ...fitted.candidates[i]! };
+    return { name, flops: (flops[i + 1]! - flops[0]!) / copies, ...fitted.candidates[i]! };
   });
   const nothing = choices.flat().some(({ kind }) => kind === "identity") ? [{ name: "identity", flops: 0, ms: 0 }] : [];
-  const rest = { flops: flops[0]!, ms: fitted.restMs };
+  const rest = { flops: flops[0]!, ...fitted.rest };
   const costs = { shape, threads: engine.threads, rest, candidates: [...candidates, ...nothing] };
   const networks = mixed.map((blocks, i) => ({
     pattern: printPattern(blocks.map(patternBlockOf)),
@@ -113,19 +118,26 @@ function mixedNetworks(choices: readonly (readonly CandidateChoice[])[]): Timed[
   return [choices.map((_, i) => baseline[i % 2]!), ...drawn];
 }
 
-/** Least squares of relative errors: the rest, each candidate, and what it costs more after its own kind. */
+/**
+ * Least squares of relative errors, twice: the rest and each candidate, whose sum serves where blocks are judged one by one; and the
+ * rest, each candidate after another kind and after its own, which is nearer to what whole networks take.
+ */
 function fittedCosts(names: readonly string[], timed: readonly Timed[], times: readonly number[]) {
-  const observations = timed.map((blocks, i) => {
+  const rows = timed.map((blocks, i) => {
     const { counts, repeats } = countsOf(blocks);
-    const of = (found: ReadonlyMap<string, number>) => names.map((name) => found.get(name) ?? 0);
-    return { terms: [1, ...of(counts), ...of(repeats)], value: times[i]! };
+    const own = names.map((name) => repeats.get(name) ?? 0);
+    return { counts: names.map((name) => counts.get(name) ?? 0), own, value: times[i]! };
   });
-  const { coefficients } = fitNonNegative(observations);
-  const candidates = names.map((_, i) => ({
-    ms: coefficients[1 + i]!,
-    repeatMs: coefficients[1 + names.length + i]!,
-  }));
-  return { restMs: coefficients[0]!, candidates };
+  const [restMs, ...each] = fitNonNegative(
+    rows.map(({ counts, value }) => ({ terms: [1, ...counts], value })),
+  ).coefficients;
+  const [wholeMs, ...after] = fitNonNegative(
+    rows.map(({ counts, own, value }) => ({ terms: [1, ...counts.map((count, k) => count - own[k]!), ...own], value })),
+  ).coefficients;
+  const candidates = names.map((_, k) => {
+    return { ms: each[k]!, afterOtherMs: after[k]!, afterOwnMs: after[names.length + k]! };
+  });
+  return { rest: { ms: restMs!, wholeMs: wholeMs! }, candidates };
 }
 
 /** How often each candidate stands in a network, and how often right after its own kind; blocks that do nothing are not there. */
@@ -145,9 +157,10 @@ export function costOfNetwork(
   blocks: readonly CandidateChoice[],
 ): number {
   const { counts, repeats } = countsOf(blocks);
-  return candidates.reduce((total, { name, ms, repeatMs = 0 }) => {
-    return total + (counts.get(name) ?? 0) * ms + (repeats.get(name) ?? 0) * repeatMs;
-  }, rest.ms);
+  return candidates.reduce((total, { name, ms, afterOtherMs = ms, afterOwnMs = ms }) => {
+    const [count, own] = [counts.get(name) ?? 0, repeats.get(name) ?? 0];
+    return total + (count - own) * afterOtherMs + own * afterOwnMs;
+  }, rest.wholeMs ?? rest.ms);
 }
 
 /** Milliseconds of a candidate, by measured costs. */

@@ -2,6 +2,7 @@
 
 import {
   baselineCost,
+  type CandidateCost,
   candidateName,
   costOfCandidate,
   costOfNetwork,
@@ -31,15 +32,15 @@ export function parseBudget(text: string): { ms: number } | { part: number } {
 const total = (values: readonly number[]) => values.reduce((a, b) => a + b, 0);
 
 /** What a budget comes to in milliseconds. */
-export function targetOf(text: string, blocks: number, measured: MeasuredCosts): number {
+export function targetOf(text: string, baselineMs: number): number {
   const asked = parseBudget(text);
-  return "ms" in asked ? asked.ms : asked.part * baselineCost(measured, blocks);
+  return "ms" in asked ? asked.ms : asked.part * baselineMs;
 }
 
 /** The target in milliseconds and the cost of every candidate; refuses what no network can meet. */
 export function budgetOf(text: string, weight: number, choices: Choices, measured: MeasuredCosts): Budget {
   const baseline = baselineCost(measured, choices.length);
-  const target = targetOf(text, choices.length, measured);
+  const target = targetOf(text, baseline);
   const costs = choices.map((block) => block.map((choice) => costOfCandidate(measured, choice)));
   const cheapest = measured.rest.ms + total(costs.map((block) => Math.min(...block)));
   if (target < cheapest) {
@@ -96,19 +97,21 @@ export function costTable(measured: MeasuredCosts, choices: Choices): string {
 export function latencyTable(measured: MeasuredCosts): string {
   const { rest, candidates, networks = [], shape, threads } = measured;
   const title = `forward, batch ${shape.batch} × ${shape.length}, memory ${shape.memory}, ${threads} thread${threads > 1 ? "s" : ""}`;
-  const pieces = [...candidates, { name: "embedding and softmax", ...rest }].map(
-    ({ name, ms, flops, repeatMs = 0 }) => ({
+  const pieces = [...candidates, { name: "embedding and softmax", flops: rest.flops, ms: rest.wholeMs ?? rest.ms }].map(
+    ({ name, ms, flops, ...after }: CandidateCost) => ({
       name,
       mflops: formatNumber(flops / 1e6, 2),
       ms: formatNumber(ms, 3),
-      repeat: repeatMs === 0 ? "" : formatNumber(repeatMs, 3),
+      other: "afterOtherMs" in after ? formatNumber(after.afterOtherMs ?? ms, 3) : "",
+      own: "afterOwnMs" in after ? formatNumber(after.afterOwnMs ?? ms, 3) : "",
     }),
   );
   const columns = [
     { key: "name", title },
     { key: "mflops", title: "MFLOPs" },
     { key: "ms", title: "ms" },
-    { key: "repeat", title: "more after its own kind" },
+    { key: "other", title: "after another kind" },
+    { key: "own", title: "after its own" },
   ];
   const whole = networks.map(({ pattern, ms, predictedMs }) => ({
     "whole network": pattern,

@@ -27,7 +27,9 @@ function isCosts(value: object): value is MeasuredCosts {
   const amount = (of: unknown) => typeof of === "number" && Number.isFinite(of) && of >= 0;
   const sizes = [shape?.batch, shape?.length, shape?.memory, rest?.ms];
   if (!sizes.every(amount) || !Array.isArray(candidates)) return false;
-  return candidates.every(({ name, ms, repeatMs = 0 }) => typeof name === "string" && amount(ms) && amount(repeatMs));
+  return candidates.every(({ name, ms, afterOtherMs = 0, afterOwnMs = 0 }) => {
+    return typeof name === "string" && [ms, afterOtherMs, afterOwnMs].every(amount);
+  });
 }
 
 /** Refuses costs that were measured at another shape, of other sizes, or without a candidate that is needed. */

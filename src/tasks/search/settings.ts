@@ -180,7 +180,7 @@ const fields = {
     front: flag(
       "train one network of the supernet per update and rank them all: perplexity against latency, for every budget",
     ),
-    networks: whole(1000, "networks that are measured to find the front", 1, LARGEST.networks),
+    networks: whole(600, "networks that are measured to find the front", 1, LARGEST.networks),
     anyDepth: flag(
       "let networks of the front skip blocks though all could compute for the same time: supernets flatter them",
     ),
@@ -194,7 +194,7 @@ const fields = {
         },
       ),
     ),
-    rankBatches: whole(4, "valid batches on which each is measured; the best are measured on four times as many"),
+    rankBatches: whole(2, "valid batches on which each is measured; the best are measured on four times as many"),
   }),
   ...group("Latency", {
     budget: optional(

@@ -1,5 +1,5 @@
 /** A search for the front: trains a supernet by paths, ranks its networks on held-out text, picks one for the budget. */
-import { baselineCost, costOfCandidate, costOfNetwork, networkLatencies, quietest } from "../../../analysis/latency.ts";
+import { costOfCandidate, costOfNetwork, networkLatencies, quietest } from "../../../analysis/latency.ts";
 import { printPattern } from "../../../depth/pattern.ts";
 import { patternBlockOf } from "../../../model/par/candidates.ts";
 import { foundNetwork } from "../../../model/par/found.ts";
@@ -144,18 +144,27 @@ function frontFrom(
   { front, measured }: { front: readonly Ranked[]; measured: readonly Ranked[] },
   tokens: number,
 ): Front {
-  const { model, settings, costs } = parts;
+  const { model, settings } = parts;
   const { budget, latency } = settings;
-  const baselineMs = baselineCost(costs!, model.choices.length);
+  const baselineMs = baselineMsOf(parts);
   const networks = front.map(({ path, cost, loss }): FrontNetwork => {
     const pattern = patternOfPath(model.choices, path);
     const parameters = countParameters(parModel({ ...model.options, budget: undefined, blocks: pattern }).parameters);
     return { pattern, ms: cost, ratio: cost / baselineMs, parameters, perplexity: Math.exp(loss) };
   });
-  const targetMs = budget === null ? null : targetOf(budget, model.choices.length, costs!);
+  const targetMs = budget === null ? null : targetOf(budget, baselineMs);
   const most = targetMs ?? Math.max(baselineMs, networks[0]!.ms);
   const { pattern } = pickWithin(networks, most);
   return { networks, chosen: pattern, baselineMs, targetMs, measured: measured.length, tokens, shape: latency };
+}
+
+/** The (sf)-baseline as a whole network. */
+function baselineMsOf({ model, costs }: SearchParts): number {
+  const { choices } = parModel({ ...model.options, budget: undefined, blocks: `baseline/${model.choices.length}` });
+  return costOfNetwork(
+    costs!,
+    choices.map(([choice]) => choice!),
+  );
 }
 
 /** Times the chosen network whole, in turns with the (sf)-baseline. */

@@ -1,11 +1,12 @@
 /** The `layerwise` command: collects the commands, runs one, and turns errors into one line and an exit code. */
+import { writeSync } from "node:fs";
 import { createRequire } from "node:module";
 import { Command, CommanderError } from "commander";
 import { LayerwiseError, messageOf, reject } from "../base/index.ts";
 import { commands } from "./commands.ts";
 import { fitted } from "./help.ts";
 import { withOurNames } from "./other-names.ts";
-import { quietOnClosedPipes } from "./pipes.ts";
+import { quietOnClosedPipes, quietUnlessFirst } from "./pipes.ts";
 
 /** Adds the command that is asked for; help and misspelt names need no more than what the commands are for. */
 async function addCommands(program: Command, [first = "", second = ""]: readonly string[]): Promise<void> {
@@ -54,6 +55,7 @@ Begin with:
 
 async function main(): Promise<void> {
   quietOnClosedPipes();
+  quietUnlessFirst(rank);
   try {
     const args = await withoutImports(process.argv.slice(2));
     const program = await build(args);
@@ -67,8 +69,13 @@ async function main(): Promise<void> {
   }
 }
 
+/** Which of the processes that `mpirun` started this is. */
+const rank = Number(process.env.OMPI_COMM_WORLD_RANK ?? 0);
+
+/** Says what went wrong. Of several processes each says its own; a wrong request is the same for all. */
 function fail(message: string, exitCode: number): void {
-  process.stderr.write(`layerwise: ${message}\n`);
+  const who = rank === 0 ? "layerwise" : `layerwise (process ${rank})`;
+  if (rank === 0 || exitCode !== 2) writeSync(2, `${who}: ${message}\n`);
   process.exitCode = exitCode;
 }
 

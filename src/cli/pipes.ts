@@ -18,6 +18,18 @@ export function quietOnClosedPipes(): void {
   });
 }
 
+/** Of processes that train together (`mpirun`) the first one speaks; what goes wrong in others is said by `fail`. */
+export function quietUnlessFirst(rank: number): void {
+  if (rank === 0) return;
+  const silent = ((_: unknown, ...rest: unknown[]) => {
+    const done = rest.find((each) => typeof each === "function");
+    if (typeof done === "function") done();
+    return true;
+  }) as typeof process.stdout.write;
+  process.stdout.write = silent;
+  process.stderr.write = silent;
+}
+
 function ignored(error: NodeJS.ErrnoException): void {
   if (error.code !== "EPIPE" && error.code !== "EIO") throw error; // EIO: the terminal is gone
 }

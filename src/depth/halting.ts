@@ -325,11 +325,15 @@ class Halting implements HaltingPolicy {
     const probes = { ...steps, ...masked(counters, real) };
     const hidden = this.options.accumulate === "blend" ? state : total;
     if (this.options.ponder === 0) return { hidden, probes };
-    return { hidden, penalty: this.#penalty(counters, real, context), probes };
+    return { hidden, ...this.#penalty(counters, real, context), probes };
   }
 
   /** τ · the mean over real tokens of N + R, or · the mean over texts of its sum. N is a count and has no gradient. */
-  #penalty(counters: Counters, real: Tensor | undefined, { rows }: Context): Tensor {
+  #penalty(
+    counters: Counters,
+    real: Tensor | undefined,
+    { rows }: Context,
+  ): Required<Pick<Deepened, "penalty">> & Pick<Deepened, "penaltyCount"> {
     const { ponder, ponderReduce } = this.options;
     const each = add(counters.updates, counters.remainders);
     const all = sum(real ? multiply(each, cast(real, "float")) : each);
@@ -337,7 +341,10 @@ class Halting implements HaltingPolicy {
     const count = sum(ponderReduce === "mean" ? tokens : full(1, [rows.batch]));
     const penalty = multiply(divide(all, count), ponder);
     const { ponderScale } = this.scalars;
-    return ponderScale ? multiply(penalty, ponderScale.input) : penalty;
+    return {
+      penalty: ponderScale ? multiply(penalty, ponderScale.input) : penalty,
+      ...(real && ponderReduce === "mean" ? { penaltyCount: count } : {}),
+    };
   }
 }
 

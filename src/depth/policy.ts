@@ -18,6 +18,8 @@ export interface Deepened {
   readonly exits?: readonly Exit[] | undefined;
   /** A scalar to be added to the loss, where the policy has one (ponder cost, expected latency). */
   readonly penalty?: Tensor;
+  /** Tokens that the penalty is a mean over, where batches differ in that. */
+  readonly penaltyCount?: Tensor;
   /** What is worth looking at: architecture weights, iterations per token, halting probabilities. */
   readonly probes: Readonly<Record<string, Tensor>>;
 }

@@ -54,9 +54,22 @@ export interface Program {
   release(): Promise<void>;
 }
 
+/** Processes that train one model together, each on its rows of every batch. */
+export interface World {
+  /** Which of them this is, from 0; the first writes the run. */
+  readonly rank: number;
+  readonly size: number;
+  /** Updates that each makes by itself before their weights are averaged; 1: gradients are summed at every update. */
+  readonly localSteps: number;
+  /** Replaces numbers by their sums over all processes. Every process calls it, with an array of the same type and length. */
+  sum(values: Float32Array | Float64Array): Promise<void>;
+}
+
 /** Where graphs are compiled and run. */
 export interface Engine {
   readonly name: string;
+  /** Other processes that train with this one. Default: none. */
+  readonly world?: World | undefined;
   /** Threads that one program uses. */
   readonly threads: number;
   readonly device: string;

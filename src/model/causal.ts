@@ -11,6 +11,8 @@ export interface Objective {
   readonly loss: Tensor;
   readonly inputs: Readonly<Record<string, Tensor>>;
   readonly noise: readonly NoiseInput[];
+  /** Parts of the loss that are means over what a batch happens to hold, and how many those are. */
+  readonly terms?: readonly { readonly loss: Tensor; readonly count: Tensor }[];
   /** Values of those inputs that follow the step instead of coming with a batch: the depth policy's scalars. */
   readonly courses?: Readonly<Record<string, Course>>;
   /** What an evaluation may read besides the loss: `depth`, the mean over tokens that choose theirs. */

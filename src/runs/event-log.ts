@@ -1,6 +1,9 @@
 /** The lines of events.jsonl: one event each, with the time it came and a checksum; numbers that JSON lacks are stored as strings. */
+import { decodeJson, encodeJson } from "../base/json.ts";
 import { crc32c } from "../format/crc.ts";
 import type { EndEvent, EvaluationEvent, StepEvent } from "../train/events.ts";
+
+export { decodeJson, encodeJson };
 
 /** The events that are written down; checkpoints have folders of their own. */
 export type LoggedEvent = StepEvent | EvaluationEvent | EndEvent;
@@ -14,24 +17,6 @@ const NUMBERS: Readonly<Record<LoggedEvent["type"], readonly string[]>> = {
   evaluation: ["loss"],
   end: ["elapsedMs"],
 };
-const NUMBERS_WITHOUT_JSON = new Map([NaN, Infinity, -Infinity].map((value) => [String(value), value]));
-
-/** JSON in which NaN and the infinities survive, as "NaN", "Infinity" and "-Infinity". */
-export function encodeJson(value: unknown, indent?: number): string {
-  return JSON.stringify(
-    value,
-    (_, inner: unknown) => (typeof inner === "number" && !Number.isFinite(inner) ? String(inner) : inner),
-    indent,
-  );
-}
-
-/** The inverse of `encodeJson`. */
-export function decodeJson(text: string): unknown {
-  return JSON.parse(text, (_, inner: unknown) =>
-    typeof inner === "string" ? (NUMBERS_WITHOUT_JSON.get(inner) ?? inner) : inner,
-  );
-}
-
 const CRC = /,"crc":"([0-9a-f]{8})"\}$/;
 /** Lines of older versions have no checksum and end with their time; anything else that stands last is a damaged checksum. */
 const WITHOUT_CRC = /"timeMs":[0-9.]+\}$/;

@@ -1,26 +1,37 @@
 /** The engine that a task takes where none is given: ONNX Runtime on this machine. */
 import type { Engine } from "../engine/engine.ts";
 import type { Device } from "../engine/ort.ts";
+import { rowsEach } from "../train/world.ts";
+import { joinWorld, threadsEach } from "./mpi.ts";
 
 /** Threads and device of an engine. */
 export interface EngineSettings {
   /** Null: as many as there are physical cores. */
   readonly threads?: number | null | undefined;
   readonly device?: Device | undefined;
+  /** Under mpirun: updates between averages of the processes' weights. Default: 1, gradients are summed at every update. */
+  readonly localSteps?: number | undefined;
+  /** Rows that processes share, where it is known: refused at once where they cannot share them evenly. */
+  readonly batch?: number | undefined;
 }
 
 /** The best engine there is here. */
-export async function defaultEngine({ threads, device = "cpu" }: EngineSettings = {}): Promise<Engine> {
-  const { ortEngine } = await import("../engine/ort.ts");
-  return ortEngine({ device, ...(threads === null || threads === undefined ? {} : { threads }) });
+export async function defaultEngine(settings: EngineSettings = {}): Promise<Engine> {
+  const { threads, device = "cpu", localSteps, batch } = settings;
+  const { defaultThreads, ortEngine } = await import("../engine/ort.ts");
+  const world = await joinWorld(localSteps);
+  if (world && batch !== undefined) rowsEach(batch, world);
+  const engine = await ortEngine({ device, threads: threads ?? threadsEach(defaultThreads()) });
+  return world ? Object.assign(engine, { world }) : engine;
 }
 
 /** Threads of an engine that is not told how many. */
 export const usualThreads = async (): Promise<number> => (await import("../engine/ort.ts")).defaultThreads();
 
 /** As many threads as when a run began, so that its numbers stay its own; one that began in a browser goes on here on the CPU. */
-export function engineAsBegun({ threads, device }: Readonly<Record<string, unknown>>): Promise<Engine> {
+export function engineAsBegun({ threads, device, localSteps }: Readonly<Record<string, unknown>>): Promise<Engine> {
   return defaultEngine({
+    localSteps: typeof localSteps === "number" ? localSteps : undefined,
     device: typeof device === "string" && device !== "wasm" ? (device as Device) : undefined,
     threads: typeof threads === "number" ? threads : null,
   });

@@ -43,6 +43,9 @@ export interface Environment extends Record<string, string | number | null> {
   processor: string;
   instructionSet: string;
   threads: number;
+  /** Processes that trained together. */
+  processes: number;
+  localSteps: number;
   device: string;
 }
 
@@ -58,12 +61,23 @@ export async function environment(engine: Engine): Promise<Environment> {
     processor: processor(),
     instructionSet: instructionSets().join(", ") || process.arch,
     threads: engine.threads,
+    processes: engine.world?.size ?? 1,
+    localSteps: engine.world?.localSteps ?? 1,
     device: engine.device,
   };
 }
 
 /** On which of these a resumed run may differ in the last bit. */
-const decisive = ["layerwise", "node", "onnxruntime", "processor", "instructionSet", "threads", "device"] as const;
+const decisive = [
+  "layerwise",
+  "node",
+  "onnxruntime",
+  "processor",
+  "instructionSet",
+  "threads",
+  "processes",
+  "device",
+] as const;
 
 /** What is no longer as it was, in words. */
 export function changes(before: Readonly<Record<string, unknown>>, now: Environment): string[] {

@@ -114,6 +114,12 @@ const habitFields = group("Evaluation and checkpoints", {
 export const hardwareFields = group("Hardware", {
   threads: optional(whole(2, "threads of ONNX Runtime; default: physical cores", 1, LARGEST.threads)),
   device: choice(["cpu", "cuda", "webgpu", "dml"], "cpu", "where programs run"),
+  localSteps: whole(
+    1,
+    "under mpirun: updates between averages of weights; 1: gradients are summed at each",
+    1,
+    LARGEST.steps,
+  ),
 });
 
 /** How language models and translation are trained, as far as it is the same. */

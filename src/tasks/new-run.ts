@@ -1,5 +1,6 @@
 /** A run folder to be filled: it becomes a run in one step, when all that it needs is there. */
 import { type RunContent, RunFolder, type RunOptions, refuseTaken } from "../runs/folder.ts";
+import { worldRank } from "./mpi.ts";
 
 /** Where a session keeps what happens. Nothing is written before the session begins. */
 export interface NewRun {
@@ -10,6 +11,6 @@ export interface NewRun {
 
 /** A place for a run; refused at once where there is one already, or other files. */
 export async function newRun(path: string): Promise<NewRun> {
-  refuseTaken(path);
+  if (worldRank() === 0) refuseTaken(path); // of processes that train together the first makes it
   return { path, begin: (content, options) => RunFolder.create(path, content, options) };
 }

@@ -6,10 +6,12 @@ import type { OpenTokenizer } from "../text/tokenizer.ts";
 import { Diverged, type Divergence } from "../train/diverged.ts";
 import type { TrainState } from "../train/events.ts";
 import { type Session, type Stoppable, startSession, watched } from "../train/session.ts";
+import { told } from "../train/world.ts";
 import { changedConfig, isNewText, lengthened, lengthens, settingsIn } from "./changes.ts";
 import { engineAsBegun } from "./engine.ts";
 import { changes, environment } from "./environment.ts";
 import type { Fact, Job, NoteEvent, Say, TaskEvent } from "./job.ts";
+import { worldRank } from "./mpi.ts";
 import type { NewRun } from "./new-run.ts";
 import { keptTokenizer, type ResumeOptions } from "./open-run.ts";
 
@@ -45,7 +47,8 @@ export async function* performed<R>(
   resume?: TrainState,
 ): AsyncGenerator<TaskEvent, R, void> {
   const { config, files, keep, text } = job;
-  const run = await into?.begin({ config, files, text, environment: await environment(job.engine) }, { keep });
+  const begun = isFirst(job) ? into : undefined;
+  const run = await begun?.begin({ config, files, text, environment: await environment(job.engine) }, { keep });
   try {
     const facts = job.describe();
     run?.show(0, [{ tag: "model", text: factsTable(facts) }]);
@@ -59,6 +62,9 @@ export async function* performed<R>(
 /** In Markdown. */
 const factsTable = (facts: readonly Fact[]) =>
   ["| | |", "|---|---|", ...facts.map(({ what, value }) => `| ${what} | ${value.replaceAll("|", "\\|")} |`)].join("\n");
+
+/** Of processes that train together the first keeps the run. */
+const isFirst = ({ engine: { world } }: Job) => world === undefined || world.rank === 0;
 
 const note = (text: string): NoteEvent => ({ type: "note", text });
 
@@ -83,7 +89,8 @@ export async function* resumed<R>(
   reopen: Reopen<R>,
   signal: AbortSignal,
 ): AsyncGenerator<TaskEvent, R, void> {
-  const run = await RunFolder.open(path);
+  const first = worldRank() === 0;
+  const run = first ? await RunFolder.open(path) : await RunFolder.read(path);
   try {
     for (const warning of [...run.warnings, ...damagedLines(run)]) yield note(warning);
     const stored =
@@ -102,12 +109,14 @@ export async function* resumed<R>(
       if (Object.keys(settings).length > 0)
         yield note(`${path} has ended: nothing is changed; --steps makes it longer`);
       const result = await job.concluded(stored.state, run);
-      await keep(run, job, result);
+      if (first) await keep(run, job, result);
       return result;
     }
     const otherText = isNewText(run, job, options.newText ?? false);
     const state = stored && lengthens(settings) ? lengthened(stored.state, job) : stored?.state;
     const step = stored?.step ?? 0;
+    await told(job.engine.world, () => null); // all have read what the first now writes
+    if (!first) return yield* recorded(job, undefined, state, signal);
     run.config = held;
     await run.bind(job.text);
     if (otherText || Object.keys(changed.set).length > 0) await run.change({ ...changed, text: job.text, step });

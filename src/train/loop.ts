@@ -6,6 +6,7 @@ import { type Batches, checkBatches, tokensIn } from "./evaluate.ts";
 import { type Measured, notFinite, type Progress, type TrainEvent, type TrainState } from "./events.ts";
 import type { Schedule } from "./schedule.ts";
 import type { TrainingStep } from "./step.ts";
+import { anyOf, told } from "./world.ts";
 
 /** How long to train: updates, passes over the data, or minutes. */
 export type Length = { steps: number } | { epochs: number } | { minutes: number };
@@ -121,7 +122,8 @@ export async function* trainLoop(options: LoopOptions): AsyncGenerator<TrainEven
   const evaluate = async function* (): AsyncGenerator<TrainEvent, boolean> {
     if (!options.evaluate || evaluatedAt === progress.step) return false;
     evaluatedAt = progress.step;
-    const figures = await pace.untimed(options.evaluate);
+    if (!step.isEven) await step.gather();
+    const figures = await pace.untimed(() => told(step.world, options.evaluate!));
     const best = isBest(figures, progress.best);
     progress.best = best ? { step: progress.step, ...standing(figures) } : progress.best;
     progress.evaluationsWithoutBest = best ? 0 : progress.evaluationsWithoutBest + 1;
@@ -130,7 +132,10 @@ export async function* trainLoop(options: LoopOptions): AsyncGenerator<TrainEven
   };
   const state = () => stateOf(step, { ...progress, ...noted(options) }, pace.elapsedMs);
   let last = { loss: Number.NaN, learningRate: 0 };
-  const checkpoint = (best: boolean): TrainEvent => {
+  let aborted = signal?.aborted === true;
+  const isTimed = "minutes" in length; // by each process's own clock: the first one's counts
+  const checkpoint = async (best: boolean): Promise<TrainEvent> => {
+    await step.gather();
     const stored = state();
     const parameter = notFinite(stored);
     // What cannot be gone on from is not stored: the checkpoint before stays the last.
@@ -140,8 +145,12 @@ export async function* trainLoop(options: LoopOptions): AsyncGenerator<TrainEven
   };
 
   while (progress.totalSteps === null || progress.step < progress.totalSteps) {
-    if (signal?.aborted) break;
-    if (options.pause?.(progress.step)) return state();
+    aborted = await anyOf(step.world, signal?.aborted === true);
+    if (aborted && step.isEven) break;
+    if (options.pause?.(progress.step)) {
+      await step.gather();
+      return state();
+    }
     const scalars = scalarsAt?.(progress.step);
     const taken = Array.from({ length: accumulate }, (_, i) => {
       const place = progress.position + i;
@@ -158,7 +167,8 @@ export async function* trainLoop(options: LoopOptions): AsyncGenerator<TrainEven
     const epoch = progress.position / batches.count;
     const seen = { step: progress.step, loss, learningRate, gradientNorm, tokensPerSecond, epoch };
     yield { type: "step", ...seen, ...(scalars ? { scalars } : {}) };
-    if (pace.settle() || pace.revise()) {
+    if (await anyOf(isTimed ? step.world : undefined, pace.settle() || pace.revise())) {
+      progress.totalSteps = await told(step.world, () => progress.totalSteps);
       rateAt = options.schedule(progress.totalSteps!);
       scalarsAt = options.scalars?.(progress.totalSteps!);
     }
@@ -168,13 +178,13 @@ export async function* trainLoop(options: LoopOptions): AsyncGenerator<TrainEven
     const stop = options.patience !== undefined && progress.evaluationsWithoutBest >= options.patience;
     ended = stop || isLast;
     if (ended) break;
-    if (progress.step % options.checkpointEvery === 0 || best) yield checkpoint(best);
+    if (progress.step % options.checkpointEvery === 0 || best) yield await checkpoint(best);
   }
 
-  const stopped = signal?.aborted === true && !ended && progress.step !== progress.totalSteps;
+  const stopped = aborted && !ended && progress.step !== progress.totalSteps;
   const best = progress.best?.step === progress.step;
   if (!stopped) progress.finished = true;
-  if (!stopped || storedAt !== progress.step) yield checkpoint(best);
+  if (!stopped || storedAt !== progress.step) yield await checkpoint(best);
   const reason = stopped ? "stopped" : progress.step === progress.totalSteps ? "finished" : "stopped early";
   yield { type: "end", step: progress.step, reason, elapsedMs: pace.elapsedMs };
   return undefined;

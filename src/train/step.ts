@@ -3,7 +3,7 @@ import { rejectData } from "../base/errors.ts";
 import { check, type Rule, whole } from "../base/options.ts";
 import { RandomStream, type StreamState } from "../base/random.ts";
 import { Arena } from "../engine/arena.ts";
-import type { Engine, Feed, Program } from "../engine/engine.ts";
+import { type Engine, type Feed, feedsFor, type Program, type World } from "../engine/engine.ts";
 import { maskWords, normalWords } from "../engine/kernels.ts";
 import { evaluateShape, type NoiseInput, type Tensor, type Weights, weightsOf } from "../graph/index.ts";
 import { type Buffer, fill, newBuffer, refuseExtras, viewOf } from "./buffers.ts";
@@ -21,7 +21,9 @@ import {
   updateGroup,
 } from "./memory.ts";
 import type { Slot } from "./optimiser.ts";
+import { OuterStep } from "./outer.ts";
 import { gradientName, type RowOutput, type StepGraph, stepGraph } from "./step-graph.ts";
+import { outerOf, putPart, type Share, takePart, termWeights } from "./world.ts";
 
 /** What a training step computes and updates. */
 export interface StepOptions {
@@ -47,6 +49,8 @@ export interface StepOptions {
   readonly clipNorm?: number;
   /** Each number of a gradient is brought into ± this; of a look-up table, each occurrence of a row before they are added. */
   readonly clipValue?: number;
+  /** What this process has of a batch that others train on with it. Default: all. */
+  readonly share?: Share;
 }
 
 /** What a checkpoint keeps of a step. */
@@ -118,6 +122,14 @@ export class TrainingStep {
   readonly #written: { table: Float32Array; ids: Int32Array; columns: number }[] = [];
   #probes: Readonly<Record<string, Feed>> = {};
   readonly #noise: readonly { name: string; buffer: Buffer; draw: NoiseInput["draw"] }[];
+  /** Room for noise of the whole batch, where a part of it cannot be drawn by itself. */
+  readonly #wholeNoise: Float32Array | undefined;
+  /** Carried state of the whole batch, as of the last `gather`. */
+  #gathered: ReadonlyMap<string, StateTensor> | undefined;
+  /** The average of what processes learn by themselves, where they do. */
+  readonly #outer: OuterStep | undefined;
+  /** How many of what each term of the loss is a mean over. */
+  readonly #counts: Program | undefined;
   readonly #slots: ReadonlyMap<ParameterTensor, Slot>;
   readonly #options: StepOptions;
   #stream: RandomStream;
@@ -128,35 +140,53 @@ export class TrainingStep {
     const parameters = options.groups.flatMap((group) => group.parameters);
     const plan = stepGraph(options.loss, parameters, extrasOf(options));
     const program = await options.engine.compile({ outputs: plan.outputs });
-    return new TrainingStep(options, plan, program);
+    return new TrainingStep(options, plan, program, await countsProgram(options));
   }
 
   /** A step around a program that was composed otherwise; `plan` names what leaves it. */
   static around(options: Omit<StepOptions, "loss">, plan: StepGraph, program: Program): TrainingStep {
     const whole = { ...options, loss: plan.outputs.loss! };
     checkStep(whole);
-    return new TrainingStep(whole, plan, program);
+    return new TrainingStep(whole, plan, program, undefined);
   }
 
-  private constructor(options: StepOptions, plan: StepGraph, program: Program) {
+  private constructor(options: StepOptions, plan: StepGraph, program: Program, counts: Program | undefined) {
+    this.#counts = counts;
     this.#capacities = new Map(Object.entries(options.sizes ?? {}));
     const others = [...Object.values(options.inputs), ...options.noise.map(({ tensor }) => tensor)];
     const state = (options.carried ?? []).map(({ input }) => input);
     const outputs = Object.values(plan.outputs);
+    const wholeNoise = this.#wholeNoiseLength(options);
     const lengths = [...others, ...state, ...outputs].map((tensor) => sizeOf(this.#largest(tensor)));
     this.#options = options;
     this.#plan = plan;
     this.#program = program;
     this.#asked = new Set(program.inputs.map(({ name }) => name));
     const accumulate = (options.accumulate ?? 1) > 1;
-    this.#arena = new Arena(memoryBytes(options.groups, lengths, accumulate));
+    this.#arena = new Arena(memoryBytes(options.groups, [...lengths, wholeNoise], accumulate));
     this.#groups = options.groups.map((group) => allocateGroup(this.#arena, group, accumulate));
     this.#slots = new Map(this.#groups.flatMap((group) => [...group.slots]));
     this.#stream = new RandomStream(options.seed, "noise");
     this.#noise = options.noise.map(({ tensor, draw }) => {
       return { name: tensor.attributes.name, buffer: newBuffer(this.#allocate(tensor), tensor.shape), draw };
     });
+    this.#wholeNoise = wholeNoise > 0 ? this.#arena.float32(wholeNoise) : undefined;
     this.#bind();
+    const { world } = options.share ?? {};
+    this.#outer = world && world.localSteps > 1 ? new OuterStep(world, this.#groups) : undefined;
+  }
+
+  /** The most numbers of noise that have to be drawn for the whole batch before this process's part can be taken. */
+  #wholeNoiseLength({ share, noise }: StepOptions): number {
+    if (!share) return 0;
+    const lengths = noise.flatMap(({ tensor, draw }) => {
+      const axis = share.axes.get(tensor.attributes.name);
+      if (axis === undefined) return [];
+      const shape = this.#largest(tensor);
+      const alone = sizeOf(shape.slice(0, axis)) === 1 && tensor.shape.every((dim) => typeof dim === "number");
+      return alone && sizeOf(shape) % valuesPerBlock(draw) === 0 ? [] : [share.world.size * sizeOf(shape)];
+    });
+    return Math.max(0, ...lengths);
   }
 
   /** Arrays for everything that goes in and out of the program. */
@@ -226,9 +256,35 @@ export class TrainingStep {
     return new Map(this.#carried.map(({ name, shape, pair: [data] }) => [name, { shape, data }]));
   }
 
+  /** The processes that train together, where there are several. */
+  get world(): World | undefined {
+    return this.#options.share?.world;
+  }
+
+  /** Whether all processes have the same weights: with local steps that is so after each average. */
+  get isEven(): boolean {
+    return this.#outer?.isEven ?? true;
+  }
+
+  /** Brings together what each process has, so that `state` is that of the whole batch. Every process calls it. */
+  async gather(): Promise<void> {
+    const { share } = this.#options;
+    if (!share) return;
+    await this.#outer?.average();
+    const all = new Map<string, StateTensor>();
+    for (const [name, { shape, data }] of this.carried) {
+      const axis = share.axes.get(name)!;
+      const whole = putPart(data as Float32Array, outerOf(shape, axis), share.world);
+      await share.world.sum(whole);
+      all.set(name, { shape: shape.map((dim, i) => (i === axis ? dim * share.world.size : dim)), data: whole });
+    }
+    this.#gathered = all;
+  }
+
   /** All that exact resumption needs of a step. The tensors are views. */
   get state(): StepState {
-    const moments = new Map<string, StateTensor>([...this.carried].map(([name, value]) => [`carried ${name}`, value]));
+    const carried = this.#gathered ?? this.carried;
+    const moments = new Map<string, StateTensor>([...carried].map(([name, value]) => [`carried ${name}`, value]));
     for (const { group, slots } of this.#groups) {
       for (const [parameter, slot] of slots) {
         group.optimiser.moments.forEach((name, i) => {
@@ -236,6 +292,7 @@ export class TrainingStep {
         });
       }
     }
+    for (const [name, value] of this.#outer?.state ?? []) moments.set(name, value);
     const weights = new Map(
       [...this.#slots].map(([{ attributes }, { shape, weight: data }]) => [attributes.name, { shape, data }]),
     );
@@ -250,13 +307,28 @@ export class TrainingStep {
 
   /** Goes on from a state of a step with the same parameters and optimisers. */
   restore(state: StepState): void {
+    this.#gathered = undefined;
     copyState("weights", this.state.weights, state.weights);
-    copyState("moments", this.state.moments, state.moments);
+    copyState("moments", this.state.moments, this.#own(state.moments));
+    this.#outer?.begin();
     this.#stream = RandomStream.from(state.noise);
     this.#updates = state.updates;
     this.#groups.forEach((group, i) => {
       group.updates = state.groupUpdates[i] ?? 0;
     });
+  }
+
+  /** Moments with this process's part of what is carried. */
+  #own(moments: StepState["moments"]): StepState["moments"] {
+    const { share } = this.#options;
+    if (!share) return moments;
+    const parts = this.#carried.flatMap(({ name, shape }) => {
+      const whole = moments.get(`carried ${name}`);
+      if (!whole) return [];
+      const data = takePart(whole.data as Float32Array, outerOf(shape, share.axes.get(name)!), share.world);
+      return [[`carried ${name}`, { shape, data }] as const];
+    });
+    return new Map([...moments, ...parts]);
   }
 
   /** Those of some values that are inputs of the loss, such as scalars that are also shown. */
@@ -268,20 +340,52 @@ export class TrainingStep {
   async differentiate(batch: Batch): Promise<number> {
     this.#clearTables();
     refuseExtras(batch, this.#options.inputs);
+    const filled: Record<string, Feed> = {};
     for (const name of Object.keys(this.#options.inputs)) {
-      this.#feed(name, fill(name, this.#buffers.get(name)!, batch[name], this.#sizes));
+      filled[name] = fill(name, this.#buffers.get(name)!, batch[name], this.#sizes);
+      this.#feed(name, filled[name]);
     }
     this.#drawNoise();
+    await this.#weighTerms(filled);
     const results = await this.#exchange();
     this.#collectRows();
     return results.loss!.data[0]!;
+  }
+
+  /** How much of each term of the loss is this process's. */
+  async #weighTerms(batch: Readonly<Record<string, Feed>>): Promise<void> {
+    const { share } = this.#options;
+    if (!share || !this.#counts) return;
+    const counts = await this.#counts.run(feedsFor(this.#counts, batch));
+    const weights = await termWeights(
+      share.terms.map((_, i) => counts[countName(i)]!.data[0]!),
+      share.world,
+    );
+    share.terms.forEach(({ weight }, i) => {
+      this.#feed(weight.attributes.name, Float32Array.of(weights[i]!));
+    });
+  }
+
+  /** Sums gradients over all processes and clips them by value as a whole; gives the sum of the losses. */
+  async #reduce(loss: number): Promise<number> {
+    const { share, clipValue } = this.#options;
+    if (!share) return loss;
+    const total = Float64Array.of(loss);
+    await share.world.sum(total);
+    if (this.#outer) return total[0]! / share.world.size;
+    for (const { whole } of this.#groups) await share.world.sum(whole.gradient);
+    if (clipValue !== undefined) {
+      for (const parameter of this.#plan.dense)
+        this.#arena.kernels.clipByValue(this.#slots.get(parameter)!.gradient, clipValue);
+    }
+    return total[0]!;
   }
 
   /** Zeroes the tables that gradients reach row by row: the rows of the last run, or all where batches were added up. */
   #clearTables(): void {
     const { kernels } = this.#arena;
     for (const { table, ids, columns } of this.#written.splice(0)) kernels.clearRows(table, ids, columns);
-    if ((this.#options.accumulate ?? 1) === 1) return;
+    if ((this.#options.accumulate ?? 1) === 1 && !this.#options.share) return;
     for (const [parameter, { gradient }] of this.#slots) {
       if (!this.#plan.dense.has(parameter)) kernels.fill(gradient, 0);
     }
@@ -308,7 +412,7 @@ export class TrainingStep {
     const { clipValue } = this.#options;
     const { dense, rowOutputs } = this.#plan;
     for (const output of rowOutputs) if (dense.has(output.parameter)) this.#addRows(output);
-    if (clipValue !== undefined) {
+    if (clipValue !== undefined && (!this.#options.share || this.#outer)) {
       for (const { whole } of this.#groups) this.#arena.kernels.clipByValue(whole.gradient, clipValue);
     }
     for (const output of rowOutputs) if (!dense.has(output.parameter)) this.#addRows(output, clipValue);
@@ -324,18 +428,39 @@ export class TrainingStep {
   }
 
   #drawNoise(): void {
-    const { kernels } = this.#arena;
-    const { key } = this.#stream;
     for (const { name, buffer, draw } of this.#noise) {
       const feed = viewOf(buffer, this.#sizes);
-      const array = feed.data as Float32Array;
       this.#feed(name, feed);
-      if (draw.kind === "mask")
-        kernels.dropoutMask(array, key, this.#stream.reserveBlocks(maskWords(array.length)), draw.keep);
-      else if (draw.kind === "normal")
-        kernels.normal(array, key, this.#stream.reserveBlocks(normalWords(array.length)));
-      else kernels[draw.kind](array, key, this.#stream.reserveBlocks(array.length));
+      const axis = this.#options.share?.axes.get(name);
+      if (axis === undefined) this.#draw(feed.data as Float32Array, draw, this.#reserved(draw, feed.data.length));
+      else this.#drawPart(feed, draw, axis, this.#options.share!.world);
     }
+  }
+
+  #reserved(draw: NoiseInput["draw"], length: number): number {
+    return this.#stream.reserveBlocks(wordsFor(draw, length));
+  }
+
+  #draw(array: Float32Array, draw: NoiseInput["draw"], block: number): void {
+    const { kernels } = this.#arena;
+    const { key } = this.#stream;
+    if (draw.kind === "mask") kernels.dropoutMask(array, key, block, draw.keep);
+    else kernels[draw.kind](array, key, block);
+  }
+
+  /** This process's part of noise that is drawn for the whole batch: the same numbers in the same rows, however many share it. */
+  #drawPart({ data, shape }: Feed, draw: NoiseInput["draw"], axis: number, world: World): void {
+    const array = data as Float32Array;
+    const outer = outerOf(shape, axis);
+    const block = this.#reserved(draw, array.length * world.size);
+    const perBlock = valuesPerBlock(draw);
+    if (outer === 1 && array.length % perBlock === 0) {
+      this.#draw(array, draw, block + (world.rank * array.length) / perBlock);
+      return;
+    }
+    const whole = this.#wholeNoise!.subarray(0, array.length * world.size);
+    this.#draw(whole, draw, block);
+    array.set(takePart(whole, outer, world));
   }
 
   /** Length of all gradients together. */
@@ -358,18 +483,24 @@ export class TrainingStep {
   async run(batches: Batch | readonly Batch[], rate: number): Promise<StepResult> {
     const list = [batches].flat();
     const losses: number[] = [];
+    // Clipping by value sees each batch as a whole; otherwise the sum of all is sent once.
+    const each = this.#options.clipValue !== undefined;
     for (const batch of list) {
-      losses.push(await this.differentiate(batch));
+      const own = await this.differentiate(batch);
+      losses.push(each ? await this.#reduce(own) : own);
       if (list.length > 1) this.#accumulate(losses.length === 1, 1 / list.length);
     }
     if (list.length > 1) for (const { whole, accumulated } of this.#groups) whole.gradient.set(accumulated!);
-    const loss = losses.reduce((a, b) => a + b, 0) / list.length;
+    const mean = losses.reduce((a, b) => a + b, 0) / list.length;
+    const loss = each ? mean : await this.#reduce(mean);
     // A gradient that is not finite must not reach the weights: the caller reports it.
     const norm = this.gradientNorm();
     if (!Number.isFinite(loss) || !Number.isFinite(norm)) {
       throw new Diverged({ step: this.#updates + 1, loss, parameter: this.#firstBad(), learningRate: rate });
     }
-    return { loss, gradientNorm: await this.update(rate, norm) };
+    const gradientNorm = await this.update(rate, norm);
+    await this.#outer?.count();
+    return { loss, gradientNorm };
   }
 
   #accumulate(first: boolean, share: number): void {
@@ -389,7 +520,23 @@ export class TrainingStep {
   async release(): Promise<void> {
     for (const { optimiser } of this.#options.groups) await optimiser.release?.();
     await this.#program.release();
+    await this.#counts?.release();
   }
+}
+
+/** Random words behind so many numbers of noise, and numbers in a block of four words. */
+function wordsFor({ kind }: NoiseInput["draw"], length: number): number {
+  return kind === "mask" ? maskWords(length) : kind === "normal" ? normalWords(length) : length;
+}
+const valuesPerBlock = ({ kind }: NoiseInput["draw"]) => (kind === "mask" ? 8 : 4);
+
+const countName = (i: number) => `count ${i}`;
+
+/** A small program for what the terms of a shared loss are means over; it needs the batch only. */
+async function countsProgram({ engine, share }: StepOptions): Promise<Program | undefined> {
+  if (!share || share.terms.length === 0) return undefined;
+  const outputs = Object.fromEntries(share.terms.map(({ count }, i) => [countName(i), count]));
+  return engine.compile({ outputs, takesTurns: true });
 }
 
 function copyState(what: string, to: StepState["weights"], from: StepState["weights"]): void {

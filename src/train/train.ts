@@ -12,8 +12,10 @@ import { type Lengths, type LoopOptions, lengthOf } from "./loop.ts";
 import type { Group, ParameterTensor } from "./memory.ts";
 import { type ScheduleName, schedule } from "./schedule.ts";
 import { type Session, type Stoppable, startSession, watched } from "./session.ts";
+import { partOf } from "./shared-batches.ts";
 import { type Stage, type Trained, trainStages, type Weights } from "./stages.ts";
 import { type Batch, TrainingStep } from "./step.ts";
+import { rowsEach, type Share, sharedLoss, shareOf } from "./world.ts";
 
 /** What an objective is built for; `batch` and `length` are those of the data, where it says them. */
 export interface ObjectiveSize {
@@ -33,6 +35,11 @@ export interface TrainingObjective {
   readonly carried?: readonly { readonly input: Tensor<"input">; readonly output: Tensor }[] | undefined;
   /** Largest values of named dimensions. */
   readonly sizes?: Readonly<Record<string, number>> | undefined;
+  /**
+   * Parts of the loss that are means over what a batch happens to hold, such as masked words, and how many those are. Processes that
+   * share a batch weigh them by it.
+   */
+  readonly terms?: readonly { readonly loss: Tensor; readonly count: Tensor }[] | undefined;
   /** Values of scalar inputs that follow the step, such as a temperature; `step` counts from 0. */
   readonly courses?: Readonly<Record<string, (step: number, total: number) => number>> | undefined;
   /** Values for metrics, by name, such as logits. */
@@ -180,12 +187,17 @@ function filled(options: TrainOptions) {
 
 const sizeOf = ({ rows = 1, length = 1 }: Batches) => ({ batch: rows, length });
 
-async function openStep(model: Trainable, options: TrainOptions, objective: TrainingObjective): Promise<TrainingStep> {
+async function openStep(
+  model: Trainable,
+  options: TrainOptions,
+  objective: TrainingObjective,
+  share: Share | undefined,
+): Promise<TrainingStep> {
   const { engine, seed, accumulate, clipNorm, clipValue } = filled(options);
   const { loss, inputs, noise = [], carried, sizes } = objective;
   return TrainingStep.create({
     engine,
-    loss,
+    loss: share ? sharedLoss(objective, share) : loss,
     inputs,
     noise,
     groups: groupsOf(model, options),
@@ -194,6 +206,7 @@ async function openStep(model: Trainable, options: TrainOptions, objective: Trai
     accumulate,
     ...(carried ? { carried } : {}),
     ...(sizes ? { sizes } : {}),
+    ...(share ? { share } : {}),
     ...(options.clipNorm === null ? {} : { clipNorm }),
     ...(clipValue === undefined || clipValue === null ? {} : { clipValue }),
   });
@@ -201,18 +214,27 @@ async function openStep(model: Trainable, options: TrainOptions, objective: Trai
 
 /** A compiled step and evaluation of a model. */
 export async function openStage(model: Trainable, options: TrainOptions): Promise<Stage> {
-  const objective = model.objective({ ...sizeOf(options.data.train), training: true });
-  const step = await openStep(model, options, objective);
   const { engine, evaluate, data } = options;
+  const { objective, share } = sharedObjective(model, options);
+  const step = await openStep(model, options, objective, share);
   const evaluator = lazily(() => Evaluator.create(engine, evaluated(model, data.valid!)));
   const measure = evaluate ?? (data.valid && (async (weights) => validate(await evaluator(), weights, options)));
   return {
     step,
-    batches: data.train,
+    batches: share ? partOf(data.train, objective, share) : data.train,
     scalars: options.scalars ?? coursesOf(objective),
     evaluate: measure && (() => measure(step.weights)),
     release: async () => void (await Promise.all([step.release(), evaluator.release()])),
   };
+}
+
+/** What this process trains: the whole objective or, where others train with it, that of its rows. */
+function sharedObjective(model: Trainable, { data, engine: { world } }: TrainOptions) {
+  const size = { ...sizeOf(data.train), training: true };
+  const whole = model.objective(size);
+  if (!world) return { objective: whole, share: undefined };
+  const objective = model.objective({ ...size, batch: rowsEach(size.batch, world) });
+  return { objective, share: shareOf(world, whole, objective) };
 }
 
 /** What is evaluated: the loss without noise. */

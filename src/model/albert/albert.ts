@@ -82,6 +82,8 @@ export interface Encoded {
   /** [B, C], where there is a pooler. */
   readonly pooled?: Tensor | undefined;
   readonly penalty?: Tensor | undefined;
+  /** Tokens that the penalty is a mean over, where texts differ in that. */
+  readonly penaltyCount?: Tensor | undefined;
   readonly probes: Readonly<Record<string, Tensor>>;
   /** bool [B·T]: true for tokens, where there may be padding. */
   readonly real?: Tensor | undefined;
@@ -214,9 +216,9 @@ export class Albert {
     return reject({ who: "ALBERT", needed: "a model whose tokens halt", got: "fixed depth", remedy });
   }
 
-  #encoded({ hidden, penalty, probes }: Deepened, context: HaltingContext): Encoded {
+  #encoded({ hidden, penalty, penaltyCount, probes }: Deepened, context: HaltingContext): Encoded {
     const pooled = this.pool(hidden, context.rows, context.mode);
-    return { ...context.rows, sequence: hidden, pooled, penalty, probes, real: context.real };
+    return { ...context.rows, sequence: hidden, pooled, penalty, penaltyCount, probes, real: context.real };
   }
 
   /** tanh of a linear map of each text's first row: [B·T, C] → [B, C] */

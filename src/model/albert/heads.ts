@@ -66,6 +66,8 @@ export interface Head {
   /** The inputs its loss needs. */
   targets(shape: BatchShape): Tensors;
   loss(logits: Tensors, targets: Tensors): Tensor;
+  /** How many words its loss is the mean over, where texts differ in that. */
+  count?(targets: Tensors): Tensor;
 }
 
 /** Labels of this value count for nothing. */
@@ -83,6 +85,9 @@ function maskedCrossEntropy(logits: Tensor, labels: Tensor): Tensor {
   const counts = not(equal(labels, IGNORED));
   return weightedCrossEntropy(logits, select(counts, labels, 0), cast(counts, "float"));
 }
+
+/** 1 for labels that count, 0 for others. */
+const counting = (labels: Tensor) => cast(not(equal(labels, IGNORED)), "float");
 
 const flat = (x: Tensor) => reshape(x, [x.shape.reduce<number>((n, dim) => n * Number(dim), 1)]);
 const weight = normal(ALBERT_DEVIATION);
@@ -127,6 +132,7 @@ export function maskedLanguageHead(model: Albert, options: MaskedLanguageOptions
       labels
         ? maskedCrossEntropy(words!, flat(labels))
         : weightedCrossEntropy(words!, flat(maskedLabels!), flat(maskedWeights!), 1e-5),
+    count: ({ labels, maskedWeights }) => (labels ? sum(counting(labels)) : sum(maskedWeights!)),
   };
 }
 
@@ -247,6 +253,7 @@ export function tokenClassificationHead(model: Albert, options: TokenClassificat
     logits: ({ sequence }, _, mode) => ({ tokens: classifier.apply(mode.dropout(sequence, dropout)) }),
     targets: ({ batch, length }) => ({ labels: input("labels", [batch, length], "int") }),
     loss: ({ tokens }, targets) => maskedCrossEntropy(tokens!, flat(targets.labels!)),
+    count: ({ labels }) => sum(counting(labels!)),
   };
 }
 
@@ -307,6 +314,11 @@ export function textInputs({ batch, length }: { batch: Dim; length: Dim }): Reco
   return { ids: one("ids"), mask: one("mask"), types: one("types") };
 }
 
+/** A penalty on depth is a mean over real tokens where it was not asked for by text. */
+function penaltyTerm({ penalty, penaltyCount }: Encoded): { loss: Tensor; count: Tensor }[] {
+  return penalty && penaltyCount ? [{ loss: penalty, count: penaltyCount }] : [];
+}
+
 /** The sum of the heads' losses and of the depth policy's penalty. */
 export function albertObjective(
   model: Albert,
@@ -319,9 +331,11 @@ export function albertObjective(
   const targets = Object.assign({}, ...heads.map((head) => head.targets(shape))) as Tensors;
   const found = heads.map((head) => head.logits(encoded, targets, mode));
   const losses = heads.map((head, i) => head.loss(found[i]!, targets));
-  const terms = encoded.penalty ? [...losses, encoded.penalty] : losses;
+  const all = encoded.penalty ? [...losses, encoded.penalty] : losses;
+  const uneven = heads.flatMap(({ count }, i) => (count ? [{ loss: losses[i]!, count: count(targets) }] : []));
   return {
-    loss: terms.reduce((a, b) => add(a, b)),
+    loss: all.reduce((a, b) => add(a, b)),
+    terms: [...uneven, ...penaltyTerm(encoded)],
     inputs: { ...texts, ...targets, ...scalarInputs(model.policy) },
     courses: scalarCourses(model.policy),
     noise: mode instanceof Training ? mode.noise : [],

@@ -236,11 +236,12 @@ export class ParModel implements CausalModel<MemoryReading> {
     const mode = training ? new Training() : noisy ? new Sampling() : inference;
     const segment = this.segment(ids, run, mode, evaluation);
     const flat = reshape(targets, [batch * length]);
-    const { loss, tokenLosses, rows, sizes } = this.lossOf(segment.hidden, flat);
+    const { loss, tokenLosses, count, rows, sizes } = this.lossOf(segment.hidden, flat);
     return {
       ...segment,
       loss: training && segment.penalty ? silently(loss, segment.penalty) : loss,
       tokenLosses,
+      ...(count ? { terms: [{ loss, count }] } : {}),
       inputs: { ids, targets, ...rows, ...segment.inputs },
       noise: mode instanceof Training ? mode.noise : [],
       courses: mode instanceof Training ? scalarCourses(this.policy) : {},
@@ -253,6 +254,7 @@ export class ParModel implements CausalModel<MemoryReading> {
     hidden: Tensor,
     targets: Tensor,
   ): Pick<ParObjective, "loss" | "tokenLosses" | "sizes"> & {
+    count?: Tensor;
     rows: Readonly<Record<string, Tensor<"input">>>;
   } {
     const count = Number(targets.shape[0]);
@@ -262,14 +264,20 @@ export class ParModel implements CausalModel<MemoryReading> {
   }
 
   /** The mean over counted tokens; the original's adaptive softmax leaves label 0 out but divides by all of them. */
-  #loss(parts: readonly LossPart[], targets: Tensor, count: number): { loss: Tensor; tokenLosses: Tensor } {
+  #loss(
+    parts: readonly LossPart[],
+    targets: Tensor,
+    rows: number,
+  ): { loss: Tensor; tokenLosses: Tensor; count?: Tensor } {
     const { compat, cutoffs, padding } = this.options;
     const skipped = compat === "original" ? (cutoffs?.length ? 0 : undefined) : padding;
-    if (skipped === undefined) return { loss: multiply(totalLoss(parts), 1 / count), tokenLosses: tokenLosses(parts) };
+    if (skipped === undefined) return { loss: multiply(totalLoss(parts), 1 / rows), tokenLosses: tokenLosses(parts) };
     const counts = cast(not(equal(targets, skipped)), "float");
     const total = totalLoss(parts, counts);
-    const loss = compat === "original" ? multiply(total, 1 / count) : divide(total, maximum(sum(counts), 1));
-    return { loss, tokenLosses: multiply(tokenLosses(parts), counts) };
+    const words = multiply(tokenLosses(parts), counts);
+    if (compat === "original") return { loss: multiply(total, 1 / rows), tokenLosses: words };
+    const count = sum(counts);
+    return { loss: divide(total, maximum(count, 1)), tokenLosses: words, count };
   }
 
   /** What a batch must bring besides ids and targets: which rows belong to which cluster. */

@@ -130,8 +130,9 @@ export class TranslationModel {
     const rows = [batch * length];
     const real = cast(greater(reshape(inputs.targetSegments!, rows), 0), "float");
     const each = this.#losses(hidden, reshape(inputs.labels!, rows), training);
-    const loss = divide(sum(multiply(each, real)), maximum(sum(real), 1));
-    return { loss, inputs, noise: mode instanceof Training ? mode.noise : [] };
+    const count = sum(real);
+    const loss = divide(sum(multiply(each, real)), maximum(count, 1));
+    return { loss, terms: [{ loss, count }], inputs, noise: mode instanceof Training ? mode.noise : [] };
   }
 
   /**

@@ -167,9 +167,9 @@ async function judge(classifier: Classifier, { task, model, examples: { dev } }:
 
 const padOf = ({ tokenizer }: FinetuneModel) => specialIds(tokenizer.tokenizer).pad;
 
-const trainableOf = ({ model: { described }, settings }: FinetuneParts) => ({
+const trainableOf = ({ model: { described } }: FinetuneParts) => ({
   parameters: described.parameters,
-  objective: () => finetuneObjective(described, settings.batch),
+  objective: ({ batch }: { batch: number }) => finetuneObjective(described, batch),
 });
 
 type Options = TrainOptions & { readonly steps: number };

@@ -167,8 +167,9 @@ interface StageParts extends Pick<Parameters<typeof openStage>[1], "evaluate"> {
 async function phaseStage(parts: PretrainParts, phase: Phase, of: StageParts): Promise<Stage> {
   const { settings, described, engine } = parts;
   const { model, heads, parameters } = described;
-  const { batch, length, predictions, accumulate } = phase;
-  const objective = () => albertObjective(model, Object.values(heads), { batch, length, predictions, training: true });
+  const { length, predictions, accumulate } = phase;
+  const objective = ({ batch }: { batch: number }) =>
+    albertObjective(model, Object.values(heads), { batch, length, predictions, training: true });
   return openStage(
     { parameters, objective },
     {
@@ -187,12 +188,13 @@ async function phaseStage(parts: PretrainParts, phase: Phase, of: StageParts): P
 }
 
 /** Batches in the form the loop takes; `from` is the place of a phase's first batch among those of all phases. */
-function fed({ sentenceOrder }: PretrainingConfig, { count, tokens, at }: MaskedBatches, from: () => number): Batches {
+function fed({ sentenceOrder }: PretrainingConfig, batches: MaskedBatches, from: () => number): Batches {
+  const { count, rows, tokens, at } = batches;
   const feeds = (place: number) => {
     const { order, ...others } = pretrainingFeeds(at(place - from()));
     return sentenceOrder ? { ...others, order: order! } : others;
   };
-  return { count, tokens, fresh: true, at: feeds };
+  return { count, rows, tokens, fresh: true, at: feeds };
 }
 
 /** How much of the penalty counts at an update. */

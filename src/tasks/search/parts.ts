@@ -11,6 +11,7 @@ import { openBatches } from "../../text/files/tokens.ts";
 import type { Batches, TextSize } from "../../train/evaluate.ts";
 import type { TrainState } from "../../train/events.ts";
 import type { Weights } from "../../train/stages.ts";
+import { told } from "../../train/world.ts";
 import { defaultEngine } from "../engine.ts";
 import type { Say } from "../job.ts";
 import { type Data, type Given, openData, piecesOf, textHash, textSizeOf } from "../text-data.ts";
@@ -59,6 +60,11 @@ export async function openSearch(given: Partial<SearchConfig>, known: SearchGive
   const data = await openData(settings, known);
   const { size } = data.tokenizer.tokenizer;
   const engine = known.engine ?? (await defaultEngine(settings));
+  if (settings.front && engine.world)
+    reject(
+      { who: "search / front", needed: "one process", got: `${engine.world.size}`, remedy: "start it without mpirun" },
+      2,
+    );
   const costs = await costsOf(settings, size, engine, known.costs);
   const model = modelOf(settings, size, costs); // mistakes show before the text is read
   const ids = await piecesOf(data, "train");
@@ -144,7 +150,8 @@ async function costsOf(
     return known;
   }
   if (known === undefined && settings.budget === null && !settings.front) return null;
-  return measureCandidates(engine, optionsOf(settings, vocabulary), settings.latency);
+  // Processes that search together must weigh candidates alike: the first one measures.
+  return told(engine.world, () => measureCandidates(engine, optionsOf(settings, vocabulary), settings.latency));
 }
 
 function checkMemories(settings: SearchConfig, tokens: { train: number; valid: number }): void {

@@ -9,6 +9,7 @@ import { RunFolder } from "../../runs/folder.ts";
 import { sealedJson } from "../../runs/sealed.ts";
 import type { OpenTokenizer } from "../../text/tokenizer.ts";
 import { type Session, startSession } from "../../train/session.ts";
+import { told } from "../../train/world.ts";
 import { defaultEngine, engineAsBegun } from "../engine.ts";
 import type { Job, NoteEvent, Rehearsed, TaskEvent } from "../job.ts";
 import { type NewRun, newRun } from "../new-run.ts";
@@ -178,7 +179,8 @@ async function* compared(
   if (rival === "stopped") return stopped();
   const { reason } = found;
   const result = await compareNetworks(network, rival, { shape: settings.latency, engine: given.engine, reason });
-  if (path !== undefined) await writeAtomically(join(path, RESULT_FILE), sealedJson(retrainData(result)));
+  const isFirst = (given.engine?.world?.rank ?? 0) === 0;
+  if (path !== undefined && isFirst) await writeAtomically(join(path, RESULT_FILE), sealedJson(retrainData(result)));
   return result;
 }
 
@@ -189,14 +191,15 @@ async function* trainedBaseline(
 ): AsyncGenerator<TaskEvent, Contender | "stopped", void> {
   const run = path === undefined ? undefined : join(path, notes.baseline!);
   yield note(`training the baseline ${baselineOf(String(settings.blocks))}${within(run)}`);
-  const begun = run !== undefined && existsSync(join(run, "config.yaml"));
-  const result = begun
-    ? yield* resumed(run, given, (...stored) => reopenSearch(...stored), signal)
-    : yield* performed(
-        await baselineJob(settings, { ...given, tokenizer }, notes),
-        run === undefined ? undefined : await newRun(run),
-        signal,
-      );
+  const begun = await told(given.engine.world, () => run !== undefined && existsSync(join(run, "config.yaml")));
+  const result =
+    begun && run !== undefined
+      ? yield* resumed(run, given, (...stored) => reopenSearch(...stored), signal)
+      : yield* performed(
+          await baselineJob(settings, { ...given, tokenizer }, notes),
+          run === undefined ? undefined : await newRun(run),
+          signal,
+        );
   return result.reason === "stopped" ? "stopped" : { ...result, run: run ?? null };
 }
 

@@ -1,4 +1,5 @@
 /** Searches whose length is given in minutes: what changes on the way must know the last update before the first is made. */
+import { told } from "../../train/world.ts";
 import { measureStep } from "../dry-run.ts";
 import { openPathStage } from "./front/stage.ts";
 import { openSearch, type SearchGiven, type SearchParts, scheduled } from "./parts.ts";
@@ -15,7 +16,8 @@ export async function openTimedSearch(settings: Partial<SearchConfig>, given: Se
   const parts = await openSearch({ ...settings, ...PROVISIONAL }, given);
   const stage = await (parts.settings.front ? openPathStage(parts) : openSearchStage(parts, parts.model));
   try {
-    const steps = Math.max(1, Math.round((minutes * 60_000) / (await measureStep(stage))));
+    const stepMs = await measureStep(stage);
+    const steps = Math.max(1, Math.round((minutes * 60_000) / (await told(parts.engine.world, () => stepMs))));
     const asked = { ...searchDefaults, ...usualIn(settings), ...settings, minutes: null, steps };
     return { ...parts, ...scheduled(asked, parts.tokenizer.tokenizer.size, parts.batches.train.count) };
   } finally {

@@ -123,6 +123,7 @@ export function trainingBatches(examples: readonly EncodedExample[], options: Ba
   let drawn: { epoch: number; batches: EncodedExample[][] } | undefined;
   return {
     count,
+    rows,
     tokens: Math.round((rows * pieces) / examples.length),
     fresh: true,
     at: (place: number) => {

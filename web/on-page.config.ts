@@ -23,7 +23,7 @@ const globals = [
 ];
 
 /** Native code that the library can do without, and what it is told. */
-const [NATIVE, NONE] = ["@resvg/resvg-js", "\0no-native-code"];
+const [NATIVE, NONE] = [new Set(["@resvg/resvg-js", "koffi"]), "\0no-native-code"];
 
 /** With `shared`, files that need nothing of Node's stay where the build has put them, beside those of `layerwise`. */
 export function onPage({ shared = false } = {}): Plugin {
@@ -32,7 +32,7 @@ export function onPage({ shared = false } = {}): Plugin {
     enforce: "pre",
     config: () => ({ define: { LAYERWISE_VERSION: JSON.stringify(version()) } }),
     resolveId(source, importer) {
-      if (source === NATIVE) return NONE;
+      if (NATIVE.has(source)) return NONE;
       const known = modules.get(source);
       if (known) return shared ? built(known) : known;
       if (shared && source.startsWith(join(src, "disk"))) return built(source);
@@ -42,7 +42,9 @@ export function onPage({ shared = false } = {}): Plugin {
       return shared && !needsNode(path) ? built(path) : path;
     },
     load: (id) =>
-      id === NONE ? 'throw new Error("a page runs no native code");\nexport const Resvg = undefined;\n' : null,
+      id === NONE
+        ? 'throw new Error("a page runs no native code");\nexport const Resvg = undefined;\nexport default undefined;\n'
+        : null,
     transform(code, id) {
       if (!id.startsWith(src) || id.startsWith(join(src, "disk"))) return null;
       const own = JSON.stringify(`file:///layerwise/src${id.slice(src.length)}`);
@@ -69,7 +71,7 @@ function needsNode(path: string): boolean {
   const needs = targets.some((target) =>
     target.startsWith(".")
       ? needsNode(resolve(dirname(path), target))
-      : /^(node:|onnxruntime-node|@resvg)/.test(target),
+      : /^(node:|onnxruntime-node|@resvg|koffi)/.test(target),
   );
   asked.set(path, needs);
   return needs;

@@ -1,5 +1,4 @@
 /** Training over MPI: the machine's Open MPI library, called through koffi, joins the processes that `mpirun` started. */
-import { writeSync } from "node:fs";
 import { LayerwiseError, messageOf, reject } from "../base/errors.ts";
 import type { World } from "../engine/engine.ts";
 
@@ -72,8 +71,7 @@ const PATIENCE_MS = 300;
 function leave(): void {
   const what =
     "another process of this job has ended; the run stays at its last checkpoint, and layerwise resume goes on from there";
-  writeSync(2, `layerwise: ${what}\n`);
-  process.exit(1);
+  process.stderr.write(`layerwise: ${what}\n`, () => process.exit(1));
 }
 
 type Koffi = typeof import("koffi")["default"];

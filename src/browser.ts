@@ -25,7 +25,7 @@ export { routed } from "./depth/routed.ts";
 export { searched } from "./depth/searched.ts";
 
 // Engines and tensors.
-export type { Engine, Feed, Program } from "./engine/engine.ts";
+export type { Engine, Feed, Program, World } from "./engine/engine.ts";
 export * as engines from "./engine/index.ts";
 export { type OrtWebEngine, type OrtWebOptions, ortWebEngine } from "./engine/ort-web.ts";
 export { referenceEngine } from "./engine/reference.ts";

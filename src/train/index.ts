@@ -69,3 +69,4 @@ export type {
   TrainOptions,
   TrainResult,
 } from "./train.ts";
+export type { Share } from "./world.ts";

@@ -166,9 +166,9 @@ export const quoted = (word: string) => (/^[\w./:,=@%+-]+$/.test(word) ? word : 
 const nextWords: Readonly<Record<string, readonly string[]>> = {
   language: ["generate RUN --prompt 'it was'", "eval RUN --split test"],
   translate: ["translate RUN < sentences.txt", "translate RUN --score test"],
-  pretrain: ["depth RUN", "glue MRPC --from RUN"],
-  imported: ["depth RUN", "glue MRPC --from RUN"],
-  finetune: ["glue eval RUN", "glue predict RUN --out submission"],
+  pretrain: ["depth RUN", "finetune RUN --train train.tsv --dev dev.tsv"],
+  imported: ["depth RUN", "finetune RUN --train train.tsv --dev dev.tsv"],
+  finetune: ["eval RUN", "predict RUN --text 'a lovely film'"],
   search: ["retrain RUN"],
   seeds: ["retrain RUN"],
   retrain: ["generate RUN --prompt 'it was'", "eval RUN --split test"],

@@ -25,7 +25,8 @@ const takesValue = ({ required, optional, variadic }: Option) => required || opt
 /** Names flags as the program has them; what is the value of another flag stays as it is. */
 export async function withOurNames(program: Command, words: readonly string[]): Promise<NamedWords> {
   const options = deepest(program, words).flatMap((command) => command.options);
-  const strangers = words.filter((word) => /^--[a-z]/i.test(word) && !options.some(({ long }) => long === word));
+  const own = new Set(["--help", ...options.map(({ long }) => long)]);
+  const strangers = words.filter((word) => /^--[a-z]/i.test(word) && !own.has(word));
   if (strangers.length === 0) return { words, hints: [] };
   return renamed(words, options, (await import("../runs/index.ts")).nameHere);
 }

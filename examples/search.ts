@@ -7,7 +7,7 @@ const session = search({ preset: "quick", steps: 200, evaluateEvery: 50, data: {
 for await (const event of session) {
   if (event.type !== "evaluation") continue;
   const shares = event.choices!.map(({ probabilities }) => probabilities.map((share) => share.toFixed(2)).join("/"));
-  console.log(`step ${event.step}, π of attention/feed-forward: ${shares.join("  ")}`);
+  console.log(`step ${event.step}, π of attention/feed-forward/identity: ${shares.join("  ")}`);
   if (event.step === 100) break; // stopped after this step
 }
 const { reason, steps } = await session.result;

@@ -133,9 +133,11 @@ describe("an example beside the package", () => {
 
   it("searches with π in its events, stops, resumes, retrains and generates", async () => {
     const text = await printed("search");
-    expect(text.match(/^step (50|100), π of attention\/feed-forward:( +\d\.\d\d\/\d\.\d\d){4}$/gm)).toHaveLength(2);
-    expect(text).toMatch(/^stopped at 100, finished at 200: found [sf()x\d]+$/m);
-    const [found, baseline] = /: \S+ ([\d.]+), baseline \(sf\)x2 ([\d.]+)$/m.exec(text)!.slice(1).map(Number);
+    expect(
+      text.match(/^step (50|100), π of attention\/feed-forward\/identity:( +\d\.\d\d(\/\d\.\d\d){2}){6}$/gm),
+    ).toHaveLength(2);
+    expect(text).toMatch(/^stopped at 100, finished at 200: found [sfi()x\d]+$/m);
+    const [found, baseline] = /: \S+ ([\d.]+), baseline \(sf\)x3 ([\d.]+)$/m.exec(text)!.slice(1).map(Number);
     for (const perplexity of [found, baseline]) expect(perplexity).toBeLessThan(500); // of 1,000 pieces
     expect(text.split("\n").at(-1)).toMatch(/ \w+/);
   });

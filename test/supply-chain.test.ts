@@ -33,6 +33,7 @@ describe("the lock file", () => {
     const scripts = lock.filter(([, { hasInstallScript }]) => hasInstallScript).map(([name]) => name);
     expect(scripts.sort()).toEqual([
       "node_modules/esbuild",
+      "node_modules/koffi",
       "node_modules/msgpackr-extract",
       "node_modules/onnxruntime-node",
       "node_modules/protobufjs",

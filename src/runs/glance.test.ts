@@ -40,7 +40,10 @@ const steps = (from: number, to: number) => Array.from({ length: to - from + 1 }
 describe("a glance at a run", () => {
   it("says what a summary says, by a few looks", async () => {
     write(...steps(1, 2900), evaluation(2900), ...steps(2901, 3000));
-    const [{ losses, tokensPerSecond, bytes: _, ...all }, glance] = [await summarise(run), await glanceAt(run)];
+    const [{ losses, tokensPerSecond, bytes: _, pattern: __, ...all }, glance] = [
+      await summarise(run),
+      await glanceAt(run),
+    ];
     const { losses: few, tokensPerSecond: pace, parameters, startedMs, ...rest } = glance;
     expect(rest).toEqual({ ...all, best: null }); // only a checkpoint says where the best one is
     expect([few.length, few[0], few.at(-1)]).toEqual([24, losses[0], losses.at(-1)]);

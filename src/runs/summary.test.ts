@@ -123,8 +123,8 @@ describe("layerwise runs", () => {
 
   it("lists runs, with those that cannot be read", () => {
     const { stdout } = cli("runs", root);
-    expect(stdout).toMatch(/a\/figures +books width 8 +finished +4 \/ 8 +1\.0000 +7\.39 +now/);
-    expect(stdout).toMatch(/c\/bad +– +unreadable/);
+    expect(stdout).toMatch(/a\/figures +language books .*perplexity 7\.39 +4 \/ 8 +finished +now +1\.0000/);
+    expect(stdout).toMatch(/c\/bad +(– +)+unreadable/);
     expect(stdout).toContain("config.yaml: expected YAML settings, got Flow sequence");
     expect(cli("runs", join(root, "nowhere")).stdout).toContain("no runs under");
   });

@@ -76,7 +76,7 @@ describe("a search of a program's own text", () => {
 describe("a preset of a search", () => {
   it("lies below what is given, and a length that is given ends its own", () => {
     const { settings } = splitSearch({ preset: "quick", width: 32, epochs: 0.01 });
-    expect(settings).toMatchObject({ blocks: 4, width: 32, feedForward: 256, steps: null, epochs: 0.01 });
+    expect(settings).toMatchObject({ blocks: 6, width: 32, feedForward: 384, steps: null, epochs: 0.01 });
     expect(() => splitSearch({ preset: "quik" })).toThrow(/one of quick, .*got quik; did you mean quick\?/);
   });
 });

@@ -398,7 +398,7 @@ describe.skipIf(executablePath === undefined)(
     describe("a sweep", () => {
       const spec = `task: language
 preset: tiny
-settings: { steps: 12, evaluateEvery: 6, threads: 1 }
+settings: { steps: 400, evaluateEvery: 200, threads: 1 }
 vary:
   rate: [0.001, 0.03]
   unique: [1, 2]
@@ -409,7 +409,7 @@ vary:
         writeFileSync(file, spec);
         await open("#/sweep");
         await page.getByText("No sweeps here yet").waitFor();
-        processes.push(begin("sweep", file, "--out", at("rates"), "--on", "local:2"));
+        processes.push(begin("sweep", file, "--out", at("rates"), "--on", "local:1"));
         await page.getByRole("region", { name: "Table of trials" }).waitFor({ timeout: 60_000 });
         const ended = async () =>
           Number(/trials ended\s*(\d+) of 4/.exec((await page.locator("main").textContent())!)?.[1]);
@@ -425,7 +425,7 @@ vary:
             all.map((row) => [...row.querySelectorAll("td")].slice(0, 3).map((cell) => cell.textContent)),
           );
         expect(cells).toEqual(
-          rows.map(({ values, figure }) => [`${values.rate}`, `${values.unique}`, figure.mean.toFixed(1)]),
+          rows.map(({ values, figure }) => [`${values.rate}`, `${values.unique}`, figure.mean.toPrecision(4)]),
         );
         expect(await page.locator("table.trials tbody tr").first().textContent()).toContain("best");
         expect((await rowsNow()).filter(({ status }) => status === "foreign")).toEqual([]);

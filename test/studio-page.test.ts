@@ -249,6 +249,22 @@ describe.skipIf(executablePath === undefined)(
         );
         const ofSearch = (await rowOf("search/seed-1")).settings;
         expect(row.settings).toMatchObject({ blocks: pattern, width: ofSearch.width, steps: ofSearch.steps });
+        // The page was not left: the network joins the front as soon as it is trained, and its baseline with it.
+        const retrained = page.locator(".front .point.retrain");
+        await expect
+          .poll(() => retrained.evaluateAll((all) => all.map((each) => each.getAttribute("aria-label"))))
+          .toContainEqual(expect.stringMatching(/^retrain-1, trained again: .*perplexity \d/));
+        await until(
+          () => retrained.count(),
+          (count) => count === 2,
+        );
+        await page.getByText("retrain-1 has ended").waitFor();
+        await page.getByRole("button", { name: "retrain-1", exact: true }).click();
+        await expect.poll(() => page.locator(".chosen-point h3").textContent()).toBe("retrain-1");
+        const { networks } = JSON.parse(readFileSync(join(at("retrain-1"), "retrain.json"), "utf8"));
+        const facts = () => page.locator(".chosen-point .facts").textContent();
+        await expect.poll(facts).toContain(`forward${networks[0].latencyMs.toPrecision(4)} ms`);
+        expect(await facts()).toContain(`perplexity${networks[0].perplexity.toPrecision(4)}`);
       });
     });
 
@@ -407,6 +423,22 @@ vary:
       it("is followed while its trials run, to the table of `layerwise sweep show`", async () => {
         const file = join(folder, "rates.yaml");
         writeFileSync(file, spec);
+        await open("#/sweep");
+        await page.getByText("No sweeps here yet").waitFor();
+        await layerwise([
+          "sweep",
+          file,
+          "--out",
+          at("elsewhere"),
+          "--on",
+          "kubernetes:1",
+          "--image",
+          "none",
+          "--claim",
+          "none",
+        ]);
+        await page.getByText("waiting").nth(3).waitFor(); // a folder without any run
+        rmSync(at("elsewhere"), { recursive: true });
         await open("#/sweep");
         await page.getByText("No sweeps here yet").waitFor();
         processes.push(begin("sweep", file, "--out", at("rates"), "--on", "local:1"));

@@ -99,6 +99,8 @@ export interface RunRow {
 export interface RunList {
   readonly runs: readonly RunRow[];
   readonly jobs: readonly JobState[];
+  /** All sweeps below the folder, by their paths. */
+  readonly sweeps: readonly SweepName[];
   /** True while runs are still being found: those that are missing come with updates of `/api/events?runs=1`. */
   readonly loading: boolean;
   /** True where the folder is deeper or larger than what was looked at. */
@@ -180,7 +182,7 @@ export interface FrontPoint {
   /** The run that it comes from. */
   readonly id: RunId | null;
   readonly pattern: string;
-  /** Forward milliseconds: of this search's measured costs for published patterns, measured for retrained ones. */
+  /** Forward milliseconds: by this search's measured costs for published patterns, measured for retrained ones once that is done. */
   readonly ms: number | null;
   /** Null for a pattern that nobody trained here. */
   readonly perplexity: number | null;
@@ -228,9 +230,12 @@ export interface SearchData {
   readonly cursor: string;
 }
 
-/** `GET /api/sweeps`: all sweeps below the folder. */
-export interface SweepList {
-  readonly sweeps: readonly { readonly id: RunId; readonly path: string }[];
+/** A sweep below the folder. */
+export interface SweepName {
+  readonly id: RunId;
+  readonly path: string;
+  /** When a round or a trial of it last began or ended. */
+  readonly changedMs: number;
 }
 
 /** One run of a sweep. */
@@ -529,7 +534,7 @@ export interface SharingAnswer {
 /**
  * `GET /api/events?runs=1&run=ID@CURSOR&run=ID2&metrics=loss,valid/loss&x=step&frames=1&log=1`: one stream of server-sent events a page.
  *
- * `runs=1`: rows that change. `run`: what is new in these runs (at most 16), after the cursor of their series or search, or from now
+ * `runs=1`: rows and sweeps that change. `run`: what is new in these runs (at most 16), after the cursor of their series or search, or from now
  * on. `metrics` and `x` as in a series. `frames=1`: π of those runs; `log=1`: their logs. Messages have the event name `update`, come at
  * most four times a second, and are `Update`s; comments keep the connection alive. After a reconnection, fetch again.
  */
@@ -539,6 +544,8 @@ export interface Update {
   /** Rows that are gone. */
   readonly removed?: readonly RunId[] | undefined;
   readonly jobs?: readonly JobState[] | undefined;
+  /** All sweeps, where one came, went or changed. */
+  readonly sweeps?: readonly SweepName[] | undefined;
   /** New points, by run and metric. */
   readonly points?: Readonly<Record<RunId, Readonly<Record<string, Series>>>> | undefined;
   readonly frames?: Readonly<Record<RunId, readonly SearchFrame[]>> | undefined;

@@ -5,6 +5,7 @@ import type { Axis, RunId, RunRow, SearchFrame, Series, Update } from "./api.ts"
 import { textFrom } from "./file-text.ts";
 import { candidatesOf, frameOf } from "./search-data.ts";
 import type { Studio } from "./studio.ts";
+import { sweepsIn } from "./sweeps.ts";
 
 const TICK_MS = 250;
 /** Folders are looked at every so many ticks. */
@@ -88,7 +89,8 @@ class Page {
   readonly #logs = new Map<RunId, number>();
   #list: readonly RunRow[];
   #rows: ReadonlyMap<RunId, RunRow>;
-  #jobs = "";
+  #jobs: string;
+  #sweeps: string;
   #waiting = false;
 
   constructor(studio: Studio, wanted: Wanted, listener: Listener) {
@@ -98,6 +100,7 @@ class Page {
     this.#list = isNew ? [] : studio.index.rows;
     this.#rows = byId(this.#list);
     this.#jobs = JSON.stringify(studio.jobs.states());
+    this.#sweeps = JSON.stringify(isNew ? [] : sweepsIn(studio.index));
   }
 
   /** A page that has not taken the last message waits for the next tick: nothing piles up. */
@@ -131,6 +134,7 @@ class Page {
     return {
       ...this.#newRows(),
       ...this.#newJobs(),
+      ...this.#newSweeps(),
       ...filled({ points, frames, log }),
       ...(reset.length ? { reset } : {}),
     };
@@ -178,6 +182,15 @@ class Page {
     if (text === this.#jobs) return {};
     this.#jobs = text;
     return { jobs };
+  }
+
+  #newSweeps(): Update {
+    if (!this.#wanted.rows) return {};
+    const sweeps = sweepsIn(this.#studio.index);
+    const text = JSON.stringify(sweeps);
+    if (text === this.#sweeps) return {};
+    this.#sweeps = text;
+    return { sweeps };
   }
 }
 

@@ -58,7 +58,8 @@ function readingRoutes(api: Hono, studio: Studio, program: string): void {
   api.get("/runs", async (context) => {
     await studio.look(FIRST_MS);
     const [loading, truncated] = [index.completeMs === undefined, index.truncated];
-    const list: RunList = { runs: index.rows, jobs: studio.jobs.states(), loading, truncated };
+    const sweeps = sweepsIn(index);
+    const list: RunList = { runs: index.rows, jobs: studio.jobs.states(), sweeps, loading, truncated };
     return context.json(list);
   });
   api.get("/runs/:id", async (context) => context.json(await detail(studio, await found(studio, context), program)));
@@ -73,10 +74,6 @@ function readingRoutes(api: Hono, studio: Studio, program: string): void {
   api.get("/sharing", async (context) => {
     await studio.look();
     return context.json(comparisonsIn(index.rows));
-  });
-  api.get("/sweeps", async (context) => {
-    await studio.look();
-    return context.json(sweepsIn(index));
   });
   api.get("/sweeps/:id", async (context) => {
     await studio.look();

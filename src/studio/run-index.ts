@@ -14,7 +14,7 @@ export const NOTE_FILE = "note.txt";
 const CONFIG = "config.yaml";
 const SEEDS = "seeds.json";
 const FOUND = "architecture.json";
-const SWEEP = "sweep.yaml";
+const [SWEEP, TRIALS] = ["sweep.yaml", "trials"];
 /** Folders below folders, and folders in all, that are looked at. */
 const [DEEPEST, MOST] = [8, 20_000];
 /** Runs that are opened at a time. */
@@ -39,6 +39,12 @@ interface Place {
   readonly changedMs: number;
 }
 
+/** The folder of a sweep, and when a round or a trial of it last began or ended. */
+export interface SweepPlace {
+  readonly path: string;
+  readonly changedMs: number;
+}
+
 const order = new Intl.Collator("en", { numeric: true });
 
 /** Names a folder by its path below the studio's. */
@@ -57,7 +63,7 @@ export class RunIndex {
   readonly #reports = new Map<RunId, Report>();
   readonly #cache: GlanceCache;
   #refreshing: Promise<void> | undefined;
-  #sweeps: ReadonlyMap<RunId, string> = new Map();
+  #sweeps: ReadonlyMap<RunId, SweepPlace> = new Map();
   /** All rows in their order, until one changes. */
   #rows: readonly RunRow[] | undefined;
 
@@ -92,7 +98,7 @@ export class RunIndex {
   }
 
   /** Folders of sweeps by their ids. */
-  get sweeps(): ReadonlyMap<RunId, string> {
+  get sweeps(): ReadonlyMap<RunId, SweepPlace> {
     return this.#sweeps;
   }
 
@@ -221,7 +227,7 @@ export class RunIndex {
 
   #places(): Place[] {
     const found: Place[] = [];
-    const sweeps = new Map<RunId, string>();
+    const sweeps = new Map<RunId, SweepPlace>();
     let left = MOST;
     this.truncated = false;
     const visit = (path: string, depth: number, parent: RunId | null): boolean => {
@@ -238,8 +244,8 @@ export class RunIndex {
       const id = has(SEEDS) ? idOf(this.relative(path)) : null;
       if (id) found.push({ path, parent, what: "seeds", stamp: "", changedMs: 0 });
       const isSweep = has(SWEEP);
-      if (isSweep) sweeps.set(idOf(this.relative(path)), path);
-      const isOf = ({ name }: Dirent) => !name.startsWith(".") && (!isSweep || name !== "trials"); // those are settings
+      if (isSweep) sweeps.set(idOf(this.relative(path)), { path, changedMs: sweepChangedMs(path) });
+      const isOf = ({ name }: Dirent) => !name.startsWith(".") && (!isSweep || name !== TRIALS); // those are settings
       const folders = entries.filter((entry) => entry.isDirectory() && isOf(entry));
       const below = folders.map((entry) => visit(join(path, entry.name), depth + 1, id));
       if (below.some(Boolean) || id || isSweep) return true;
@@ -272,6 +278,11 @@ function stampOf(path: string, has: (name: string) => boolean): Pick<Place, "sta
   const stats = STAMPED.map((name) => (has(name) ? statSync(join(path, name), { throwIfNoEntry: false }) : undefined));
   const stamp = stats.map((stat) => (stat ? `${stat.size} ${stat.mtimeMs}` : "")).join("|");
   return { stamp, changedMs: stats[0]?.mtimeMs ?? 0 };
+}
+
+function sweepChangedMs(path: string): number {
+  const stats = [path, join(path, TRIALS)].map((each) => statSync(each, { throwIfNoEntry: false }));
+  return Math.max(...stats.map((stat) => stat?.mtimeMs ?? 0));
 }
 
 function readJson(path: string): unknown {

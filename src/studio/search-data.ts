@@ -165,13 +165,13 @@ function budgetOf({ path, row }: Entry, evaluations: readonly Evaluation[]): num
   if (found[2]) return Number(found[1]);
   const costs = readJson<Costs>(path, "costs.json");
   const blocks = evaluations[0]?.choices?.length;
-  const baseline = costs && blocks ? patternMs(costs, "baseline", blocks) : null;
+  const baseline = costs && blocks ? patternMs(costs, `baseline/${blocks}`) : null;
   return baseline === null ? null : Number(found[1]) * baseline;
 }
 
-/** What a published pattern costs at so many blocks; null where a block of it was not measured. */
-function patternMs(costs: Costs, name: string, blocks: number): number | null {
-  const kinds = parsePattern(`${name}/${blocks}`);
+/** What a pattern costs; null where a block of it was not measured. */
+function patternMs(costs: Costs, pattern: string): number | null {
+  const kinds = parsePattern(pattern);
   const each = kinds.map((kind) => costs.candidates.find((candidate) => candidate.name === kind)?.ms);
   return each.includes(undefined) ? null : each.reduce<number>((sum, ms) => sum + ms!, costs.rest.ms);
 }
@@ -202,7 +202,7 @@ function frontOf(shown: Entry, index: RunIndex, blocks: number | undefined): Net
   const alike = [...index.entries].filter((entry) => isNetwork(entry) && key(entry) === key(shown));
   return [
     ...alike.flatMap(foundPoint),
-    ...alike.flatMap(retrainedPoints),
+    ...retrainedPoints(alike, readJson<Costs>(shown.path, "costs.json")),
     ...(blocks === undefined ? [] : publishedPoints(shown, blocks)),
   ];
 }
@@ -216,8 +216,23 @@ function foundPoint({ id, path, row }: Entry): Network[] {
   return [{ name: row.path, source: "search", id, pattern, ms, perplexity, parameters: null, order }];
 }
 
-function retrainedPoints({ id, path, row }: Entry): Network[] {
-  const { networks = [] } = (row.kind === "retrain" && readJson<Retrained>(path, "retrain.json")) || {};
+/** Networks that were measured beside their baselines, and those that have ended and are not measured yet, or never will be. */
+function retrainedPoints(entries: readonly Entry[], costs: Costs | undefined): Network[] {
+  const retrained = entries.filter(({ row }) => row.kind === "retrain");
+  const results = retrained.map((entry) => ({ entry, told: readJson<Retrained>(entry.path, "retrain.json") }));
+  const measured = new Set(results.flatMap(({ entry, told }) => (told ? baselinePath(entry) : [])));
+  return results.flatMap(({ entry, told }) => {
+    if (told) return measuredPoints(entry, told);
+    return entry.row.status !== "finished" || measured.has(entry.path) ? [] : [unmeasuredPoint(entry, costs)];
+  });
+}
+
+function baselinePath({ path, row }: Entry): string[] {
+  const baseline = row.settings["retrain.baseline"];
+  return typeof baseline === "string" ? [join(path, baseline)] : [];
+}
+
+function measuredPoints({ id, row }: Entry, { networks }: Retrained): Network[] {
   return networks.map(({ name, pattern, latencyMs: ms, perplexity, parameters }) => ({
     name: name === "found" ? row.path : `${row.path} ${name}`,
     source: "retrain",
@@ -230,6 +245,15 @@ function retrainedPoints({ id, path, row }: Entry): Network[] {
   }));
 }
 
+/** By the costs of the search, as published patterns are. */
+function unmeasuredPoint({ id, row }: Entry, costs: Costs | undefined): Network {
+  const pattern = printPattern(parsePattern(String(row.settings.blocks)));
+  const perplexity = row.best?.name === "perplexity" ? row.best.value : null;
+  const ms = costs ? patternMs(costs, pattern) : null;
+  const order = { task: "retrain", of: id, pattern } as const;
+  return { name: row.path, source: "retrain", id, pattern, ms, perplexity, parameters: row.parameters, order };
+}
+
 /** They are trained as the search was, so that they can stand beside what it found. */
 function publishedPoints({ id, path }: Entry, blocks: number): Network[] {
   const costs = readJson<Costs>(path, "costs.json");
@@ -240,7 +264,7 @@ function publishedPoints({ id, path }: Entry, blocks: number): Network[] {
       source: "published",
       id: null,
       pattern,
-      ms: costs ? patternMs(costs, name, blocks) : null,
+      ms: costs ? patternMs(costs, pattern) : null,
       perplexity: null,
       parameters: null,
       order: { task: "retrain", of: id, pattern },

@@ -2,20 +2,20 @@
 import { join } from "node:path";
 import { glanceAt } from "../runs/index.ts";
 import { type LookAtRun, readSweep, type SweepRow, type SweepTable } from "../sweep/index.ts";
-import type { RunId, SweepAnswer, SweepCandidate, SweepList } from "./api.ts";
+import type { RunId, SweepAnswer, SweepCandidate, SweepName } from "./api.ts";
 import { quoted } from "./commands.ts";
 import { Refusal } from "./refusal.ts";
 import { idOf, type RunIndex } from "./run-index.ts";
 
 /** All sweeps of an index, by their paths. */
-export function sweepsIn(index: RunIndex): SweepList {
-  const sweeps = [...index.sweeps].map(([id, path]) => ({ id, path: index.relative(path) }));
-  return { sweeps: sweeps.sort((a, b) => (a.path < b.path ? -1 : 1)) };
+export function sweepsIn(index: RunIndex): SweepName[] {
+  const sweeps = [...index.sweeps].map(([id, { path, changedMs }]) => ({ id, path: index.relative(path), changedMs }));
+  return sweeps.sort((a, b) => (a.path < b.path ? -1 : 1));
 }
 
 /** What a sweep came to so far. */
 export async function sweepAnswer(id: RunId, index: RunIndex, program: string): Promise<SweepAnswer> {
-  const path = index.sweeps.get(id);
+  const path = index.sweeps.get(id)?.path;
   if (path === undefined) throw new Refusal(404, "not-found", "no such sweep; it may have been moved or deleted");
   const table = await readSweep(path, lookIn(index));
   const { spec, rows } = table;

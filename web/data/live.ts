@@ -1,6 +1,6 @@
 /** The page's one stream of server-sent events, and what every view stands on: rows of runs, and jobs. */
 import { computed, effect, signal } from "@preact/signals";
-import type { About, JobState, RunId, RunList, RunRow, Update } from "../../src/studio/api.ts";
+import type { About, JobState, RunId, RunList, RunRow, SweepName, Update } from "../../src/studio/api.ts";
 import { get, record, type ServerError, saved } from "./server.ts";
 
 /** What a view wants to hear of, besides rows and jobs. */
@@ -18,6 +18,8 @@ export interface Wish {
 
 export const rows = signal<ReadonlyMap<RunId, RunRow>>(new Map());
 export const jobs = signal<readonly JobState[]>([]);
+/** Undefined until the first list has come. */
+export const sweeps = signal<readonly SweepName[] | undefined>(undefined);
 export const about = signal<About | undefined>(undefined);
 /** `waiting` until the first list has come. */
 export const connection = signal<"waiting" | "live" | "lost" | "saved">(saved ? "saved" : "waiting");
@@ -74,6 +76,7 @@ async function loadRows(): Promise<void> {
     const list = await get<RunList>("/api/runs");
     rows.value = new Map(list.runs.map((row) => [row.id, row]));
     jobs.value = list.jobs;
+    sweeps.value = list.sweeps;
     truncated.value = list.truncated;
     failure.value = undefined;
   } catch (error) {
@@ -91,8 +94,21 @@ function take(update: Update, wanted: Wish | undefined): void {
     for (const row of update.runs ?? []) next.set(row.id, row);
     for (const id of update.removed ?? []) next.delete(id);
     rows.value = next;
-    record("GET /api/runs", { runs: [...next.values()], jobs: jobs.peek(), truncated: truncated.peek() });
   }
   if (update.jobs) jobs.value = update.jobs;
+  if (update.sweeps) sweeps.value = update.sweeps;
+  if (update.runs || update.removed || update.sweeps) recordList();
   wanted?.onUpdate(update);
+}
+
+/** The list as it is now, for a page that is saved. */
+function recordList(): void {
+  const list: RunList = {
+    runs: [...rows.peek().values()],
+    jobs: jobs.peek(),
+    sweeps: sweeps.peek() ?? [],
+    loading: false,
+    truncated: truncated.peek(),
+  };
+  record("GET /api/runs", list);
 }

@@ -1,5 +1,6 @@
 /** The place in the page: a view, perhaps a run, and everything else that fixes it, all in the address after `#`. */
 import { signal } from "@preact/signals";
+import { useEffect } from "preact/hooks";
 import { forget, saved } from "./server.ts";
 
 export interface Route {
@@ -39,7 +40,20 @@ export function go(address: string): void {
 /** Changes parts of the present view's address, without a new entry in the history. */
 export function setQuery(changes: Readonly<Record<string, string | undefined>>): void {
   const { view, id, query } = route.peek();
-  const address = href(view, id, { ...Object.fromEntries(query), ...changes });
+  replace(href(view, id, { ...Object.fromEntries(query), ...changes }));
+}
+
+/** The run of the address; without one the first of these, which the address then names, so that a newer one does not take its place. */
+export function useShown(able: readonly { readonly id: string }[]): string {
+  const { view, id: named, query } = route.value;
+  const id = named || able[0]?.id || "";
+  useEffect(() => {
+    if (named === "" && id !== "") replace(href(view, id, Object.fromEntries(query)));
+  }, [named, id]);
+  return id;
+}
+
+function replace(address: string): void {
   try {
     history.replaceState(null, "", address);
   } catch {

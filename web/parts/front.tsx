@@ -1,11 +1,13 @@
 /** The front of found networks: perplexity against latency, and what to do with each. */
-import { useRef } from "preact/hooks";
-import type { FrontPoint, Started } from "../../src/studio/api.ts";
+import { useRef, useState } from "preact/hooks";
+import type { FrontPoint, JobState, Started } from "../../src/studio/api.ts";
+import { jobs } from "../data/live.ts";
 import { useAction } from "../data/loaded.ts";
-import { asked, go, href, setQuery } from "../data/route.ts";
+import { asked, href, setQuery } from "../data/route.ts";
 import { post, saved } from "../data/server.ts";
 import { ticks } from "./curves.ts";
 import { figure, short } from "./format.ts";
+import { JobLine } from "./jobs.tsx";
 import { useWidth } from "./media.ts";
 import { Command, Facts, Fault, Scroll } from "./ui.tsx";
 
@@ -31,7 +33,7 @@ export function Front({ points, budgetMs }: Props) {
     <div class="front">
       {placed.length > 0 && <Scatter points={placed} budgetMs={budgetMs} chosen={chosen} onChoose={choose} />}
       {chosen ? (
-        <Chosen point={chosen} />
+        <Chosen key={keyOf(chosen)} point={chosen} />
       ) : (
         <p class="muted">Choose a network in the picture or in the table to see how to train it.</p>
       )}
@@ -146,10 +148,9 @@ function room(values: readonly number[]): [number, number] {
 
 function Chosen({ point }: { readonly point: FrontPoint }) {
   const { busy, error, run } = useAction();
-  const retrain = async () => {
-    await post<Started>("/api/start", point.order);
-    go(href("runs"));
-  };
+  const [started, setStarted] = useState<JobState>();
+  const job = started && (jobs.value.find(({ id }) => id === started.id) ?? started);
+  const retrain = async () => setStarted((await post<Started>("/api/start", point.order)).job);
   return (
     <div class="chosen-point">
       <h3>{point.name}</h3>
@@ -163,7 +164,7 @@ function Chosen({ point }: { readonly point: FrontPoint }) {
       />
       <Command text={point.retrain} />
       {!saved && (
-        <button type="button" class="primary" disabled={busy} onClick={() => run(retrain)}>
+        <button type="button" class="primary" disabled={busy || job?.state === "opening"} onClick={() => run(retrain)}>
           Train it now
         </button>
       )}
@@ -172,7 +173,19 @@ function Chosen({ point }: { readonly point: FrontPoint }) {
           Its run
         </a>
       )}
+      {job && <Training job={job} />}
       <Fault error={error} />
+    </div>
+  );
+}
+
+/** What was started here: it takes its place in the picture when it has ended. */
+function Training({ job }: { readonly job: JobState }) {
+  const isOn = job.state === "opening" || job.state === "running";
+  return (
+    <div role="status">
+      <JobLine job={job} />
+      {isOn && <p class="hint">Its network joins the picture and the table when it has been trained.</p>}
     </div>
   );
 }

@@ -3,7 +3,7 @@ import { useEffect, useState } from "preact/hooks";
 import type { DepthAnswer, DepthRow, DepthTables, RunId } from "../../src/studio/api.ts";
 import { rows } from "../data/live.ts";
 import { useAction } from "../data/loaded.ts";
-import { asked, go, href, route, setQuery } from "../data/route.ts";
+import { asked, go, href, setQuery, useShown } from "../data/route.ts";
 import { post, type ServerError } from "../data/server.ts";
 import { figure, percent, whole } from "../parts/format.ts";
 import { Bars, DepthScale, Pieces } from "../parts/pieces.tsx";
@@ -18,7 +18,7 @@ const SENTENCES = [
 /** Depths of a text in one run, or in two. */
 export function DepthView() {
   const able = runsThat("depth");
-  const id = route.value.id || able[0]?.id || "";
+  const id = useShown(able);
   const [beside, text] = [asked("beside"), asked("text", SENTENCES[0])];
   const [draft, setDraft] = useState(text);
   useEffect(() => setDraft(text), [text]);

@@ -3,7 +3,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import type { ClassifyAnswer, FillAnswer, GenerateLine, RunRow, TranslateAnswer } from "../../src/studio/api.ts";
 import { rows } from "../data/live.ts";
 import { useAction } from "../data/loaded.ts";
-import { asked, go, href, route, setQuery } from "../data/route.ts";
+import { asked, go, href, setQuery, useShown } from "../data/route.ts";
 import { post, record, request, ServerError, saved } from "../data/server.ts";
 import { figure, percent, whole } from "../parts/format.ts";
 import { Bars, DepthScale, Pieces } from "../parts/pieces.tsx";
@@ -20,7 +20,7 @@ type Mode = (typeof MODES)[number][0];
 /** What the run of the address can do. */
 export function PlayView() {
   const able = runsThat("generate", "translate", "fill", "classify");
-  const id = route.value.id || able[0]?.id || "";
+  const id = useShown(able);
   const row = rows.value.get(id);
   if (!row) {
     return (

@@ -1,8 +1,8 @@
 /** A search: π of every block over time, what the network costs, what was cut, seeds side by side, and the front. */
 import { useEffect, useState } from "preact/hooks";
 import type { RunRow, SearchCut, SearchData, SearchFrame, SeedState } from "../../src/studio/api.ts";
-import { jobs, rows } from "../data/live.ts";
-import { asked, go, href, route, setQuery } from "../data/route.ts";
+import { jobs, newest, rows } from "../data/live.ts";
+import { asked, go, href, setQuery, useShown } from "../data/route.ts";
 import { useSearch } from "../data/search.ts";
 import { announce } from "../parts/announce.ts";
 import { PatternPicture } from "../parts/blocks.tsx";
@@ -20,11 +20,9 @@ import { Empty, Facts, Fault, Heading, Panel, RunPicker, runsThat, StatusBadge }
 /** The search of the address, or the newest. */
 export function SearchView() {
   const searches = runsThat("search");
-  const id = route.value.id || searches[0]?.id || "";
+  const id = useShown(searches);
   const row = rows.value.get(id);
-  // A retraining that ends puts its network into the front.
-  const ended = jobs.value.filter(({ state }) => state === "ended").length;
-  const { data, error } = useSearch(id, `${row?.status} ${row?.best?.step} ${ended}`);
+  const { data, error } = useSearch(id, `${row?.status} ${row?.best?.step} ${endedRetrainings()}`);
   if (id === "") {
     return (
       <>
@@ -53,6 +51,13 @@ export function SearchView() {
       {data && <Loaded key={data.id} data={data} row={row} />}
     </>
   );
+}
+
+/** A retraining that ends puts its network into the front; its process ends when the network has been measured, too. */
+function endedRetrainings(): string {
+  const runs = newest.value.filter(({ kind, status }) => kind === "retrain" && status === "finished");
+  const ended = jobs.value.filter(({ state }) => state === "ended");
+  return [...runs, ...ended].map(({ id }) => id).join();
 }
 
 function Loaded({ data, row }: { readonly data: SearchData; readonly row: RunRow | undefined }) {

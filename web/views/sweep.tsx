@@ -1,8 +1,8 @@
 /** A sweep: its trials as they run, the best so far, and what each setting does to the figure. */
-import type { SweepAnswer, SweepCandidate, SweepList, SweepTrialState } from "../../src/studio/api.ts";
-import { about, connection, rows } from "../data/live.ts";
+import type { SweepAnswer, SweepCandidate, SweepTrialState } from "../../src/studio/api.ts";
+import { about, rows, sweeps } from "../data/live.ts";
 import { useGet } from "../data/loaded.ts";
-import { asked, go, href, route, setQuery } from "../data/route.ts";
+import { asked, go, href, setQuery, useShown } from "../data/route.ts";
 import { countsOf, course, figureText, keyOf, valuesText, withRows } from "../data/sweep.ts";
 import { Chart } from "../parts/chart.tsx";
 import { figure, plain, whole } from "../parts/format.ts";
@@ -15,19 +15,20 @@ const MOST_CURVES = 16;
 
 /** The sweep of the address, or the first. */
 export function SweepView() {
-  const version = [...rows.value.values()].map(({ id, status }) => `${id} ${status}`).join();
-  const { value: list, error } = useGet<SweepList>("/api/sweeps", rows.value.size);
-  const id = route.value.id || list?.sweeps[0]?.id;
-  const { value, error: missing } = useGet<SweepAnswer>(id && `/api/sweeps/${encodeURIComponent(id)}`, version);
+  const list = sweeps.value;
+  const id = useShown(list ?? []) || undefined;
+  const statuses = [...rows.value.values()].map((row) => `${row.id} ${row.status}`).join();
+  const version = `${list?.find((each) => each.id === id)?.changedMs} ${statuses}`;
+  const { value, error } = useGet<SweepAnswer>(id && `/api/sweeps/${encodeURIComponent(id)}`, version);
   return (
     <>
       <Heading title="Sweep" lead={LEAD} />
-      <Fault error={error ?? missing} />
-      {list && list.sweeps.length > 0 && (
+      <Fault error={error} />
+      {list && list.length > 0 && (
         <div class="controls">
           <Field label="Sweep">
             <select value={id} onChange={({ currentTarget }) => go(href("sweep", currentTarget.value))}>
-              {list.sweeps.map((each) => (
+              {list.map((each) => (
                 <option key={each.id} value={each.id}>
                   {each.path}
                 </option>
@@ -36,7 +37,7 @@ export function SweepView() {
           </Field>
         </div>
       )}
-      {list?.sweeps.length === 0 && connection.value !== "waiting" && <NoSweeps />}
+      {list?.length === 0 && <NoSweeps />}
       {value && <Loaded sweep={withRows(value, rows.value)} />}
     </>
   );

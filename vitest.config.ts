@@ -1,5 +1,9 @@
+import { execFileSync } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { defineConfig } from "vitest/config";
+
+// A module that is written, and not kept.
+execFileSync(process.execPath, [fileURLToPath(new URL("scripts/modeling.mjs", import.meta.url))]);
 
 export default defineConfig({
   // Examples import the package by its name; tests run them on the source.

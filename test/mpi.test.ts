@@ -33,35 +33,11 @@ const data = "fixtures/runs/data";
 const text = ["--corpus", `${data}/text`, "--tokenizer", `${data}/tokenizer.model`];
 const small = ["--width", "16", "--heads", "2", "--length", "16", "--batch", "4", "--threads", "1"];
 const habits = ["--steps", "12", "--warmup", "3", "--evaluate-every", "4", "--checkpoint-every", "4"];
+const words = (line: string) => line.split(" ");
 const tasks: Readonly<Record<string, readonly string[]>> = {
   train: ["train", ...text, ...small, "--depth", "4", "--unique", "2", "--dropout", "0.1", ...habits],
-  search: [
-    "search",
-    ...text,
-    ...small,
-    "--blocks",
-    "2",
-    "--memory",
-    "8",
-    "--cutoffs",
-    "40,100",
-    "--latency",
-    "1x8+8",
-    ...habits,
-  ],
-  pretrain: [
-    "pretrain",
-    ...text,
-    ...small,
-    "--embedding",
-    "8",
-    "--depth",
-    "3",
-    "--evaluate-texts",
-    "16",
-    "--steps",
-    "6",
-  ],
+  search: ["search", ...text, ...small, ...words("--blocks 2 --memory 8 --cutoffs 40,100 --latency 1x8+8"), ...habits],
+  pretrain: ["pretrain", ...text, ...small, ...words("--embedding 8 --depth 3 --evaluate-texts 16 --steps 6")],
 };
 
 const path = (name: string) => join(folder, name);

@@ -1,12 +1,11 @@
 /** The studio's page: navigation, the view that the address names, and what is said to screen readers. */
 import { type ComponentType, render } from "preact";
-import { useEffect } from "preact/hooks";
 import "./styles/style.css";
 import { about, connect, connection, failure, newest } from "./data/live.ts";
 import { href, route } from "./data/route.ts";
 import { savePage } from "./data/save.ts";
 import { saved } from "./data/server.ts";
-import { announced } from "./parts/announce.ts";
+import { Shell } from "./parts/shell.tsx";
 import { Empty, Fault, Heading } from "./parts/ui.tsx";
 import { CompareView } from "./views/compare.tsx";
 import { DepthView } from "./views/depth.tsx";
@@ -67,52 +66,30 @@ function NoRuns() {
   );
 }
 
-function Shell() {
+function Page() {
   const { view } = route.value;
   const View = VIEWS[view];
   const title = titleOf(view);
-  useEffect(() => {
-    document.title = `${title} · layerwise studio`;
-    // On a phone the navigation is wider than the screen.
-    document.querySelector("nav [aria-current]")?.scrollIntoView({ block: "nearest", inline: "nearest" });
-  }, [title]);
+  const links = NAVIGATION.map(([name, text]) => ({ name, text, href: href(name), isCurrent: isCurrent(name, view) }));
   return (
-    <>
-      <button type="button" class="skip" onClick={() => document.getElementById("content")?.focus()}>
-        Skip to content
-      </button>
-      <header class="bar">
-        <a class="brand" href={href("runs")}>
-          <Mark />
-          layerwise <span>studio</span>
-        </a>
-        <nav aria-label="Views">
-          {NAVIGATION.map(([name, text]) => (
-            <a key={name} href={href(name)} aria-current={isCurrent(name, view) ? "page" : undefined}>
-              {text}
-            </a>
-          ))}
-        </nav>
-        <div class="bar-end">
-          <Connection />
-          {!saved && <a href="./playground/">Playground</a>}
-          {!saved && (
-            <button type="button" class="quiet" onClick={() => void savePage(location.hash, `layerwise ${title}`)}>
-              Save as HTML
-            </button>
-          )}
-        </div>
-      </header>
-      <main id="content" tabIndex={-1}>
-        <Fault error={failure.value} />
-        {View ? <View /> : <Nowhere view={view} />}
-      </main>
-      <p class="sr-only" role="status" aria-live="polite">
-        {announced.value}
-      </p>
-    </>
+    <Shell page="studio" title={title} home={href("runs")} label="Views" links={links} end={<BarEnd title={title} />}>
+      <Fault error={failure.value} />
+      {View ? <View /> : <Nowhere view={view} />}
+    </Shell>
   );
 }
+
+const BarEnd = ({ title }: { readonly title: string }) => (
+  <>
+    <Connection />
+    {!saved && <a href="./playground/">Playground</a>}
+    {!saved && (
+      <button type="button" class="quiet" onClick={() => void savePage(location.hash, `layerwise ${title}`)}>
+        Save as HTML
+      </button>
+    )}
+  </>
+);
 
 const titleOf = (view: string) =>
   NAVIGATION.find(([name]) => name === view)?.[1] ?? (view === "compare" ? "Compare" : "Run");
@@ -129,15 +106,5 @@ function Connection() {
   );
 }
 
-function Mark() {
-  return (
-    <svg viewBox="0 0 20 20" aria-hidden="true">
-      <path class="series-2" d="M3 5h14" />
-      <path class="series-1" d="M3 10h9" />
-      <path class="series-0" d="M3 15h5" />
-    </svg>
-  );
-}
-
 connect();
-render(<Shell />, document.getElementById("app")!);
+render(<Page />, document.getElementById("app")!);

@@ -8,42 +8,10 @@ const text = ["--corpus", `${data}/text`, "--tokenizer", `${data}/tokenizer.mode
 const habits = ["--steps", "12", "--warmup", "3", "--evaluate-every", "4", "--checkpoint-every", "4", "--threads", "1"];
 const small = ["--width", "16", "--heads", "2", "--length", "16", "--batch", "4"];
 const language = [...text, ...small, "--depth", "4", "--unique", "2", ...habits];
-const search = [
-  ...text,
-  ...small,
-  "--feed-forward",
-  "32",
-  "--memory",
-  "8",
-  "--cutoffs",
-  "40,100",
-  "--latency",
-  "1x8+8",
-];
-const albert = [
-  "--embedding",
-  "8",
-  "--depth",
-  "3",
-  "--evaluate-texts",
-  "16",
-  "--long-length",
-  "32",
-  "--long-share",
-  "0.5",
-];
-const pairs = [
-  "--task",
-  "translate",
-  "--corpus",
-  `${data}/pairs`,
-  "--pieces",
-  "54",
-  "--feed-forward",
-  "32",
-  "--length",
-  "32",
-];
+const words = (line: string) => line.split(" ");
+const search = [...text, ...small, ...words("--feed-forward 32 --memory 8 --cutoffs 40,100 --latency 1x8+8")];
+const albert = words("--embedding 8 --depth 3 --evaluate-texts 16 --long-length 32 --long-share 0.5");
+const pairs = words(`--task translate --corpus ${data}/pairs --pieces 54 --feed-forward 32 --length 32`);
 
 /** What begins a run of each kind; `--out` follows. */
 export const commands: Readonly<Record<string, readonly string[]>> = {

@@ -30,6 +30,9 @@ export interface CandidateCost {
   readonly afterOwnMs?: number | undefined;
 }
 
+/** What the cost of a block or of the rest depends on. */
+export type NetworkSizes = Pick<ParOptions, "vocabulary" | "width" | "heads" | "hidden" | "cutoffs">;
+
 /** A whole network that was measured beside the candidates. */
 export interface NetworkCost {
   readonly pattern: string;
@@ -37,9 +40,6 @@ export interface NetworkCost {
   /** What the candidates' costs say of it. */
   readonly predictedMs: number;
 }
-
-/** What the cost of a block or of the rest depends on. */
-export type NetworkSizes = Pick<ParOptions, "vocabulary" | "width" | "heads" | "hidden" | "cutoffs">;
 
 /** Costs as they were measured once; plain data. */
 export interface MeasuredCosts {

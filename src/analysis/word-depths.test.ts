@@ -1,20 +1,10 @@
 import { describe, expect, it } from "vitest";
-import { depthByWord, wordKind } from "./word-depths.ts";
+import { depthByWord, WORD_KINDS, wordKind } from "./word-depths.ts";
 
 describe("depth by words", () => {
   it("tells kinds of pieces by their letters", () => {
     const kinds = ["▁the", "▁Alice", "▁rabbit", "bit", "▁1865", ",", "▁—", "ĠWith", "Ġhole"].map(wordKind);
-    expect(kinds).toEqual([
-      "function word",
-      "name or sentence start",
-      "other word",
-      "rest of a word",
-      "number",
-      "punctuation",
-      "punctuation",
-      "function word",
-      "other word",
-    ]);
+    expect(kinds).toEqual([...WORD_KINDS, "punctuation", "function word", "other word"]);
   });
 
   it("gives rows by kind, and by fourths of surprise from the least", () => {

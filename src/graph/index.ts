@@ -16,6 +16,7 @@ export {
 export { gradients } from "./gradients.ts";
 export { type Draw, Noise, type NoiseInput } from "./noise.ts";
 export { topological } from "./order.ts";
+export type { PathCandidate, Piece, Pieces } from "./pieces.ts";
 export { print } from "./print.ts";
 export { foldIntoWeights, simplify, simplifyNamed } from "./rewrite/simplify.ts";
 export { type Role, roleOf, roles } from "./role.ts";

@@ -316,12 +316,8 @@ export interface DepthTableRequest {
 }
 
 /** The tables, as `layerwise depth --json` names them. */
-export interface DepthTables {
-  readonly id: RunId;
-  readonly step: number;
-  readonly cap: number;
+export interface DepthTables extends Pick<DepthAnswer, "id" | "step" | "cap" | "trace"> {
   readonly tables: Readonly<Partial<Record<"kinds" | "upos" | "deprel", readonly DepthRow[]>>>;
-  readonly trace: DepthAnswer["trace"];
 }
 
 /** `POST /api/runs/:id/generate`; what is left out is as `layerwise generate` has it. */

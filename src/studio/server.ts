@@ -8,6 +8,7 @@ import { getRequestListener } from "@hono/node-server";
 import { type Context, Hono } from "hono";
 import { bodyLimit } from "hono/body-limit";
 import { LayerwiseError, reject } from "../base/errors.ts";
+import type { Handed } from "../tasks/job.ts";
 import { Feed } from "./feed.ts";
 import { checkSource, checkToken, exchangeToken, headers, keptToken } from "./guard.ts";
 import { Refusal, refusalOf } from "./refusal.ts";
@@ -15,7 +16,7 @@ import { apiRoutes } from "./routes.ts";
 import { Studio } from "./studio.ts";
 
 /** How the studio is served. */
-export interface StudioOptions {
+export interface StudioOptions extends Pick<Handed, "say"> {
   /** Folder of the runs. */
   readonly folder: string;
   /** 0: any free one. Default: 4700, or a free one where it is taken. */
@@ -28,8 +29,6 @@ export interface StudioOptions {
   readonly command?: string | undefined;
   /** Where the files of the page lie. Default: as the package ships them. */
   readonly page?: string | undefined;
-  /** Told about refused requests and faults. */
-  readonly say?: ((text: string) => void) | undefined;
 }
 
 /** A studio that is being served. */

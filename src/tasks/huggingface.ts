@@ -71,19 +71,20 @@ const filesOf = (config: Uint8Array, tensors: ReadonlyMap<string, TensorRecord>)
   [`${FILE}.py`]: new TextEncoder().encode(MODELING),
 });
 
+/** What transformers read of a model that continues text. */
+const causalSizes = (model: LanguageModel | ParModel) => ({
+  vocab_size: model.options.vocabulary,
+  hidden_size: model.options.width,
+  num_attention_heads: model.options.heads,
+  num_hidden_layers: model.policy.depth,
+});
+
 /** The folder of a language model, for AutoModelForCausalLM. */
 export function huggingFaceLanguage(model: LanguageModel, weights: Weights, source: HuggingFaceSource): ExportedFiles {
-  const { vocabulary, width, length, heads } = model.options;
   const config = configOf({
     model: "LayerwiseForCausalLM",
     auto: ["AutoModelForCausalLM"],
-    sizes: {
-      vocab_size: vocabulary,
-      hidden_size: width,
-      num_attention_heads: heads,
-      num_hidden_layers: model.policy.depth,
-      max_position_embeddings: length,
-    },
+    sizes: { ...causalSizes(model), max_position_embeddings: model.options.length },
     layerwise: { layout: LAYOUT, kind: "language", step: source.step, model: languageSpec(model), run: source.run },
   });
   return { ...filesOf(config, tensorsOf(model.parameters, weights)), "tokenizer.model": source.tokenizer };
@@ -95,16 +96,10 @@ export function huggingFacePar(
   weights: Weights,
   { ranks, length, ...source }: HuggingFaceSource & { readonly ranks: Int32Array; readonly length: number },
 ): ExportedFiles {
-  const { vocabulary, width, heads } = model.options;
   const config = configOf({
     model: "LayerwiseParForCausalLM",
     auto: ["AutoModelForCausalLM"],
-    sizes: {
-      vocab_size: vocabulary,
-      hidden_size: width,
-      num_attention_heads: heads,
-      num_hidden_layers: model.policy.depth,
-    },
+    sizes: causalSizes(model),
     layerwise: { layout: LAYOUT, kind: "retrain", step: source.step, model: parSpec(model, length), run: source.run },
   });
   const tensors = tensorsOf(model.parameters, weights);

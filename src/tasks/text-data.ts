@@ -20,6 +20,12 @@ export interface TextSettings {
   readonly cased?: boolean;
 }
 
+/** A text, and the tokenizer for it. */
+export interface Data {
+  readonly corpus: Corpus;
+  readonly tokenizer: OpenTokenizer;
+}
+
 /** What a program hands to a task instead of names of files. */
 export interface Given extends Handed {
   /** Text in memory, or opened before. */
@@ -27,11 +33,6 @@ export interface Given extends Handed {
   readonly tokenizer?: OpenTokenizer | undefined;
   /** Sentence pairs, of translation. */
   readonly pairs?: PairsCorpus | undefined;
-}
-
-export interface Data {
-  readonly corpus: Corpus;
-  readonly tokenizer: OpenTokenizer;
 }
 
 const silent: Say = () => {};

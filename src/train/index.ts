@@ -1,4 +1,5 @@
 /** Training below `train`: optimisers and their groups, schedules, the step, the loop, stages, evaluation, sessions. */
+export type { PathCandidate as Candidate, Piece, Pieces } from "../graph/index.ts";
 export { type ArrayBatching, accuracy, arrayBatches, type Rows } from "./arrays.ts";
 export { Diverged, type Divergence } from "./diverged.ts";
 export { type Batches, figures, type TextSize, tokensIn } from "./evaluate.ts";
@@ -43,7 +44,7 @@ export {
   type UpdateSettings,
 } from "./optimiser.ts";
 export { PathEvaluator } from "./path-evaluator.ts";
-export { type Candidate, type Path, PathProgram, type Piece, type Pieces } from "./path-program.ts";
+export { type Path, PathProgram } from "./path-program.ts";
 export { type AlternationOptions, alternation, type Phases } from "./phases.ts";
 export {
   parSchedule,

@@ -1,10 +1,10 @@
 /** Losses of paths through a supernet on the same batches: paths that begin alike share what they begin with, exactly. */
 import { Arena, arenaBytes } from "../engine/arena.ts";
 import { type Engine, type Feed, feedsFor, type Numbers, type Program } from "../engine/engine.ts";
-import { simplifyNamed, type Weights } from "../graph/index.ts";
+import { type Piece, type Pieces, simplifyNamed, type Weights } from "../graph/index.ts";
 import { feedOf } from "./buffers.ts";
 import type { Batches } from "./evaluate.ts";
-import { type Path, type Piece, type Pieces, remember, rowBuffers } from "./path-program.ts";
+import { type Path, remember, rowBuffers } from "./path-program.ts";
 
 /** What enters a depth, batch by batch, and what each block remembers of the batches before. */
 interface Level {

@@ -2,36 +2,9 @@
 import { rejectData } from "../base/errors.ts";
 import { Arena, arenaBytes } from "../engine/arena.ts";
 import type { Engine, Feed, Feeds, Numbers, Port, Program } from "../engine/engine.ts";
-import { input, type NoiseInput, type Tensor } from "../graph/index.ts";
+import { input, type NoiseInput, type PathCandidate, type Piece, type Pieces, type Tensor } from "../graph/index.ts";
 import { type ParameterTensor, sizeOf } from "./memory.ts";
 import { gradientName, type RowOutput, type StepGraph, stepGraph } from "./step-graph.ts";
-
-/** A part of a network as a function of the rows that enter it. */
-export interface Piece {
-  readonly x: ParameterTensor;
-  readonly y: Tensor;
-  readonly parameters: readonly ParameterTensor[];
-  readonly noise: readonly NoiseInput[];
-}
-
-/** What a block may be: a piece, run on parameters of its own; none where the block does nothing. */
-export interface Candidate {
-  readonly name: string;
-  readonly piece: Piece | undefined;
-  readonly parameters: readonly ParameterTensor[];
-}
-
-/** A network in pieces; every block takes one of its candidates. */
-export interface Pieces {
-  readonly embedding: Omit<Piece, "x">;
-  readonly blocks: readonly (readonly Candidate[])[];
-  /** Its `y` is the loss. */
-  readonly head: Piece;
-  readonly inputs: Readonly<Record<string, Tensor>>;
-  /** Of each block: [B, M, C]; what entered it before. */
-  readonly memories: readonly Tensor<"input">[];
-  readonly sizes: Readonly<Record<string, number>>;
-}
 
 /** The place of the chosen candidate of each block. */
 export type Path = readonly number[];
@@ -162,7 +135,7 @@ export class PathProgram implements Program {
     return result;
   }
 
-  #pathIn(feeds: Feeds): Candidate[] {
+  #pathIn(feeds: Feeds): PathCandidate[] {
     const places = [...dataOf(feeds[PATH]!)];
     return this.#pieces.blocks.map((candidates, i) => {
       const found = candidates[places[i]!];
@@ -177,7 +150,7 @@ export class PathProgram implements Program {
   }
 
   /** What a candidate's programs are fed: its own weights under the piece's names, its memory, its noise. */
-  #feedsOf(i: number, { piece, parameters }: Candidate, feeds: Feeds): Arrays {
+  #feedsOf(i: number, { piece, parameters }: PathCandidate, feeds: Feeds): Arrays {
     const weights = piece!.parameters.map(({ attributes }, k) => {
       return [attributes.name, feeds[parameters[k]!.attributes.name]!] as const;
     });
@@ -194,7 +167,7 @@ export class PathProgram implements Program {
     return Object.fromEntries(named);
   }
 
-  async #forward(i: number, candidate: Candidate, x: Feed, feeds: Feeds): Promise<Feed> {
+  async #forward(i: number, candidate: PathCandidate, x: Feed, feeds: Feeds): Promise<Feed> {
     const { forward } = this.#candidates.get(candidate.piece!)!;
     const given = { ...this.#feedsOf(i, candidate, feeds), [candidate.piece!.x.attributes.name]: x };
     return (await forward.run(feedsOf(forward, given), { y: this.#rows[i + 1]! })).y!;
@@ -203,7 +176,7 @@ export class PathProgram implements Program {
   /** Writes a candidate's gradients where the caller wants them, and gives that of the rows that entered it. */
   async #backward(
     i: number,
-    candidate: Candidate,
+    candidate: PathCandidate,
     { x, gradient, feeds, into }: { x: Feed; gradient: Feed; feeds: Feeds; into: Readonly<Arrays> },
   ): Promise<Feed> {
     const { piece, parameters } = candidate;
@@ -228,7 +201,7 @@ export class PathProgram implements Program {
   }
 
   /** Zeroes what the last path wrote; what this one takes is written anew. */
-  #clear(path: readonly Candidate[], into: Readonly<Arrays>): void {
+  #clear(path: readonly PathCandidate[], into: Readonly<Arrays>): void {
     for (const parameter of this.#written) dataOf(into[gradientName(parameter)]!).fill(0);
     this.#written = path.flatMap(({ parameters }) => [...parameters]);
   }

@@ -1,5 +1,5 @@
 /** A supernet in pieces: embedding, candidates, softmax, each a graph of its own, so that a path runs what it takes and nothing else. */
-import { input, type NoiseInput, reshape, type Tensor } from "../../graph/index.ts";
+import { input, type PathCandidate, type Piece, type Pieces, reshape, type Tensor } from "../../graph/index.ts";
 import {
   inference,
   type Mode,
@@ -12,46 +12,15 @@ import {
 import { candidateName } from "./candidates.ts";
 import type { ParModel, ParRun } from "./par.ts";
 
-/** A part of the network as a function of the rows that enter it. */
-export interface ParPiece {
-  /** The rows [B·T, C] that enter; a parameter, so that it may have a gradient. */
-  readonly x: Tensor<"parameter">;
-  /** Rows [B·T, C], or the loss. */
-  readonly y: Tensor;
-  readonly parameters: readonly Tensor<"parameter">[];
-  readonly noise: readonly NoiseInput[];
-}
-
-/** What a block may be: a piece that all blocks share, run on parameters of its own. Identity has no piece. */
-export interface PathCandidate {
-  readonly name: string;
-  readonly piece: ParPiece | undefined;
-  /** In the order of the piece's. */
-  readonly parameters: readonly Tensor<"parameter">[];
-}
-
-/** All pieces of a supernet at one shape. */
-export interface ParPieces {
-  readonly embedding: Omit<ParPiece, "x">;
-  readonly blocks: readonly (readonly PathCandidate[])[];
-  readonly head: ParPiece;
-  /** What a batch brings. */
-  readonly inputs: Readonly<Record<string, Tensor>>;
-  /** Of each block: [B, M, C]; none without memory. */
-  readonly memories: readonly Tensor<"input">[];
-  /** Largest values of named dimensions. */
-  readonly sizes: Readonly<Record<string, number>>;
-}
-
 /** Cuts a supernet into its pieces. */
-export function parPieces(model: ParModel, run: Pick<ParRun, "batch" | "length" | "memory" | "training">): ParPieces {
+export function parPieces(model: ParModel, run: Pick<ParRun, "batch" | "length" | "memory" | "training">): Pieces {
   const { batch, length, memory = model.options.memory, training } = run;
   const { width } = model.options;
   const rows = () => newParameter("x", [batch * length, width], zeros).tensor;
   const ids = input("ids", [batch, length], "int");
   const targets = input("targets", [batch, length], "int");
   const missing = memory > 0 ? { missing: input("missing", [], "int") } : {};
-  const built = new Map<string, ParPiece>();
+  const built = new Map<string, Piece>();
   const blocks = model.policy.blocks.map((candidates, i) =>
     candidates.map((candidate, k): PathCandidate => {
       const name = candidateName(model.choices[i]![model.alive[i]![k]!]!);
@@ -91,10 +60,10 @@ const tensorsOf = (parameters: readonly Parameter[]) => parameters.map(({ tensor
 
 function pieceOf(
   x: Tensor<"parameter">,
-  parameters: ParPiece["parameters"],
+  parameters: Piece["parameters"],
   training: boolean,
   make: (x: Tensor, mode: Mode) => Tensor,
-): ParPiece {
+): Piece {
   const mode = training ? new Training() : inference;
   const y = make(x, mode);
   return { x, y, parameters, noise: mode instanceof Training ? mode.noise : [] };

@@ -35,21 +35,14 @@ export const sidesRules: Rules<Omit<EncoderDecoderOptions, "layout">> = {
   ...stackRules,
 };
 
-/** true hides, in all of them; masks that are not padding may hold numbers to add. */
-export interface EncoderDecoderMasks {
-  /** [S, S] */
-  readonly sourceMask?: Tensor | undefined;
-  /** [T, S], for cross-attention. */
-  readonly memoryMask?: Tensor | undefined;
-  /** [B, S]: padding of the source, for the encoder and for cross-attention. */
-  readonly sourcePadding?: Tensor | undefined;
-  /** [T, T], causal as a rule. */
-  readonly targetMask?: Tensor | undefined;
-  /** [B, T] */
-  readonly targetPadding?: Tensor | undefined;
-}
+const maskNames = ["sourceMask", "memoryMask", "sourcePadding", "targetMask", "targetPadding"] as const;
 
-const maskNames = ["sourceMask", "memoryMask", "sourcePadding", "targetMask", "targetPadding"];
+/**
+ * true hides, in all of them; masks that are not padding may hold numbers to add. `sourceMask` [S, S]; `memoryMask` [T, S], for
+ * cross-attention; `sourcePadding` [B, S], for the encoder and for cross-attention; `targetMask` [T, T], causal as a rule;
+ * `targetPadding` [B, T].
+ */
+export type EncoderDecoderMasks = { readonly [name in (typeof maskNames)[number]]?: Tensor | undefined };
 
 /** An encoder and a decoder of PyTorch's layers, each with a plan of its own. */
 export class EncoderDecoder {

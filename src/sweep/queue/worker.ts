@@ -4,6 +4,7 @@ import { resolve } from "node:path";
 import type { Job, Worker } from "bullmq";
 import { LayerwiseError, messageOf, reject } from "../../base/errors.ts";
 import { packageVersion } from "../../tasks/environment.ts";
+import type { Handed } from "../../tasks/job.ts";
 import { sharedThreads } from "../local.ts";
 import { addressFrom, type Link, openLink, queueName } from "./connection.ts";
 import {
@@ -19,7 +20,7 @@ import {
 import { TrialAtWork } from "./trial-at-work.ts";
 
 /** Where a worker takes trials from, and how many at a time. */
-export interface WorkerOptions {
+export interface WorkerOptions extends Pick<Handed, "say"> {
   /** Such as `redis://host:6379`. Default: the environment's LAYERWISE_QUEUE. */
   readonly connect?: string | undefined;
   /** Trials at a time; they share the machine's threads. Default: 1. */
@@ -30,8 +31,6 @@ export interface WorkerOptions {
   readonly shared?: boolean | undefined;
   /** Ends the worker; its trials stop with checkpoints, and go back to the queue. */
   readonly signal?: AbortSignal | undefined;
-  /** Told in words what happens. */
-  readonly say?: ((text: string) => void) | undefined;
 }
 
 /** Serves a queue until it is told to stop. */

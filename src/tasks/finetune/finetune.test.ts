@@ -4,7 +4,8 @@ import { beforeAll, describe, expect, it } from "vitest";
 import { ownFolder } from "../../../test/command.ts";
 import { readTextFiles } from "../../text/files/labelled.ts";
 import { classification, type LabelledText, multiLabel, regression } from "../../text/labelled/text-task.ts";
-import { type PretrainResult, pretrain } from "../pretrain/index.ts";
+import type { PretrainResult } from "../pretrain/index.ts";
+import { tinyPretrained } from "../pretrain/tiny.contract.ts";
 import { Run } from "../run.ts";
 import { finetune } from "./finetune.ts";
 import type { Prediction } from "./predictions.ts";
@@ -13,10 +14,7 @@ const folder = ownFolder("finetune");
 
 let pre: PretrainResult;
 beforeAll(async () => {
-  const model = { width: 16, heads: 2, embedding: 8, depth: 3, halting: { ponder: 0.01 } };
-  const tokenizer = "fixtures/runs/data/tokenizer.model";
-  const texts = { corpus: "fixtures/runs/data/text", tokenizer, length: 16, batch: 4 };
-  pre = await pretrain({ model, ...texts, steps: 1, evaluateTexts: 4 }).result;
+  pre = await tinyPretrained({ width: 16, heads: 2, embedding: 8, depth: 3, halting: { ponder: 0.01 } }, 16);
 });
 
 /** One word decides. */

@@ -2,16 +2,14 @@ import { beforeAll, describe, expect, it } from "vitest";
 import { type ChoiceQuestion, parseChoices } from "../../text/labelled/choices.ts";
 import { parseSquad } from "../../text/labelled/questions.ts";
 import { parseConll, tagsIn } from "../../text/labelled/tagged.ts";
-import { type PretrainResult, pretrain } from "../pretrain/index.ts";
+import type { PretrainResult } from "../pretrain/index.ts";
+import { tinyPretrained } from "../pretrain/tiny.contract.ts";
 import { answering, choosing, tagging } from "./head-tasks.ts";
 import { finetuneHead } from "./head-training.ts";
 
 let pre: PretrainResult;
 beforeAll(async () => {
-  const model = { width: 32, heads: 2, embedding: 16, depth: 2, halting: { ponder: 0.001 } };
-  const tokenizer = "fixtures/runs/data/tokenizer.model";
-  const texts = { corpus: "fixtures/runs/data/text", tokenizer, length: 32, batch: 4 };
-  pre = await pretrain({ model, ...texts, steps: 1, evaluateTexts: 4 }).result;
+  pre = await tinyPretrained({ width: 32, heads: 2, embedding: 16, depth: 2, halting: { ponder: 0.001 } }, 32);
 });
 
 const pick = <T>(list: readonly T[], i: number) => list[i % list.length]!;

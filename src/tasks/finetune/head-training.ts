@@ -14,12 +14,13 @@ import { optimiserGroups } from "../../train/groups.ts";
 import type { Weights } from "../../train/stages.ts";
 import { train } from "../../train/train.ts";
 import { defaultEngine } from "../engine.ts";
+import type { Handed } from "../job.ts";
 import { needTokenizer, type TrainedAlbert, transferred } from "../pretrain/albert-run.ts";
 import { type AlbertSource, albertFrom } from "../pretrain/origin.ts";
 import type { HeadExample, HeadScores, HeadTask } from "./head-tasks.ts";
 
 /** How a head is trained. */
-export interface HeadTraining<X> {
+export interface HeadTraining<X> extends Handed {
   readonly train: readonly X[];
   /** Judged by after each epoch; the best epoch is kept. */
   readonly dev: readonly X[];
@@ -33,10 +34,6 @@ export interface HeadTraining<X> {
   readonly length?: number | undefined;
   /** Default: 1. */
   readonly seed?: number | undefined;
-  /** Default: the best there is here. */
-  readonly engine?: Engine | undefined;
-  /** Told what is worth knowing, such as how many texts were cut before their answer. */
-  readonly say?: ((text: string) => void) | undefined;
 }
 
 /** A model with a trained head. */

@@ -9,7 +9,7 @@ import { type PlainText, type TextExample, type TextTask, textsIn } from "../../
 import { specialIds } from "../../text/masked/documents.ts";
 import type { OpenTokenizer } from "../../text/tokenizer.ts";
 import type { Weights } from "../../train/stages.ts";
-import { Classifier, guessesOf, type Scored } from "./classifier.ts";
+import { Classifier, type ClassifierOptions, guessesOf, type Scored } from "./classifier.ts";
 
 /** What is said about one text. */
 export interface Prediction {
@@ -33,11 +33,7 @@ export interface Tuned {
 }
 
 /** How texts are scored, and who is told how far it is. */
-export interface ScoringOptions {
-  /** Texts per batch. Default: 32. */
-  readonly batch?: number | undefined;
-  /** Deepest depth, where tokens halt. Default: the model's. */
-  readonly cap?: number | undefined;
+export interface ScoringOptions extends Pick<ClassifierOptions, "batch" | "cap"> {
   /** A token halts when its probabilities exceed this. Default: as in training. */
   readonly threshold?: number | undefined;
   /** Told how many texts are done, of how many. */

@@ -16,17 +16,17 @@ export interface TextChoice {
   readonly split?: Split | undefined;
 }
 
+/** Batches of masked texts, and what they are drawn from. */
+export interface MaskedTexts {
+  readonly corpus: Corpus;
+  readonly batches: MaskedBatches;
+}
+
 /** Sizes of a batch, and masked places per text. */
 export interface MaskedSizes {
   readonly rows: number;
   readonly length: number;
   readonly predictions: number;
-}
-
-/** Batches of masked texts, and what they are drawn from. */
-export interface MaskedTexts {
-  readonly corpus: Corpus;
-  readonly batches: MaskedBatches;
 }
 
 /** Draws the texts. */

@@ -113,31 +113,22 @@ export function comparisonText({ network, baseline, ratios, latency }: RetrainRe
   const rows = [network, ...(baseline ? [baseline] : [])].map((each) => ({
     network: each.name,
     pattern: each.pattern,
-    parameters: `${formatNumber(each.parameters / 1e6, 3)} M`,
-    depth: each.executedDepth,
-    flops: `${formatNumber(each.flopsPerToken / 1e6, 2)} M`,
+    "distinct parameters": `${formatNumber(each.parameters / 1e6, 3)} M`,
+    "executed depth": each.executedDepth,
+    "FLOPs per token": `${formatNumber(each.flopsPerToken / 1e6, 2)} M`,
     latency: `${formatNumber(each.latencyMs, 2)} ms`,
-    perplexity: formatNumber(each.perplexity, 2),
+    "valid perplexity": formatNumber(each.perplexity, 2),
   }));
   const ratio = ratios && {
     network: "ratio",
     pattern: "",
-    depth: null,
-    parameters: ratios.parameters.toFixed(3),
-    flops: ratios.flopsPerToken.toFixed(3),
+    "distinct parameters": ratios.parameters.toFixed(3),
+    "executed depth": null,
+    "FLOPs per token": ratios.flopsPerToken.toFixed(3),
     latency: ratios.latencyMs.toFixed(3),
-    perplexity: ratios.perplexity.toFixed(3),
+    "valid perplexity": ratios.perplexity.toFixed(3),
   };
-  const columns = [
-    { key: "network", title: "network" },
-    { key: "pattern", title: "pattern" },
-    { key: "parameters", title: "distinct parameters" },
-    { key: "depth", title: "executed depth" },
-    { key: "flops", title: "FLOPs per token" },
-    { key: "latency", title: "latency" },
-    { key: "perplexity", title: "valid perplexity" },
-  ];
   const { batch, length, memory, threads } = latency;
   const where = `FLOPs and latency forward, batch ${batch} × ${length}, memory ${memory}, ${threads} thread${threads === 1 ? "" : "s"}, in turns`;
-  return `${table([...rows, ...(ratio ? [ratio] : [])], columns).trimEnd()}\n${where}`;
+  return `${table([...rows, ...(ratio ? [ratio] : [])]).trimEnd()}\n${where}`;
 }

@@ -67,21 +67,13 @@ export function spreadOver({ networks, chosen }: Front, count: number): FrontNet
 export function frontTable({ networks, chosen }: Front): string {
   const rows = networks.map((network) => ({
     pattern: network.pattern,
-    ms: network.ms.toFixed(2),
-    ratio: network.ratio.toFixed(2),
     parameters: `${(network.parameters / 1e6).toFixed(3)} M`,
-    perplexity: network.perplexity.toFixed(2),
-    note: network.pattern === chosen ? "chosen" : "",
+    ms: network.ms.toFixed(2),
+    "÷ (sf)-baseline": network.ratio.toFixed(2),
+    "perplexity in the supernet": network.perplexity.toFixed(2),
+    "": network.pattern === chosen ? "chosen" : "",
   }));
-  const columns = [
-    { key: "pattern", title: "pattern" },
-    { key: "parameters", title: "parameters" },
-    { key: "ms", title: "ms" },
-    { key: "ratio", title: "÷ (sf)-baseline" },
-    { key: "perplexity", title: "perplexity in the supernet" },
-    { key: "note", title: "" },
-  ];
-  return table(rows, columns).trimEnd();
+  return table(rows).trimEnd();
 }
 
 /** Perplexity against latency, the chosen network named. */

@@ -3,7 +3,7 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { sha256 } from "../../src/files/checksum.ts";
 
-const data = "fixtures/runs/data";
+export const data = "fixtures/runs/data";
 const text = ["--corpus", `${data}/text`, "--tokenizer", `${data}/tokenizer.model`];
 const habits = ["--steps", "12", "--warmup", "3", "--evaluate-every", "4", "--checkpoint-every", "4", "--threads", "1"];
 const small = ["--width", "16", "--heads", "2", "--length", "16", "--batch", "4"];

@@ -16,6 +16,7 @@ const BEST_FILE = "best.json";
 const FORMAT = "layerwise checkpoint";
 /** 2: state.json has a seal. */
 const VERSION = 2;
+const GATHERED_BYTES = 1 << 16;
 const NAME = /^step-(\d+)$/;
 /** Unfinished and discarded folders; nobody reads them, and the next owner of the run removes them. */
 const TEMPORARY = ".tmp-";
@@ -93,7 +94,7 @@ async function writeSynced(path: string, blocks: Iterable<Uint8Array>): Promise<
   const hash = createHash("sha256");
   const file = await open(path, "wx");
   try {
-    for (const block of blocks) {
+    for (const block of gathered(blocks)) {
       hash.update(block);
       await file.writeFile(block); // from where the last one ended
     }
@@ -102,6 +103,20 @@ async function writeSynced(path: string, blocks: Iterable<Uint8Array>): Promise<
     await file.close();
   }
   return hash.digest("hex");
+}
+
+/** Small blocks are written together: a model has many tensors of a few bytes, and each write is a trip to the system. */
+function* gathered(blocks: Iterable<Uint8Array>): Generator<Uint8Array> {
+  const waiting: Uint8Array[] = [];
+  let bytes = 0;
+  for (const block of blocks) {
+    waiting.push(block);
+    bytes += block.length;
+    if (bytes < GATHERED_BYTES) continue;
+    yield waiting.length > 1 ? Buffer.concat(waiting) : block;
+    waiting.length = bytes = 0;
+  }
+  if (bytes > 0) yield Buffer.concat(waiting);
 }
 
 /** Makes renames within a folder last through a power cut, where the system can. */

@@ -131,6 +131,7 @@ export class RunFolder {
       await mkdir(path, { recursive: true });
       lock = takeLock(join(path, LOCK));
       refuseTaken(path); // another process may have been faster
+      await removeTemporary(path); // of one that was killed before its folder was a run
       const files = { ...content.files, [ENVIRONMENT]: `${JSON.stringify(content.environment, null, 2)}\n` };
       await mkdir(join(path, CHECKPOINTS), { recursive: true });
       for (const [name, data] of Object.entries(files)) await writeAtomically(join(path, name), data);

@@ -1,0 +1,282 @@
+/**
+ * The sweep: a command is killed at every one of its file operations, before it and in its middle. A chain of kills is one run: killed at
+ * the first place that is not covered yet, called again, killed at the next, and at last left in peace and held against its twin.
+ * What is covered is written down when its chain has been checked, so that a sweep that was stopped goes on.
+ */
+import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { RandomStream } from "../../src/base/random.ts";
+import { layerwise } from "./process.ts";
+import { type Files, filesAt, type Writer } from "./writers.ts";
+
+/** Kills of a chain. */
+const MOST_KILLS = 12;
+/** A place that was met after certain kills, and cannot be met again by repeating them, is given up. */
+const MOST_ATTEMPTS = 3;
+const HANGS_MS = 300_000;
+
+/** What is kept of a sweep. */
+interface Kept {
+  /** The command, so that another one begins anew. */
+  readonly command: string;
+  readonly outcome: string;
+  readonly files: Files;
+  /** Places of the undisturbed run. */
+  readonly places: readonly string[];
+  /** Every place that was met, and the kills by which it was reached. */
+  readonly met: Record<string, readonly string[]>;
+  covered: string[];
+  attempts: Record<string, number>;
+  /** Nothing is left that a run meets before its first kill. */
+  begun: boolean;
+  kills: number;
+  runs: number;
+  wrong: number;
+  faults: string[];
+}
+
+/** What faults.mjs leaves. */
+interface Trace {
+  readonly places: readonly string[];
+  readonly killed: string | null;
+}
+
+/** Figures of one command, or of several. */
+export interface SweepCounts {
+  /** File operations of an undisturbed run, and how many of them it was killed at, in each of their moments. */
+  readonly operations: number;
+  readonly covered: number;
+  /** The same of operations that only runs have that were killed before: of resuming, of clearing away. */
+  readonly laterOperations: number;
+  readonly laterCovered: number;
+  /** Places: before each operation, within those that have a middle, after the last. */
+  readonly places: number;
+  readonly placesCovered: number;
+  readonly kills: number;
+  readonly runs: number;
+  readonly wrong: number;
+}
+
+/** Those of one command, with what went wrong and what is left. */
+export interface SweepFigures extends SweepCounts {
+  readonly faults: readonly string[];
+  readonly uncovered: readonly string[];
+}
+
+type Order = { readonly at: string } | { readonly covered: readonly string[] };
+
+/** One command's sweep in a folder of its own. */
+export class Sweep {
+  readonly #name: string;
+  readonly #writer: Writer;
+  readonly #folder: string;
+  readonly #path: string;
+  readonly #random: RandomStream;
+  #kept!: Kept;
+
+  private constructor(name: string, writer: Writer, folder: string, seed: number) {
+    this.#name = name;
+    this.#writer = writer;
+    this.#folder = folder;
+    this.#path = join(folder, "work", "out");
+    this.#random = new RandomStream(seed, `sweep of ${name}`);
+  }
+
+  /** Goes on with a sweep, or begins one with an undisturbed run. */
+  static async open(name: string, writer: Writer, folder: string, seed: number): Promise<Sweep> {
+    const sweep = new Sweep(name, writer, folder, seed);
+    mkdirSync(folder, { recursive: true });
+    if (!sweep.#read()) await sweep.#beginAnew();
+    return sweep;
+  }
+
+  /** Whether a place is left that was not given up. */
+  get isOver(): boolean {
+    return this.#kept.begun && this.#next() === undefined;
+  }
+
+  /** One run with its kills. */
+  async chain(): Promise<void> {
+    const replayed = this.#kept.begun ? this.#next() : undefined;
+    const reached = replayed ? this.#kept.met[replayed]! : [];
+    const most = reached.length + 1 + this.#random.integer(MOST_KILLS);
+    const history: string[] = [];
+    this.#clear();
+    for (;;) {
+      const order = this.#order(history, reached, most);
+      const { code, stderr, trace } = await this.#run(order, history.length > 0);
+      this.#meet(trace.places, history);
+      if (trace.killed === null || code !== null) {
+        const wrong = code === 0 ? this.#compared() : `exit ${code}: ${stderr.slice(-300)}`;
+        return this.#commit(history, replayed, wrong);
+      }
+      history.push(trace.killed);
+      if (!this.#writer.isIntact(this.#path, this.#kept.files))
+        return this.#commit(history, replayed, "the kill left something that is neither whole nor absent");
+    }
+  }
+
+  get figures(): SweepFigures {
+    const { places, met, covered, kills, runs, wrong, faults } = this.#kept;
+    const done = new Set(covered);
+    const all = Object.keys(met);
+    const uncovered = all.filter((place) => !done.has(place));
+    const [missing, own] = [operationsOf(uncovered), operationsOf(places)];
+    const later = [...operationsOf(all)].filter((each) => !own.has(each));
+    return {
+      operations: own.size,
+      covered: [...own].filter((each) => !missing.has(each)).length,
+      laterOperations: later.length,
+      laterCovered: later.filter((each) => !missing.has(each)).length,
+      places: all.length,
+      placesCovered: all.length - uncovered.length,
+      ...{ kills, runs, wrong, faults, uncovered },
+    };
+  }
+
+  /** A place that was met after kills and is not covered yet, the one that takes fewest kills. */
+  #next(): string | undefined {
+    const { met, covered, attempts } = this.#kept;
+    const done = new Set(covered);
+    const left = Object.keys(met).filter((place) => !done.has(place) && (attempts[place] ?? 0) < MOST_ATTEMPTS);
+    return left.sort((a, b) => met[a]!.length - met[b]!.length)[0];
+  }
+
+  #order(history: readonly string[], reached: readonly string[], most: number): Order | undefined {
+    const at = reached[history.length];
+    if (at !== undefined) return { at };
+    return history.length < most ? { covered: [...this.#kept.covered, ...history] } : undefined;
+  }
+
+  async #run(order: Order | undefined, again: boolean) {
+    const [orderFile, traceFile] = [join(this.#folder, "order.json"), join(this.#folder, "trace.json")];
+    writeFileSync(orderFile, JSON.stringify(order ?? {}));
+    rmSync(traceFile, { force: true });
+    const env = {
+      LAYERWISE_CACHE: join(this.#folder, "work", "cache"),
+      LAYERWISE_FAULT: "sweep",
+      LAYERWISE_FAULT_ORDER: orderFile,
+      LAYERWISE_FAULT_TRACE: traceFile,
+      LAYERWISE_FAULT_ROOT: join(this.#folder, "work"),
+    };
+    const args = this.#writer.next(this.#path, again);
+    const ended = await layerwise(args, { env, killMs: HANGS_MS, program: this.#writer.program });
+    const trace: Trace = existsSync(traceFile)
+      ? JSON.parse(readFileSync(traceFile, "utf8"))
+      : { places: [], killed: null };
+    return { ...ended, trace };
+  }
+
+  #meet(places: readonly string[], history: readonly string[]): void {
+    const { met } = this.#kept;
+    for (const place of places) {
+      const reached = Object.hasOwn(met, place) ? met[place]! : undefined;
+      if (reached === undefined || history.length < reached.length) met[place] = [...history];
+    }
+  }
+
+  #compared(): string | undefined {
+    return this.#writer.outcome(this.#path) === this.#kept.outcome ? undefined : "it ended otherwise than its twin";
+  }
+
+  #commit(history: readonly string[], replayed: string | undefined, wrong: string | undefined): void {
+    const kept = this.#kept;
+    kept.covered = [...new Set([...kept.covered, ...history])];
+    if (history.length === 0) kept.begun = true;
+    if (replayed) kept.attempts[replayed] = (kept.attempts[replayed] ?? 0) + 1;
+    kept.kills += history.length;
+    kept.runs++;
+    if (wrong) {
+      kept.wrong++;
+      kept.faults.push(`${this.#name}: ${history.join("; ")}: ${wrong}`);
+    }
+    this.#write();
+  }
+
+  #clear(): void {
+    rmSync(join(this.#folder, "work"), { recursive: true, force: true });
+    mkdirSync(join(this.#folder, "work"));
+  }
+
+  async #beginAnew(): Promise<void> {
+    const source = join(this.#folder, "source");
+    rmSync(source, { recursive: true, force: true });
+    const made = this.#writer.source && (await layerwise(this.#writer.source(source), { env: {} }));
+    if (made && made.code !== 0) throw new Error(`${this.#name}: its input: ${made.stderr.slice(-500)}`);
+    this.#clear();
+    const { code, stderr, trace } = await this.#run(undefined, false);
+    if (code !== 0) throw new Error(`the twin of ${this.#name} ended with ${code}: ${stderr.slice(-500)}`);
+    this.#kept = {
+      command: this.#command(),
+      outcome: this.#writer.outcome(this.#path),
+      files: filesAt(this.#path),
+      places: trace.places,
+      met: Object.fromEntries(trace.places.map((place) => [place, []])),
+      ...{ covered: [], attempts: {}, begun: false, kills: 0, runs: 0, wrong: 0, faults: [] },
+    };
+    this.#write();
+  }
+
+  #command(): string {
+    return JSON.stringify(this.#writer.next("path", false));
+  }
+
+  #read(): boolean {
+    const file = join(this.#folder, "sweep.json");
+    if (!existsSync(file)) return false;
+    this.#kept = JSON.parse(readFileSync(file, "utf8"));
+    return this.#kept.command === this.#command();
+  }
+
+  #write(): void {
+    const file = join(this.#folder, "sweep.json");
+    writeFileSync(`${file}.tmp`, JSON.stringify(this.#kept));
+    renameSync(`${file}.tmp`, file);
+  }
+}
+
+/** Operations behind places; after the last there is none. */
+const operationsOf = (places: readonly string[]): Set<string> =>
+  new Set(places.filter((place) => place !== "the last").map((place) => place.replace(/: \w+$/, "")));
+
+/** Sweeps commands, some at a time, until all is covered or time is over; `tell` is called after each chain. */
+export async function sweepAll(
+  sweeps: readonly Sweep[],
+  workers: number,
+  isOver: () => boolean,
+  tell: () => void,
+): Promise<void> {
+  const waiting = [...sweeps];
+  const work = async () => {
+    for (let sweep = waiting.shift(); sweep; sweep = waiting.shift())
+      while (!sweep.isOver && !isOver()) {
+        await sweep.chain();
+        tell();
+      }
+  };
+  await Promise.all(Array.from({ length: workers }, work));
+}
+
+/** Figures of several commands together. */
+export function totalOf(all: readonly SweepCounts[]): SweepCounts {
+  const sum = (key: keyof SweepCounts) => all.reduce((total, each) => total + each[key], 0);
+  return {
+    operations: sum("operations"),
+    covered: sum("covered"),
+    laterOperations: sum("laterOperations"),
+    laterCovered: sum("laterCovered"),
+    places: sum("places"),
+    placesCovered: sum("placesCovered"),
+    kills: sum("kills"),
+    runs: sum("runs"),
+    wrong: sum("wrong"),
+  };
+}
+
+/** The figures in words, on a line. */
+export function inWords(name: string, found: SweepCounts): string {
+  const own = `${found.covered} of ${found.operations} file operations killed at`;
+  const later = `${found.laterCovered} of ${found.laterOperations} more that only runs have that were killed before`;
+  const places = `${found.placesCovered} of ${found.places} places`;
+  return `${name}: ${own}, ${later} (${places}); ${found.kills} kills in ${found.runs} runs, ${found.wrong} wrong`;
+}

@@ -180,6 +180,19 @@ describe("checkpoints", () => {
     run.close();
   });
 
+  it("of many small tensors and some large ones hold each where it belongs", async () => {
+    const path = newPath();
+    const run = await RunFolder.create(path, content);
+    const tensor = (length: number, salt: number) => ({
+      shape: [length],
+      data: Float32Array.from({ length }, (_, i) => i * 7 + salt),
+    });
+    const weights = new Map([1, 3, 20_000, 5, 40_000, 2].map((length, i) => [`w${i}`, tensor(length, i)]));
+    await run.writeCheckpoint({ ...stateAt(1), weights });
+    run.close();
+    expect((await (await RunFolder.read(path)).readCheckpoint("last")).state.weights).toEqual(weights);
+  });
+
   it("that are absent are an error with a way out", async () => {
     const run = await RunFolder.create(newPath(), content);
     await expect(run.readCheckpoint("last")).rejects.toThrow("a last checkpoint, got none yet; train further with");
@@ -188,6 +201,16 @@ describe("checkpoints", () => {
 });
 
 describe("a kill", () => {
+  it("before the folder is a run leaves nothing to the one that begins there", async () => {
+    const path = newPath();
+    mkdirSync(path, { recursive: true });
+    for (const name of [".lock.1.0123456789abcdef.tmp", ".environment.json.1.01234567.tmp", "environment.json"])
+      writeFileSync(join(path, name), "{");
+    (await RunFolder.create(path, content)).close();
+    expect(readdirSync(path).sort()).toEqual(["checkpoints", "config.yaml", "environment.json", "identity.json"]);
+    expect(readFileSync(join(path, "environment.json"), "utf8")).not.toBe("{");
+  });
+
   it("while a checkpoint is written leaves the one before", async () => {
     const path = await runWith(2, 4);
     for (const [i, files] of [[], ["weights.safetensors"], ["weights.safetensors", "moments.safetensors"]].entries()) {

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { formatNumber, table } from "./table.ts";
+import { fittedTable, formatNumber, table } from "./table.ts";
 
 describe("tables", () => {
   it("align numbers to the right and text to the left", () => {
@@ -31,5 +31,22 @@ describe("tables", () => {
       }),
       { numRuns: 2000 },
     );
+  });
+});
+
+describe("a table that has to fit", () => {
+  const rows = [
+    { run: "runs/one", task: "language books", layers: "6 of 2, cycle", step: "100 / 100", size: "1.5 MB" },
+  ];
+
+  it.each([120, 60, 40, 20])("fits %i columns", (width) => {
+    const lines = fittedTable(rows, width, ["size", "task", "step"]).split("\n");
+    expect(Math.max(...lines.map((line) => line.length))).toBeLessThanOrEqual(width);
+    expect(lines[1]).toContain("runs/one");
+  });
+
+  it("loses what matters least first", () => {
+    expect(fittedTable(rows, 55, ["size", "task"])).not.toContain("size");
+    expect(fittedTable(rows, 55, ["size", "task"])).toContain("layers");
   });
 });

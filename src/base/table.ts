@@ -37,6 +37,28 @@ export function formatNumber(value: number, digits = 3): string {
   return `${value < 0 || Object.is(value, -0) ? "-" : ""}${whole}${decimals && `.${decimals}`}`;
 }
 
+/** A table whose lines fit: without the columns that may be left out, one after another, and at last cut off. */
+export function fittedTable(rows: readonly Row[], width: number, dispensable: readonly string[]): string {
+  const text = table(rows);
+  if (text.split("\n").every((line) => widthOf(line) <= width)) return text;
+  const [next, ...later] = dispensable;
+  if (next === undefined) return text.replace(/^.*$/gm, (line) => cutTo(line, width));
+  const fewer = rows.map((row) => Object.fromEntries(Object.entries(row).filter(([key]) => key !== next)));
+  return fittedTable(fewer, width, later);
+}
+
+const cutTo = (line: string, width: number) =>
+  widthOf(line) <= width ? line : `${[...line].slice(0, width - 1).join("")}…`;
+
+/** Two columns without headings: what it is, and its value. */
+export function factTable(facts: readonly { readonly what: string; readonly value: string }[]): string {
+  const rows = facts.map(({ what, value }) => ({ what, value }));
+  return table(
+    rows,
+    ["what", "value"].map((key) => ({ key, title: "" })),
+  ).trim();
+}
+
 function keysOf(rows: readonly Row[]): string[] {
   return [...new Set(rows.flatMap((row) => Object.keys(row)))];
 }

@@ -30,6 +30,17 @@ export function isCase(about: unknown): about is Record<string, unknown> & { cas
   return typeof about === "object" && about !== null && "case" in about && typeof about.case === "string";
 }
 
+/** A case as files hold it: NAME.json, parsed, and perhaps the bytes of NAME.safetensors. */
+export interface CaseFiles extends Pick<GoldenCase, "folder" | "name" | "about"> {
+  readonly tensors: Uint8Array | undefined;
+}
+
+/** Reads the tensors of a case. */
+export function openCase({ folder, name, about, tensors }: CaseFiles): GoldenCase {
+  const read = tensors && formats.readSafetensors(tensors, `${folder}/${name}.safetensors`).tensors;
+  return { folder, name, system: systemOf(about, folder), about, tensors: read ?? new Map() };
+}
+
 /** The JSON names the system's folder; the PAR Transformer-XL cases name their kind instead. */
 export function systemOf(about: Readonly<Record<string, unknown>>, folder: string): string {
   if (typeof about.folder === "string") return about.folder;

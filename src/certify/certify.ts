@@ -3,7 +3,7 @@ import { complaint, LayerwiseError, messageOf } from "../base/errors.ts";
 import type { Engine } from "../index.ts";
 import * as adaptiveDepth from "./adaptive-depth.ts";
 import * as adaptiveSoftmax from "./adaptive-softmax.ts";
-import type { Finding, GoldenCase } from "./case.ts";
+import { type CaseFiles, type Finding, type GoldenCase, openCase, systemOf } from "./case.ts";
 import * as depth from "./depth.ts";
 import * as languageModel from "./language-model.ts";
 import * as optimisers from "./optimisers.ts";
@@ -55,6 +55,17 @@ export async function certifyCase(golden: GoldenCase, engine: Engine): Promise<V
   } catch (error) {
     const reason = error instanceof LayerwiseError ? error.message : await missingField(golden, engine, system!, error);
     return { ...about, status: "failed", worst: null, reason };
+  }
+}
+
+/** Runs a case as its files hold it; one with tensors that cannot be read has failed. */
+export async function certifyFiles(files: CaseFiles, engine: Engine): Promise<Verdict> {
+  const { folder, name, about } = files;
+  try {
+    return await certifyCase(openCase(files), engine);
+  } catch (error) {
+    const system = systemOf(about, folder);
+    return { folder, case: name, system, status: "failed", worst: null, reason: messageOf(error) };
   }
 }
 

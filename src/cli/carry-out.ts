@@ -1,6 +1,7 @@
 /** Carries out the job of a command: tried with `--dry-run`, or into a run folder before the user's eyes. */
+
+import { factTable } from "../base/index.ts";
 import { type Job, newRun, perform, type RunKind } from "../tasks/index.ts";
-import { factTable } from "./facts.ts";
 import { type Concluded, concludeTraining, shownOf } from "./resume.ts";
 import { watchSession } from "./session.ts";
 

@@ -15,6 +15,7 @@ export {
 export { glanceAt, type RunGlance } from "./glance.ts";
 export type { RunChange } from "./identity.ts";
 export { formerNames, nameHere } from "./names.ts";
+export { removeRuns } from "./removal.ts";
 export type { Layer, Resolved, SettingsSchema, Values } from "./settings.ts";
 export { parseSettings, parseYaml, type YamlLimits } from "./settings-file.ts";
 export {
@@ -31,5 +32,19 @@ export {
   weightShapes,
   weightsHash,
 } from "./summary.ts";
+export {
+  briefly,
+  type ComparedRuns,
+  comparedTables,
+  compareRuns,
+  type ListedRun,
+  listRuns,
+  type RunBrief,
+  runReport,
+  runsTable,
+  type Sorting,
+  sortings,
+  type UnreadableRun,
+} from "./tables.ts";
 export { EventTail } from "./tail.ts";
 export type { Drawing, Shown } from "./tensorboard-tags.ts";

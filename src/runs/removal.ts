@@ -1,11 +1,10 @@
-/** Removing runs: never one in training, never a folder that holds more than a run, and not without being asked. */
+/** Removing runs: never one in training, never a folder that holds more than a run. */
 import { existsSync } from "node:fs";
 import { readdir, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
-import { createInterface } from "node:readline/promises";
-import { reject } from "../base/index.ts";
-import { takeLock } from "../files/index.ts";
-import { LOCK_FILE, RunFolder } from "../runs/index.ts";
+import { reject } from "../base/errors.ts";
+import { takeLock } from "../files/lock.ts";
+import { LOCK_FILE, RunFolder } from "./folder.ts";
 
 /** What runs of all kinds keep at the top of their folder; anything else is not ours. */
 const OURS: readonly RegExp[] = [
@@ -15,15 +14,18 @@ const OURS: readonly RegExp[] = [
   /^\..*\.tmp$/,
 ];
 
-/** Removes runs once all of them may be removed and somebody has said so. */
-export async function removeRuns(paths: readonly string[], { yes = false }: { yes?: boolean }): Promise<void> {
+/** Removes runs once all of them may be removed and `agree` has said so; gives whether they are gone. */
+export async function removeRuns(
+  paths: readonly string[],
+  agree: () => boolean | Promise<boolean> = () => true,
+): Promise<boolean> {
   for (const path of paths) await checkRemovable(path);
-  if (!yes && !(await agreed(paths))) return void process.stderr.write("nothing removed\n");
+  if (!(await agree())) return false;
   for (const path of paths) {
     takeLock(join(path, LOCK_FILE)); // it may have begun to train while the question stood; from here on it cannot
     await rm(path, { recursive: true });
-    process.stdout.write(`removed ${path}\n`);
   }
+  return true;
 }
 
 async function checkRemovable(path: string): Promise<void> {
@@ -41,21 +43,4 @@ async function checkRemovable(path: string): Promise<void> {
   if (stranger === undefined) return;
   const remedy = "move it elsewhere, or remove the folder yourself";
   reject({ who: path, needed: "nothing but what a run keeps", got: join(path, stranger), remedy }, 2);
-}
-
-/** Asks on a terminal; elsewhere --yes must be given. */
-async function agreed(paths: readonly string[]): Promise<boolean> {
-  if (!process.stdin.isTTY) {
-    return reject(
-      { who: "runs remove", needed: "--yes where nobody can be asked", got: "no terminal", remedy: "add --yes" },
-      2,
-    );
-  }
-  const asking = createInterface({ input: process.stdin, output: process.stderr });
-  try {
-    const answer = await asking.question(`remove ${paths.join(", ")} with all checkpoints? [y/N] `);
-    return /^y(es)?$/i.test(answer.trim());
-  } finally {
-    asking.close();
-  }
 }

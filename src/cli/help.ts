@@ -1,19 +1,9 @@
 /** What stands after a command's options: sentences and examples, laid out for the width of the terminal. */
 import type { AddHelpTextContext } from "commander";
+import { wrapped } from "../base/index.ts";
 
 const widthOf = ({ command }: AddHelpTextContext): number =>
   command.createHelp().helpWidth ?? process.stdout.columns ?? 80;
-
-/** Words of a paragraph in lines of at most `width`, each after `indent`. */
-function wrapped(text: string, width: number, indent: string): string {
-  const lines: string[] = [];
-  for (const word of text.split(/\s+/)) {
-    const last = lines.at(-1);
-    if (last !== undefined && last.length + 1 + word.length <= width) lines[lines.length - 1] = `${last} ${word}`;
-    else lines.push(indent + word);
-  }
-  return lines.join("\n");
-}
 
 /** A command that is too long for a line goes on after a backslash, in front of one of its flags. */
 function brokenCommand(command: string, width: number): string {

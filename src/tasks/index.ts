@@ -3,9 +3,23 @@
  * they ran on. The code of a task is loaded when it is asked for. For Node.
  */
 
+export { openRunWith, type RunUse, type RunWith } from "./able.ts";
 export type { ResumeChanges } from "./changes.ts";
 export type { Outcome } from "./concluded.ts";
 export type { CustomResumeOptions, CustomRun } from "./custom/uses.ts";
+export {
+  type AlbertDepthRun,
+  continuedReport,
+  type DepthReading,
+  type DepthReport,
+  type DepthRun,
+  kindReport,
+  type MaskedReading,
+  probeReport,
+  tagReport,
+  textReport,
+  wordReport,
+} from "./depth-report.ts";
 export type { ReadableDepths, ReadableLanguageModel } from "./depths.ts";
 export { type Diagnosis, diagnose } from "./diagnosis.ts";
 export { dryRun } from "./dry-run.ts";
@@ -48,3 +62,4 @@ export type { Given, GivenText } from "./text-data.ts";
 export type { TrainableModel, TrainConfig, TrainedModel } from "./trained-job.ts";
 export type { TranslateConfig } from "./translate/settings.ts";
 export type { TranslateOptions, TranslateRun, TranslationScore } from "./translate/uses.ts";
+export { type Expected, type Showing, Watch, type WatchOutput, watchSession } from "./watch.ts";

@@ -1,12 +1,11 @@
 /** `layerwise depth`: how deep the tokens of an ALBERT or a language model run, and which ones run deeper. */
 import { type Command, Option } from "commander";
 import { reject, startProgress } from "../../base/index.ts";
-import { depthTable, type TraceRow, traceTable } from "../../depth/index.ts";
-import type { ProbeSentence, Split } from "../../text/index.ts";
+import type { DepthReading, DepthReport, DepthRun } from "../../tasks/index.ts";
+import type { Split } from "../../text/index.ts";
 import { addCheckpointFlag, addDepthFlags, type UseFlags } from "../finished.ts";
 import { whole } from "../flags.ts";
 import { fitted } from "../help.ts";
-import type { Using } from "../opened.ts";
 
 const examples = `
 Without --text, --conllu, --probe or --agreement, the text is the run's own (or --corpus), masked as in pre-training.
@@ -67,143 +66,54 @@ export function addDepth(program: Command): void {
   addDepthFlags(addCheckpointFlag(command)).addHelpText("after", fitted(examples)).action(run);
 }
 
-type Run = Using<"depths">;
-type Albert = Extract<Run, { readonly depthsByKind: unknown }>;
-type Language = Extract<Run, { readonly depthsByWord: unknown }>;
-
-interface Report {
-  readonly result: Readonly<Record<string, unknown>>;
-  readonly text: string;
-}
-
 async function run(path: string, flags: Flags): Promise<void> {
-  const asked = [flags.text, flags.continue, flags.conllu, flags.probe, flags.agreement].filter(
-    (each) => each !== undefined,
-  );
+  const questions = ["text", "continue", "conllu", "probe", "agreement"] as const;
+  const asked = questions.filter((name) => flags[name] !== undefined);
   if (asked.length > 1) {
-    reject(
-      { who: "depth", needed: "one of --text, --continue, --conllu, --probe and --agreement", got: `${asked.length}` },
-      2,
-    );
+    const needed = "one of --text, --continue, --conllu, --probe and --agreement";
+    reject({ who: "depth", needed, got: `${asked.length}` }, 2);
   }
   const { openUsing } = await import("../opened.ts");
   const opened = await openUsing(path, "depths", flags);
   const progress = startProgress("reading", { output: process.stderr, unit: "texts" });
-  const { result, text } = await reportOf(opened, { ...flags, onText: progress.at });
+  const { data, text, ...pictures } = await reportOf(opened, { ...flags, onText: progress.at });
   progress.end();
-  const all = { run: path, step: opened.step, cap: capOf(opened), ...result };
+  for (const form of ["html", "svg"] as const) {
+    if (flags[form] !== undefined && pictures[form] !== undefined) await written(flags[form], pictures[form]);
+  }
+  const all = { run: path, step: opened.step, cap: opened.model.policy.depth, ...data };
   process.stdout.write(`${flags.json ? JSON.stringify(all) : text}\n`);
 }
 
-const capOf = ({ model }: Run) => model.policy.depth;
-
-type Asked = Flags & { readonly onText: (done: number) => void };
-
-async function reportOf(opened: Run, flags: Asked): Promise<Report> {
-  if (flags.text !== undefined) return sentenceReport(opened, flags.text, flags);
-  if ("depthsByWord" in opened) return languageReport(opened, flags);
+async function reportOf(opened: DepthRun, flags: Flags & DepthReading): Promise<DepthReport> {
+  const reports = await import("../../tasks/index.ts");
+  const colours = process.stdout.isTTY === true && process.env.NO_COLOR === undefined;
+  if (flags.text !== undefined) return reports.textReport(opened, flags.text, colours);
+  if ("depthsByWord" in opened) {
+    refuseOthers(opened.kind, flags);
+    if (flags.continue === undefined) return reports.wordReport(opened, flags);
+    return reports.continuedReport(opened, flags.continue, { tokens: flags.tokens, colours });
+  }
   if (flags.continue !== undefined) {
-    reject(
-      { who: "--continue", needed: "a run of train", got: `one of kind ${opened.kind}`, remedy: "give --text" },
-      2,
-    );
+    const got = `one of kind ${opened.kind}`;
+    reject({ who: "--continue", needed: "a run of train", got, remedy: "give --text" }, 2);
   }
-  if (flags.conllu !== undefined) return tagReport(opened, flags.conllu, flags);
+  if (flags.conllu !== undefined) return reports.tagReport(opened, flags.conllu, flags);
   const { readAgreement, readProbe } = await import("../../text/index.ts");
-  if (flags.probe !== undefined) return probeReport(opened, readProbe(flags.probe), flags);
-  if (flags.agreement !== undefined) return probeReport(opened, readAgreement(flags.agreement), flags);
-  return kindReport(opened, flags);
+  if (flags.probe !== undefined) return reports.probeReport(opened, readProbe(flags.probe), flags);
+  if (flags.agreement !== undefined) return reports.probeReport(opened, readAgreement(flags.agreement), flags);
+  return reports.kindReport(opened, flags);
 }
 
-const similarity = (trace: readonly TraceRow[]) =>
-  trace.length === 0 ? "" : `\n\nsimilarity of successive states\n${traceTable(trace)}`;
-
-async function kindReport(opened: Albert, { corpus, data, split, texts, length, onText }: Asked): Promise<Report> {
-  const found = await opened.depthsByKind({ corpus, data, split, texts, length, onText });
-  const { kinds, trace, tokens } = found;
-  const title = `${found.corpus}, ${found.texts} ${split} texts of ${found.length} tokens, at most ${capOf(opened)} iterations`;
-  return {
-    result: { corpus: found.corpus, split, kinds, trace, tokens },
-    text: `${title}\n\n${depthTable(kinds, "kind")}${similarity(trace)}`,
-  };
-}
-
-async function sentenceReport(opened: Run, text: string, { html, svg }: Asked): Promise<Report> {
-  const { traceOf } = await import("../../tasks/pretrain/index.ts");
-  const { htmlView, svgView, terminalView } = await import("../../pictures/index.ts");
-  const found = await opened.depths(text);
-  const [tokens, cap] = [found.map(({ piece, depth }) => ({ piece, depth })), capOf(opened)];
-  const trace = traceOf(found.map(({ cosines }) => cosines));
-  await written(html, htmlView([tokens], cap, text));
-  await written(svg, svgView(tokens, cap, text));
-  const colours = process.stdout.isTTY === true && process.env.NO_COLOR === undefined;
-  return {
-    result: { text, tokens, trace },
-    text: `${terminalView(tokens, cap, colours)}${similarity(trace)}`,
-  };
-}
-
-/** Depths of a language model: along a text that it writes, or of a split by kind of word and by surprise. */
-async function languageReport(opened: Language, flags: Asked): Promise<Report> {
+/** What a language model is not asked. */
+function refuseOthers(kind: string, flags: Flags): void {
   const stranger = (["conllu", "probe", "agreement", "corpus", "length"] as const).find((name) => flags[name]);
-  if (stranger) {
-    const remedy = "leave it out: words are told apart by their letters";
-    reject({ who: `--${stranger}`, needed: "a run of pretrain, import or glue", got: opened.kind, remedy }, 2);
-  }
-  if (flags.continue !== undefined) return continuedReport(opened, flags.continue, flags);
-  const { split, texts, onText } = flags;
-  const { kinds, surprises, tokens } = await opened.depthsByWord({ split, texts, onText });
-  const title = `${tokens.length} tokens of ${split} texts, at most ${capOf(opened)} blocks`;
-  const tables = [depthTable(kinds, "kind"), depthTable(surprises, "surprise of the next token")].join("\n\n");
-  return { result: { split, kinds, surprises, tokens }, text: `${title}\n\n${tables}` };
+  if (stranger === undefined) return;
+  const remedy = "leave it out: words are told apart by their letters";
+  reject({ who: `--${stranger}`, needed: "a run of pretrain, import or glue", got: kind, remedy }, 2);
 }
 
-async function continuedReport(
-  opened: Language,
-  prompt: string,
-  { tokens: maxTokens, html, svg }: Asked,
-): Promise<Report> {
-  const { htmlView, svgView, terminalView } = await import("../../pictures/index.ts");
-  const writer = await opened.writer();
-  const [tokens, cap] = [[] as { piece: string; depth: number; probability?: number | undefined }[], capOf(opened)];
-  for await (const { text, id, depth = cap, probability } of writer.write({ prompt, maxTokens, temperature: 0 })) {
-    if (id !== undefined) tokens.push({ piece: text, depth, probability });
-  }
-  await writer.release();
-  await written(html, htmlView([tokens], cap, prompt));
-  await written(svg, svgView(tokens, cap, prompt));
-  const colours = process.stdout.isTTY === true && process.env.NO_COLOR === undefined;
-  return { result: { prompt, tokens }, text: terminalView(tokens, cap, colours) };
-}
-
-async function written(file: string | undefined, content: string): Promise<void> {
-  if (file === undefined) return;
+async function written(file: string, content: string): Promise<void> {
   const { writeAtomically } = await import("../../files/index.ts");
   await writeAtomically(file, new TextEncoder().encode(content));
-}
-
-async function tagReport(opened: Albert, file: string, { texts, onText }: Asked): Promise<Report> {
-  const { readConllu } = await import("../../text/index.ts");
-  const found = await opened.depthsByTag(readConllu(file).slice(0, texts), { onText });
-  const { upos, deprel, trace } = found;
-  const tables = [depthTable(upos, "part of speech"), depthTable(deprel, "relation")].join("\n\n");
-  return { result: { ...found }, text: tables + similarity(trace) };
-}
-
-async function probeReport(
-  opened: Albert,
-  sentences: readonly ProbeSentence[],
-  { texts, svg, onText }: Asked,
-): Promise<Report> {
-  const found = await opened.depthsByProbe(sentences.slice(0, texts), { onText });
-  if (found.distances.length > 0)
-    await written(svg, (await import("../../pictures/index.ts")).distanceSvg(found.distances));
-  const parts = [
-    `all pieces, by label\n${depthTable(found.labels, "label")}`,
-    ...(found.masked.length > 0 ? [`the masked word, by label\n${depthTable(found.masked, "label")}`] : []),
-    ...(found.distances.length > 0
-      ? [`the masked verb, by distance to its subject\n${depthTable(found.distances, "distance")}`]
-      : []),
-  ];
-  return { result: { ...found }, text: parts.join("\n\n") };
 }

@@ -1,5 +1,6 @@
 /** `layerwise tour`: share, search and adapt on the embedded books, in about three minutes. */
 import type { Command } from "commander";
+import { Screen } from "../../base/index.ts";
 import { commandName } from "../command-name.ts";
 import { whole, wholeFrom } from "../flags.ts";
 import { freeFolder } from "../free-folder.ts";
@@ -48,9 +49,7 @@ function nextCommands(path: string): string[] {
 
 async function run({ out = freeFolder("tour-"), json, threads, ...how }: Flags): Promise<void> {
   const { defaultEngine } = await import("../../tasks/index.ts");
-  const { tour } = await import("../../tasks/tour/index.ts");
-  const { Screen } = await import("../screen.ts");
-  const { summary, TourView } = await import("../tour.ts");
+  const { tour, tourSummary, TourView } = await import("../../tasks/tour/index.ts");
   const { stopOnSignals } = await import("../signals.ts");
   const screen = new Screen(process.stderr, process.env);
   const view = new TourView(screen);
@@ -66,7 +65,7 @@ async function run({ out = freeFolder("tour-"), json, threads, ...how }: Flags):
     const result = await session.result;
     if (result.reason === "stopped") process.exitCode = 130;
     const again = `${commandName()} tour --out ${out}`;
-    const shown = `${summary(result, [again], new Screen(process.stdout, process.env))}\n\nnext:\n  ${next.join("\n  ")}`;
+    const shown = `${tourSummary(result, [again], new Screen(process.stdout, process.env))}\n\nnext:\n  ${next.join("\n  ")}`;
     process.stdout.write(`${json ? JSON.stringify(result) : shown}\n`);
   } finally {
     screen.wipe();

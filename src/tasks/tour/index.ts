@@ -19,6 +19,7 @@ import type { TourParts, TourResult } from "./results.ts";
 export type { FindingEvent, PartEvent, ProgressEvent, RunEvent, TourEvent } from "./laps.ts";
 export type { PartName } from "./recipe.ts";
 export type { AdaptResult, SearchedResult, SharedModel, ShareResult, TourParts, TourResult } from "./results.ts";
+export { TourView, tourSummary } from "./view.ts";
 
 /** How a tour is made. */
 export interface TourOptions extends Pick<Handed, "engine">, Stoppable {

@@ -1,8 +1,13 @@
 /** What a person sees of the tour: a bar per run that stays, the plan, π as it moves, a sentence coloured by depth. */
-import { clock } from "../base/index.ts";
-import { drawPlan, heatMap, type ShownToken, terminalView } from "../pictures/index.ts";
-import type { PartName, ProgressEvent, RunEvent, TourEvent, TourResult } from "../tasks/tour/index.ts";
-import type { Screen } from "./screen.ts";
+import { clock } from "../../base/progress.ts";
+import type { Screen } from "../../base/screen.ts";
+import { wrapped } from "../../base/wrapped.ts";
+import { type ShownToken, terminalView } from "../../pictures/depth-view.ts";
+import { heatMap } from "../../pictures/heat-map.ts";
+import { drawPlan } from "../../pictures/plan-picture.ts";
+import type { ProgressEvent, RunEvent, TourEvent } from "./laps.ts";
+import type { PartName } from "./recipe.ts";
+import type { TourResult } from "./results.ts";
 
 const titles: Readonly<Record<PartName, string>> = {
   share: "1 of 3  share: two layers of weights, six layers deep",
@@ -37,17 +42,6 @@ export function sentenceLines(tokens: readonly ShownToken[], width: number): Sho
   return lines;
 }
 
-/** Text broken between words. */
-export function wrapped(text: string, width: number): string {
-  const lines: string[] = [];
-  for (const word of text.split(" ")) {
-    const last = lines.at(-1);
-    if (last === undefined || last.length + 1 + word.length > width) lines.push(word);
-    else lines[lines.length - 1] = `${last} ${word}`;
-  }
-  return lines.map((line) => `  ${line}`).join("\n");
-}
-
 const indented = (text: string) => text.split("\n").map((line) => `  ${line}`);
 
 /** Shows the events of a tour. */
@@ -60,11 +54,12 @@ export class TourView {
     this.#screen = screen;
   }
 
+  /** Draws an event, or says what of it stays. */
   see(event: TourEvent): void {
     if (event.type === "part") this.#begin(event.part);
     if (event.type === "progress") this.#progress(event);
     if (event.type === "run") this.#run(event);
-    if (event.type === "finding") this.#screen.say(`${this.#screen.paint(wrapped(event.sentence, 76), 1)}\n`);
+    if (event.type === "finding") this.#screen.say(`${this.#screen.paint(wrapped(event.sentence, 78, "  "), 1)}\n`);
   }
 
   #begin(part: PartName): void {
@@ -99,7 +94,11 @@ export class TourView {
 }
 
 /** What the tour came to, where it lies and what to try next. */
-export function summary({ adapt, report, reason, path }: TourResult, next: readonly string[], screen: Screen): string {
+export function tourSummary(
+  { adapt, report, reason, path }: TourResult,
+  next: readonly string[],
+  screen: Screen,
+): string {
   const sentence = adapt
     ? sentenceLines(adapt.sentence, screen.width - 4).map(
         (line) => `  ${terminalView(line, adapt.cap, screen.colours)}`,

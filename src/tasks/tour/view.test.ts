@@ -1,7 +1,8 @@
 import { describe, expect, it } from "vitest";
-import type { ProgressEvent } from "../tasks/tour/index.ts";
-import { Screen, type ScreenOutput } from "./screen.ts";
-import { barLine, sentenceLines, TourView, wrapped } from "./tour.ts";
+import { Screen, type ScreenOutput } from "../../base/screen.ts";
+import { wrapped } from "../../base/wrapped.ts";
+import type { ProgressEvent } from "./laps.ts";
+import { barLine, sentenceLines, TourView } from "./view.ts";
 
 function output(isTTY: boolean, columns = 80): ScreenOutput & { text: string } {
   const write = (text: string) => {
@@ -67,7 +68,7 @@ describe("the tour's screen", () => {
 
 describe("text for the terminal", () => {
   it("is broken between words", () => {
-    expect(wrapped("one two three", 8)).toBe("  one two\n  three");
+    expect(wrapped("one two three", 10, "  ")).toBe("  one two\n  three");
   });
 
   it("keeps the pieces of a word on one line", () => {

@@ -1,8 +1,14 @@
 /** What a person sees of training: a live line on a terminal, a line an evaluation elsewhere. */
-import { clock, formatNumber } from "../base/index.ts";
-import type { TrainEvent, training } from "../index.ts";
+import { clock } from "../base/progress.ts";
+import { formatNumber } from "../base/table.ts";
+import type { EvaluationEvent, TrainEvent } from "../train/events.ts";
+import type { Session } from "../train/session.ts";
+import type { TaskEvent } from "./job.ts";
 
 const REDRAW_MS = 250;
+
+/** What is needed of an output: `process.stderr` fits. */
+export type WatchOutput = Pick<NodeJS.WriteStream, "write"> & { readonly isTTY?: boolean; readonly columns?: number };
 
 /** How long the run is, as far as it is known. */
 export interface Expected {
@@ -12,8 +18,9 @@ export interface Expected {
   readonly shown?: readonly string[];
 }
 
+/** Shows events: a live line where there is a terminal, and lines that stay. */
 export class Watch {
-  readonly #output: NodeJS.WriteStream;
+  readonly #output: WatchOutput;
   readonly #expected: Expected;
   readonly #start = performance.now();
   #smooth: number | undefined;
@@ -22,11 +29,12 @@ export class Watch {
   #shown = false;
   #pictureLines = 0;
 
-  constructor(output: NodeJS.WriteStream, expected: Expected) {
+  constructor(output: WatchOutput, expected: Expected) {
     this.#output = output;
     this.#expected = expected;
   }
 
+  /** Draws an event, or says what of it stays. */
   see(event: TrainEvent): void {
     if (event.type === "step") this.#step(event.step, event.loss, event.tokensPerSecond);
     if (event.type === "evaluation") {
@@ -37,7 +45,7 @@ export class Watch {
     }
   }
 
-  #others({ bitsPerByte, scalars = {} }: training.EvaluationEvent): string {
+  #others({ bitsPerByte, scalars = {} }: EvaluationEvent): string {
     const bits = bitsPerByte === undefined ? "" : `  bits per byte ${bitsPerByte.toFixed(3)}`;
     const named = (this.#expected.shown ?? []).filter((name) => name in scalars);
     return bits + named.map((name) => `  ${name} ${formatNumber(scalars[name]!, 3)}`).join("");
@@ -59,6 +67,7 @@ export class Watch {
     this.#pictureLines = rows.reduce((sum, each) => sum + each, 0);
   }
 
+  /** Takes the live line away. */
   wipe(): void {
     if (this.#shown) this.#output.write("\r\x1b[2K");
     this.#shown = false;
@@ -83,5 +92,39 @@ export class Watch {
     const made = step - this.#firstStep! + 1;
     const leftMs = totalSteps === null ? minutes! * 60_000 - elapsedMs : (elapsedMs / made) * (totalSteps - step);
     return `  ${clock(Math.max(0, leftMs) / 1000)} left`;
+  }
+}
+
+/** What of a session's events is shown. */
+export interface Showing {
+  /** Which of an evaluation's own figures to show. */
+  readonly shown?: readonly string[];
+  /** Draws an event; its picture takes the place of the event's own line, and of the picture before. */
+  readonly picture?: (event: TaskEvent) => string | undefined;
+  /** Sees every event. */
+  readonly see?: (event: TaskEvent) => void;
+}
+
+/** Runs a session to its end and shows it on an output, as the command line does. */
+export async function watchSession<R>(
+  session: Session<TaskEvent, R>,
+  output: WatchOutput,
+  { shown = [], picture, see }: Showing = {},
+): Promise<R> {
+  let watch = new Watch(output, { totalSteps: null, minutes: null, shown });
+  try {
+    for await (const event of session) {
+      see?.(event);
+      const drawn = picture?.(event);
+      if (event.type === "begin") {
+        watch.wipe();
+        watch = new Watch(output, { ...(event as Expected), shown });
+      } else if (event.type === "note") watch.say(event.text);
+      else if (drawn !== undefined) watch.picture(drawn);
+      else watch.see(event);
+    }
+    return await session.result;
+  } finally {
+    watch.wipe();
   }
 }

@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
-import { Watch } from "./watch.ts";
+import { Watch, type WatchOutput } from "./watch.ts";
 
 function watched(isTTY: boolean, columns?: number): { watch: Watch; written: () => string } {
   let text = "";
-  const output = { isTTY, columns, write: (part: string) => (text += part) } as unknown as NodeJS.WriteStream;
+  const output = { isTTY, columns, write: (part: string) => (text += part) } as unknown as WatchOutput;
   return { watch: new Watch(output, { totalSteps: 10, minutes: null }), written: () => text };
 }
 

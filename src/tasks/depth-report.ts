@@ -1,0 +1,136 @@
+/** What there is to say about the depths of a run's tokens: tables for people, the same as data, and pictures of sentences. */
+import { type DepthRow, depthTable, type TraceRow, traceTable } from "../depth/tally.ts";
+import type { Split } from "../text/corpus.ts";
+import type { ProbeSentence } from "../text/probing/probing.ts";
+import type { LanguageRun } from "./language/uses.ts";
+import type { AnyRun } from "./run.ts";
+
+/** A run that can tell how deep its tokens ran. */
+export type DepthRun = Extract<AnyRun, { readonly depths: unknown }>;
+/** One of an ALBERT, which also tells by tag and by probe. */
+export type AlbertDepthRun = Extract<DepthRun, { readonly depthsByKind: unknown }>;
+
+/** A report: as data, in words, and as pictures where it is about one text or about distances. */
+export interface DepthReport {
+  readonly data: Readonly<Record<string, unknown>>;
+  readonly text: string;
+  readonly html?: string;
+  readonly svg?: string;
+}
+
+/** Which texts a report reads, and who hears how many are done. */
+export interface DepthReading {
+  readonly split?: Split | undefined;
+  /** Most texts or sentences. Default: 512. */
+  readonly texts?: number | undefined;
+  readonly onText?: ((done: number) => void) | undefined;
+}
+
+/** Which text of an ALBERT's: masked, of its own corpus or of another. */
+export interface MaskedReading extends DepthReading {
+  readonly corpus?: string | undefined;
+  readonly data?: string | undefined;
+  /** Tokens of a text. Default: as in training, at most 128. */
+  readonly length?: number | undefined;
+}
+
+const capOf = ({ model }: DepthRun) => model.policy.depth;
+
+const similarity = (trace: readonly TraceRow[]) =>
+  trace.length === 0 ? "" : `\n\nsimilarity of successive states\n${traceTable(trace)}`;
+
+const tables = (...parts: readonly (readonly [title: string, rows: readonly DepthRow[], column: string])[]) =>
+  parts
+    .filter(([, rows]) => rows.length > 0)
+    .map(([title, rows, column]) => `${title}${title && "\n"}${depthTable(rows, column)}`)
+    .join("\n\n");
+
+/** An ALBERT's masked text by kind of token, and the similarity trace. */
+export async function kindReport(run: AlbertDepthRun, reading: MaskedReading = {}): Promise<DepthReport> {
+  const { split = "valid", onText } = reading;
+  const text = { corpus: reading.corpus, data: reading.data, split, texts: reading.texts, length: reading.length };
+  const { corpus, texts, length, kinds, trace, tokens } = await run.depthsByKind({ ...text, onText });
+  const title = `${corpus}, ${texts} ${split} texts of ${length} tokens, at most ${capOf(run)} iterations`;
+  const data = { corpus, split, kinds, trace, tokens };
+  return { data, text: `${title}\n\n${depthTable(kinds, "kind")}${similarity(trace)}` };
+}
+
+/** A language model's text by kind of word and by surprise. */
+export async function wordReport(
+  run: LanguageRun,
+  { split = "valid", texts, onText }: DepthReading = {},
+): Promise<DepthReport> {
+  const { kinds, surprises, tokens } = await run.depthsByWord({ split, texts, onText });
+  const title = `${tokens.length} tokens of ${split} texts, at most ${capOf(run)} blocks`;
+  const rows = tables(["", kinds, "kind"], ["", surprises, "surprise of the next token"]);
+  return { data: { split, kinds, surprises, tokens }, text: `${title}\n\n${rows}` };
+}
+
+/** One text, darker where it is deeper. */
+export async function textReport(run: DepthRun, text: string, colours = false): Promise<DepthReport> {
+  const { traceOf } = await import("../analysis/depth-analysis.ts");
+  const found = await run.depths(text);
+  const tokens = found.map(({ piece, depth }) => ({ piece, depth }));
+  const trace = traceOf(found.map(({ cosines }) => cosines));
+  const views = await viewsOf(tokens, capOf(run), text, colours);
+  return { data: { text, tokens, trace }, ...views, text: `${views.text}${similarity(trace)}` };
+}
+
+/** The text that a language model writes after a prompt, darker where it is deeper. */
+export async function continuedReport(
+  run: LanguageRun,
+  prompt: string,
+  { tokens: maxTokens = 60, colours = false }: { readonly tokens?: number; readonly colours?: boolean } = {},
+): Promise<DepthReport> {
+  const [tokens, cap]: [WrittenToken[], number] = [[], capOf(run)];
+  const writer = await run.writer();
+  for await (const { text, id, depth = cap, probability } of writer.write({ prompt, maxTokens, temperature: 0 })) {
+    if (id !== undefined) tokens.push({ piece: text, depth, probability });
+  }
+  await writer.release();
+  return { data: { prompt, tokens }, ...(await viewsOf(tokens, cap, prompt, colours)) };
+}
+
+interface WrittenToken {
+  readonly piece: string;
+  readonly depth: number;
+  readonly probability?: number | undefined;
+}
+
+async function viewsOf(tokens: readonly WrittenToken[], cap: number, title: string, colours: boolean) {
+  const { htmlView, svgView, terminalView } = await import("../pictures/depth-view.ts");
+  return {
+    text: terminalView(tokens, cap, colours),
+    html: htmlView([tokens], cap, title),
+    svg: svgView(tokens, cap, title),
+  };
+}
+
+/** Sentences of a treebank (CoNLL-U) by part of speech and relation. */
+export async function tagReport(
+  run: AlbertDepthRun,
+  file: string,
+  { texts = 512, onText }: DepthReading = {},
+): Promise<DepthReport> {
+  const { readConllu } = await import("../text/files/probing.ts");
+  const found = await run.depthsByTag(readConllu(file).slice(0, texts), { onText });
+  const rows = tables(["", found.upos, "part of speech"], ["", found.deprel, "relation"]);
+  return { data: { ...found }, text: rows + similarity(found.trace) };
+}
+
+/** Probing sentences by label and, where a verb is masked, by its distance to the subject. */
+export async function probeReport(
+  run: AlbertDepthRun,
+  sentences: readonly ProbeSentence[],
+  { texts = 512, onText }: DepthReading = {},
+): Promise<DepthReport> {
+  const { distanceSvg } = await import("../pictures/distance-picture.ts");
+  const found = await run.depthsByProbe(sentences.slice(0, texts), { onText });
+  const { labels, masked, distances } = found;
+  const text = tables(
+    ["all pieces, by label", labels, "label"],
+    ["the masked word, by label", masked, "label"],
+    ["the masked verb, by distance to its subject", distances, "distance"],
+  );
+  return { data: { ...found }, text, ...(distances.length > 0 ? { svg: distanceSvg(distances) } : {}) };
+}

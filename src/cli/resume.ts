@@ -72,7 +72,7 @@ const endings: Readonly<Partial<Record<RunKind, Ending>>> = {
     after: `start a new run with ${commandName()} pretrain --init RUN`,
   },
   finetune: {
-    shown: ["accuracy", "f1", "matthews", "pearson", "spearman", "depth"],
+    shown: ["accuracy", "f1", "exact", "matthews", "r2", "pearson", "spearman", "depth"],
     next: ['predict RUN --text "a lovely film"', "eval RUN", "runs show RUN"],
     after: `measure it with ${commandName()} eval RUN`,
   },

@@ -6,6 +6,7 @@ export {
   albert,
   type CompleteAlbertOptions,
   type Encoded,
+  type LoraOptions,
 } from "./albert/albert.ts";
 export { depthTensor, type EncodedByDepth, encodeByDepth, similarityTrace } from "./albert/depth.ts";
 export {
@@ -37,6 +38,7 @@ export {
   tokenClassificationHead,
 } from "./albert/heads.ts";
 export { type ImportedAlbert, type ImportOptions, importAlbert } from "./albert/import.ts";
+export { adapterParts, isAdapter, mergedAlbert } from "./albert/lora.ts";
 export { SteppedAlbert, type SteppedResult, type TextBatch } from "./albert/stepped.ts";
 export {
   albertOptionsFrom,

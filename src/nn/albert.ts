@@ -20,7 +20,7 @@ import {
 import { attendByHeads, foldPair, type KeyValues } from "./attention.ts";
 import type { Context, RowwiseBlock } from "./block.ts";
 import { type Activation, activations } from "./feed-forward.ts";
-import { Embedding, headWidth, LayerNorm, Linear } from "./layers.ts";
+import { Embedding, headWidth, LayerNorm, Linear, type LowRank } from "./layers.ts";
 import { inference, type Mode } from "./mode.ts";
 import { normal, type Parameter } from "./parameter.ts";
 import type { Rows, SomeRows } from "./running.ts";
@@ -91,6 +91,8 @@ export interface AlbertLayerOptions {
   epsilon: number;
   dropout: number;
   attentionDropout: number;
+  /** Added to the projections of attention and feed-forward. Default: nothing. */
+  lowRank?: LowRank | undefined;
 }
 
 /** a = norm(x + attention x), then norm(a + feed-forward a). */
@@ -107,9 +109,9 @@ export class AlbertLayer implements RowwiseBlock {
   readonly #norm2: LayerNorm;
 
   constructor(name: string, options: AlbertLayerOptions) {
-    const { width, heads, hidden, epsilon } = options;
+    const { width, heads, hidden, epsilon, lowRank } = options;
     const linear = (part: string, from: number, to: number) =>
-      new Linear(`${name}.${part}`, { in: from, out: to, weight: normal(ALBERT_DEVIATION) });
+      new Linear(`${name}.${part}`, { in: from, out: to, weight: normal(ALBERT_DEVIATION), lowRank });
     this.#name = name;
     this.#options = options;
     headWidth(name, width, heads); // refuses heads that do not divide the width
@@ -178,7 +180,7 @@ interface Joined {
 function joined(layers: readonly Linear[]): Joined {
   return {
     weight: concat(
-      layers.map(({ weight }) => weight.tensor),
+      layers.map(({ matrix }) => matrix),
       0,
     ),
     bias: concat(

@@ -36,6 +36,7 @@ export {
   LayerNorm,
   Linear,
   type LinearOptions,
+  type LowRank,
   type Norm,
   type NormName,
   type NormOptions,

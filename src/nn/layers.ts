@@ -33,6 +33,15 @@ export interface LinearOptions {
   weight?: Initial;
   /** Of the weight. Default: matrix, for a product inside a block; outside of blocks it is a head. */
   role?: Role;
+  /** What is added to the weight: scale · B·A, at first 0. Default: nothing. */
+  lowRank?: LowRank | undefined;
+}
+
+/** The low-rank addition to a weight: A is [rank, in], B [out, rank]. */
+export interface LowRank {
+  readonly rank: number;
+  /** Factor of B·A. */
+  readonly scale: number;
 }
 
 const linearRules: Rules<LinearOptions> = {
@@ -41,29 +50,47 @@ const linearRules: Rules<LinearOptions> = {
   bias: truth,
   weight: anything,
   role: oneOf(roles),
+  lowRank: anything,
 };
 
 /** y = x · Wᵀ + b, with W of shape [out, in]. */
 export class Linear {
   readonly weight: Parameter;
   readonly bias: Parameter | undefined;
+  /** A and B, where something is added to the weight. */
+  readonly added: readonly Parameter[];
+  /** What the input is multiplied with: the weight, and what is added to it. */
+  readonly matrix: Tensor;
 
   constructor(name: string, options: LinearOptions) {
     checkOptions(name, options, linearRules);
-    const { in: width, out, bias = true, weight = kaimingUniform, role = "matrix" } = options;
+    const { in: width, out, bias = true, weight = kaimingUniform, role = "matrix", lowRank } = options;
     this.weight = newParameter(`${name}.weight`, [out, width], weight, role);
     this.bias = bias ? newParameter(`${name}.bias`, [out], zeros, "bias") : undefined;
+    this.added = lowRank ? lowRankFactors(name, [out, width], lowRank.rank) : [];
+    const [a, b] = this.added;
+    const sum = (down: Parameter, up: Parameter) => multiply(matmul(up.tensor, down.tensor), lowRank!.scale);
+    this.matrix = a && b ? add(this.weight.tensor, sum(a, b)) : this.weight.tensor;
   }
 
   get parameters(): Parameter[] {
-    return this.bias ? [this.weight, this.bias] : [this.weight];
+    return [this.weight, ...(this.bias ? [this.bias] : []), ...this.added];
   }
 
   /** x [N, in] → [N, out] */
   apply(x: Tensor): Tensor {
-    const y = matmul(x, this.weight.tensor, { transposeB: true });
+    const y = matmul(x, this.matrix, { transposeB: true });
     return this.bias ? add(y, this.bias.tensor) : y;
   }
+}
+
+/** A [rank, in] and B [out, rank], under the names that Hugging Face's PEFT has for them. */
+function lowRankFactors(name: string, [out, width]: readonly [number, number], rank: number): Parameter[] {
+  check(`${name} / rank`, rank, whole(1));
+  return [
+    newParameter(`${name}.lora_A.weight`, [rank, width], kaimingUniform, "matrix"),
+    newParameter(`${name}.lora_B.weight`, [out, rank], zeros, "matrix"),
+  ];
 }
 
 /** Size, first values and role of a table. */

@@ -11,6 +11,7 @@ const words = {
   predict: "predict labels",
   fill: "guess masked words",
   embed: "make vectors of texts",
+  adapter: "give an adapter",
   depths: "show how deep its tokens run",
 } as const;
 

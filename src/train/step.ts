@@ -42,6 +42,8 @@ export interface StepOptions {
   readonly groups: readonly Group[];
   /** First values of all parameters. */
   readonly initial: Weights;
+  /** Weights of the loss that rest: they have no gradient, and no checkpoint keeps them. */
+  readonly frozen?: Weights | undefined;
   readonly seed: number;
   /** Micro-batches whose gradients are averaged for one update. Default: 1. */
   readonly accumulate?: number;
@@ -157,7 +159,8 @@ export class TrainingStep {
     const state = (options.carried ?? []).map(({ input }) => input);
     const outputs = Object.values(plan.outputs);
     const wholeNoise = this.#wholeNoiseLength(options);
-    const lengths = [...others, ...state, ...outputs].map((tensor) => sizeOf(this.#largest(tensor)));
+    const resting = [...(options.frozen?.keys() ?? [])];
+    const lengths = [...others, ...state, ...outputs, ...resting].map((tensor) => sizeOf(this.#largest(tensor)));
     this.#options = options;
     this.#plan = plan;
     this.#program = program;
@@ -206,6 +209,11 @@ export class TrainingStep {
       slot.weight.set(initial.get(parameter)!);
       this.#feed(parameter.attributes.name, slot.weight);
       if (this.#plan.dense.has(parameter)) this.#into[gradientName(parameter)] = slot.gradient;
+    }
+    for (const [parameter, values] of this.#options.frozen ?? []) {
+      const weight = this.#allocate(parameter);
+      weight.set(values);
+      this.#feed(parameter.attributes.name, weight);
     }
     for (const { ids, rows } of this.#plan.rowOutputs) {
       for (const name of [ids, rows]) this.#into[name] = this.#reserve(name, this.#plan.outputs[name]!);

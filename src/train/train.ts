@@ -104,6 +104,8 @@ export interface TrainOptions extends Lengths, Stoppable {
   readonly scalars?: LoopOptions["scalars"] | undefined;
   /** First weights by parameter, instead of drawn ones. */
   readonly initial?: Weights | undefined;
+  /** Weights that rest, such as those below adapters: the model's own parameters do not hold them. */
+  readonly frozen?: Weights | undefined;
   /** Go on from the state of a checkpoint. */
   readonly resume?: TrainState | undefined;
   /** Where events and checkpoints are kept. */
@@ -202,6 +204,7 @@ async function openStep(
     noise,
     groups: groupsOf(model, options),
     initial: options.initial ?? firstWeights(model, seed),
+    ...(options.frozen ? { frozen: options.frozen } : {}),
     seed,
     accumulate,
     ...(carried ? { carried } : {}),

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { type Command, Option } from "commander";
 import { formatNumber, table } from "../../base/index.ts";
 import type { CheckpointChoice } from "../../runs/index.ts";
+import type { FinetuneRun } from "../../tasks/finetune/index.ts";
 import type { ExportFormat } from "../../tasks/index.ts";
 import { addCheckpointFlag } from "../finished.ts";
 import { fitted } from "../help.ts";
@@ -12,19 +13,24 @@ Examples:
   layerwise export runs/1                         runs/1/export/{model.onnx, model.safetensors, config.json, tokenizer.model}
   layerwise export runs/1 --out model --checkpoint best
   layerwise export runs/1 --format huggingface    runs/1/huggingface, which transformers load; \`layerwise import\` brings it back
+  layerwise export runs/topics --format adapter --out adapters/topics     small files for predict --adapter
   layerwise export runs/retrain-1                 a Transformer-XL: model.onnx for segments, token.onnx for one token at a time
 
 A Transformer-XL gives log_probabilities of all pieces, and takes what it gave: next_memory.N goes to memory.N (zeros at first), next_missing to
-missing (at first the steps of memory that config.json names). A search is exported once all its blocks are decided; else retrain it first.`;
+missing (at first the steps of memory that config.json names). A search is exported once all its blocks are decided; else retrain it first.
+A run of finetune --lora is exported with its adapters merged into the weights; --format adapter writes them apart.`;
 
 export function addExport(program: Command): void {
   const command = program
     .command("export")
     .argument("<run>", "run folder")
-    .option("--out <dir>", "folder to write (default: in the run folder, export or, for Hugging Face, huggingface)")
+    .option("--out <dir>", "folder to write (default: in the run folder, export, huggingface or adapter)")
     .addOption(
-      new Option("--format <name>", "ONNX with safetensors, or a folder for Hugging Face's transformers")
-        .choices(["onnx", "huggingface"])
+      new Option(
+        "--format <name>",
+        "ONNX with safetensors, a folder for Hugging Face's transformers, or what finetune --lora learnt alone",
+      )
+        .choices(["onnx", "huggingface", "adapter"])
         .default("onnx"),
     )
     .option("--force", "replace a folder that export wrote");
@@ -33,15 +39,25 @@ export function addExport(program: Command): void {
 
 async function run(
   path: string,
-  flags: { out?: string; force?: boolean; format: ExportFormat; checkpoint?: CheckpointChoice },
+  flags: { out?: string; force?: boolean; format: ExportFormat | "adapter"; checkpoint?: CheckpointChoice },
 ): Promise<void> {
   const { openUsing } = await import("../opened.ts");
   const { force, format } = flags;
   const out = flags.out ?? join(path, format === "onnx" ? "export" : format);
-  const files = await (await openUsing(path, "export", flags)).export(out, { force, format });
+  const files =
+    format === "adapter"
+      ? await exportAdapter(await openUsing(path, "adapter", flags), out, force)
+      : await (await openUsing(path, "export", flags)).export(out, { force, format });
   const rows = Object.entries(files).map(([file, bytes]) => ({
     file: join(out, file),
     size: `${formatNumber(bytes.length / 1e6, 2)} MB`,
   }));
   process.stdout.write(`${table(rows)}\n`);
+}
+
+async function exportAdapter(run: FinetuneRun, out: string, force = false) {
+  const { writeAdapter } = await import("../../tasks/finetune/index.ts");
+  const files = await run.adapter();
+  await writeAdapter(out, files, { force });
+  return files;
 }

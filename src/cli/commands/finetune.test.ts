@@ -70,7 +70,7 @@ describe("layerwise finetune", () => {
     expect(JSON.parse(await tune("pairs", ...files("pairs.csv"), ...columns, "--task", "pairs")).task).toBe("pairs");
     const figures = async (out: string, ...args: string[]) => JSON.parse(await tune(out, ...args)).epochs[0].figures;
     const numbers = await figures("numbers", ...files("pairs.csv"), ...columns, "--task", "regression");
-    expect(Object.keys(numbers)).toEqual(["pearson", "spearman", "depth"]);
+    expect(Object.keys(numbers)).toEqual(["r2", "pearson", "spearman", "depth"]);
     write(
       "topics.jsonl",
       lines(16).map(({ text, label }) => JSON.stringify({ text, labels: [label, "all"] })),

@@ -19,6 +19,7 @@ Examples:
   cat lines.txt | layerwise predict runs/finetune-1 --json
   layerwise predict runs/finetune-1 lines.txt --cap 3 --threshold 0.9     tokens halt earlier than in training
   layerwise predict runs/topics lines.txt --label-threshold 0.3           of a multi-label task
+  layerwise predict runs/albert lines.txt --adapter adapters/topics       what finetune --lora learnt on runs/albert
 
 JSON: [{text, pair, label, scores, depth}]; depth is the mean over tokens, null where none halt`;
 
@@ -28,6 +29,7 @@ interface Flags {
   textColumn?: string;
   pairColumn?: string;
   header: boolean;
+  adapter?: string;
   batch?: number;
   cap?: number;
   threshold?: number;
@@ -41,13 +43,14 @@ interface Flags {
 export function addPredict(program: Command): void {
   const command = program
     .command("predict")
-    .argument("<run>", "a fine-tuned run")
+    .argument("<run>", "a fine-tuned run; with --adapter any ALBERT's")
     .argument("[file]", "texts (default, and with -: standard input)")
     .option("--text <text>", "this text instead of a file")
     .option("--pair <text>", "with --text: the second text of a pair")
     .option("--text-column <column>", "column of the texts in a table (default: as in training)")
     .option("--pair-column <column>", "column of the second texts (default: as in training)")
     .option("--no-header", "the first line of a table is a text; columns go by their places")
+    .option("--adapter <dir>", "with the adapter of this folder, trained on the run's model (export --format adapter)")
     .option("--batch <n>", "texts per batch (default: 32)", whole)
     .option("--cap <n>", "deepest depth, where tokens halt", whole)
     .addOption(
@@ -63,7 +66,9 @@ export function addPredict(program: Command): void {
 async function run(path: string, file: string | undefined, flags: Flags): Promise<void> {
   const { openUsing } = await import("../opened.ts");
   const { checkpoint, threads, batch, cap, threshold, labelThreshold } = flags;
-  const opened = await openUsing(path, "predict", { checkpoint, threads });
+  const opened = await (flags.adapter === undefined
+    ? openUsing(path, "predict", { checkpoint, threads })
+    : openAdapted(path, flags.adapter, flags));
   const texts = await textsFor(opened, file, flags);
   const progress = startProgress("predicting", { output: process.stderr, unit: "texts" });
   const how = { batch, cap, threshold, labelThreshold, onText: progress.at };
@@ -79,6 +84,16 @@ async function run(path: string, file: string | undefined, flags: Flags): Promis
   else process.stdout.write(`${rows.length} labels: ${flags.out}\n`);
 }
 
+/** Another head and adapters on top of a run's model. */
+async function openAdapted(path: string, adapter: string, how: Pick<Flags, "checkpoint" | "threads">) {
+  const { openUsing } = await import("../opened.ts");
+  const { withAdapter } = await import("../../tasks/finetune/index.ts");
+  const { defaultEngine } = await import("../../tasks/index.ts");
+  const engine = how.threads === undefined ? undefined : await defaultEngine({ threads: how.threads });
+  const adapted = await withAdapter(await openUsing(path, "embed", how), adapter, { engine });
+  return { ...adapted, files: undefined };
+}
+
 type PredictedRow = PlainText & Pick<Prediction, "label" | "scores"> & { readonly depth: number | null };
 
 function rowOf({ text, pair }: PlainText, { label, scores, depths }: Prediction): PredictedRow {
@@ -87,7 +102,11 @@ function rowOf({ text, pair }: PlainText, { label, scores, depths }: Prediction)
 }
 
 /** The texts asked about: the one of --text, or those of a file; pairs where the run learnt from pairs. */
-async function textsFor({ files }: FinetuneRun, file: string | undefined, flags: Flags): Promise<readonly PlainText[]> {
+async function textsFor(
+  { files }: Pick<FinetuneRun, "files">,
+  file: string | undefined,
+  flags: Flags,
+): Promise<readonly PlainText[]> {
   const { text, pair } = flags;
   if (text === undefined && pair !== undefined)
     reject({ who: "predict", needed: "--text beside --pair", got: "none" }, 2);

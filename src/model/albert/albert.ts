@@ -28,7 +28,16 @@ import { applySkipping } from "../../depth/skipping.ts";
 import { type Dim, greater, multiply, reshape, type Tensor, tanh, within } from "../../graph/index.ts";
 import { ALBERT_DEVIATION, AlbertEmbeddings, AlbertLayer, firstRows } from "../../nn/albert.ts";
 import { activationRule } from "../../nn/feed-forward.ts";
-import { type Activation, inference, Linear, type Mode, normal, type Parameter, type Rows } from "../../nn/index.ts";
+import {
+  type Activation,
+  inference,
+  Linear,
+  type LowRank,
+  type Mode,
+  normal,
+  type Parameter,
+  type Rows,
+} from "../../nn/index.ts";
 import { keyMask } from "../../nn/masks.ts";
 
 /** Sizes of an ALBERT, and how its layers become depth. */
@@ -61,6 +70,15 @@ export interface AlbertOptions {
   pooler?: boolean;
   /** Where given, every token halts by itself; the width is the model's. */
   halting?: Omit<HaltingOptions, "width"> | undefined;
+  /** Low-rank additions to the projections of attention and feed-forward (LoRA): what is trained while the rest rests. */
+  lora?: LoraOptions | undefined;
+}
+
+/** W + alpha / rank · B·A, with A [rank, in] and B [out, rank]. */
+export interface LoraOptions {
+  readonly rank: number;
+  /** Default: twice the rank. */
+  readonly alpha?: number | undefined;
 }
 
 /** What a text looks like to the model; only ids are needed. */
@@ -111,7 +129,18 @@ const rules: Rules<AlbertOptions> = {
   attentionDropout: dropoutRate,
   pooler: truth,
   halting: anything,
+  lora: anything,
 };
+
+const loraRules: Rules<LoraOptions> = { rank: required(whole(1, LARGEST.width)), alpha: number({ above: 0 }) };
+
+/** The factor of what is added to a weight. */
+function lowRankOf(lora: LoraOptions | undefined): LowRank | undefined {
+  if (!lora) return undefined;
+  checkOptions("ALBERT / lora", lora, loraRules);
+  const { rank, alpha = 2 * rank } = lora;
+  return { rank, scale: alpha / rank };
+}
 
 const defaults = {
   embedding: 128,
@@ -125,11 +154,13 @@ const defaults = {
   attentionDropout: 0,
   pooler: true,
   halting: undefined,
+  lora: undefined,
 } as const;
 
 /** With every default filled in. */
-export interface CompleteAlbertOptions extends Required<Omit<AlbertOptions, "halting">> {
+export interface CompleteAlbertOptions extends Required<Omit<AlbertOptions, "halting" | "lora">> {
   halting: Required<Omit<HaltingOptions, "width">> | undefined;
+  lora: LoraOptions | undefined;
 }
 
 /** Which layer runs when: depth i belongs to group ⌊i / (L / G)⌋, and runs all of its layers. */
@@ -151,11 +182,12 @@ export class Albert {
     checkOptions("ALBERT", options, rules);
     const unit = options.halting && { ...haltingDefaults, name: "encoder.halting", ...defined(options.halting) };
     this.options = { ...defaults, hidden: 4 * options.width, ...defined(options), halting: unit };
-    const { groups, inner, width, pooler } = this.options;
+    const { groups, inner, width, pooler, lora } = this.options;
+    const lowRank = lowRankOf(lora);
     this.embeddings = new AlbertEmbeddings(this.options);
     this.layers = Array.from({ length: groups * inner }, (_, i) => {
       const name = `encoder.albert_layer_groups.${Math.floor(i / inner)}.albert_layers.${i % inner}`;
-      return new AlbertLayer(name, this.options);
+      return new AlbertLayer(name, { ...this.options, lowRank });
     });
     this.plan = albertPlan(this.options);
     this.policy = this.options.halting

@@ -62,12 +62,56 @@ describe("fine-tuning from a program", () => {
     expect(await again.predict(["a good house"])).toEqual(await whole.predict(["a good house"]));
   });
 
+  it("tells in which of two texts a word stands", { timeout: 60_000 }, async () => {
+    const words = ["the", "day", "house", "man", "time", "and", "to"];
+    const some = (i: number, count: number) => Array.from({ length: count }, (_, k) => words[(i * 5 + k * 3) % 7]!);
+    const pairs = (count: number): LabelledText[] =>
+      Array.from({ length: count }, (_, i) => {
+        const [first, second] = [some(i, 1 + (i % 3)), some(i + 3, 1 + ((i >> 2) % 3))];
+        const label = (i * 7) % 11 < 5 ? "first" : "second";
+        (label === "first" ? first : second).splice(i % 2, 0, "good");
+        return { text: first.join(" "), pair: second.join(" "), label };
+      });
+    const where = classification({ labels: ["first", "second"], name: "pairs" });
+    const data = { task: where, train: pairs(160), dev: pairs(40) };
+    const tuned = await finetune(pre, { ...options, ...data, epochs: 8, rate: 0.02 }).result;
+    expect(tuned.epochs.at(-1)!.figures.accuracy).toBeGreaterThan(0.95);
+    const [a, b] = ["the good day", "my house"];
+    const found = await tuned.predict([
+      { text: a, pair: b },
+      { text: b, pair: a },
+    ]);
+    expect(found.map(({ label }) => label)).toEqual(["first", "second"]);
+  });
+
+  it("says so where it gives every text the same label", async () => {
+    const data = { train: made(8), dev: made(8), epochs: 1, rate: 1e-7, classifierDropout: 0 };
+    const notes: string[] = [];
+    for await (const event of finetune(pre, { ...options, ...data })) if (event.type === "note") notes.push(event.text);
+    expect(notes.join()).toMatch(/all 8 texts to judge by got the same label: try --pooling mean, a lower --rate/);
+  });
+
+  it("ends after so many updates, and warms up over so many", async () => {
+    const tuned = await finetune(pre, { ...options, steps: 11, warmupSteps: 4 }).result;
+    expect([tuned.steps, tuned.epochs.map(({ epoch, step }) => [epoch, step])]).toEqual([
+      11,
+      [
+        [1, 8],
+        [2, 11],
+      ],
+    ]);
+    const rates: number[] = [];
+    for await (const event of finetune(pre, { ...options, steps: 6, warmupSteps: 4, rate: 0.004 }))
+      if (event.type === "step") rates.push(event.learningRate);
+    expect(rates.slice(0, 4).map((rate) => Math.round(rate * 1000))).toEqual([1, 2, 3, 4]);
+  });
+
   it("learns numbers", async () => {
     const numbers = (count: number) =>
       made(count).map(({ text, label }) => ({ text, label: label === "good" ? 1 : 0 }));
     const data = { train: numbers(16), dev: numbers(8) };
     const tuned = await finetune(pre, { task: regression(), ...data, epochs: 1, batch: 8 }).result;
-    expect(Object.keys(tuned.epochs[0]!.figures)).toEqual(["pearson", "spearman", "depth"]);
+    expect(Object.keys(tuned.epochs[0]!.figures)).toEqual(["r2", "pearson", "spearman", "depth"]);
     const [answer] = await tuned.predict(["a good house"]);
     expect([typeof answer!.label, answer!.scores]).toEqual(["number", {}]);
   });

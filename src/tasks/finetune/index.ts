@@ -1,4 +1,12 @@
 /** `layerwise/tasks/finetune`: fine-tuning on labelled texts: jobs, runs and what can be done with them. For Node. */
+export {
+  type AdaptedAlbert,
+  type Adapter,
+  type AdapterNotes,
+  readAdapter,
+  withAdapter,
+  writeAdapter,
+} from "./adapter.ts";
 export type { ClassifierOptions } from "./classifier.ts";
 export type { Examples, GivenExamples } from "./examples.ts";
 export { type FinetuneOptions, finetune } from "./finetune.ts";

@@ -3,6 +3,9 @@
 import { lazily } from "../../base/lazily.ts";
 import { formatNumber } from "../../base/table.ts";
 import type { Engine } from "../../engine/engine.ts";
+import type { Dim } from "../../graph/index.ts";
+import { adapterParts } from "../../model/albert/lora.ts";
+import type { Parameter } from "../../nn/index.ts";
 import type { TextFiles } from "../../text/files/labelled.ts";
 import { trainingBatches } from "../../text/labelled/glue-batches.ts";
 import { isGlue } from "../../text/labelled/glue-tasks.ts";
@@ -17,11 +20,12 @@ import { type TrainOptions, train } from "../../train/train.ts";
 import { concludedFrom, type Outcome } from "../concluded.ts";
 import { defaultEngine } from "../engine.ts";
 import { engineFact, parametersFact } from "../facts.ts";
-import type { Fact, Handed, Job, Start } from "../job.ts";
+import type { Fact, Handed, Job, NoteEvent, Start } from "../job.ts";
 import { albertContent, type TrainedAlbert } from "../pretrain/albert-run.ts";
 import { type AlbertSource, albertFrom } from "../pretrain/origin.ts";
 import { trainJob } from "../trained-job.ts";
-import { Classifier, finetuneObjective, taskFigures } from "./classifier.ts";
+import { baseBytes } from "./adapter.ts";
+import { Classifier, finetuneObjective, guessesOf, taskFigures } from "./classifier.ts";
 import { type Examples, examplesHash, type GivenExamples, lengthFor, openExamples } from "./examples.ts";
 import { type FinetuneModel, openModel } from "./model.ts";
 import { type Prediction, type PredictOptions, predictTexts } from "./predictions.ts";
@@ -98,7 +102,7 @@ export function finetuneJob(parts: FinetuneParts, before?: Before): Job<Finetune
   const { count } = options.data.train;
   return {
     ...trainJob(trainableOf(parts), options, {
-      ...albertContent({ description, training, tokenizer }),
+      ...albertContent({ description, training, tokenizer, base: baseOf(parts) }),
       text: examplesHash(parts.examples),
       keep: trial ? settings.epochs : settings.keep,
       describe: () => describe(parts),
@@ -106,7 +110,8 @@ export function finetuneJob(parts: FinetuneParts, before?: Before): Job<Finetune
     events: (start) => events(parts, options, start, before),
     concluded: async (state, run) => {
       const evaluations = (await run.events()).filter((event) => event.type === "evaluation");
-      return resultOf(parts, await concludedFrom(run, described.parameters, state), epochsOf(evaluations, count));
+      const outcome = await concludedFrom(run, trainedOf(described), state);
+      return resultOf(parts, outcome, epochsOf(evaluations, count));
     },
     kept: ({ reason, epochs }): Record<string, string> =>
       reason === "stopped" ? {} : { [RESULT_FILE]: resultText(taskResult(task, epochs)) },
@@ -119,7 +124,7 @@ const epochsOf = (evaluations: readonly EvaluationEvent[], perEpoch: number) =>
 function resultOf(parts: FinetuneParts, outcome: Outcome, epochs: readonly EpochResult[]): FinetuneResult {
   const { task, settings, model, engine } = parts;
   const { described, description, tokenizer } = model;
-  const weights = outcome.best?.weights ?? outcome.weights;
+  const weights = withFrozen(parts, outcome.best?.weights ?? outcome.weights);
   const tuned = { engine, description, described, weights, tokenizer, length: lengthFor(settings, model) };
   return {
     ...described,
@@ -128,6 +133,8 @@ function resultOf(parts: FinetuneParts, outcome: Outcome, epochs: readonly Epoch
     task,
     epochs,
     ...outcome,
+    weights: withFrozen(parts, outcome.weights),
+    best: outcome.best && { ...outcome.best, weights },
     predict: (texts, how) => predictTexts(tuned, task, texts, how),
   };
 }
@@ -137,11 +144,16 @@ async function* events(
   options: Options,
   { resume, signal }: Start,
   before: Before | undefined,
-): AsyncGenerator<TrainEvent, FinetuneResult, void> {
+): AsyncGenerator<TrainEvent | NoteEvent, FinetuneResult, void> {
   const classifier = lazily(() => Classifier.create(parts.engine, parts.model.described));
   const evaluations = [...(before?.evaluations ?? [])];
+  const said: Float64Array[] = [];
   try {
-    const evaluate = async (weights: Weights) => judge(await classifier(), parts, weights);
+    const evaluate = async (weights: Weights) => {
+      const { guesses, ...measured } = await judge(await classifier(), parts, weights);
+      said.push(guesses);
+      return measured;
+    };
     const session = train(trainableOf(parts), { ...options, evaluate, resume, signal });
     for await (const event of session) {
       if (event.type === "evaluation") evaluations.push(event);
@@ -149,6 +161,7 @@ async function* events(
     }
     const { model: _, ...outcome } = await session.result;
     const best = outcome.best ?? (await before?.best());
+    if (outcome.reason !== "stopped") yield* oneLabelNote(parts, said);
     return resultOf(parts, { ...outcome, best }, epochsOf(evaluations, options.data.train.count));
   } finally {
     await classifier.release();
@@ -160,15 +173,45 @@ const withoutMoments = (event: TrainEvent): TrainEvent =>
 
 /** Loss, metrics and depth of the dev set. The task's first metric decides. */
 async function judge(classifier: Classifier, { task, model, examples: { dev } }: FinetuneParts, weights: Weights) {
-  const scored = await classifier.score(weights, dev, { pad: padOf(model) });
+  const scored = await classifier.score(withFrozen({ model }, weights), dev, { pad: padOf(model) });
   const { loss, figures: scalars } = taskFigures(task, scored, dev);
-  return { loss, perplexity: Math.exp(loss), tokens: dev.length, scalars, decisive: task.metrics[0]! };
+  const guesses = guessesOf(scored, task);
+  return { loss, perplexity: Math.exp(loss), tokens: dev.length, scalars, decisive: task.metrics[0]!, guesses };
+}
+
+/** Says so where a model gave every text one label all along: it learnt how frequent labels are, and no more. */
+function* oneLabelNote(
+  { task, examples: { dev } }: FinetuneParts,
+  said: readonly Float64Array[],
+): Generator<NoteEvent> {
+  const one = (guesses: Float64Array) => guesses.every((guess) => guess === guesses[0]);
+  if (!task.labels || task.several || dev.length < 2 || said.length === 0 || !said.every(one)) return;
+  const what = `after every epoch all ${dev.length} texts to judge by got the same label`;
+  yield { type: "note", text: `${task.name}: ${what}: try --pooling mean, a lower --rate, more epochs or examples` };
 }
 
 const padOf = ({ tokenizer }: FinetuneModel) => specialIds(tokenizer.tokenizer).pad;
 
+/** What is trained: all, or with adapters only those and the head. */
+export const trainedOf = (described: FinetuneModel["described"]): readonly Parameter[] =>
+  described.model.options.lora ? adapterParts(described).trained : described.parameters;
+
+/** The model's weights with what rests. */
+function withFrozen({ model }: Pick<FinetuneParts, "model">, weights: Weights): Weights {
+  return new Map([...frozenOf(model), ...weights]);
+}
+
+function frozenOf({ described, weights }: FinetuneModel): Weights {
+  if (!described.model.options.lora) return new Map();
+  return new Map(adapterParts(described).frozen.map(({ tensor }) => [tensor, weights.get(tensor)!]));
+}
+
+/** The file of what rests, where something does. */
+const baseOf = ({ model }: FinetuneParts): Uint8Array | undefined =>
+  model.described.model.options.lora ? baseBytes(model.described, model.weights) : undefined;
+
 const trainableOf = ({ model: { described } }: FinetuneParts) => ({
-  parameters: described.parameters,
+  parameters: trainedOf(described),
   objective: ({ batch }: { batch: number }) => finetuneObjective(described, batch),
 });
 
@@ -179,21 +222,22 @@ function trainOptions(parts: FinetuneParts): Options {
   const { settings, model, engine, trial } = parts;
   const { optimiser, weightDecay } = settings;
   const batches = batchesOf(parts);
-  const steps = settings.epochs * batches.count;
+  const steps = settings.steps ?? settings.epochs * batches.count;
   return {
     engine,
     data: { train: batches },
     steps,
-    groups: optimiserGroups(model.described.parameters, {
+    groups: optimiserGroups(trainedOf(model.described), {
       optimiser,
       weightDecay,
       settings: { adamw: { epsilon: 1e-6 } },
     }),
-    initial: model.weights,
+    initial: new Map(trainedOf(model.described).map(({ tensor }) => [tensor, model.weights.get(tensor)!])),
+    frozen: frozenOf(model),
     seed: settings.seed,
     rate: rateOf(settings, model.origin.from === null),
     schedule: "linear",
-    warmup: Math.round(settings.warmup * steps),
+    warmup: Math.min(steps, settings.warmupSteps ?? Math.round(settings.warmup * steps)),
     clipNorm: settings.clipNorm,
     shuffle: false,
     evaluateEvery: batches.count,
@@ -211,9 +255,18 @@ const batchesOf = ({ examples, settings, task, model }: FinetuneParts): Batches 
     several: task.several && task.labels?.length,
   });
 
+function adapterFacts({ described }: FinetuneModel): Fact[] {
+  const { lora } = described.model.options;
+  if (!lora) return [];
+  const count = trainedOf(described).reduce((sum, { tensor }) => sum + tensor.shape.reduce<number>(times, 1), 0);
+  return [{ what: "trained", value: `adapters of rank ${lora.rank} and the head: ${formatNumber(count)} parameters` }];
+}
+
+const times = (product: number, dim: Dim) => product * Number(dim);
+
 function describe({ task, settings, model, examples, engine }: FinetuneParts): Fact[] {
   const { options } = model.described.model;
-  const { batch, epochs, optimiser } = settings;
+  const { batch, epochs, steps, optimiser } = settings;
   const { from } = model.origin;
   return [
     { what: "task", value: task.name },
@@ -223,8 +276,9 @@ function describe({ task, settings, model, examples, engine }: FinetuneParts): F
     },
     { what: "weights", value: from ?? "new" },
     parametersFact(model.described.parameters),
+    ...adapterFacts(model),
     { what: "depth", value: options.halting ? `at most ${options.depth}` : `${options.depth}, fixed` },
-    { what: "updates of", value: `${batch} texts, ${epochs} epochs` },
+    { what: "updates of", value: `${batch} texts, ${steps === null ? `${epochs} epochs` : `${steps} in all`}` },
     { what: "optimiser", value: `${optimiser}, rate ${rateOf(settings, from === null)}` },
     engineFact(engine),
   ];

@@ -30,7 +30,7 @@ export interface TaskResult {
 
 /** An epoch's figures out of its evaluation. */
 export const epochResult = ({ step, loss, scalars = {} }: EvaluationEvent, perEpoch: number): EpochResult => ({
-  epoch: Math.round(step / perEpoch),
+  epoch: Math.ceil(step / perEpoch),
   step,
   loss,
   figures: scalars,

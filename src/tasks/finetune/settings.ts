@@ -1,6 +1,8 @@
 /** Settings of fine-tuning: an ALBERT with a new head, on labelled texts. */
+import { reject } from "../../base/errors.ts";
 import { LARGEST } from "../../base/limits.ts";
 import type { HaltingOptions } from "../../depth/halting.ts";
+import type { AlbertOptions } from "../../model/albert/albert.ts";
 import type { AlbertDescription } from "../../model/albert/description.ts";
 import { choice, flag, group, optional, real, text, whole } from "../../runs/fields.ts";
 import { defineSettings, type Resolved } from "../../runs/settings.ts";
@@ -38,6 +40,17 @@ const fields = {
       ),
     ),
     ponder: optional(real(0.001, "penalty on the depth of halting models; default: as the model has it")),
+    lora: optional(
+      whole(
+        8,
+        "train low-rank adapters of this rank and the head only, the model itself rests; default: all weights",
+        1,
+        LARGEST.width,
+      ),
+    ),
+    loraAlpha: optional(
+      real(16, "factor of the adapters, divided by their rank; default: twice the rank", { above: 0 }),
+    ),
   }),
   ...group("Model from scratch", {
     tokenizer: optional(
@@ -58,18 +71,25 @@ const fields = {
     batch: whole(32, "texts per batch", 1, LARGEST.batch),
     optimiser: choice(["adamw", "lamb"], "adamw", "adamw or lamb"),
     rate: optional(
-      real(0.0001, "highest learning rate; default: 0.0001 for adamw, 0.0005 for lamb, ten times that from scratch"),
+      real(
+        0.0001,
+        "highest learning rate; default: 0.0001 for adamw, 0.0005 for lamb, ten times that from scratch and for adapters",
+      ),
     ),
     warmup: real(0.1, "fraction of the updates over which the learning rate rises; then it falls to 0", {
       from: 0,
       below: 1,
     }),
+    warmupSteps: optional(whole(200, "updates over which it rises, instead of a fraction of them", 0, LARGEST.steps)),
     weightDecay: real(0.01, "decay of matrices; biases and norms have none"),
     clipNorm: real(1, "largest gradient norm; larger gradients are scaled down"),
     seed: whole(1, "seed of new weights, data order and dropout", 0),
   }),
   ...group("Length", {
     epochs: whole(3, "passes over the examples; each is evaluated"),
+    steps: optional(
+      whole(1000, "updates in all, instead of epochs; each pass and the end are evaluated", 1, LARGEST.steps),
+    ),
   }),
   ...group("Evaluation and checkpoints", {
     checkpointEvery: whole(200, "updates between checkpoints"),
@@ -95,8 +115,8 @@ export type GlueSettings = Resolved<typeof finetuneSettings>;
 const rates = { adamw: 1e-4, lamb: 5e-4 } as const;
 
 /** The rate that was asked for, or one that served. */
-export const rateOf = ({ rate, optimiser }: GlueSettings, scratch: boolean) =>
-  rate ?? rates[optimiser] * (scratch ? 10 : 1);
+export const rateOf = ({ rate, optimiser, lora }: GlueSettings, scratch: boolean) =>
+  rate ?? rates[optimiser] * (scratch || lora !== null ? 10 : 1);
 
 /** The model of a task: a known one with a new head, or a new one of the given vocabulary. */
 export function describeGlue(
@@ -105,7 +125,8 @@ export function describeGlue(
   from: AlbertDescription["model"] | { vocabulary: number },
 ): AlbertDescription {
   const known = "width" in from ? from : undefined;
-  const model = known ?? { ...scratchModel(settings), ...from };
+  if (!known) refuseAdapters(settings);
+  const model = known ? { ...known, ...loraOf(settings) } : { ...scratchModel(settings), ...from };
   const halting = model.halting && { ...model.halting, ...ponderOf(settings), ponderFrom: 0, ponderWarmup: 0 };
   const dropout = settings.dropout === null ? {} : { dropout: settings.dropout, attentionDropout: settings.dropout };
   const head = {
@@ -115,6 +136,23 @@ export function describeGlue(
     pooling: settings.pooling,
   } as const;
   return { model: { ...model, ...dropout, halting }, heads: { classification: head } };
+}
+
+function loraOf({ lora: rank, loraAlpha: alpha, embeddingDeviation }: GlueSettings): Pick<AlbertOptions, "lora"> {
+  if (rank === null) return {};
+  if (embeddingDeviation !== null) {
+    reject(
+      { who: "finetune / lora", needed: "weights that rest", got: "--embedding-deviation, which changes them" },
+      2,
+    );
+  }
+  return { lora: { rank, ...(alpha === null ? {} : { alpha }) } };
+}
+
+function refuseAdapters({ lora }: GlueSettings): void {
+  if (lora === null) return;
+  const needed = "a pre-trained model below the adapters";
+  reject({ who: "finetune / lora", needed, got: "new weights", remedy: "name a run, or leave --lora out" }, 2);
 }
 
 const ponderOf = ({ ponder }: GlueSettings) => (ponder === null ? {} : { ponder });

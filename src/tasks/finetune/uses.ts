@@ -1,6 +1,8 @@
 /** Runs of fine-tuning: texts predicted, splits evaluated, GLUE's submissions written, resumed. */
 import { reject } from "../../base/errors.ts";
-import { describedAlbert } from "../../model/albert/description.ts";
+import { type DescribedAlbert, describedAlbert } from "../../model/albert/description.ts";
+import { adapterParts } from "../../model/albert/lora.ts";
+import { loadAlbert } from "../../model/albert/weights.ts";
 import { initialise } from "../../nn/index.ts";
 import { eventsUpTo } from "../../runs/event-log.ts";
 import { hasGlueFile } from "../../text/files/glue.ts";
@@ -11,15 +13,18 @@ import type { TableTask } from "../../text/labelled/labelled-rows.ts";
 import type { LabelledText, PlainText, TextTask } from "../../text/labelled/text-task.ts";
 import type { TrainState } from "../../train/events.ts";
 import type { Session } from "../../train/session.ts";
+import type { Weights } from "../../train/stages.ts";
 import { bestIn } from "../concluded.ts";
+import type { ExportedFiles } from "../exports.ts";
 import type { Say, TaskEvent } from "../job.ts";
 import { type OpenRun, openRunBase, type ResumeOptions, type StoredRun } from "../open-run.ts";
 import { type Reopened, resumeRun } from "../perform.ts";
-import { needTokenizer, parseAlbertRun } from "../pretrain/albert-run.ts";
+import { needTokenizer, parseAlbertRun, readBase } from "../pretrain/albert-run.ts";
 import { type AlbertUses, albertUses } from "../pretrain/uses.ts";
+import { adapterFiles } from "./adapter.ts";
 import { guessesOf, type Scored, taskFigures } from "./classifier.ts";
 import { gluedTexts, glueFolder, lengthFor, openExamples, ownTexts } from "./examples.ts";
-import { type FinetuneParts, type FinetuneResult, finetuneJob, openFinetune } from "./job.ts";
+import { type FinetuneParts, type FinetuneResult, finetuneJob, openFinetune, trainedOf } from "./job.ts";
 import {
   type Prediction,
   type PredictOptions,
@@ -81,6 +86,8 @@ export interface FinetuneRun extends OpenRun<"finetune", FinetuneResult>, Albert
   readonly files: TextFiles | undefined;
   /** Where the task is one of GLUE's. */
   readonly glue: GlueUses | undefined;
+  /** What was learnt, as small files for the same model elsewhere; a run that trained all weights refuses. */
+  adapter(): Promise<ExportedFiles>;
   /** Labels, scores and depths of texts. */
   predict(texts: readonly (string | PlainText)[], options?: PredictOptions): Promise<Prediction[]>;
   evaluate(how?: FinetuneEvaluation): Promise<FinetuneFigures>;
@@ -107,6 +114,7 @@ export async function open(stored: StoredRun): Promise<FinetuneRun> {
     task,
     files,
     glue: isGlue(task) ? { submissions: async (how) => submissions(await tuned(), task, settings, how) } : undefined,
+    adapter: async () => adapterFiles(albert, { task, length }),
     predict: async (texts, options) => predictTexts(await tuned(), task, texts, options),
     evaluate: async (how) => evaluate(await tuned(), { task, settings, files }, how, stored.options.say),
   };
@@ -207,15 +215,21 @@ export function resume(path: string, options: FinetuneResumeOptions = {}): Sessi
       const remedy = "give the search's command again: it goes on where it was stopped";
       reject({ who: path, needed: "a fine-tuning of its own", got: "a trial of a search", remedy }, 2);
     }
-    const parts = await reopened(stored, resume, { ...given, train: options.train, dev: options.dev });
+    const parts = await reopened(path, stored, resume, { ...given, train: options.train, dev: options.dev });
     const earlier = eventsUpTo(await run.events(), resume?.progress.step ?? 0);
     const evaluations = earlier.filter((event) => event.type === "evaluation");
-    return finetuneJob(parts, { evaluations, best: () => bestIn(run, parts.model.described.parameters) });
+    return finetuneJob(parts, { evaluations, best: () => bestIn(run, trainedOf(parts.model.described)) });
   });
+}
+
+/** What rests below the adapters of a run. */
+async function restingWeights(path: string, described: DescribedAlbert): Promise<Weights> {
+  return loadAlbert(adapterParts(described).frozen, await readBase(path), path).weights;
 }
 
 /** The parts of a run whose weights a checkpoint gives; without one it is opened as at first. */
 async function reopened(
+  path: string,
   { task, settings, files, origin, description }: Stored,
   resume: TrainState | undefined,
   handed: Reopened & FinetuneResumeOptions,
@@ -229,7 +243,8 @@ async function reopened(
   }
   const described = describedAlbert(description);
   const tokenizer = needTokenizer({ tokenizer: given.tokenizer });
-  const weights = initialise(described.parameters, settings.seed);
+  const first = initialise(described.parameters, settings.seed);
+  const weights = description.model.lora ? new Map([...first, ...(await restingWeights(path, described))]) : first;
   const model = { description, described, weights, origin, tokenizer };
   return {
     task,

@@ -6,10 +6,13 @@
  * where there is one, and checkpoints whose weights have our parameter names.
  */
 
+import { existsSync } from "node:fs";
+import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { stringify } from "yaml";
-import { reject } from "../../base/errors.ts";
+import { reject, rejectFile } from "../../base/errors.ts";
 import { LARGEST } from "../../base/limits.ts";
+import { readSafetensors } from "../../format/safetensors.ts";
 import {
   type AlbertDescription,
   type DescribedAlbert,
@@ -17,11 +20,13 @@ import {
   type HeadName,
   type HeadOptions,
 } from "../../model/albert/description.ts";
+import { isAdapter } from "../../model/albert/lora.ts";
 import { loadAlbert } from "../../model/albert/weights.ts";
-import { stateDict } from "../../model/state-dict.ts";
+import { type NamedTensors, stateDict } from "../../model/state-dict.ts";
 import { initialise, type Parameter } from "../../nn/index.ts";
 import { flag, choice as one, optional, options, real, text, whole } from "../../runs/fields.ts";
 import { TOKENIZER_FILE } from "../../runs/folder.ts";
+import { checkFile } from "../../runs/identity.ts";
 import { defineSettings, type SettingsSchema, type Values } from "../../runs/settings.ts";
 import { parseYaml } from "../../runs/settings-file.ts";
 import type { OpenTokenizer } from "../../text/tokenizer.ts";
@@ -34,6 +39,9 @@ import { type OpenOptions, readStored, type StoredRun } from "../open-run.ts";
 
 /** What config.yaml calls the task of pre-training. */
 export const ALBERT_TASK = "albert";
+
+/** Weights that rest below a run's adapters. */
+const BASE_FILE = "base.safetensors";
 
 /** Settings of a run that holds an ALBERT. */
 export interface AlbertRunConfig extends AlbertDescription {
@@ -62,6 +70,7 @@ export const modelSchema = defineSettings(
     attentionDropout: real(0, "fraction of attention that is dropped in training", { from: 0, below: 1 }),
     pooler: flag("whether there is a pooler", true),
     halting: optional(options("options of halting; none: fixed depth")),
+    lora: optional(options("low-rank adapters: rank and alpha; none: no adapters")),
   },
   { command: "import" },
 );
@@ -87,6 +96,13 @@ export const haltingSchema = defineSettings(
     name: text("encoder.halting", "prefix of the unit's names"),
   },
   { command: "import" },
+);
+
+/** The keys of `model: lora`. */
+const loraSchema = defineSettings(
+  "lora",
+  { rank: whole(8, "rank of the adapters", 1, LARGEST.width), alpha: real(16, "their factor times the rank") },
+  { command: "finetune" },
 );
 
 const dropout = real(0.1, "fraction of what is classified that is dropped in training", { from: 0, below: 1 });
@@ -142,13 +158,18 @@ export function parseAlbertRun(yaml: string, source: string): AlbertRunConfig {
     if (given[key] === undefined) reject({ who: `${source} / model`, needed: `a value of ${key}`, got: "none" }, 2);
   }
   if (given.halting) haltingSchema.check({ ...given.halting }, `${source} / model / halting`);
+  const { lora, ...sizes } = given;
   const wanted = headsSchema.check({ ...heads }, `${source} / heads`) as HeadOptions;
   for (const [name, each] of Object.entries(wanted)) {
     headSchemas[name as HeadName].check({ ...each }, `${source} / heads / ${name}`);
   }
   return {
     task: ALBERT_TASK,
-    model: { ...given, halting: given.halting ?? undefined } as AlbertDescription["model"],
+    model: {
+      ...sizes,
+      halting: given.halting ?? undefined,
+      ...(lora ? { lora: loraSchema.check({ ...lora }, `${source} / model / lora`) } : {}),
+    } as AlbertDescription["model"],
     heads: wanted,
     training: (training ?? undefined) as Readonly<Record<string, unknown>> | undefined,
   };
@@ -169,14 +190,17 @@ export function albertContent({
   description: { model, heads },
   training,
   tokenizer,
+  base,
 }: {
   readonly description: AlbertDescription;
   readonly training?: Readonly<Record<string, unknown>> | undefined;
   readonly tokenizer?: Pick<OpenTokenizer, "bytes"> | undefined;
+  /** What rests below adapters: checkpoints do not keep it. */
+  readonly base?: Uint8Array | undefined;
 }): { config: string; files: Readonly<Record<string, Uint8Array>> } {
   return {
     config: albertRunYaml({ task: ALBERT_TASK, model, heads, training }),
-    files: tokenizer ? { [TOKENIZER_FILE]: tokenizer.bytes } : {},
+    files: { ...(tokenizer ? { [TOKENIZER_FILE]: tokenizer.bytes } : {}), ...(base ? { [BASE_FILE]: base } : {}) },
   };
 }
 
@@ -208,8 +232,17 @@ export async function albertIn({ path, config: yaml, state, step, tokenizer }: S
   const config = parseAlbertRun(yaml, join(path, "config.yaml"));
   const { model, heads } = config;
   const described = describedAlbert(config);
-  const { weights } = loadAlbert(described.parameters, state.weights, `${path}, step ${step}`);
+  const tensors = model.lora ? new Map([...(await readBase(path)), ...state.weights]) : state.weights;
+  const { weights } = loadAlbert(described.parameters, tensors, `${path}, step ${step}`);
   return { ...described, description: { model, heads }, config, weights, tokenizer, path, step };
+}
+
+/** The weights that rest below a run's adapters. */
+export async function readBase(path: string): Promise<NamedTensors> {
+  await checkFile(path, BASE_FILE);
+  const file = join(path, BASE_FILE);
+  if (existsSync(file)) return readSafetensors(await readFile(file), file).tensors;
+  return rejectFile({ who: file, needed: "the weights below the run's adapters", got: "no such file" });
 }
 
 /** The tokenizer of a model, which an imported one may lack. */
@@ -225,7 +258,7 @@ export function transferred(
   to: DescribedAlbert,
   seed: number,
 ): { weights: Map<ParameterTensor, Float32Array>; fresh: readonly Parameter[] } {
-  const encoder = new Set(to.model.parameters.map(({ name }) => name));
+  const encoder = new Set(to.model.parameters.filter((each) => !isAdapter(each)).map(({ name }) => name));
   const { weights, missing } = loadAlbert(to.parameters, stateDict(parameters, known), path, {
     optional: (name) => !encoder.has(name),
     ignored: (name) => !encoder.has(name),

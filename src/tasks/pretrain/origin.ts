@@ -2,6 +2,7 @@
 import { existsSync, statSync } from "node:fs";
 import { reject } from "../../base/errors.ts";
 import type { DescribedAlbert } from "../../model/albert/description.ts";
+import { mergedAlbert } from "../../model/albert/lora.ts";
 import type { Weights } from "../../train/stages.ts";
 import type { Say } from "../job.ts";
 import { openAlbertRun, type TrainedAlbert, transferred } from "./albert-run.ts";
@@ -12,12 +13,12 @@ export type AlbertSource = string | TrainedAlbert;
 /** What a config.yaml says instead of a folder. */
 const GIVEN = "given by a program";
 
-/** The model itself: of a run folder the best checkpoint, or the last, or that of a step. */
+/** The model itself, its adapters merged: of a run folder the best checkpoint, or the last, or that of a step. */
 export async function albertFrom(
   source: AlbertSource,
   { step, say }: { readonly step?: number | undefined; readonly say?: Say | undefined } = {},
 ): Promise<TrainedAlbert> {
-  if (typeof source !== "string") return source;
+  if (typeof source !== "string") return mergedAlbert(source);
   if (source === GIVEN) {
     const remedy = "begin again with the program that gave them";
     reject({ who: "first weights", needed: "a run folder", got: `weights ${GIVEN}`, remedy }, 2);
@@ -26,7 +27,7 @@ export async function albertFrom(
     const remedy = `take it over first: layerwise import ${source} --out models/mine`;
     reject({ who: source, needed: "a run folder", got: "a file", remedy }, 2);
   }
-  return openAlbertRun(source, { checkpoint: step, say });
+  return mergedAlbert(await openAlbertRun(source, { checkpoint: step, say }));
 }
 
 /** The folder and the step by which it is found again. */

@@ -1,6 +1,7 @@
 /** Runs of ALBERTs, pre-trained or imported: evaluated on masked text, looked into, exported, resumed. */
 import type { ProbeAnalysis, TagAnalysis } from "../../analysis/depth-analysis.ts";
 import { reject } from "../../base/errors.ts";
+import { mergedAlbert } from "../../model/albert/lora.ts";
 import type { PlainText } from "../../text/labelled/text-task.ts";
 import { specialIds } from "../../text/masked/documents.ts";
 import type { TreebankSentence } from "../../text/probing/conllu.ts";
@@ -99,12 +100,14 @@ export async function albertUses(stored: StoredRun): Promise<AlbertUses> {
     ...exporting({
       onnx: async () => {
         const { exportedAlbert } = await import("../exports.ts");
-        return exportedAlbert(albert, albert.weights, albert.tokenizer?.bytes);
+        const merged = mergedAlbert(albert);
+        return exportedAlbert(merged, merged.weights, albert.tokenizer?.bytes);
       },
       huggingface: async () => {
         const { huggingFaceAlbert } = await import("../huggingface.ts");
         const notes = { step: albert.step, tokenizer: albert.tokenizer?.bytes };
-        return huggingFaceAlbert(albert, albert.description.heads, albert.weights, notes);
+        const merged = mergedAlbert(albert);
+        return huggingFaceAlbert(merged, merged.description.heads, merged.weights, notes);
       },
     }),
   };

@@ -25,6 +25,18 @@ describe("metrics", () => {
     },
   );
 
+  it("R² is what is left of the spread: 1 for perfect guesses, 0 for the mean, less for a wrong scale", () => {
+    expect(
+      [
+        [1, 2, 3],
+        [1, 2, 4],
+        [2, 2, 2],
+        [10, 20, 30],
+      ].map((guess) => metrics.r2([1, 2, 3], guess)),
+    ).toEqual([1, 0.5, 0, -566]);
+    expect(metrics.r2([1, 1], [0, 1])).toBe(0);
+  });
+
   it("share ranks among equal values", () => {
     expect([...ranks([3, 1, 3, 2, 3])]).toEqual([4, 1, 4, 2, 4]);
   });

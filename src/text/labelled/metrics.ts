@@ -1,4 +1,4 @@
-/** How well predictions agree with the truth: accuracy, F1, Matthews, Pearson and Spearman, as scikit-learn and SciPy count. */
+/** How well predictions agree with the truth: accuracy, F1, Matthews, R², Pearson and Spearman, as scikit-learn and SciPy count. */
 import { reject } from "../../base/errors.ts";
 
 /** A figure of guesses against the truth, both of one length. */
@@ -53,6 +53,15 @@ export function pearson(truth: ArrayLike<number>, guess: ArrayLike<number>): num
   return orZero(dot(x, y), Math.sqrt(dot(x, x)) * Math.sqrt(dot(y, y)));
 }
 
+/** 1 − Σ (x − y)² / Σ (x − x̄)²: 1 for perfect guesses, 0 for the mean, below 0 for worse; 0 where the truth is constant. */
+export function r2(truth: ArrayLike<number>, guess: ArrayLike<number>): number {
+  const middle = mean(truth);
+  const [error, spread] = [(i: number) => truth[i]! - guess[i]!, (i: number) => truth[i]! - middle].map((off) =>
+    Array.from(truth, (_, i) => off(i) ** 2).reduce((a, b) => a + b, 0),
+  ) as [number, number];
+  return spread === 0 ? 0 : 1 - error / spread;
+}
+
 /** Pearson's of the ranks. */
 export function spearman(truth: ArrayLike<number>, guess: ArrayLike<number>): number {
   return pearson(ranks(truth), ranks(guess));
@@ -72,7 +81,7 @@ export function ranks(values: ArrayLike<number>): Float64Array {
 }
 
 /** All metrics by name. */
-export const metrics = { accuracy, f1, matthews, pearson, spearman } as const satisfies Record<string, Metric>;
+export const metrics = { accuracy, f1, matthews, r2, pearson, spearman } as const satisfies Record<string, Metric>;
 /** A metric by name. */
 export type MetricName = keyof typeof metrics;
 

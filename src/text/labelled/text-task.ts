@@ -59,8 +59,11 @@ function atLeast(count: 1 | 2, who: string, labels: readonly string[]): string[]
   return reject({ who, needed, got: labels.join(", ") || "none" }, 2);
 }
 
-/** A number per text. Default metrics: Pearson's and Spearman's correlation. */
-export function regression({ name = "regression", metrics = ["pearson", "spearman"] }: TaskOptions = {}): TextTask {
+/** A number per text. Default metrics: R², which falls as the squared error grows and so decides, and both correlations, which ignore scale. */
+export function regression({
+  name = "regression",
+  metrics = ["r2", "pearson", "spearman"],
+}: TaskOptions = {}): TextTask {
   return checked({ name, labels: null, metrics });
 }
 

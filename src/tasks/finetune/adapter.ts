@@ -1,0 +1,139 @@
+/** Adapters as files: what LoRA learnt on top of a model that rests, to be swapped at use. */
+import { existsSync } from "node:fs";
+import { readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { reject, rejectFile } from "../../base/errors.ts";
+import type { Engine } from "../../engine/engine.ts";
+import { writeFolderAtomically } from "../../files/atomic.ts";
+import { sha256 } from "../../files/checksum.ts";
+import { readJsonObject } from "../../files/json.ts";
+import { readSafetensors, writeSafetensors } from "../../format/safetensors.ts";
+import { type DescribedAlbert, describedAlbert, type HeadOptions } from "../../model/albert/description.ts";
+import { adapterParts, mergedAlbert } from "../../model/albert/lora.ts";
+import { loadAlbert } from "../../model/albert/weights.ts";
+import { type NamedTensor, type NamedTensors, stateDict } from "../../model/state-dict.ts";
+import type { PlainText, TextTask } from "../../text/labelled/text-task.ts";
+import type { Weights } from "../../train/stages.ts";
+import { defaultEngine } from "../engine.ts";
+import type { ExportedFiles } from "../exports.ts";
+import { needTokenizer, type TrainedAlbert } from "../pretrain/albert-run.ts";
+import { type Prediction, type PredictOptions, predictTexts } from "./predictions.ts";
+
+const [WEIGHTS, NOTES] = ["adapter.safetensors", "adapter.json"];
+const LAYOUT = 1;
+
+/** What adapter.json holds. */
+export interface AdapterNotes {
+  readonly layout: number;
+  /** SHA-256 of the weights that the adapter was learnt on top of. */
+  readonly base: string;
+  readonly lora: { readonly rank: number; readonly alpha: number };
+  readonly heads: HeadOptions;
+  readonly task: TextTask;
+  /** Longest text in pieces. */
+  readonly length: number;
+}
+
+/** An adapter, read. */
+export interface Adapter extends AdapterNotes {
+  readonly tensors: ReturnType<typeof readSafetensors>["tensors"];
+  readonly path: string;
+}
+
+/** The weights that rest, as a file: its SHA-256 names them. */
+export function baseBytes(described: DescribedAlbert, weights: Weights): Uint8Array {
+  const { frozen } = adapterParts(described);
+  return writeSafetensors(stateDict(frozen, only(frozen, weights)));
+}
+
+const only = (parameters: DescribedAlbert["parameters"], weights: Weights): Weights =>
+  new Map(parameters.map(({ tensor }) => [tensor, weights.get(tensor)!]));
+
+/** The files of a model's adapter. */
+export function adapterFiles(
+  { description, weights, ...described }: Omit<TrainedAlbert, "tokenizer">,
+  { task, length }: Pick<AdapterNotes, "task" | "length">,
+): ExportedFiles {
+  const { lora } = description.model;
+  if (!lora) {
+    const remedy = "fine-tune with --lora RANK";
+    return reject({ who: "adapter", needed: "a model with adapters", got: "all weights trained", remedy }, 2);
+  }
+  const { trained } = adapterParts(described);
+  const { rank, alpha = 2 * rank } = lora;
+  const base = sha256(baseBytes(described, weights));
+  const notes: AdapterNotes = { layout: LAYOUT, base, lora: { rank, alpha }, heads: description.heads, task, length };
+  return {
+    [WEIGHTS]: writeSafetensors(stateDict(trained, only(trained, weights)), { base }),
+    [NOTES]: new TextEncoder().encode(`${JSON.stringify(notes, null, 2)}\n`),
+  };
+}
+
+/** Writes them into a folder, whole or not at all. */
+export async function writeAdapter(path: string, files: ExportedFiles, { force = false } = {}): Promise<void> {
+  const fill = async (folder: string) => {
+    for (const [name, bytes] of Object.entries(files)) await writeFile(join(folder, name), bytes);
+  };
+  await writeFolderAtomically(path, fill, { command: "export", force });
+}
+
+/** Reads an adapter's folder. */
+export async function readAdapter(path: string): Promise<Adapter> {
+  const [notes, weights] = [join(path, NOTES), join(path, WEIGHTS)];
+  const missing = [notes, weights].find((file) => !existsSync(file));
+  if (missing) {
+    const remedy = "write one with layerwise export RUN --format adapter";
+    rejectFile({ who: missing, needed: "a file of an adapter", got: "no such file", remedy });
+  }
+  const found = (await readJsonObject(notes)) as unknown as AdapterNotes;
+  if (found.layout !== LAYOUT || typeof found.base !== "string" || !found.task || !(found.lora?.rank > 0)) {
+    rejectFile({ who: notes, needed: `an adapter of layout ${LAYOUT}`, got: `layout ${found.layout}` });
+  }
+  return { ...found, path, tensors: readSafetensors(await readFile(weights), weights).tensors };
+}
+
+/** A model with an adapter in place of its head: it predicts what the adapter was trained for. */
+export interface AdaptedAlbert extends TrainedAlbert {
+  readonly task: TextTask;
+  predict(texts: readonly (string | PlainText)[], options?: PredictOptions): Promise<Prediction[]>;
+}
+
+/** Puts an adapter, or the one of a folder, on the model it was trained on; another model is refused. */
+export async function withAdapter(
+  albert: TrainedAlbert,
+  given: Adapter | string,
+  { engine }: { readonly engine?: Engine | undefined } = {},
+): Promise<AdaptedAlbert> {
+  const adapter = typeof given === "string" ? await readAdapter(given) : given;
+  // A run with adapters of its own may be meant with them or without.
+  const base = [albert, mergedAlbert(albert)].find((each) => sha256(baseBytes(each, each.weights)) === adapter.base);
+  if (!base) return refuseBase(adapter, albert);
+  const { frozen } = adapterParts(base);
+  const description = { model: { ...base.description.model, lora: adapter.lora }, heads: adapter.heads };
+  const described = describedAlbert(description);
+  const tensors: NamedTensors = new Map<string, NamedTensor>([
+    ...stateDict(frozen, only(frozen, base.weights)),
+    ...adapter.tensors,
+  ]);
+  const { weights } = loadAlbert(described.parameters, tensors, adapter.path);
+  const tokenizer = needTokenizer(albert);
+  const { task, length } = adapter;
+  const tuned = { description, described, weights, tokenizer, length };
+  return {
+    ...described,
+    description,
+    weights,
+    tokenizer,
+    task,
+    predict: async (texts, options) =>
+      predictTexts({ ...tuned, engine: engine ?? (await defaultEngine()) }, task, texts, options),
+  };
+}
+
+const refuseBase = ({ path, base }: Adapter, albert: TrainedAlbert): never =>
+  rejectFile({
+    who: path,
+    needed: `the model it was trained on (SHA-256 ${base.slice(0, 12)}…)`,
+    got: `${albert.path ?? "a model"}, whose weights are others`,
+    remedy: "name the run that was fine-tuned, at the same checkpoint",
+  });

@@ -1,6 +1,7 @@
 /** What halting saves, in time: adaptive depth beside fixed depth of the same cap, measured in turn. */
 import { median } from "../base/median.ts";
 import { RandomStream } from "../base/random.ts";
+import { table } from "../base/table.ts";
 import type { Engine, Program } from "../engine/engine.ts";
 import { simplify } from "../graph/index.ts";
 import { type AlbertOptions, albert } from "../model/albert/albert.ts";
@@ -127,4 +128,31 @@ function sharesWithMean(cap: number, mean: number): number[] {
     else high = slope;
   }
   return shares((low + high) / 2);
+}
+
+/** Measurements as a table, and as bars of the time that fixed depth takes. */
+export const depthBenchText = (rows: readonly DepthMeasurement[]): string => `${benchTable(rows)}\n\n${plot(rows)}`;
+
+const rounded = (value: number, digits: number) => value.toFixed(digits);
+
+function benchTable(rows: readonly DepthMeasurement[]): string {
+  const cells = rows.map(({ batch, length, meanDepth, cap, adaptive_ms, fixed_ms, ratio }) => ({
+    batch,
+    length,
+    "mean depth": `${rounded(meanDepth, 2)} of ${cap}`,
+    adaptive: `${rounded(adaptive_ms, 1)} ms`,
+    fixed: `${rounded(fixed_ms, 1)} ms`,
+    ratio: rounded(ratio, 3),
+  }));
+  return table(cells);
+}
+
+/** Time as a share of fixed depth: a bar a row, and where depth itself would put it. */
+function plot(rows: readonly DepthMeasurement[]): string {
+  const lines = rows.map(({ batch, meanDepth, cap, ratio }) => {
+    const bar = [..."█".repeat(Math.round(40 * Math.min(1.25, ratio))).padEnd(50)];
+    bar[Math.max(0, Math.round((40 * meanDepth) / cap) - 1)] = "│";
+    return `batch ${String(batch).padStart(3)}, depth ${rounded(meanDepth, 1)}  ${bar.join("").trimEnd()}`;
+  });
+  return `time / time of fixed depth (│: mean depth / cap; 40 cells = 1)\n${lines.join("\n")}`;
 }

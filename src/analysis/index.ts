@@ -13,7 +13,13 @@ export {
   type TraceRow,
   traceOf,
 } from "./depth-analysis.ts";
-export { type DepthBenchOptions, type DepthMeasurement, measureDepth, spreadDepths } from "./depth-bench.ts";
+export {
+  type DepthBenchOptions,
+  type DepthMeasurement,
+  depthBenchText,
+  measureDepth,
+  spreadDepths,
+} from "./depth-bench.ts";
 export type { ReadableAlbert } from "./depth-reader.ts";
 export { DepthReader, type TextIds, type TokenDepths } from "./depth-reader.ts";
 export { depthsOfLanguage, type ReadableLanguage } from "./language-depths.ts";
@@ -31,7 +37,7 @@ export {
   networkLatencies,
 } from "./latency.ts";
 export { type MatrixSpeed, matrixSpeeds } from "./matrix-speed.ts";
-export { type MeasuredCutoffs, measureCutoffs } from "./measured-cutoffs.ts";
+export { type MeasuredCutoffs, measureCutoffs, measuredCutoffsText } from "./measured-cutoffs.ts";
 export { kendall } from "./rank.ts";
 export { type MeasuredCosts as SoftmaxCosts, measureSoftmax, type SoftmaxShape } from "./softmax-cost.ts";
 export { depthByWord, WORD_KINDS, type WordAnalysis, type WordKind, wordKind } from "./word-depths.ts";

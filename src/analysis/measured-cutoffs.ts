@@ -1,6 +1,6 @@
 /** Where to cut a vocabulary by what clusters cost on this machine, beside the cutoffs of size × mass. */
 import type { Engine } from "../engine/engine.ts";
-import { type Cutoffs, costsOfClusters, optimalCutoffs } from "../text/cutoffs.ts";
+import { type Cutoffs, costsOfClusters, cutoffsText, optimalCutoffs } from "../text/cutoffs.ts";
 import { measureSoftmax, type SoftmaxShape } from "./softmax-cost.ts";
 
 /** The optimum under measured costs, in milliseconds of a training step. */
@@ -31,4 +31,16 @@ export async function measureCutoffs(
   const plain = optimalCutoffs(counts, clusters);
   const plainMs = costsOfClusters(plain, masses, costOf).reduce((a, b) => a + b, 0);
   return { found, times: costsOfClusters(found, masses, costOf), plain, plainMs, error };
+}
+
+/** The optimum in words, beside what the cutoffs of size × mass would take. */
+export function measuredCutoffsText(
+  { found, times, plain, plainMs, error }: MeasuredCutoffs,
+  counts: Float64Array,
+  { rows, width }: Pick<SoftmaxShape, "rows" | "width">,
+): string {
+  const others = plain.cutoffs.join(",") || "none";
+  const sums = `${found.cost.toFixed(3)} ms a step; ${others}, the cutoffs of size × mass, ${plainMs.toFixed(3)} ms`;
+  const fitted = `fitted to times at ${rows} rows and width ${width}, mean error ${(100 * error).toFixed(1)} %`;
+  return cutoffsText(found, counts, { times, cost: `${sums} (${fitted})` });
 }

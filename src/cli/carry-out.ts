@@ -1,8 +1,8 @@
 /** Carries out the job of a command: tried with `--dry-run`, or into a run folder before the user's eyes. */
 
 import { factTable } from "../base/index.ts";
-import { type Job, newRun, perform, type RunKind } from "../tasks/index.ts";
-import { type Concluded, concludeTraining, shownOf } from "./resume.ts";
+import { type Ended, figuresOfKind, type Job, newRun, perform, type RunKind } from "../tasks/index.ts";
+import { concludeTraining } from "./resume.ts";
 import { watchSession } from "./session.ts";
 
 const say = (text: string) => void process.stderr.write(`${text}\n`);
@@ -16,10 +16,10 @@ export interface CarryingOut {
 }
 
 /** Prints what the run would be, or trains and says how it ended. */
-export async function carryOut(job: Job<Concluded>, kind: RunKind, { into: path, dryRun, json }: CarryingOut) {
+export async function carryOut(job: Job<Ended>, kind: RunKind, { into: path, dryRun, json }: CarryingOut) {
   if (dryRun) return (await import("./dry-run.ts")).printDryRun(job, json);
   const into = await newRun(path);
   say(factTable(job.describe()));
-  const result = await watchSession((signal) => perform(job, { into, signal }), { shown: shownOf(kind) });
+  const result = await watchSession((signal) => perform(job, { into, signal }), { shown: figuresOfKind(kind) });
   await concludeTraining(path, kind, result, { json, engine: job.engine });
 }

@@ -1,8 +1,7 @@
 /** Flags: an option per setting of a task, the layers that preset, file and flags make, and numbers as flags. */
-import { readFileSync } from "node:fs";
 import { type Command, InvalidArgumentError, Option } from "commander";
-import { LayerwiseError, messageOf } from "../base/index.ts";
 import type { FieldInfo, Layer, SettingsSchema, Values } from "../runs/index.ts";
+import { schemaFor, settingsLayers } from "../tasks/settings/index.ts";
 
 /** Reads a whole number from `least` on, to `most` at most. */
 export const wholeFrom =
@@ -31,6 +30,7 @@ export type Flags = Readonly<Record<string, unknown>>;
 export interface SettingsFlags extends Flags {
   readonly preset?: string;
   readonly config?: string;
+  readonly task?: string;
 }
 
 /** The flags besides settings that a training command has; each text says what it does there. */
@@ -129,17 +129,14 @@ export function settingsIn<S extends object>(schema: SettingsSchema<S, object>, 
   return schema.check(givenIn(schema, flags), "flags", flagOf);
 }
 
+const say = (text: string) => void process.stderr.write(`${text}\n`);
+
 /** Preset, file and flags as layers, the last one on top. */
 export async function layersFrom<S extends object>(
   schema: SettingsSchema<S, object>,
   flags: SettingsFlags,
 ): Promise<Layer<S>[]> {
-  const { preset, config } = flags;
-  return [
-    ...(preset === undefined ? [] : [schema.preset(preset)]),
-    ...(config === undefined ? [] : [{ source: config, values: await settingsInFile(schema, config) }]),
-    { source: "flags", values: settingsIn(schema, flags) },
-  ];
+  return [...(await settingsLayers(schema, flags, say)), { source: "flags", values: settingsIn(schema, flags) }];
 }
 
 /** Settings as they are when a run begins: defaults < `below` < preset < file < flags. */
@@ -151,42 +148,12 @@ export async function settingsFrom<S extends object, R extends object>(
   return schema.resolve([...below, ...(await layersFrom(schema, flags))]);
 }
 
-async function settingsInFile<S extends object>(schema: SettingsSchema<S, object>, path: string): Promise<Partial<S>> {
-  const { formerNames, parseSettings, parseYaml } = await import("../runs/index.ts");
-  const text = readText(path);
-  const settings = parseSettings(schema, text, path);
-  for (const key of Object.keys(parseYaml(text, path)).filter((each) => each in formerNames)) {
-    process.stderr.write(`${path}: ${key} is called ${formerNames[key]} now\n`);
-  }
-  return settings;
-}
-
-function readText(path: string): string {
-  try {
-    return readFileSync(path, "utf8");
-  } catch (error) {
-    throw new LayerwiseError(`config: cannot read ${path}: ${messageOf(error)}`, 2);
-  }
-}
-
 /** The one of a command's tasks that --task, the file or the preset names; the first where none does. Flags of another task are refused. */
 export async function schemaFrom<T extends SettingsSchema>(schemas: readonly T[], flags: SettingsFlags): Promise<T> {
-  const { preset } = flags;
-  const named = (flags.task as string | undefined) ?? (await taskInFile(flags.config));
-  const found =
-    named === undefined
-      ? schemas.find(({ presets }) => preset !== undefined && Object.hasOwn(presets, preset))
-      : schemas.find(({ task }) => task === named);
-  const schema = found ?? schemas[0]!;
+  const schema = await schemaFor(schemas, flags);
   for (const other of schemas) if (other !== schema) schema.check(foreign(schema, other, flags), "flags");
   return schema;
 }
 
 const foreign = (schema: SettingsSchema, other: SettingsSchema, flags: Flags): Values =>
   Object.fromEntries(Object.entries(givenIn(other, flags)).filter(([key]) => !schema.keys.includes(key)));
-
-async function taskInFile(path: string | undefined): Promise<unknown> {
-  if (path === undefined) return undefined;
-  const { parseYaml } = await import("../runs/index.ts");
-  return parseYaml(readText(path), path).task;
-}

@@ -45,3 +45,7 @@ function laidOut(text: string, width: number): string {
 
 /** Text for `addHelpText`, fitted to the terminal when it is shown. */
 export const fitted = (text: string) => (context: AddHelpTextContext) => laidOut(text, widthOf(context));
+
+/** Examples alone, a line each. */
+export const exampleHelp = (...lines: readonly string[]) =>
+  fitted(`\nExamples:\n${lines.map((line) => `  ${line}`).join("\n")}`);

@@ -1,15 +1,14 @@
 /** Sessions before the user's eyes: shown on the terminal; Ctrl-C once stops after the step, twice quits. */
 import type { Session, TaskEvent } from "../index.ts";
-import type { Showing } from "../tasks/index.ts";
+import type { Showing, SignalOptions } from "../tasks/index.ts";
 import { outliveOutput } from "./pipes.ts";
-import { type SignalOptions, stopOnSignals } from "./signals.ts";
 
 /** Runs a session to its end. `start` is given the signal that Ctrl-C aborts. */
 export async function watchSession<R>(
   start: (signal: AbortSignal) => Session<TaskEvent, R>,
   { scheduled, ...showing }: Showing & Pick<SignalOptions, "scheduled"> = {},
 ): Promise<R> {
-  const { watchSession: watch } = await import("../tasks/index.ts");
+  const { stopOnSignals, watchSession: watch } = await import("../tasks/index.ts");
   outliveOutput();
   const stop = stopOnSignals(process.stderr, { scheduled });
   try {

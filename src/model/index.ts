@@ -69,7 +69,13 @@ export {
   type WrittenPiece,
 } from "./generation.ts";
 export type { Extension } from "./language/decoders.ts";
-export { type DepthFigures, type DepthReport, type DepthSizes, depthReport } from "./language/depth-report.ts";
+export {
+  type DepthFigures,
+  type DepthReport,
+  type DepthSizes,
+  depthReport,
+  depthReportTable,
+} from "./language/depth-report.ts";
 export { type ExportedConfig, exportConfig, languageProgram } from "./language/export.ts";
 export {
   type CompleteLanguageOptions,

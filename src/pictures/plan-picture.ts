@@ -30,8 +30,14 @@ function colour(block: number): string {
   return `#${[0, 8, 4].map((n) => channel(n).toString(16).padStart(2, "0")).join("")}`;
 }
 
+/** `3 layers of weights at 6 depths: 0,1,2,0,1,2`. */
+function titleOf(plan: readonly number[]): string {
+  const unique = new Set(plan).size;
+  return `${unique} ${unique === 1 ? "layer" : "layers"} of weights at ${plan.length} depths: ${plan.join(",")}`;
+}
+
 /** The same grid as an SVG with a title; colours tell the blocks apart, labels name them. */
-export function planSvg(plan: readonly number[], title: string): string {
+export function planSvg(plan: readonly number[], title = titleOf(plan)): string {
   const unique = uniqueOf(plan);
   const left = MARGIN + Math.max(textWidth("depth", LABEL), textWidth(`layer ${unique - 1}`, LABEL)) + 8;
   const width = Math.max(left + plan.length * CELL + MARGIN, NARROWEST);

@@ -1,6 +1,7 @@
 /** What this machine offers: versions, processor, threads, devices, and how fast it multiplies matrices. */
 import os from "node:os";
 import type { MatrixSpeed } from "../analysis/matrix-speed.ts";
+import { factTable, table } from "../base/table.ts";
 import { instructionSets, packageVersion, processor } from "./environment.ts";
 
 /** A machine, as plain data. */
@@ -35,4 +36,23 @@ export async function diagnose(devices?: readonly string[]): Promise<Diagnosis> 
     devices: devices ?? (await presentDevices()),
     matrixSpeed,
   };
+}
+
+/** A machine in words, and its speeds as a table. */
+export function diagnosisText(found: Diagnosis): string {
+  const { versions, threads } = found;
+  const facts = {
+    layerwise: versions.layerwise,
+    Node: versions.node,
+    "ONNX Runtime": versions.onnxruntime,
+    platform: found.platform,
+    processor: found.processor,
+    instructions: found.instructions.join(", ") || "unknown",
+    memory: `${found.memoryGb} GB`,
+    cores: `${threads.physical ?? "unknown"} physical, ${threads.usable} usable; ${threads.default} threads by default`,
+    devices: found.devices.join(", "),
+  };
+  const lines = factTable(Object.entries(facts).map(([what, value]) => ({ what, value })));
+  const speeds = found.matrixSpeed.map(({ gflops, ...rest }) => ({ ...rest, "GFLOP/s": Math.round(gflops) }));
+  return `${lines}\n\n${table(speeds)}`;
 }

@@ -3,6 +3,7 @@ import { existsSync } from "node:fs";
 import { reject, rejectFile } from "../base/errors.ts";
 import { readJsonObject } from "../files/json.ts";
 import { nameFromTorch } from "../model/huggingface/names.ts";
+import { countParameters } from "../model/report.ts";
 import { loadStateDict } from "../model/state-dict.ts";
 import type { Parameter } from "../nn/index.ts";
 import { TOKENIZER_FILE } from "../runs/folder.ts";
@@ -11,7 +12,15 @@ import type { TokenizerFile } from "../text/files/tokenizer.ts";
 import type { Weights } from "../train/stages.ts";
 import { type HuggingFaceNotes, LAYOUT } from "./huggingface.ts";
 import type { NewRun } from "./new-run.ts";
-import { configBeside, folderOf, readTensors, readTokenizer, writeImported } from "./pretrain/import.ts";
+import {
+  configBeside,
+  folderOf,
+  type ImportRunOptions,
+  importAlbertRun,
+  readTensors,
+  readTokenizer,
+  writeImported,
+} from "./pretrain/import.ts";
 
 /** Where the parts of a model lie, and where its run goes. */
 export interface ImportModelOptions {
@@ -84,3 +93,50 @@ const builders = {
     return modelOf(settingsOf(yaml, source).settings, vocabulary, null);
   },
 };
+
+/** What an import came to, in figures. */
+export type ImportReport = {
+  readonly tensors: number;
+  readonly parameters: number;
+  readonly width: number;
+  readonly depth: number;
+  /** Path of the tokenizer, or `none`. */
+  readonly tokenizer: string;
+  readonly warnings: readonly string[];
+} & ({ readonly kind: ImportedModel["kind"] } | { readonly adaptive: boolean; readonly heads: readonly string[] });
+
+/** Imports whatever lies there: an ALBERT, or a language model or found network that was exported for transformers. */
+export async function importRun(path: string, options: ImportRunOptions = {}): Promise<ImportReport> {
+  const notes = await huggingFaceNotes(path, options.config);
+  return notes && notes.kind !== "albert" ? modelReport(path, options) : albertReport(path, options);
+}
+
+const counted = (parameters: readonly Parameter[]) => ({
+  tensors: parameters.length,
+  parameters: countParameters(parameters),
+});
+
+async function modelReport(path: string, { config, tokenizer: named, into, ...others }: ImportRunOptions) {
+  const stranger = Object.entries(others).find(([, value]) => value !== undefined)?.[0];
+  if (stranger) reject({ who: `\`${stranger}\``, needed: "an ALBERT", got: path, remedy: "leave it out" }, 2);
+  const { kind, parameters, width, depth, tokenizer, warnings } = await importModel(path, {
+    config,
+    tokenizer: named,
+    into,
+  });
+  return { kind, ...counted(parameters), width, depth, tokenizer: tokenizer.path, warnings };
+}
+
+async function albertReport(path: string, options: ImportRunOptions): Promise<ImportReport> {
+  const { model, parameters, heads, tokenizer, warnings } = await importAlbertRun(path, options);
+  const { width, depth, halting } = model.options;
+  return {
+    ...counted(parameters),
+    width,
+    depth,
+    adaptive: halting !== undefined,
+    heads: Object.keys(heads),
+    tokenizer: tokenizer?.path ?? "none",
+    warnings,
+  };
+}

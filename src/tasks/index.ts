@@ -21,8 +21,9 @@ export {
   wordReport,
 } from "./depth-report.ts";
 export type { ReadableDepths, ReadableLanguageModel } from "./depths.ts";
-export { type Diagnosis, diagnose } from "./diagnosis.ts";
+export { type Diagnosis, diagnose, diagnosisText } from "./diagnosis.ts";
 export { dryRun } from "./dry-run.ts";
+export { type Ended, endingData, endingText, figuresOfKind, sampleOf } from "./ending.ts";
 export { defaultEngine, type EngineSettings, usualThreads } from "./engine.ts";
 export { type Environment, environment, instructionSets, packageVersion, processor } from "./environment.ts";
 export type { EvaluateOptions } from "./evaluate.ts";
@@ -30,7 +31,14 @@ export { type ExportFormat, type Exporting, type ExportOptions, exportFormats } 
 export type { ExportedFiles } from "./exports.ts";
 export { type AnyTokenizer, type GenerateOptions, generate } from "./generate.ts";
 export type { HuggingFaceNotes } from "./huggingface.ts";
-export { huggingFaceNotes, type ImportedModel, type ImportModelOptions, importModel } from "./import.ts";
+export {
+  huggingFaceNotes,
+  type ImportedModel,
+  type ImportModelOptions,
+  type ImportReport,
+  importModel,
+  importRun,
+} from "./import.ts";
 export type {
   BeginEvent,
   Fact,
@@ -56,6 +64,7 @@ export { openRaster, type Raster, type RasterOptions } from "./raster.ts";
 export { type AnyRun, kindIn, kindOf, Run, type RunKind, type RunKinds } from "./run.ts";
 export { settingsNamed, type TaskName, taskNames, taskSettings } from "./settings/index.ts";
 
+export { type SignalOptions, stopOnSignals } from "./signals.ts";
 export { type StoredReport, storedReport } from "./stored-report.ts";
 
 export type { Given, GivenText } from "./text-data.ts";

@@ -37,6 +37,7 @@ export {
   clustersOf,
   costsOfClusters,
   countTokens,
+  cutoffsText,
   frequencyRanks,
   optimalCutoffs,
   parseCounts,

@@ -1,5 +1,6 @@
 /** Optimal cutoffs: where to cut a vocabulary, sorted by falling frequency, so that an adaptive softmax costs least. */
 import { reject } from "../base/errors.ts";
+import { formatNumber, table } from "../base/table.ts";
 
 /** Where a vocabulary is cut, and what that costs. */
 export interface Cutoffs {
@@ -175,4 +176,25 @@ export function clustersOf({ cutoffs, vocabulary }: Cutoffs, counts: Float64Arra
     const start = cutoffs[k - 1] ?? 0;
     return { start, end, share: sorted.subarray(start, end).reduce((a, b) => a + b, 0) / total };
   });
+}
+
+const percent = (share: number) => `${(100 * share).toFixed(1)} %`;
+
+/** Cutoffs in words: a table of the clusters, with milliseconds where they are known, what all cost, and the cutoffs themselves. */
+export function cutoffsText(
+  found: Cutoffs,
+  counts: Float64Array,
+  measured?: { readonly times: readonly number[]; readonly cost: string },
+): string {
+  const rows = clustersOf(found, counts).map(({ start, end, share }, k) => ({
+    cluster: k === 0 ? "head" : `tail ${k}`,
+    words: `${start} … ${end - 1}`,
+    size: end - start,
+    share: percent(share),
+    ...(measured && { time: `${measured.times[k]!.toFixed(3)} ms` }),
+  }));
+  const one = found.vocabulary * (counts.reduce((a, b) => a + b, 0) || 1);
+  const plain = `cost ${formatNumber(found.cost)}, ${percent(found.cost / one)} of one cluster's`;
+  const cutoffs = found.cutoffs.length > 0 ? `\ncutoffs ${found.cutoffs.join(",")}` : "";
+  return `${table(rows)}\n\n${measured?.cost ?? plain}${cutoffs}`;
 }

@@ -15,6 +15,17 @@ export {
 } from "./files/build.ts";
 export { defaultCacheFolder } from "./files/cache.ts";
 export { type CorpusOptions, DEFAULT_CORPUS, dataFolder, openCorpus } from "./files/corpus.ts";
+export { countPieces, readCounts } from "./files/counts.ts";
+export {
+  type BuiltData,
+  buildData,
+  builtText,
+  type DataBuilding,
+  type DataOptions,
+  type InspectedData,
+  inspectData,
+  inspectionText,
+} from "./files/data.ts";
 export { DATASETS, type FetchedFile, type FetchOptions, fetchDataset, holdsDataset } from "./files/datasets.ts";
 export { openBatchFiles } from "./files/records.ts";
 export {
@@ -47,6 +58,9 @@ export { chooseTokenizer, type TokenizerChoice } from "./files/trained-tokenizer
 export type { Contents, Dataset, Source } from "./files/datasets.ts";
 export { glueFile, hasGlueFile, readGlue } from "./files/glue.ts";
 export {
+  linesIn,
+  plainText,
+  plainTexts,
   readChoices,
   readConll,
   readLabelled,

@@ -23,11 +23,11 @@ export interface TextBatching {
   /** Rows of a batch. */
   batch: number;
   length: number;
-  shards?: number;
-  compat?: "original";
-  warn?: (message: string) => void;
+  shards?: number | undefined;
+  compat?: "original" | undefined;
+  warn?: ((message: string) => void) | undefined;
   /** Called with the number of lines done. */
-  onLine?: (lines: number) => void;
+  onLine?: ((lines: number) => void) | undefined;
 }
 
 /** What batches of text may be asked for. */

@@ -7,11 +7,11 @@ import type { OpenTokenizer } from "./tokenizer.ts";
 /** What a vocabulary is trained with; everything else is SentencePiece's default. */
 export interface VocabularyOptions {
   /** Pieces in all. Default: 12,000, or fewer where a text is short. */
-  pieces?: number;
+  pieces?: number | undefined;
   /** Keep upper case. Default: false. */
-  cased?: boolean;
+  cased?: boolean | undefined;
   /** ALBERT's special pieces, for masked language models. Default: false. */
-  masked?: boolean;
+  masked?: boolean | undefined;
   /** Kept whole wherever they occur in text. Default: none; `@-@` for WikiText. */
   symbols?: readonly string[];
   /** Fraction of the text's characters that have a piece; the rarest beyond it become unknown. Default: 0.9995. */
@@ -20,9 +20,9 @@ export interface VocabularyOptions {
 
 /** Who wants to watch a training. */
 export interface TrainingWatcher {
-  say?: (message: string) => void;
+  say?: ((message: string) => void) | undefined;
   /** Called with lines read and, after that, steps of training. */
-  onStep?: (steps: number) => void;
+  onStep?: ((steps: number) => void) | undefined;
 }
 
 /** What training may be asked for. */

@@ -1,7 +1,6 @@
 /** `layerwise bench depth`: what halting saves, in time: adaptive depth beside fixed depth of the same cap, measured in turn. */
 import type { Command } from "commander";
-import { reject, table } from "../../base/index.ts";
-import type { analysis } from "../../index.ts";
+import { reject } from "../../base/index.ts";
 import { whole } from "../flags.ts";
 import { fitted } from "../help.ts";
 
@@ -63,29 +62,5 @@ async function run({ json, batch = [1, 16], mean, threads, ...sizes }: Flags): P
   };
   const { analysis, tasks } = await import("../../index.ts");
   const rows = await analysis.measureDepth(await tasks.defaultEngine({ threads }), options);
-  process.stdout.write(`${json ? JSON.stringify(rows) : `${asTable(rows)}\n\n${plot(rows)}`}\n`);
-}
-
-const rounded = (value: number, digits: number) => value.toFixed(digits);
-
-function asTable(rows: readonly analysis.DepthMeasurement[]): string {
-  const cells = rows.map(({ batch, length, meanDepth, cap, adaptive_ms, fixed_ms, ratio }) => ({
-    batch,
-    length,
-    "mean depth": `${rounded(meanDepth, 2)} of ${cap}`,
-    adaptive: `${rounded(adaptive_ms, 1)} ms`,
-    fixed: `${rounded(fixed_ms, 1)} ms`,
-    ratio: rounded(ratio, 3),
-  }));
-  return table(cells);
-}
-
-/** Time as a share of fixed depth: a bar a row, and where depth itself would put it. */
-function plot(rows: readonly analysis.DepthMeasurement[]): string {
-  const lines = rows.map(({ batch, meanDepth, cap, ratio }) => {
-    const bar = [..."█".repeat(Math.round(40 * Math.min(1.25, ratio))).padEnd(50)];
-    bar[Math.max(0, Math.round((40 * meanDepth) / cap) - 1)] = "│";
-    return `batch ${String(batch).padStart(3)}, depth ${rounded(meanDepth, 1)}  ${bar.join("").trimEnd()}`;
-  });
-  return `time / time of fixed depth (│: mean depth / cap; 40 cells = 1)\n${lines.join("\n")}`;
+  process.stdout.write(`${json ? JSON.stringify(rows) : analysis.depthBenchText(rows)}\n`);
 }

@@ -1,9 +1,6 @@
 /** `layerwise cutoffs`: where to cut a vocabulary into clusters for an adaptive softmax. */
-import { readFile } from "node:fs/promises";
 import type { Command } from "commander";
-import { formatNumber, messageOf, reject, startProgress, table } from "../../base/index.ts";
-import type { analysis } from "../../index.ts";
-import type { Cutoffs } from "../../text/index.ts";
+import { reject, startProgress } from "../../base/index.ts";
 import { whole } from "../flags.ts";
 import { fitted } from "../help.ts";
 
@@ -55,21 +52,12 @@ export function addCutoffs(program: Command): void {
 }
 
 async function run(options: CutoffOptions): Promise<void> {
-  const { clustersOf, optimalCutoffs } = await import("../../text/index.ts");
+  const { cutoffsText, optimalCutoffs } = await import("../../text/index.ts");
   const counts = await countsOf(options);
   const measured = options.measured ? await measure(options, counts) : undefined;
   const found = measured?.found ?? optimalCutoffs(counts, options.clusters);
-  if (options.json) return void process.stdout.write(`${JSON.stringify(found)}\n`);
-  const rows = clustersOf(found, counts).map(({ start, end, share }, k) => ({
-    cluster: k === 0 ? "head" : `tail ${k}`,
-    words: `${start} … ${end - 1}`,
-    size: end - start,
-    share: percent(share),
-    ...(measured && { time: `${measured.times[k]!.toFixed(3)} ms` }),
-  }));
-  const cutoffs = found.cutoffs.length > 0 ? `\ncutoffs ${found.cutoffs.join(",")}` : "";
-  const cost = measured ? measuredCost(measured, options) : plainCost(found, counts);
-  process.stdout.write(`${table(rows)}\n\n${cost}${cutoffs}\n`);
+  const shown = () => measured?.text ?? cutoffsText(found, counts);
+  process.stdout.write(`${options.json ? JSON.stringify(found) : shown()}\n`);
 }
 
 async function measure({ width, rows, factor, clusters, threads }: CutoffOptions, counts: Float64Array) {
@@ -79,20 +67,8 @@ async function measure({ width, rows, factor, clusters, threads }: CutoffOptions
   const tell = (done: number) => progress.at(100 * done);
   const found = await analysis.measureCutoffs(engine, counts, { width, rows, factor, clusters }, tell);
   progress.end();
-  return found;
+  return { found: found.found, text: analysis.measuredCutoffsText(found, counts, { rows, width }) };
 }
-
-function measuredCost({ found, plain, plainMs, error }: analysis.MeasuredCutoffs, { rows, width }: CutoffOptions) {
-  const sums = `${found.cost.toFixed(3)} ms a step; ${plain.cutoffs.join(",") || "none"}, the cutoffs of size × mass, ${plainMs.toFixed(3)} ms`;
-  return `${sums} (fitted to times at ${rows} rows and width ${width}, mean error ${percent(error)})`;
-}
-
-function plainCost({ cost, vocabulary }: Cutoffs, counts: Float64Array) {
-  const whole = vocabulary * (counts.reduce((a, b) => a + b, 0) || 1);
-  return `cost ${formatNumber(cost)}, ${percent(cost / whole)} of one cluster's`;
-}
-
-const percent = (share: number) => `${(100 * share).toFixed(1)} %`;
 
 async function countsOf({ counts, corpus, tokenizer, data }: CutoffOptions): Promise<Float64Array> {
   if ((counts === undefined) === (corpus === undefined) || (corpus === undefined) !== (tokenizer === undefined)) {
@@ -100,21 +76,6 @@ async function countsOf({ counts, corpus, tokenizer, data }: CutoffOptions): Pro
     const got = given.flatMap(([flag, value]) => (value === undefined ? [] : [flag])).join(" and ") || "neither";
     reject({ who: "cutoffs", needed: "either --counts or both --corpus and --tokenizer", got }, 2);
   }
-  return counts === undefined ? countCorpus(corpus!, tokenizer!, data) : readCounts(counts);
-}
-
-async function readCounts(file: string): Promise<Float64Array> {
-  const { parseCounts } = await import("../../text/index.ts");
-  const text = await readFile(file, "utf8").catch((error: unknown) => {
-    return reject({ who: "cutoffs", needed: "a file of counts", got: messageOf(error) }, 2);
-  });
-  return parseCounts(text, file);
-}
-
-async function countCorpus(name: string, model: string, data: string | undefined): Promise<Float64Array> {
-  const { countTokens, openCorpus, openTokenizer, tokensOf } = await import("../../text/index.ts");
-  const where = data === undefined ? {} : { data };
-  const encoder = await openTokenizer(model, where);
-  const { ids } = await tokensOf(await openCorpus(name, where), "train", encoder);
-  return countTokens(ids, encoder.tokenizer.size);
+  const { countPieces, readCounts } = await import("../../text/index.ts");
+  return counts === undefined ? countPieces(corpus!, tokenizer!, { data }) : readCounts(counts);
 }

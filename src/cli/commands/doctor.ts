@@ -4,8 +4,6 @@ import { spawnSync } from "node:child_process";
 import { extname } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Command } from "commander";
-import { table } from "../../base/index.ts";
-import type { Diagnosis } from "../../tasks/index.ts";
 import { fitted } from "../help.ts";
 
 const HELP = `
@@ -21,9 +19,9 @@ export function addDoctor(program: Command): void {
     .option("--json", "print only JSON")
     .addHelpText("after", fitted(HELP))
     .action(async ({ json }: { json?: boolean }) => {
-      const { diagnose } = await import("../../tasks/index.ts");
+      const { diagnose, diagnosisText } = await import("../../tasks/index.ts");
       const found = await diagnose(devicesPresent());
-      process.stdout.write(`${json ? JSON.stringify(found, null, 2) : asText(found)}\n`);
+      process.stdout.write(`${json ? JSON.stringify(found, null, 2) : diagnosisText(found)}\n`);
     });
 }
 
@@ -35,23 +33,4 @@ function devicesPresent(): string[] | undefined {
     encoding: "utf8",
   });
   return status === 0 ? (JSON.parse(stdout) as string[]) : undefined;
-}
-
-function asText(found: Diagnosis): string {
-  const { versions, threads } = found;
-  const facts = {
-    layerwise: versions.layerwise,
-    Node: versions.node,
-    "ONNX Runtime": versions.onnxruntime,
-    platform: found.platform,
-    processor: found.processor,
-    instructions: found.instructions.join(", ") || "unknown",
-    memory: `${found.memoryGb} GB`,
-    cores: `${threads.physical ?? "unknown"} physical, ${threads.usable} usable; ${threads.default} threads by default`,
-    devices: found.devices.join(", "),
-  };
-  const width = Math.max(...Object.keys(facts).map((key) => key.length));
-  const lines = Object.entries(facts).map(([key, value]) => `${key.padEnd(width)}  ${value}`);
-  const speeds = found.matrixSpeed.map(({ gflops, ...rest }) => ({ ...rest, "GFLOP/s": Math.round(gflops) }));
-  return `${lines.join("\n")}\n\n${table(speeds)}`;
 }

@@ -2,7 +2,6 @@
 import { type Command, Option } from "commander";
 import { reject, startProgress } from "../../base/index.ts";
 import type { CheckpointChoice } from "../../runs/index.ts";
-import type { PlainText } from "../../text/index.ts";
 import { addCheckpointFlag } from "../finished.ts";
 import { whole } from "../flags.ts";
 import { fitted } from "../help.ts";
@@ -62,19 +61,9 @@ async function run(path: string, file: string | undefined, flags: Flags): Promis
   const { values, width } = await opened.embed(texts, { pooling, batch, onText: progress.at });
   progress.end();
   const { writeAtomically } = await import("../../files/index.ts");
-  await writeAtomically(out, form === "jsonl" ? jsonLines(texts, values, width) : await tensorFile(values, width));
+  const { vectorLines, vectorTensors } = await import("../../tasks/pretrain/index.ts");
+  const found = { values, width };
+  await writeAtomically(out, form === "jsonl" ? vectorLines(texts, found) : vectorTensors(found));
   const result = { file: out, texts: texts.length, width, pooling };
   process.stdout.write(json ? `${JSON.stringify(result)}\n` : `${texts.length} vectors of ${width}: ${out}\n`);
-}
-
-function jsonLines(texts: readonly PlainText[], values: Float32Array, width: number): string {
-  const vector = (i: number) => Array.from(values.subarray(i * width, (i + 1) * width));
-  return texts.map((text, i) => `${JSON.stringify({ ...text, embedding: vector(i) })}\n`).join("");
-}
-
-async function tensorFile(values: Float32Array, width: number): Promise<Uint8Array> {
-  const { writeSafetensors } = await import("../../index.ts");
-  return writeSafetensors(
-    new Map([["embeddings", { dtype: "F32", shape: [values.length / width, width], data: values }]]),
-  );
 }

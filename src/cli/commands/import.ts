@@ -1,6 +1,7 @@
 /** `layerwise import`: weights of ALBERTs, or of models that `export --format huggingface` wrote, checked and made a run. */
 import type { Command } from "commander";
-import { LayerwiseError, reject, table } from "../../base/index.ts";
+import { LayerwiseError, table } from "../../base/index.ts";
+import type { ImportReport } from "../../tasks/index.ts";
 import { flagOf } from "../flags.ts";
 import { fitted } from "../help.ts";
 
@@ -51,52 +52,17 @@ function inFlags(error: unknown): never {
   throw new LayerwiseError(flagged(error.message), error.exitCode, { code: error.code, cause: error });
 }
 
-async function run(file: string, flags: Flags): Promise<void> {
-  const { huggingFaceNotes } = await import("../../tasks/index.ts");
-  const notes = await huggingFaceNotes(file, flags.config);
-  await (notes && notes.kind !== "albert" ? runModel : runAlbert)(file, flags);
-}
-
-/** A language model or a found network that was exported for transformers. */
-async function runModel(file: string, { out, force = false, json, ...options }: Flags): Promise<void> {
-  const { config, tokenizer: named, ...others } = options;
-  const stranger = Object.keys(others)[0];
-  if (stranger) reject({ who: flagOf(stranger), needed: "an ALBERT", got: file, remedy: "leave it out" }, 2);
-  const { models, Run, tasks } = await import("../../index.ts");
+async function run(file: string, { out, force = false, json, ...options }: Flags): Promise<void> {
+  const { importRun, Run } = await import("../../tasks/index.ts");
   const { writeFolderAtomically } = await import("../../files/index.ts");
-  let imported: Awaited<ReturnType<typeof tasks.importModel>> | undefined;
+  let report: ImportReport | undefined;
   const fill = async (folder: string) => {
-    const into = await Run.create(folder);
-    imported = await tasks.importModel(file, { config, tokenizer: named, into }).catch(inFlags);
+    report = await importRun(file, { ...options, into: await Run.create(folder) }).catch(inFlags);
   };
   await writeFolderAtomically(out, fill, { command: "import", force });
-  const { kind, parameters, width, depth, tokenizer } = imported!;
-  const counts = { tensors: parameters.length, parameters: models.countParameters(parameters) };
-  const report = { out, kind, ...counts, width, depth, tokenizer: tokenizer.path };
-  process.stdout.write(`${json ? JSON.stringify(report) : table([report])}\n`);
-}
-
-async function runAlbert(file: string, { out, force = false, json, ...options }: Flags): Promise<void> {
-  const { importAlbertRun, models, Run } = await import("../../index.ts");
-  const { writeFolderAtomically } = await import("../../files/index.ts");
-  let imported: Awaited<ReturnType<typeof importAlbertRun>> | undefined;
-  const fill = async (folder: string) => {
-    imported = await importAlbertRun(file, { ...options, into: await Run.create(folder) }).catch(inFlags);
-  };
-  await writeFolderAtomically(out, fill, { command: "import", force });
-  const { model, parameters, heads, tokenizer, warnings } = imported!;
+  const { warnings, ...found } = report!;
   for (const warning of warnings) process.stderr.write(`layerwise: warning: ${flagged(warning)}\n`);
-  const { width, depth, halting } = model.options;
-  const names = Object.keys(heads);
-  const report = {
-    out,
-    tensors: parameters.length,
-    parameters: models.countParameters(parameters),
-    width,
-    depth,
-    adaptive: halting !== undefined,
-    heads: names.join(", ") || "none",
-    tokenizer: tokenizer?.path ?? "none",
-  };
-  process.stdout.write(`${json ? JSON.stringify({ ...report, heads: names, warnings }) : table([report])}\n`);
+  const row = "heads" in found ? { ...found, heads: found.heads.join(", ") || "none" } : found;
+  const data = "heads" in found ? { out, ...found, warnings } : { out, ...found };
+  process.stdout.write(`${json ? JSON.stringify(data) : table([{ out, ...row }])}\n`);
 }

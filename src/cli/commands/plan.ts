@@ -1,16 +1,7 @@
 /** `layerwise plan`: which layer runs at each depth, what that stores and costs, and a picture. Loads no runtime. */
 import { type Command, Option } from "commander";
-import { formatNumber, LARGEST, reject, table } from "../../base/index.ts";
-import {
-  type PartSharing,
-  type Plan,
-  parsePlan,
-  printPlan,
-  type ShareMode,
-  sharedParts,
-  shareModes,
-} from "../../depth/index.ts";
-import type { models } from "../../index.ts";
+import { LARGEST, reject } from "../../base/index.ts";
+import { type PartSharing, type Plan, parsePlan, type ShareMode, sharedParts, shareModes } from "../../depth/index.ts";
 import { flagOf, wholeFrom } from "../flags.ts";
 import { fitted } from "../help.ts";
 
@@ -72,30 +63,14 @@ const depthOf = (text: string) => (/^\s*-?[\d.]+\s*$/.test(text) ? wholeFrom(1, 
 const planOf = ({ plan, share, unique, depth }: PlanFlags): Plan =>
   plan === undefined ? shareModes[share]({ unique, depth: Number(depth) }) : parsePlan(plan);
 
-async function figuresOf(plan: Plan, flags: PlanFlags) {
-  const { ParameterSharedTransformerEncoder } = await import("../../model/seq2seq/index.ts");
-  const { width, heads, feedForward: hidden = 4 * width, length, parts: share, norms } = flags;
-  const stack = { dModel: width, nhead: heads, dimFeedforward: hidden, plan, share, norms };
-  return new ParameterSharedTransformerEncoder(stack).report({ length });
-}
-
 async function run(flags: PlanFlags, command: Command): Promise<void> {
   if (typeof flags.depth === "string") return runWritten(flags.depth, flags, command);
   const plan = planOf(flags);
-  const figures = await figuresOf(plan, flags);
-  const unshared = await figuresOf([...plan.keys()], flags);
-  const result = { plan, unique: new Set(plan).size, depth: plan.length, ...figures };
-  if (flags.svg !== undefined) await writeSvg(flags.svg, result);
-  if (flags.json) return void process.stdout.write(`${JSON.stringify(result)}\n`);
-  const { drawPlan } = await import("../../pictures/index.ts");
-  const rows = [
-    { what: "plan", value: printPlan(plan) },
-    { what: "layers that own weights", value: String(result.unique) },
-    { what: "layers that run", value: String(result.depth) },
-    { what: "parameters", value: `${millions(figures.parameters)} (unshared: ${millions(unshared.parameters)})` },
-    { what: "FLOPs per token", value: `${millions(figures.flopsPerToken)} (sharing saves none)` },
-  ];
-  process.stdout.write(`${drawPlan(plan)}\n\n${table(rows).split("\n").slice(1).join("\n")}\n`);
+  const { planReport, planTable } = await import("../../model/seq2seq/index.ts");
+  const { width, heads, feedForward: hidden = 4 * width, length, parts: share, norms } = flags;
+  const sizes = { dModel: width, nhead: heads, dimFeedforward: hidden, share, norms };
+  const found = planReport(plan, { ...sizes, length });
+  await show(plan, flags, found.report, () => planTable(found));
 }
 
 /** Flags that a depth in words says itself, or that belong to encoders. */
@@ -104,53 +79,22 @@ const strangers = ["unique", "share", "plan", "parts", "norms"];
 async function runWritten(depth: string, flags: PlanFlags, command: Command): Promise<void> {
   const stranger = strangers.find((name) => command.getOptionValueSource(name) === "cli");
   if (stranger) {
-    const remedy = `leave out ${flagOf(stranger)}`;
-    reject(
-      {
-        who: "plan",
-        needed: "all of the depth in words",
-        got: `${flagOf(stranger)} beside ${JSON.stringify(depth)}`,
-        remedy,
-      },
-      2,
-    );
+    const [flag, needed] = [flagOf(stranger), "all of the depth in words"];
+    const got = `${flag} beside ${JSON.stringify(depth)}`;
+    reject({ who: "plan", needed, got, remedy: `leave out ${flag}` }, 2);
   }
   const { models } = await import("../../index.ts");
   const { width, heads, feedForward: hidden = 4 * width, length } = flags;
   const { parts, plan, ...all } = models.depthReport(depth, { width, heads, hidden, length });
-  if (flags.svg !== undefined) await writeSvg(flags.svg, { plan, unique: all.unique, depth: plan.length });
-  if (flags.json) return void process.stdout.write(`${JSON.stringify({ ...all, plan, parts })}\n`);
-  const { drawPlan } = await import("../../pictures/index.ts");
-  const rows = [...parts, ...(parts.length > 1 ? [{ ...all, depth: "all" }] : [])].map(figureRow);
-  process.stdout.write(`${all.depth}\n\n${drawPlan(plan)}\n\n${table(rows)}\n`);
+  if (!flags.json) process.stdout.write(`${all.depth}\n\n`);
+  await show(plan, flags, { ...all, plan, parts }, () => models.depthReportTable({ ...all, plan, parts }));
 }
 
-function figureRow(figures: models.DepthFigures) {
-  const {
-    depth,
-    unique,
-    executedDepth,
-    parameters,
-    flopsPerToken,
-    meanFlopsPerToken: mean,
-    keyValueBytesPerToken: kept,
-  } = figures;
-  return {
-    part: depth,
-    "own weights": unique,
-    depths: executedDepth,
-    parameters: millions(parameters),
-    "FLOPs per token at most": millions(flopsPerToken),
-    "in the mean": mean === null ? "tokens decide" : millions(mean),
-    "keys and values per token": kept === null ? "–" : `${formatNumber(kept / 1024, 2)} KiB`,
-  };
-}
-
-const millions = (n: number) => `${formatNumber(n / 1e6, 2)} M`;
-
-async function writeSvg(file: string, { plan, unique, depth }: { plan: Plan; unique: number; depth: number }) {
-  const { planSvg } = await import("../../pictures/index.ts");
-  const { writeAtomically } = await import("../../files/index.ts");
-  const title = `${unique} ${unique === 1 ? "layer" : "layers"} of weights at ${depth} depths: ${printPlan(plan)}`;
-  await writeAtomically(file, new TextEncoder().encode(planSvg(plan, title)));
+async function show(plan: Plan, { svg, json }: PlanFlags, data: object, figures: () => string): Promise<void> {
+  const { drawPlan, planSvg } = await import("../../pictures/index.ts");
+  if (svg !== undefined) {
+    const { writeAtomically } = await import("../../files/index.ts");
+    await writeAtomically(svg, new TextEncoder().encode(planSvg(plan)));
+  }
+  process.stdout.write(`${json ? JSON.stringify(data) : `${drawPlan(plan)}\n\n${figures()}`}\n`);
 }

@@ -1,13 +1,13 @@
 /** `layerwise predict`: labels, scores and depths of texts by a fine-tuned run. */
 import { type Command, Option } from "commander";
-import { type Row, reject, startProgress, table } from "../../base/index.ts";
+import { reject, startProgress } from "../../base/index.ts";
 import type { CheckpointChoice } from "../../runs/index.ts";
-import type { FinetuneRun, Prediction } from "../../tasks/finetune/index.ts";
+import type { FinetuneRun } from "../../tasks/finetune/index.ts";
 import type { PlainText, TextFiles } from "../../text/index.ts";
 import { addCheckpointFlag } from "../finished.ts";
 import { numberFrom, whole } from "../flags.ts";
 import { fitted } from "../help.ts";
-import { plainText, textsFrom } from "../input.ts";
+import { textsFrom } from "../input.ts";
 
 const examples = `
 A file that ends with .tsv, .csv or .jsonl is read by the columns that the run learnt from (--text-column and --pair-column name others);
@@ -74,13 +74,14 @@ async function run(path: string, file: string | undefined, flags: Flags): Promis
   const how = { batch, cap, threshold, labelThreshold, onText: progress.at };
   const found = await opened.predict(texts, how);
   progress.end();
-  const rows = found.map((prediction, i) => rowOf(texts[i]!, prediction));
+  const { predictedRow, predictionLines, predictionTable } = await import("../../tasks/finetune/index.ts");
+  const rows = found.map((prediction, i) => predictedRow(texts[i]!, prediction));
   if (flags.out !== undefined) {
     const { writeAtomically } = await import("../../files/index.ts");
-    await writeAtomically(flags.out, tabbed(rows));
+    await writeAtomically(flags.out, predictionLines(rows));
   }
   if (flags.json) process.stdout.write(`${JSON.stringify(rows)}\n`);
-  else if (flags.out === undefined) process.stdout.write(`${table(rows.map(shown))}\n`);
+  else if (flags.out === undefined) process.stdout.write(`${predictionTable(rows)}\n`);
   else process.stdout.write(`${rows.length} labels: ${flags.out}\n`);
 }
 
@@ -94,13 +95,6 @@ async function openAdapted(path: string, adapter: string, how: Pick<Flags, "chec
   return { ...adapted, files: undefined };
 }
 
-type PredictedRow = PlainText & Pick<Prediction, "label" | "scores"> & { readonly depth: number | null };
-
-function rowOf({ text, pair }: PlainText, { label, scores, depths }: Prediction): PredictedRow {
-  const depth = depths ? depths.reduce((sum, each) => sum + each.depth, 0) / depths.length : null;
-  return { text, ...(pair === undefined ? {} : { pair }), label, scores, depth };
-}
-
 /** The texts asked about: the one of --text, or those of a file; pairs where the run learnt from pairs. */
 async function textsFor(
   { files }: Pick<FinetuneRun, "files">,
@@ -112,6 +106,7 @@ async function textsFor(
     reject({ who: "predict", needed: "--text beside --pair", got: "none" }, 2);
   if (text !== undefined && file !== undefined) reject({ who: "predict", needed: "a file or --text", got: "both" }, 2);
   const pairs = files?.task === "pairs" || files?.pair !== undefined;
+  const { plainText } = await import("../../text/index.ts");
   const said = () => [plainText(pair === undefined ? text! : `${text}\t${pair}`, "--text")];
   const texts = text === undefined ? await textsFrom(file, "predict", columnsFor(files, flags)) : said();
   const alone = pairs ? texts.findIndex((each) => each.pair === undefined) : -1;
@@ -131,36 +126,3 @@ const columnsFor = (files: TextFiles | undefined, { textColumn, pairColumn, head
   pairs: files?.task === "pairs",
   header: header && files?.header,
 });
-
-const LONGEST = 40;
-const cut = (text: string) => (text.length > LONGEST ? `${text.slice(0, LONGEST - 1)}…` : text);
-const labelText = (label: Prediction["label"]) =>
-  typeof label === "number" ? label.toFixed(4) : typeof label === "string" ? label : label.join(", ") || "–";
-
-/** A row for the terminal: of many classes only the label's own score is shown. */
-function shown({ text, pair, label, scores, depth }: PredictedRow): Row {
-  const own = (typeof label === "object" ? label : [label]).flatMap((name) => scores[name]?.toFixed(3) ?? []);
-  return {
-    text: cut(text),
-    ...(pair === undefined ? {} : { pair: cut(pair) }),
-    label: labelText(label),
-    ...(Object.keys(scores).length > 0 ? { score: own.join(", ") } : {}),
-    ...(depth === null ? {} : { depth: depth.toFixed(2) }),
-  };
-}
-
-/** All rows with tabs between: tabs and ends of lines in texts become spaces. */
-function tabbed(rows: readonly PredictedRow[]): string {
-  const plain = (text: string) => text.replace(/[\t\r\n]+/g, " ");
-  const names = Object.keys(rows[0]?.scores ?? {});
-  const [paired, deep] = [rows.some(({ pair }) => pair !== undefined), rows.some(({ depth }) => depth !== null)];
-  const header = ["text", ...(paired ? ["pair"] : []), "label", ...names, ...(deep ? ["depth"] : [])];
-  const lines = rows.map(({ text, pair = "", label, scores, depth }) => [
-    plain(text),
-    ...(paired ? [plain(pair)] : []),
-    typeof label === "object" ? label.join(",") : `${label}`,
-    ...names.map((name) => `${scores[name]}`),
-    ...(deep ? [`${depth ?? ""}`] : []),
-  ]);
-  return `${[header.map(plain), ...lines].map((cells) => cells.join("\t")).join("\n")}\n`;
-}

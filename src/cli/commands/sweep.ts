@@ -136,7 +136,7 @@ async function printManifest(path: string): Promise<void> {
 
 async function watched(options: SweepOptions): Promise<SweepResult> {
   const { showSweep, sweep, TrialTable } = await import("../../sweep/index.ts");
-  const { stopOnSignals } = await import("../signals.ts");
+  const { stopOnSignals } = await import("../../tasks/index.ts");
   (await import("../pipes.ts")).outliveOutput();
   const shown = new TrialTable(process.stderr);
   const stop = stopOnSignals(process.stderr);

@@ -2,8 +2,8 @@
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { startProgress } from "../../base/index.ts";
 import type { Release, TextSource, Tokenizer, TokenizerTraining, TokenizerTrainingStep } from "../../text/index.ts";
-import { whole } from "../flags.ts";
-import { fitted } from "../help.ts";
+import { whole, wholeFrom } from "../flags.ts";
+import { exampleHelp } from "../help.ts";
 
 interface ModelOptions {
   model: string;
@@ -69,7 +69,14 @@ function addTrain(tokenizer: Command): void {
   addSpecials(train)
     .option("--force", "replace files that exist")
     .option("--json", "print JSON")
-    .addHelpText("after", fitted(examples(TRAIN_EXAMPLES)))
+    .addHelpText(
+      "after",
+      exampleHelp(
+        "layerwise tokenizer train --input train.txt --out books --vocabulary 8000",
+        "layerwise tokenizer train --input a.txt b.txt --out wiki --normalisation nfkc_cf --symbols @-@",
+        "cat *.txt | layerwise tokenizer train --out bytes --normalisation identity --byte-fallback",
+      ),
+    )
     .action(trainModel);
 }
 
@@ -80,7 +87,7 @@ function addSpecials(train: Command): Command {
     ["eos", 2, "[EOS]"],
     ["unk", 3, "[UNK]"],
   ] as const) {
-    train.option(`--${name}-id <id>`, `id of the ${name} piece; -1 for none`, integer, id);
+    train.option(`--${name}-id <id>`, `id of the ${name} piece; -1 for none`, wholeFrom(-1), id);
     train.option(`--${name}-piece <text>`, `text of the ${name} piece`, piece);
   }
   return train;
@@ -97,7 +104,13 @@ function addEncode(tokenizer: Command): void {
         "0.2.0",
       ]),
     )
-    .addHelpText("after", fitted(examples(ENCODE_EXAMPLES)))
+    .addHelpText(
+      "after",
+      exampleHelp(
+        "layerwise tokenizer encode --model books.model text.txt > ids.txt",
+        'echo "a line" | layerwise tokenizer encode --model books.model --pieces',
+      ),
+    )
     .action(encode);
 }
 
@@ -106,7 +119,7 @@ function addDecode(tokenizer: Command): void {
     .description("Print one line of text for each line of ids.")
     .argument("[files...]", "files of ids (default: standard input)")
     .option("--pieces", "read pieces instead of ids")
-    .addHelpText("after", fitted(examples(DECODE_EXAMPLES)))
+    .addHelpText("after", exampleHelp("layerwise tokenizer decode --model books.model ids.txt"))
     .action(decode);
 }
 
@@ -114,7 +127,7 @@ function addInspect(tokenizer: Command): void {
   withModel(tokenizer.command("inspect"))
     .description("Say what is in a model: type, size, normalisation, special ids, flags, pieces.")
     .option("--json", "print JSON")
-    .addHelpText("after", fitted(examples(INSPECT_EXAMPLES)))
+    .addHelpText("after", exampleHelp("layerwise tokenizer inspect --model books.model --json"))
     .action(inspect);
 }
 
@@ -122,28 +135,6 @@ function withModel(command: Command): Command {
   return command
     .requiredOption("--model <file|name>", "a SentencePiece .model, or its name in the data folder")
     .option("--data <dir>", "folder of datasets and tokenizers (default: LAYERWISE_DATA, or one in the cache)");
-}
-
-const TRAIN_EXAMPLES = [
-  "layerwise tokenizer train --input train.txt --out books --vocabulary 8000",
-  "layerwise tokenizer train --input a.txt b.txt --out wiki --normalisation nfkc_cf --symbols @-@",
-  "cat *.txt | layerwise tokenizer train --out bytes --normalisation identity --byte-fallback",
-];
-const ENCODE_EXAMPLES = [
-  "layerwise tokenizer encode --model books.model text.txt > ids.txt",
-  'echo "a line" | layerwise tokenizer encode --model books.model --pieces',
-];
-const DECODE_EXAMPLES = ["layerwise tokenizer decode --model books.model ids.txt"];
-const INSPECT_EXAMPLES = ["layerwise tokenizer inspect --model books.model --json"];
-
-function examples(lines: readonly string[]): string {
-  return `\nExamples:\n${lines.map((line) => `  ${line}`).join("\n")}`;
-}
-
-function integer(text: string): number {
-  const value = Number(text);
-  if (text.trim() === "" || !Number.isSafeInteger(value)) throw new InvalidArgumentError("It must be a whole number.");
-  return value;
 }
 
 function share(text: string): number {
@@ -172,7 +163,7 @@ async function trainUnderProgress(options: TrainFlags) {
   const sources = sourcesOf(options.input);
   const total = await bytesIn(sources);
   const reading = startProgress("reading", { output: process.stderr, unit: "bytes", ...(total ? { total } : {}) });
-  const training = trainingProgress(options);
+  const training = trainingProgress();
   try {
     return await trainOnText(sources, trainingOf(options), { onBytes: reading.at, onStep: training.at });
   } finally {
@@ -181,19 +172,15 @@ async function trainUnderProgress(options: TrainFlags) {
   }
 }
 
-/** Each round of pruning leaves three quarters, so the seeds say how many steps there will be. */
-function trainingProgress(options: TrainFlags): { at: (step: TokenizerTrainingStep) => void; end: () => void } {
+/** A line that knows its length once the seeds are there. */
+function trainingProgress(): { at: (step: TokenizerTrainingStep) => void; end: () => void } {
   let progress = startProgress("training", { output: process.stderr });
-  let steps = 0;
-  return {
-    at(step) {
-      if (step.stage === "seeds") {
-        const rounds = Math.max(0, Math.ceil(Math.log(step.pieces / options.vocabulary) / Math.log(4 / 3)));
-        progress = startProgress("training", { output: process.stderr, total: 3 * rounds + 2, unit: "steps" });
-      } else progress.at(++steps);
-    },
-    end: () => progress.end(),
+  let done = 0;
+  const at = ({ steps: total }: TokenizerTrainingStep) => {
+    if (total === undefined) progress.at(++done);
+    else progress = startProgress("training", { output: process.stderr, total, unit: "steps" });
   };
+  return { at, end: () => progress.end() };
 }
 
 function trainingOf({ input, out, force, json, ...flags }: TrainFlags): Partial<TokenizerTraining> {
@@ -203,7 +190,7 @@ function trainingOf({ input, out, force, json, ...flags }: TrainFlags): Partial<
 
 async function openModel(options: CodecOptions): Promise<Tokenizer> {
   const { loadTokenizer, openTokenizer } = await import("../../text/index.ts");
-  const opened = await openTokenizer(options.model, options.data === undefined ? {} : { data: options.data });
+  const opened = await openTokenizer(options.model, options);
   return options.release === undefined ? opened.tokenizer : loadTokenizer(opened.bytes, opened.path, options.release);
 }
 
@@ -227,7 +214,7 @@ function write(text: string): Promise<void> {
 
 async function inspect(options: ModelOptions & { json?: boolean }): Promise<void> {
   const { openTokenizer, readModel, summarise, summaryText } = await import("../../text/index.ts");
-  const opened = await openTokenizer(options.model, options.data === undefined ? {} : { data: options.data });
+  const opened = await openTokenizer(options.model, options);
   const summary = summarise(readModel(opened.bytes, opened.path));
   if (options.json) print(JSON.stringify({ path: opened.path, sha256: opened.sha256, ...summary }, null, 2));
   else print(summaryText(summary));

@@ -48,9 +48,8 @@ function nextCommands(path: string): string[] {
 }
 
 async function run({ out = freeFolder("tour-"), json, threads, ...how }: Flags): Promise<void> {
-  const { defaultEngine } = await import("../../tasks/index.ts");
+  const { defaultEngine, stopOnSignals } = await import("../../tasks/index.ts");
   const { tour, tourSummary, TourView } = await import("../../tasks/tour/index.ts");
-  const { stopOnSignals } = await import("../signals.ts");
   const screen = new Screen(process.stderr, process.env);
   const view = new TourView(screen);
   const next = nextCommands(out);

@@ -6,7 +6,7 @@ import type { Split } from "../../text/index.ts";
 import { addCheckpointFlag } from "../finished.ts";
 import { numberFrom, whole } from "../flags.ts";
 import { fitted } from "../help.ts";
-import { linesIn, readInput, readText } from "../input.ts";
+import { readInput, readText } from "../input.ts";
 
 const examples = `
 Examples:
@@ -60,6 +60,7 @@ async function run(path: string, files: string[], flags: TranslateFlags): Promis
 }
 
 async function linesFrom(files: readonly string[]): Promise<string[]> {
+  const { linesIn } = await import("../../text/index.ts");
   const named = files.map((file) => readText(file, "translate"));
   const texts = files.length > 0 ? await Promise.all(named) : [await readInput()];
   return texts.flatMap(linesIn);

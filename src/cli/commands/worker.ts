@@ -37,7 +37,7 @@ const say = (text: string) => void process.stderr.write(`${text}\n`);
 
 async function run(flags: WorkerFlags): Promise<void> {
   const { serveQueue } = await import("../../sweep/index.ts");
-  const { stopOnSignals } = await import("../signals.ts");
+  const { stopOnSignals } = await import("../../tasks/index.ts");
   (await import("../pipes.ts")).outliveOutput();
   const stop = stopOnSignals(process.stderr);
   try {

@@ -1,4 +1,6 @@
 /** What a written depth stores and costs, part by part: distinct parameters, depths, FLOPs in the mean and at most, keys and values. */
+
+import { formatNumber, table } from "../../base/table.ts";
 import {
   type Depth,
   executedDepth,
@@ -79,4 +81,22 @@ function figuresOf(depth: Depth, { length, ...sizes }: DepthSizes): DepthFigures
     meanFlopsPerToken: fraction === undefined ? null : fraction * flops,
     keyValueBytesPerToken: policy.caches === undefined ? null : policy.caches * 2 * ((width / heads) * keyHeads) * 4,
   };
+}
+
+const millions = (n: number) => `${formatNumber(n / 1e6, 2)} M`;
+
+/** The figures of a depth as a table: a line per part, and one for all of them. */
+export function depthReportTable({ parts, plan: _, ...all }: DepthReport): string {
+  const rows = [...parts, ...(parts.length > 1 ? [{ ...all, depth: "all" }] : [])];
+  return table(
+    rows.map(({ depth, meanFlopsPerToken: mean, keyValueBytesPerToken: kept, ...figures }) => ({
+      part: depth,
+      "own weights": figures.unique,
+      depths: figures.executedDepth,
+      parameters: millions(figures.parameters),
+      "FLOPs per token at most": millions(figures.flopsPerToken),
+      "in the mean": mean === null ? "tokens decide" : millions(mean),
+      "keys and values per token": kept === null ? "–" : `${formatNumber(kept / 1024, 2)} KiB`,
+    })),
+  );
 }

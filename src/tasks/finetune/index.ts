@@ -30,6 +30,7 @@ export {
   openFinetune,
 } from "./job.ts";
 export type { FinetuneModel, Origin } from "./model.ts";
+export { type PredictedRow, predictedRow, predictionLines, predictionTable } from "./prediction-table.ts";
 export type { Prediction, PredictOptions, ScoringOptions } from "./predictions.ts";
 export { type EpochResult, type TaskResult, taskResult } from "./result.ts";
 export type { GlueSettings } from "./settings.ts";

@@ -2,6 +2,7 @@
 import { LARGEST } from "../../base/limits.ts";
 import { anything, checkOptions, oneOf, whole } from "../../base/options.ts";
 import { type Engine, feedsFor } from "../../engine/engine.ts";
+import { writeSafetensors } from "../../format/safetensors.ts";
 import { simplifyNamed } from "../../graph/index.ts";
 import { averaged, pooledOf, textInputs } from "../../model/albert/heads.ts";
 import { encodeGlue, evaluationBatches, layOut } from "../../text/labelled/glue-batches.ts";
@@ -67,4 +68,16 @@ export async function embedTexts(
   } finally {
     await program.release();
   }
+}
+
+/** Vectors as JSON lines: {text, pair, embedding} each. */
+export function vectorLines(texts: readonly PlainText[], { values, width }: Embeddings): string {
+  const vector = (i: number) => Array.from(values.subarray(i * width, (i + 1) * width));
+  return texts.map((text, i) => `${JSON.stringify({ ...text, embedding: vector(i) })}\n`).join("");
+}
+
+/** Vectors as safetensors: one tensor, embeddings [texts, width]. */
+export function vectorTensors({ values, width }: Embeddings): Uint8Array {
+  const shape = [values.length / width, width];
+  return writeSafetensors(new Map([["embeddings", { dtype: "F32", shape, data: values }]]));
 }

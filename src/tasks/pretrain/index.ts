@@ -19,7 +19,7 @@ export {
   type KindAnalysis,
   type KindOptions,
 } from "./depths.ts";
-export type { Embeddings, EmbedOptions } from "./embed.ts";
+export { type Embeddings, type EmbedOptions, vectorLines, vectorTensors } from "./embed.ts";
 export type { FilledMask, MaskGuess } from "./fill.ts";
 export { type ImportedAlbertRun, type ImportRunOptions, importAlbertRun } from "./import.ts";
 export { openPretrain, type PretrainParts, type PretrainResult, pretrainJob } from "./job.ts";

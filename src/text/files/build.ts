@@ -116,8 +116,8 @@ export interface BuildOptions extends SplitBatching {
   /** Folder to write. */
   out: string;
   /** Write the original's TFRecord batches instead of token files. */
-  tfrecord?: boolean;
-  force?: boolean;
+  tfrecord?: boolean | undefined;
+  force?: boolean | undefined;
 }
 
 /** Tokenises all splits of a corpus and writes tokens or TFRecord batches, the tokenizer, and data.json, or nothing. */

@@ -40,11 +40,11 @@ const textPart = (...files: readonly TextFile[]): CorpusPart => ({ kind: "text",
 /** Where a corpus is looked for and fetched from. */
 export interface CorpusOptions {
   /** Folder of datasets; LAYERWISE_DATA, or a folder in the cache, if not given. */
-  data?: string;
+  data?: string | undefined;
   /** Address to fetch from instead of the publisher's. */
-  from?: string;
+  from?: string | undefined;
   /** Told when something is fetched. */
-  say?: (message: string) => void;
+  say?: ((message: string) => void) | undefined;
 }
 
 /** The corpus that comes with the package. */

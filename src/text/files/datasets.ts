@@ -127,11 +127,11 @@ export interface FetchOptions {
   /** Folder to put the dataset's folder in. */
   data: string;
   /** Base address instead of the publishers': the same file names are asked of it. */
-  from?: string;
+  from?: string | undefined;
   /** Keep files whose checksum is not the known one, and report theirs. */
-  unverified?: boolean;
+  unverified?: boolean | undefined;
   /** Fetch even if the files are there. */
-  force?: boolean;
+  force?: boolean | undefined;
   onProgress?: (file: string, done: number, total: number | undefined) => void;
 }
 

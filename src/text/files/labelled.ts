@@ -1,6 +1,6 @@
 /** Files of labelled texts: tables by the ending of their names. */
 import { existsSync, readFileSync } from "node:fs";
-import { reject } from "../../base/errors.ts";
+import { reject, rejectData } from "../../base/errors.ts";
 import { readLines } from "../../files/lines.ts";
 import { type ChoiceQuestion, parseChoices } from "../labelled/choices.ts";
 import {
@@ -48,6 +48,22 @@ function existing(source: string): string {
   if (existsSync(source)) return source;
   return reject({ code: "bad-file", who: source, needed: "a file of texts", got: "no such file" });
 }
+
+/** A line as a text, or as two with a tab between. */
+export function plainText(line: string, who: string): PlainText {
+  const [text = "", pair, ...more] = line.split("\t");
+  if (text.trim() === "" || pair?.trim() === "") rejectData({ who, needed: "a text", got: "an empty one" });
+  if (more.length > 0)
+    rejectData({ who, needed: "a text, or two with a tab between", got: `${more.length + 2} columns` });
+  return pair === undefined ? { text } : { text, pair };
+}
+
+/** The lines of a text; one at its end that is empty does not count. */
+export const linesIn = (text: string): string[] => text.replace(/\r?\n$/, "").split(/\r?\n/);
+
+/** The lines of a text as texts, or as pairs with a tab between. */
+export const plainTexts = (text: string, source: string): PlainText[] =>
+  linesIn(text).map((line, i) => plainText(line, `${source}: line ${i + 1}`));
 
 /** Sentences with a tag per word, in CoNLL's columns. */
 export const readConll = (source: string, columns: Omit<ConllReading, "source"> = {}): TaggedSentence[] =>

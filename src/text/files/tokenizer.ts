@@ -13,7 +13,10 @@ export interface TokenizerFile extends OpenTokenizer {
 }
 
 /** Opens a model file, or `NAME.model` in the data folder or its `tokenizers` folder. */
-export async function openTokenizer(nameOrFile: string, { data }: { data?: string } = {}): Promise<TokenizerFile> {
+export async function openTokenizer(
+  nameOrFile: string,
+  { data }: { data?: string | undefined } = {},
+): Promise<TokenizerFile> {
   const folder = dataFolder(data);
   const places = [nameOrFile, join(folder, "tokenizers", `${nameOrFile}.model`), join(folder, `${nameOrFile}.model`)];
   const path = places.find((place) => existsSync(place) && statSync(place).isFile());

@@ -24,7 +24,7 @@ export interface IdentifiedEncoder {
 /** Where tokens are kept, and who watches. */
 export interface TokenOptions extends Pick<TextBatching, "warn" | "onLine"> {
   /** Folder of the token cache. */
-  cache?: string;
+  cache?: string | undefined;
 }
 
 /** How to batch a split: sequence length, not window. */

@@ -18,8 +18,8 @@ import { openTokenizer } from "./tokenizer.ts";
 /** What a tokenizer is trained with where none is named, and where it is kept. */
 export interface TokenizerChoice extends VocabularyOptions, TrainingWatcher {
   /** Folder of datasets and tokenizers. */
-  data?: string;
-  cache?: string;
+  data?: string | undefined;
+  cache?: string | undefined;
 }
 
 /** Opens the tokenizer asked for or the data's own; without either, trains one on the training text; once, where that is in files. */

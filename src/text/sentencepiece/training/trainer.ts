@@ -22,6 +22,8 @@ export interface TrainingStep {
   pieces: number;
   /** Mean log likelihood of a word, after an improvement. */
   likelihood?: number;
+  /** After the seeds: about how many steps will follow. */
+  steps?: number;
 }
 
 /** A training run: add lines, then finish. */
@@ -58,9 +60,16 @@ export class Trainer {
     const fragments = fragmentsOf(this.#words.finish(), symbols, this.#options.characterCoverage);
     this.#checkAlphabet(fragments);
     const candidates = new Candidates(fragments, makeSeeds(fragments, this.#options));
-    report({ stage: "seeds", pieces: candidates.alive });
+    report({ stage: "seeds", pieces: candidates.alive, steps: this.#stepsFrom(candidates.alive) });
     this.#shrink(candidates, report);
     return this.#model(this.#choose(candidates));
+  }
+
+  /** Each round improves a few times, and prunes to a fraction of the pieces. */
+  #stepsFrom(seeds: number): number {
+    const { vocabularySize, subIterations, shrinkingFactor } = this.#options;
+    const rounds = Math.max(0, Math.ceil(Math.log(vocabularySize / seeds) / Math.log(shrinkingFactor)));
+    return (subIterations + 1) * rounds + subIterations;
   }
 
   #checkAlphabet({ characters, counts }: Fragments): void {

@@ -1,0 +1,76 @@
+/** How training ended: in words, as data, and with a sample of what was learnt. */
+import { table } from "../base/table.ts";
+import type { Engine } from "../engine/engine.ts";
+import type { LanguageModel } from "../model/language/language.ts";
+import type { TextTask } from "../text/labelled/text-task.ts";
+import type { Measured } from "../train/events.ts";
+import type { EpochResult } from "./finetune/result.ts";
+import { generate } from "./generate.ts";
+import type { RunKind } from "./run.ts";
+import type { TrainedModel } from "./trained-job.ts";
+
+/** What of a result is told. */
+export interface Ended {
+  readonly reason: string;
+  readonly steps: number;
+  readonly elapsedMs: number;
+  readonly evaluation?: Measured | undefined;
+  /** Of a fine-tuning. */
+  readonly task?: TextTask;
+  readonly epochs?: readonly EpochResult[];
+}
+
+const figures: Readonly<Partial<Record<RunKind, readonly string[]>>> = {
+  language: ["depth"],
+  pretrain: ["mlm_accuracy", "sop_accuracy", "ponder_cost", "depth/all", "depth/unmasked", "depth/[MASK/MASK]"],
+  finetune: ["accuracy", "f1", "exact", "matthews", "r2", "pearson", "spearman", "depth"],
+};
+
+/** Which of their evaluations' own figures runs of a kind are judged by. */
+export const figuresOfKind = (kind: RunKind): readonly string[] => figures[kind] ?? [];
+
+/** A result as data: of a fine-tuning what its file holds, once it has ended. */
+export async function endingData({ reason, steps, elapsedMs, evaluation, task, epochs }: Ended): Promise<object> {
+  if (!task || !epochs || reason === "stopped") return { reason, steps, elapsedMs, evaluation: evaluation ?? null };
+  return (await import("./finetune/result.ts")).taskResult(task, epochs);
+}
+
+/** A result in words, with a table of epochs where there are some. */
+export async function endingText({ reason, steps, elapsedMs, evaluation, task, epochs }: Ended): Promise<string> {
+  const ended = `${reason} after ${steps} steps in ${(elapsedMs / 1000).toFixed(0)} s${figuresText(evaluation)}`;
+  return task && epochs ? `${ended}\n${await epochTable(task, epochs)}` : ended;
+}
+
+/** The dev set after each epoch; a star marks the best. */
+async function epochTable(task: TextTask, epochs: readonly EpochResult[]): Promise<string> {
+  const { best } = (await import("./finetune/result.ts")).taskResult(task, epochs);
+  const shown = (name: string, value: number) => (name === "depth" ? value : 100 * value).toFixed(2);
+  const rows = epochs.map(({ epoch, loss, figures }) => ({
+    epoch: `${epoch}${epoch === best ? " *" : ""}`,
+    "dev loss": loss.toFixed(4),
+    ...Object.fromEntries(Object.entries(figures).map(([name, value]) => [name, shown(name, value)])),
+  }));
+  return table(rows);
+}
+
+function figuresText(evaluation: Measured | undefined): string {
+  if (!evaluation) return "";
+  const { perplexity, bitsPerByte, scalars = {}, decisive } = evaluation;
+  if (decisive !== undefined) {
+    const percent = (what: string, value?: number) =>
+      value === undefined ? "" : `, ${what} ${(100 * value).toFixed(1)} %`;
+    return percent("masked words", scalars.mlm_accuracy) + percent("sentence order", scalars.sop_accuracy);
+  }
+  const bits = bitsPerByte === undefined ? "" : ` (${bitsPerByte.toFixed(3)} bits per byte)`;
+  return perplexity === undefined ? "" : `, valid perplexity ${perplexity.toFixed(2)}${bits}`;
+}
+
+const PROMPT = "it was";
+
+/** A few words by a language model, so that one sees what was learnt. */
+export async function sampleOf(trained: TrainedModel<LanguageModel>, engine?: Engine): Promise<string> {
+  let text = PROMPT;
+  const options = { engine, prompt: PROMPT, maxTokens: 40, temperature: 0.7, seed: 1 };
+  for await (const part of generate(trained, options)) text += part;
+  return text;
+}

@@ -1,4 +1,5 @@
 /** `layerwise/base`: what everything stands on: errors as data, seeded random streams, tables and progress for the terminal. */
+export { completionScript, type KnownCommand, type KnownFlag, type Shell, shells } from "./completion.ts";
 export {
   type Complaint,
   type ErrorCode,

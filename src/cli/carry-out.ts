@@ -2,10 +2,9 @@
 
 import { factTable } from "../base/index.ts";
 import { type Ended, figuresOfKind, type Job, newRun, perform, type RunKind } from "../tasks/index.ts";
+import { say } from "./output.ts";
 import { concludeTraining } from "./resume.ts";
 import { watchSession } from "./session.ts";
-
-const say = (text: string) => void process.stderr.write(`${text}\n`);
 
 /** Where a job goes, and how it is shown. */
 export interface CarryingOut {

@@ -1,9 +1,9 @@
 import { spawnSync } from "node:child_process";
 import { describe, expect, it } from "vitest";
 import { commands } from "./commands.ts";
-import { completionScript } from "./completion.ts";
+import { scriptFor } from "./completion.ts";
 
-const script = await completionScript("bash", commands);
+const script = await scriptFor("bash", commands);
 const hasBash = spawnSync("bash", ["--version"]).status === 0;
 if (!hasBash) console.warn("skipped: no bash to complete in");
 
@@ -49,11 +49,11 @@ describe.skipIf(!hasBash)("completion in bash", () => {
 
 describe("completion in other shells", () => {
   it("is bash's for zsh, through bashcompinit", async () => {
-    expect(await completionScript("zsh", commands)).toContain(`bashcompinit\n${script}`);
+    expect(await scriptFor("zsh", commands)).toContain(`bashcompinit\n${script}`);
   });
 
   it("has a line for each flag in fish, with quotes that close", async () => {
-    const lines = (await completionScript("fish", commands)).trim().split("\n").slice(1);
+    const lines = (await scriptFor("fish", commands)).trim().split("\n").slice(1);
     expect(lines.filter((line) => !/^complete -c layerwise -n /.test(line))).toEqual([]);
     const open = lines.filter((line) => line.replaceAll(/\\./g, "").split("'").length % 2 === 0);
     expect(open).toEqual([]);

@@ -1,32 +1,12 @@
-/** Scripts that complete command lines in bash, zsh and fish, made from the commands themselves. */
+/** The commands as completion wants them described. */
 import { Command, type Option } from "commander";
+import { completionScript, type KnownCommand, type KnownFlag, type Shell } from "../base/index.ts";
 import { suggestedValues } from "./flags.ts";
-
-/** The shells there are scripts for. */
-export const shells = ["bash", "zsh", "fish"] as const;
-/** A shell. */
-export type Shell = (typeof shells)[number];
 
 /** The commands by name, as the program has them. */
 export type CommandTable = Readonly<
   Record<string, { readonly about: string; readonly load: () => Promise<(program: Command) => void> }>
 >;
-
-interface KnownFlag {
-  readonly name: string;
-  readonly about: string;
-  readonly takesValue: boolean;
-  /** What the value may be; none: a file, or anything. */
-  readonly values: readonly string[];
-}
-
-/** A command and, in `words`, how it is called: `runs show`. */
-interface KnownCommand {
-  readonly words: string;
-  readonly about: string;
-  readonly flags: readonly KnownFlag[];
-  readonly below: readonly KnownCommand[];
-}
 
 const knownFlag = (option: Option): KnownFlag => ({
   name: option.long!,
@@ -52,74 +32,6 @@ async function knownCommands(commands: CommandTable): Promise<KnownCommand[]> {
   return found;
 }
 
-const everything = (all: readonly KnownCommand[]): KnownCommand[] =>
-  all.flatMap((each) => [each, ...everything(each.below)]);
-const lastWord = ({ words }: KnownCommand) => words.split(" ").at(-1)!;
-
-/** The script of a shell. */
-export async function completionScript(shell: Shell, commands: CommandTable): Promise<string> {
-  const all = await knownCommands(commands);
-  if (shell === "fish") return fishScript(all);
-  const script = bashScript(all);
-  return shell === "bash" ? script : `autoload -Uz compinit bashcompinit\ncompinit -u\nbashcompinit\n${script}`;
-}
-
-/** Words of a case, the longest first: `runs show` before `runs`. */
-function bashScript(all: readonly KnownCommand[]): string {
-  const each = everything(all).toSorted((a, b) => b.words.length - a.words.length);
-  const pattern = ({ words }: KnownCommand) => (words.includes(" ") ? `"${words}"` : `"${words} "*`);
-  const flags = each.map((one) => {
-    const names = ["--help", ...one.flags.map(({ name }) => name)].join(" ");
-    return `    ${pattern(one)}) flags="${names}"; below="${one.below.map(lastWord).join(" ")}" ;;`;
-  });
-  const values = each.flatMap((one) => {
-    const here = one.words.includes(" ") ? `"${one.words} ` : `"${one.words} "*" `;
-    return one.flags
-      .filter(({ takesValue }) => takesValue)
-      .map(({ name, values }) => `    ${here}${name}") valued=1; values="${values.join(" ")}" ;;`);
-  });
-  return `# layerwise completion
-_layerwise() {
-  local cur="\${COMP_WORDS[COMP_CWORD]}" prev="\${COMP_WORDS[COMP_CWORD-1]}"
-  local at="\${COMP_WORDS[1]} \${COMP_WORDS[2]}" flags="" below="" values="" valued=""
-  COMPREPLY=()
-  if [ "$COMP_CWORD" -eq 1 ]; then
-    COMPREPLY=($(compgen -W "${all.map(lastWord).join(" ")} help --help --version" -- "$cur"))
-    return
-  fi
-  case "$at" in
-${flags.join("\n")}
-  esac
-  case "$at $prev" in
-${values.join("\n")}
-  esac
-  if [ -n "$valued" ]; then
-    if [ -n "$values" ]; then COMPREPLY=($(compgen -W "$values" -- "$cur")); else COMPREPLY=($(compgen -f -- "$cur")); fi
-  elif [ "\${cur#-}" != "$cur" ]; then COMPREPLY=($(compgen -W "$flags" -- "$cur"))
-  else COMPREPLY=($(compgen -f -- "$cur")); if [ "$COMP_CWORD" -eq 2 ]; then COMPREPLY+=($(compgen -W "$below" -- "$cur")); fi
-  fi
-}
-complete -o filenames -F _layerwise layerwise
-`;
-}
-
-const quoted = (text: string) => `'${text.replaceAll("\\", "\\\\").replaceAll("'", "\\'")}'`;
-/** The first words of a description. */
-const brief = (text: string) => (text.length <= 60 ? text : `${text.slice(0, 59)}…`);
-
-function fishScript(all: readonly KnownCommand[]): string {
-  const first = all.map((one) => {
-    return `complete -c layerwise -n __fish_use_subcommand -f -a ${lastWord(one)} -d ${quoted(brief(one.about))}`;
-  });
-  const rest = everything(all).flatMap((one) => {
-    const seen = one.words.split(" ").map((word) => `__fish_seen_subcommand_from ${word}`);
-    const when = `complete -c layerwise -n ${quoted(seen.join("; and "))}`;
-    const below = one.below.map((each) => `${when} -a ${lastWord(each)} -d ${quoted(brief(each.about))}`);
-    const flags = one.flags.map(({ name, about, takesValue, values }) => {
-      const value = values.length > 0 ? ` -x -a ${quoted(values.join(" "))}` : takesValue ? " -r" : "";
-      return `${when} -l ${name.slice(2)}${value} -d ${quoted(brief(about))}`;
-    });
-    return [...below, ...flags];
-  });
-  return `# layerwise completion\n${[...first, ...rest].join("\n")}\n`;
-}
+/** The script of a shell for this program. */
+export const scriptFor = async (shell: Shell, commands: CommandTable): Promise<string> =>
+  completionScript(shell, "layerwise", await knownCommands(commands));

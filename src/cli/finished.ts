@@ -1,6 +1,6 @@
 /** Which checkpoint of a run a command uses. */
 import { type Command, InvalidArgumentError, Option } from "commander";
-import type { DepthUse, ExitRule } from "../depth/index.ts";
+import { type DepthUse, type ExitRule, parseExitRule } from "../depth/index.ts";
 import type { CheckpointChoice } from "../runs/index.ts";
 import { numberFrom, wholeFrom } from "./flags.ts";
 
@@ -67,8 +67,7 @@ export function addDepthFlags(command: Command): Command {
 }
 
 function exitRule(text: string): ExitRule {
-  const [, kind, level] = /^([a-z]+)(?::(\d*\.?\d+))?$/.exec(text) ?? [];
-  if (kind === undefined)
-    throw new InvalidArgumentError("It must be a rule, such as last, or with a level, such as difference:0.1.");
-  return { kind: kind as ExitRule["kind"], ...(level === undefined ? {} : { level: Number(level) }) };
+  const rule = parseExitRule(text);
+  if (rule) return rule;
+  throw new InvalidArgumentError("It must be a rule, such as last, or with a level, such as difference:0.1.");
 }

@@ -1,7 +1,8 @@
 /** Flags: an option per setting of a task, the layers that preset, file and flags make, and numbers as flags. */
 import { type Command, InvalidArgumentError, Option } from "commander";
 import type { FieldInfo, Layer, SettingsSchema, Values } from "../runs/index.ts";
-import { schemaFor, settingsLayers } from "../tasks/settings/index.ts";
+import { remarksOn, type SettingUse, schemaFor, settingsLayers } from "../tasks/settings/index.ts";
+import { say } from "./output.ts";
 
 /** Reads a whole number from `least` on, to `most` at most. */
 export const wholeFrom =
@@ -31,11 +32,17 @@ export interface SettingsFlags extends Flags {
   readonly preset?: string;
   readonly config?: string;
   readonly task?: string;
+  readonly out?: string;
+  readonly dryRun?: boolean;
+  readonly json?: boolean;
 }
 
-/** The flags besides settings that a training command has; each text says what it does there. */
+/** The flags besides settings that a command has; each text says what it does there. */
 export interface RunFlags {
-  readonly out: string;
+  /** Default: a run folder, called by `prefix` and a number. */
+  readonly out?: string;
+  readonly prefix?: string;
+  /** Default: there is no such flag. */
   readonly dryRun?: string;
   readonly json?: string;
 }
@@ -43,19 +50,25 @@ export interface RunFlags {
 /** What the value of an option may be where it is checked elsewhere, for completion. */
 export const suggestedValues = new WeakMap<Option, readonly string[]>();
 
-/** Adds --out, --preset, --config and, where they are described, --dry-run and --json. */
+/** Adds --out, --preset, --config, --json and, where it is described, --dry-run. */
 export function addRunFlags(command: Command, schemas: readonly SettingsSchema[], about: RunFlags): Command {
+  const { prefix = "", dryRun, json = "print only JSON" } = about;
   const presets = new Set(schemas.flatMap(({ presets }) => Object.keys(presets)));
   const preset = new Option("--preset <name>", `a named set of settings: ${[...presets].join(", ")}`);
   suggestedValues.set(preset, [...presets]);
   command
-    .option("--out <dir>", about.out)
+    .option("--out <dir>", about.out ?? `run folder (default: runs/${prefix}1, or the next free number)`)
     .addOption(preset)
     .option("--config <file>", "settings from a YAML file, or the config.yaml of another run");
-  if (about.dryRun !== undefined) command.option("--dry-run", about.dryRun);
-  if (about.json !== undefined) command.option("--json", about.json);
-  return command;
+  if (dryRun !== undefined) command.option("--dry-run", dryRun);
+  return command.option("--json", json);
 }
+
+/** --task, for commands of several tasks. */
+export const taskOption = (schemas: readonly SettingsSchema[]): Option =>
+  new Option("--task <name>", "the next token of a text, or translation (default: language)").choices(
+    schemas.map(({ task }) => task),
+  );
 
 /** Which settings a command takes as flags. */
 export interface SettingOptions {
@@ -67,7 +80,7 @@ export interface SettingOptions {
 
 /** Adds a flag for every setting of the schemas, under the headings of their groups. */
 export function addSettings(command: Command, schemas: readonly SettingsSchema[], how: SettingOptions = {}): Command {
-  const known = new Map<string, { task: string; info: FieldInfo }[]>();
+  const known = new Map<string, SettingUse[]>();
   for (const schema of schemas) {
     for (const info of schema.describe().filter(({ key }) => !how.without?.includes(key))) {
       known.set(info.key, [...(known.get(info.key) ?? []), { task: schema.task, info }]);
@@ -78,20 +91,6 @@ export function addSettings(command: Command, schemas: readonly SettingsSchema[]
     for (const option of optionsOf(uses[0]!.info, remarks)) command.addOption(option);
   }
   return command;
-}
-
-/** Which task a setting is for, where not all of a command's have it, and its defaults. */
-function remarksOn(uses: readonly { task: string; info: FieldInfo }[], tasks: number): string[] {
-  const shown = uses.map(({ task, info: { kind, value, show } }) => {
-    return { task, value: value === null || kind === "switch" ? "" : show(value) };
-  });
-  const [first, ...rest] = shown;
-  const others = rest.filter(({ value }) => value !== "" && value !== first!.value);
-  return [
-    ...(uses.length < tasks ? [`${first!.task} only`] : []),
-    ...(first!.value === "" ? [] : [`default: ${first!.value}`]),
-    ...others.map(({ task, value }) => `${task}: ${value}`),
-  ];
 }
 
 const kebab = (key: string) => key.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
@@ -128,8 +127,6 @@ function flagValue({ kind, read }: FieldInfo, given: unknown): unknown {
 export function settingsIn<S extends object>(schema: SettingsSchema<S, object>, flags: Flags): Partial<S> {
   return schema.check(givenIn(schema, flags), "flags", flagOf);
 }
-
-const say = (text: string) => void process.stderr.write(`${text}\n`);
 
 /** Preset, file and flags as layers, the last one on top. */
 export async function layersFrom<S extends object>(

@@ -4,8 +4,7 @@ import type { AnyRun, RunKind } from "../index.ts";
 import type { RunUse, RunWith } from "../tasks/index.ts";
 import type { UseFlags } from "./finished.ts";
 import { flagOf } from "./flags.ts";
-
-const say = (text: string) => void process.stderr.write(`${text}\n`);
+import { say } from "./output.ts";
 
 /** Opens a run that can do what a command is for. */
 export async function openUsing<U extends RunUse>(

@@ -13,10 +13,8 @@ import {
 } from "../tasks/index.ts";
 import { commandName } from "./command-name.ts";
 import { nextLines } from "./next-lines.ts";
+import { print, say } from "./output.ts";
 import { watchSession } from "./session.ts";
-
-const print = (text: string) => void process.stdout.write(`${text}\n`);
-const say = (text: string) => void process.stderr.write(`${text}\n`);
 
 /** On what a session ran, and how its end is told. */
 interface Concluding {

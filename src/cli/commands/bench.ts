@@ -3,6 +3,7 @@ import type { Command } from "commander";
 import { reject } from "../../base/index.ts";
 import { whole } from "../flags.ts";
 import { fitted } from "../help.ts";
+import { print } from "../output.ts";
 
 const HELP = `
 Examples:
@@ -62,5 +63,5 @@ async function run({ json, batch = [1, 16], mean, threads, ...sizes }: Flags): P
   };
   const { analysis, tasks } = await import("../../index.ts");
   const rows = await analysis.measureDepth(await tasks.defaultEngine({ threads }), options);
-  process.stdout.write(`${json ? JSON.stringify(rows) : analysis.depthBenchText(rows)}\n`);
+  print(json ? JSON.stringify(rows) : analysis.depthBenchText(rows));
 }

@@ -7,6 +7,7 @@ import type { Command } from "commander";
 import { LayerwiseError, messageOf, reject } from "../../base/index.ts";
 import type { CaseFiles, Verdict } from "../../certify/index.ts";
 import { fitted } from "../help.ts";
+import { print } from "../output.ts";
 
 const examples = `
 Examples:
@@ -41,7 +42,7 @@ async function run(folders: string[], { json, threads }: { json?: boolean; threa
   }
   const totals = totalsOf(verdicts);
   const data = { ...totals, cases: verdicts.map(({ reason: _, ...verdict }) => verdict) };
-  process.stdout.write(`${json ? JSON.stringify(data) : verdictTable(verdicts)}\n`);
+  print(json ? JSON.stringify(data) : verdictTable(verdicts));
   if (totals.failed > 0) process.exitCode = 1;
 }
 

@@ -1,6 +1,7 @@
 /** `layerwise completion`: prints what a shell needs to complete command lines. */
 import { Argument, type Command } from "commander";
-import { type CommandTable, completionScript, type Shell, shells } from "../completion.ts";
+import { type Shell, shells } from "../../base/index.ts";
+import { type CommandTable, scriptFor } from "../completion.ts";
 import { fitted } from "../help.ts";
 
 const examples = `
@@ -14,5 +15,5 @@ export function addCompletion(program: Command, commands: CommandTable): void {
     .command("completion")
     .addArgument(new Argument("<shell>", "the shell that completes").choices(shells))
     .addHelpText("after", fitted(examples))
-    .action(async (shell: Shell) => void process.stdout.write(await completionScript(shell, commands)));
+    .action(async (shell: Shell) => void process.stdout.write(await scriptFor(shell, commands)));
 }

@@ -3,6 +3,7 @@ import type { Command } from "commander";
 import { reject, startProgress } from "../../base/index.ts";
 import { whole } from "../flags.ts";
 import { fitted } from "../help.ts";
+import { print } from "../output.ts";
 
 const examples = `
 The cost of a cluster is its size times the mass of its words; the cutoffs printed have the least total, exactly. With --measured
@@ -57,7 +58,7 @@ async function run(options: CutoffOptions): Promise<void> {
   const measured = options.measured ? await measure(options, counts) : undefined;
   const found = measured?.found ?? optimalCutoffs(counts, options.clusters);
   const shown = () => measured?.text ?? cutoffsText(found, counts);
-  process.stdout.write(`${options.json ? JSON.stringify(found) : shown()}\n`);
+  print(options.json ? JSON.stringify(found) : shown());
 }
 
 async function measure({ width, rows, factor, clusters, threads }: CutoffOptions, counts: Float64Array) {

@@ -4,6 +4,7 @@ import { type Progress, startProgress, table } from "../../base/index.ts";
 import type { DataOptions } from "../../text/index.ts";
 import { whole } from "../flags.ts";
 import { exampleHelp } from "../help.ts";
+import { print } from "../output.ts";
 
 interface BatchingFlags extends DataOptions {
   corpus: string;
@@ -104,8 +105,6 @@ function withBatching(command: Command): Command {
 }
 
 const warn = (message: string) => void process.stderr.write(`layerwise: ${message}\n`);
-const print = (text: string) => void process.stdout.write(`${text}\n`);
-
 /** Lines of progress for the two things that take long. */
 function watching() {
   const training = startProgress("training the tokenizer", { output: process.stderr, unit: "steps" });

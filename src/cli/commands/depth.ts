@@ -6,6 +6,7 @@ import type { Split } from "../../text/index.ts";
 import { addCheckpointFlag, addDepthFlags, type UseFlags } from "../finished.ts";
 import { whole } from "../flags.ts";
 import { fitted } from "../help.ts";
+import { print } from "../output.ts";
 
 const examples = `
 Without --text, --conllu, --probe or --agreement, the text is the run's own (or --corpus), masked as in pre-training.
@@ -82,7 +83,7 @@ async function run(path: string, flags: Flags): Promise<void> {
     if (flags[form] !== undefined && pictures[form] !== undefined) await written(flags[form], pictures[form]);
   }
   const all = { run: path, step: opened.step, cap: opened.model.policy.depth, ...data };
-  process.stdout.write(`${flags.json ? JSON.stringify(all) : text}\n`);
+  print(flags.json ? JSON.stringify(all) : text);
 }
 
 async function reportOf(opened: DepthRun, flags: Flags & DepthReading): Promise<DepthReport> {

@@ -5,6 +5,7 @@ import { extname } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Command } from "commander";
 import { fitted } from "../help.ts";
+import { print } from "../output.ts";
 
 const HELP = `
 Examples:
@@ -21,7 +22,7 @@ export function addDoctor(program: Command): void {
     .action(async ({ json }: { json?: boolean }) => {
       const { diagnose, diagnosisText } = await import("../../tasks/index.ts");
       const found = await diagnose(devicesPresent());
-      process.stdout.write(`${json ? JSON.stringify(found, null, 2) : diagnosisText(found)}\n`);
+      print(json ? JSON.stringify(found, null, 2) : diagnosisText(found));
     });
 }
 

@@ -5,6 +5,7 @@ import type { SegmentChoices } from "../../tasks/search/index.ts";
 import type { Split } from "../../text/index.ts";
 import { addCheckpointFlag, addDepthFlags, addSegmentFlags, besidesUse, type UseFlags } from "../finished.ts";
 import { fitted } from "../help.ts";
+import { print } from "../output.ts";
 
 const examples = `
 Examples:
@@ -52,5 +53,5 @@ async function run(path: string, flags: Flags): Promise<void> {
   // A fine-tuned run names its figures apart.
   const { figures = {}, ...rest } = found as typeof found & { figures?: Row };
   const result: Row = { split, ...rest, ...figures };
-  process.stdout.write(`${json ? JSON.stringify(result) : table([result])}\n`);
+  print(json ? JSON.stringify(result) : table([result]));
 }

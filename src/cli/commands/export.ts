@@ -7,6 +7,7 @@ import type { FinetuneRun } from "../../tasks/finetune/index.ts";
 import type { ExportFormat } from "../../tasks/index.ts";
 import { addCheckpointFlag } from "../finished.ts";
 import { fitted } from "../help.ts";
+import { print } from "../output.ts";
 
 const examples = `
 Examples:
@@ -52,7 +53,7 @@ async function run(
     file: join(out, file),
     size: `${formatNumber(bytes.length / 1e6, 2)} MB`,
   }));
-  process.stdout.write(`${table(rows)}\n`);
+  print(table(rows));
 }
 
 async function exportAdapter(run: FinetuneRun, out: string, force = false) {

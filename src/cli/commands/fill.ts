@@ -5,6 +5,7 @@ import type { CheckpointChoice } from "../../runs/index.ts";
 import { addCheckpointFlag } from "../finished.ts";
 import { whole } from "../flags.ts";
 import { fitted } from "../help.ts";
+import { print } from "../output.ts";
 
 const examples = `
 Examples:
@@ -36,7 +37,7 @@ async function run(path: string, text: string, { top, json, checkpoint, threads 
   const { openUsing } = await import("../opened.ts");
   const opened = await openUsing(path, "fill", { checkpoint, threads });
   const masks = (await opened.fill(text, { top })).map((mask) => ({ ...mask, depth: mask.depth ?? null }));
-  if (json) return void process.stdout.write(`${JSON.stringify({ text, masks })}\n`);
+  if (json) return print(JSON.stringify({ text, masks }));
   const rows = masks.flatMap(({ guesses, depth }, i) =>
     guesses.map(({ piece, probability }) => ({
       mask: i + 1,
@@ -45,5 +46,5 @@ async function run(path: string, text: string, { top, json, checkpoint, threads 
       ...(depth === null ? {} : { depth }),
     })),
   );
-  process.stdout.write(`${table(rows)}\n`);
+  print(table(rows));
 }

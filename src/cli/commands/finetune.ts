@@ -6,6 +6,7 @@ import { type TableTask, tableTasks } from "../../text/index.ts";
 import { addRunFlags, addSettings, type SettingsFlags, settingsFrom } from "../flags.ts";
 import { freeFolder } from "../free-folder.ts";
 import { fitted } from "../help.ts";
+import { say } from "../output.ts";
 
 const finetuneSettings = await taskSettings.finetune();
 
@@ -33,9 +34,6 @@ interface Flags extends SettingsFlags {
   readonly label?: string;
   readonly header: boolean;
   readonly scratch?: boolean;
-  readonly out?: string;
-  readonly json?: boolean;
-  readonly dryRun?: boolean;
 }
 
 export function addFinetune(program: Command): void {
@@ -55,16 +53,13 @@ export function addFinetune(program: Command): void {
     .option("--label <column>", "column of the labels (default: label, class, score …)")
     .option("--no-header", "the first line is an example; columns go by their places");
   addRunFlags(command, [finetuneSettings], {
-    out: "run folder (default: runs/finetune-1, or the next number)",
-    json: "print only JSON",
+    prefix: "finetune-",
     dryRun: "print model, texts, memory and an estimate of time, and stop",
   });
   addSettings(command, [finetuneSettings], { without: ["glue"] })
     .addHelpText("after", fitted(examples))
     .action(tune);
 }
-
-const say = (text: string) => void process.stderr.write(`${text}\n`);
 
 async function tune(from: string | undefined, flags: Flags): Promise<void> {
   if ((from === undefined) === (flags.scratch !== true)) {

@@ -4,6 +4,7 @@ import { LayerwiseError, table } from "../../base/index.ts";
 import type { ImportReport } from "../../tasks/index.ts";
 import { flagOf } from "../flags.ts";
 import { fitted } from "../help.ts";
+import { print } from "../output.ts";
 
 const HELP = `
 Examples:
@@ -64,5 +65,5 @@ async function run(file: string, { out, force = false, json, ...options }: Flags
   for (const warning of warnings) process.stderr.write(`layerwise: warning: ${flagged(warning)}\n`);
   const row = "heads" in found ? { ...found, heads: found.heads.join(", ") || "none" } : found;
   const data = "heads" in found ? { out, ...found, warnings } : { out, ...found };
-  process.stdout.write(`${json ? JSON.stringify(data) : table([{ out, ...row }])}\n`);
+  print(json ? JSON.stringify(data) : table([{ out, ...row }]));
 }

@@ -3,6 +3,7 @@ import type { Command } from "commander";
 import { taskSettings } from "../../tasks/settings/index.ts";
 import { addRunFlags, addSettings, layersFrom, type SettingsFlags } from "../flags.ts";
 import { fitted } from "../help.ts";
+import { print, say } from "../output.ts";
 
 const searchSettings = await taskSettings.search();
 
@@ -19,22 +20,16 @@ Examples:
 
 JSON: {shape, threads, rest: {flops, ms, wholeMs}, candidates: [{name, flops, ms, afterOtherMs, afterOwnMs}], sizes, networks: [{pattern, ms, predictedMs}]}`;
 
-interface LatencyFlags extends SettingsFlags {
-  out?: string;
-  json?: boolean;
-}
-
 export function addLatency(program: Command): void {
   const command = program.command("latency");
-  addRunFlags(command, [searchSettings], { out: "file to write the costs to, such as costs.json", json: "print JSON" });
+  addRunFlags(command, [searchSettings], { out: "file to write the costs to, such as costs.json" });
   addSettings(command, [searchSettings]).addHelpText("after", fitted(examples)).action(run);
 }
 
-async function run(flags: LatencyFlags): Promise<void> {
+async function run(flags: SettingsFlags): Promise<void> {
   const settings = searchSettings.resolve(await layersFrom(searchSettings, flags));
   const { latencyTable, measureCosts, writeCosts } = await import("../../tasks/search/index.ts");
-  const say = (text: string) => void process.stderr.write(`${text}\n`);
   const costs = await measureCosts({ ...settings, say });
   if (flags.out !== undefined) await writeCosts(flags.out, costs);
-  process.stdout.write(`${flags.json ? JSON.stringify(costs) : latencyTable(costs)}\n`);
+  print(flags.json ? JSON.stringify(costs) : latencyTable(costs));
 }

@@ -8,6 +8,7 @@ import { addCheckpointFlag } from "../finished.ts";
 import { numberFrom, whole } from "../flags.ts";
 import { fitted } from "../help.ts";
 import { textsFrom } from "../input.ts";
+import { print } from "../output.ts";
 
 const examples = `
 A file that ends with .tsv, .csv or .jsonl is read by the columns that the run learnt from (--text-column and --pair-column name others);
@@ -80,8 +81,8 @@ async function run(path: string, file: string | undefined, flags: Flags): Promis
     const { writeAtomically } = await import("../../files/index.ts");
     await writeAtomically(flags.out, predictionLines(rows));
   }
-  if (flags.json) process.stdout.write(`${JSON.stringify(rows)}\n`);
-  else if (flags.out === undefined) process.stdout.write(`${predictionTable(rows)}\n`);
+  if (flags.json) print(JSON.stringify(rows));
+  else if (flags.out === undefined) print(predictionTable(rows));
   else process.stdout.write(`${rows.length} labels: ${flags.out}\n`);
 }
 

@@ -4,6 +4,7 @@ import { taskSettings } from "../../tasks/settings/index.ts";
 import { addRunFlags, addSettings, type SettingsFlags, settingsFrom } from "../flags.ts";
 import { freeFolder } from "../free-folder.ts";
 import { fitted } from "../help.ts";
+import { say } from "../output.ts";
 
 const pretrainSettings = await taskSettings.pretrain();
 
@@ -23,10 +24,7 @@ Examples:
   layerwise depth runs/albert                                    how deep its tokens run`;
 
 interface Flags extends SettingsFlags {
-  out?: string;
   init?: string;
-  dryRun?: boolean;
-  json?: boolean;
 }
 
 export function addPretrain(program: Command): void {
@@ -35,9 +33,7 @@ export function addPretrain(program: Command): void {
     .option("--init <run>", "start from the weights of another run")
     .option("--no-halt", "the same as --depth-policy fixed");
   addRunFlags(command, [pretrainSettings], {
-    out: "run folder (default: runs/ and the next free number)",
     dryRun: "print model, parameters, memory and an estimate of time, and stop",
-    json: "print only JSON",
   });
   addSettings(command, [pretrainSettings]).addHelpText("after", fitted(examples)).action(runPretrain);
 }
@@ -45,8 +41,6 @@ export function addPretrain(program: Command): void {
 function configFrom({ halt, ...flags }: Flags) {
   return settingsFrom(pretrainSettings, { ...(halt === false ? { depthPolicy: "fixed" } : {}), ...flags });
 }
-
-const say = (text: string) => void process.stderr.write(`${text}\n`);
 
 async function runPretrain(flags: Flags): Promise<void> {
   const settings = await configFrom(flags);

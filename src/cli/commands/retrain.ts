@@ -5,6 +5,7 @@ import { patternHelp, taskSettings } from "../../tasks/settings/index.ts";
 import { addRunFlags, addSettings, layersFrom, type SettingsFlags, whole } from "../flags.ts";
 import { freeFolder } from "../free-folder.ts";
 import { fitted } from "../help.ts";
+import { print, say } from "../output.ts";
 
 const retrainSettings = await taskSettings.retrain();
 
@@ -26,11 +27,8 @@ ratios: {parameters, flopsPerToken, latencyMs, perplexity}, latency: {batch, len
 
 interface RetrainFlags extends SettingsFlags {
   front?: number;
-  out?: string;
   fromSupernet?: boolean;
   baseline: string | boolean;
-  dryRun?: boolean;
-  json?: boolean;
 }
 
 export function addRetrain(program: Command): void {
@@ -42,14 +40,11 @@ export function addRetrain(program: Command): void {
     .option("--baseline <run>", "compare with this run instead of training a baseline")
     .option("--no-baseline", "compare with nothing");
   addRunFlags(command, [retrainSettings], {
-    out: "run folder (default: runs/retrain- and the next free number)",
+    prefix: "retrain-",
     dryRun: "print both networks' parameters, FLOPs, memory and an estimate of time, and stop",
-    json: "print only the result, as JSON",
   });
   addSettings(command, [retrainSettings], { defaults: false }).addHelpText("after", fitted(examples)).action(run);
 }
-
-const say = (text: string) => void process.stderr.write(`${text}\n`);
 
 async function run(source: string, flags: RetrainFlags): Promise<void> {
   const { out, fromSupernet, baseline, dryRun, json = false } = flags;
@@ -83,5 +78,5 @@ async function trainFront(source: string, networks: number, settings: object, fl
   if (result.reason === "stopped") {
     return void process.stderr.write(`stopped; the same command with --out ${into} goes on\n`);
   }
-  process.stdout.write(`${json ? JSON.stringify({ run: into, ...result }) : retrainedTable(result)}\n`);
+  print(json ? JSON.stringify({ run: into, ...result }) : retrainedTable(result));
 }

@@ -16,6 +16,7 @@ import {
   weightsHash,
 } from "../../runs/index.ts";
 import { fitted } from "../help.ts";
+import { print } from "../output.ts";
 
 interface JsonOption {
   json?: boolean;
@@ -79,8 +80,6 @@ export function addRuns(program: Command): void {
     .addHelpText("after", fitted(REMOVE_EXAMPLES))
     .action(remove);
 }
-
-const print = (text: string) => void process.stdout.write(`${text}\n`);
 
 const printJson = (value: unknown) => print(encodeJson(value, 2));
 

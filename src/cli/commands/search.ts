@@ -5,6 +5,7 @@ import { patternHelp, taskSettings } from "../../tasks/settings/index.ts";
 import { addRunFlags, addSettings, layersFrom, type SettingsFlags, settingsIn } from "../flags.ts";
 import { freeFolder } from "../free-folder.ts";
 import { fitted } from "../help.ts";
+import { say } from "../output.ts";
 
 const searchSettings = await taskSettings.search();
 
@@ -40,9 +41,6 @@ interface SearchFlags extends SettingsFlags {
   pattern?: string;
   seeds?: string;
   resume?: string;
-  out?: string;
-  json?: boolean;
-  dryRun?: boolean;
 }
 
 export function addSearch(program: Command): void {
@@ -59,9 +57,8 @@ export function addSearch(program: Command): void {
     )
     .option("--resume <run>", "go on with a search from its last checkpoint, exactly as if it had never stopped");
   addRunFlags(command, [searchSettings], {
-    out: "run folder (default: runs/search- and the next free number)",
+    prefix: "search-",
     dryRun: "print model, parameters, FLOPs, memory and an estimate of time, and stop",
-    json: "print the result as JSON",
   });
   addSettings(command, [searchSettings]).addHelpText("after", fitted(examples)).action(run);
 }
@@ -71,8 +68,6 @@ async function configOf({ pattern, ...flags }: SearchFlags): Promise<SearchConfi
   const layers = await layersFrom(searchSettings, { ...flags, ...(pattern === undefined ? {} : { blocks: pattern }) });
   return searchSettings.resolve(layers);
 }
-
-const say = (text: string) => void process.stderr.write(`${text}\n`);
 
 async function run(flags: SearchFlags): Promise<void> {
   const { json = false, dryRun, out } = flags;

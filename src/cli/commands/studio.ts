@@ -3,6 +3,7 @@ import type { Command } from "commander";
 import { commandName } from "../command-name.ts";
 import { wholeFrom } from "../flags.ts";
 import { fitted } from "../help.ts";
+import { print, say } from "../output.ts";
 
 const examples = `
 The address holds a token that stays the same for a folder; open it once, and the browser remembers it. Only this machine can reach the
@@ -33,13 +34,11 @@ export function addStudio(program: Command): void {
     .action(run);
 }
 
-const say = (text: string) => void process.stderr.write(`${text}\n`);
-
 async function run(folder: string, { port, host, open, token }: StudioFlags): Promise<void> {
   const { serveStudio } = await import("../../studio/index.ts");
   const served = await serveStudio({ folder, port, host, token, command: commandName(), say });
   say(`runs of ${folder}; Ctrl-C ends the studio, not the jobs it started`);
-  process.stdout.write(`${served.url}\n`);
+  print(served.url);
   if (open) await openInBrowser(served.url);
   await new Promise((resolve) => {
     for (const name of ["SIGINT", "SIGTERM"] as const) process.once(name, resolve);

@@ -4,6 +4,7 @@ import { startProgress } from "../../base/index.ts";
 import type { Release, TextSource, Tokenizer, TokenizerTraining, TokenizerTrainingStep } from "../../text/index.ts";
 import { whole, wholeFrom } from "../flags.ts";
 import { exampleHelp } from "../help.ts";
+import { print } from "../output.ts";
 
 interface ModelOptions {
   model: string;
@@ -219,5 +220,3 @@ async function inspect(options: ModelOptions & { json?: boolean }): Promise<void
   if (options.json) print(JSON.stringify({ path: opened.path, sha256: opened.sha256, ...summary }, null, 2));
   else print(summaryText(summary));
 }
-
-const print = (text: string) => void process.stdout.write(`${text}\n`);

@@ -5,6 +5,7 @@ import { commandName } from "../command-name.ts";
 import { whole, wholeFrom } from "../flags.ts";
 import { freeFolder } from "../free-folder.ts";
 import { fitted } from "../help.ts";
+import { print } from "../output.ts";
 
 const examples = `
 Everything is trained and measured while you watch, and kept in the folder: a report with pictures, and runs that other commands
@@ -65,7 +66,7 @@ async function run({ out = freeFolder("tour-"), json, threads, ...how }: Flags):
     if (result.reason === "stopped") process.exitCode = 130;
     const again = `${commandName()} tour --out ${out}`;
     const shown = `${tourSummary(result, [again], new Screen(process.stdout, process.env))}\n\nnext:\n  ${next.join("\n  ")}`;
-    process.stdout.write(`${json ? JSON.stringify(result) : shown}\n`);
+    print(json ? JSON.stringify(result) : shown);
   } finally {
     screen.wipe();
     stop.release();

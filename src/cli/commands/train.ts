@@ -1,11 +1,21 @@
 /** `layerwise train` and `layerwise resume`. */
-import { type Command, InvalidArgumentError, Option } from "commander";
+import { type Command, InvalidArgumentError } from "commander";
 import type { SettingsSchema } from "../../runs/index.ts";
 import type { TrainConfig } from "../../tasks/index.ts";
 import { taskSettings } from "../../tasks/settings/index.ts";
-import { addRunFlags, addSettings, numberFrom, type SettingsFlags, schemaFrom, settingsFrom, whole } from "../flags.ts";
+import {
+  addRunFlags,
+  addSettings,
+  numberFrom,
+  type SettingsFlags,
+  schemaFrom,
+  settingsFrom,
+  taskOption,
+  whole,
+} from "../flags.ts";
 import { freeFolder } from "../free-folder.ts";
 import { fitted } from "../help.ts";
+import { say } from "../output.ts";
 
 /** The tasks of this command. */
 const schemas: readonly SettingsSchema[] = [await taskSettings.language(), await taskSettings.translate()];
@@ -30,17 +40,9 @@ Examples:
 A run is bound to its settings, text and tokenizer: what was changed elsewhere is named and refused.`;
 
 export function addTrain(program: Command): void {
-  const command = program
-    .command("train")
-    .addOption(
-      new Option("--task <name>", "the next token of a text, or translation (default: language)").choices(
-        schemas.map(({ task }) => task),
-      ),
-    );
+  const command = program.command("train").addOption(taskOption(schemas));
   addRunFlags(command, schemas, {
-    out: "run folder (default: runs/ and the next free number)",
     dryRun: "print model, plan, parameters, FLOPs, memory and an estimate of time, and stop",
-    json: "print only JSON",
   });
   addSettings(command, schemas).addHelpText("after", fitted(trainExamples)).action(runTrain);
 }
@@ -64,15 +66,7 @@ export function addResume(program: Command): void {
     .action(async (path: string, changes) => (await import("../resume.ts")).resume(path, { changes }));
 }
 
-interface TrainFlags extends SettingsFlags {
-  out?: string;
-  dryRun?: boolean;
-  json?: boolean;
-}
-
-const say = (text: string) => void process.stderr.write(`${text}\n`);
-
-async function runTrain(flags: TrainFlags): Promise<void> {
+async function runTrain(flags: SettingsFlags): Promise<void> {
   const settings = (await settingsFrom(await schemaFrom(schemas, flags), flags)) as TrainConfig;
   const { openJob } = await import("../../tasks/index.ts");
   // Mistakes in data or in the run to start from leave no folder.

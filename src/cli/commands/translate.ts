@@ -7,6 +7,7 @@ import { addCheckpointFlag } from "../finished.ts";
 import { numberFrom, whole } from "../flags.ts";
 import { fitted } from "../help.ts";
 import { readInput, readText } from "../input.ts";
+import { print, say } from "../output.ts";
 
 const examples = `
 Examples:
@@ -39,8 +40,6 @@ export function addTranslate(program: Command): void {
   addCheckpointFlag(command).addHelpText("after", fitted(examples)).action(run);
 }
 
-const say = (text: string) => void process.stderr.write(`${text}\n`);
-
 async function run(path: string, files: string[], flags: TranslateFlags): Promise<void> {
   const { Run } = await import("../../tasks/index.ts");
   const opened = await Run.open(path, "translate", { checkpoint: flags.checkpoint, say });
@@ -51,7 +50,7 @@ async function run(path: string, files: string[], flags: TranslateFlags): Promis
     const result = await opened.score(flags.score, how);
     progress.end();
     const row = { ...result, precisions: result.precisions.map((each) => each.toFixed(1)).join(" / ") };
-    process.stdout.write(`${flags.json ? JSON.stringify(result) : table([row])}\n`);
+    print(flags.json ? JSON.stringify(result) : table([row]));
     return;
   }
   const found = await opened.translate(await linesFrom(files), how);

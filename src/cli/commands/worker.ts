@@ -2,6 +2,7 @@
 import type { Command } from "commander";
 import { wholeFrom } from "../flags.ts";
 import { fitted } from "../help.ts";
+import { say } from "../output.ts";
 
 const examples = `
 Each trial runs in a process of its own; the worker only hands it over, so that a step that takes long loses nothing. Where this machine sees the
@@ -32,8 +33,6 @@ export function addWorker(program: Command): void {
     .addHelpText("after", fitted(examples))
     .action(run);
 }
-
-const say = (text: string) => void process.stderr.write(`${text}\n`);
 
 async function run(flags: WorkerFlags): Promise<void> {
   const { serveQueue } = await import("../../sweep/index.ts");

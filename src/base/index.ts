@@ -12,9 +12,16 @@ export {
 export { LARGEST } from "./limits.ts";
 export { median } from "./median.ts";
 export { nearest } from "./nearest.ts";
-export { clock, type Progress, type ProgressOptions, type ProgressOutput, startProgress } from "./progress.ts";
+export {
+  clock,
+  type Progress,
+  type ProgressOptions,
+  type ProgressOutput,
+  startProgress,
+  withProgress,
+} from "./progress.ts";
 export { RandomStream, type StreamKey, type StreamState } from "./random.ts";
 export { Screen, type ScreenOutput } from "./screen.ts";
 export { type Cell, type Column, factTable, fittedTable, formatNumber, type Row, table } from "./table.ts";
 export type { WasmMemory } from "./wasm.ts";
-export { wrapped } from "./wrapped.ts";
+export { laidOut, wrapped } from "./wrapped.ts";

@@ -51,6 +51,20 @@ export function startProgress(label: string, options: ProgressOptions): Progress
   };
 }
 
+/** Does work under a progress line that counts what the work reports; the line is wiped when it ends, also where it fails. */
+export async function withProgress<T>(
+  label: string,
+  options: ProgressOptions,
+  work: (at: Progress["at"]) => Promise<T>,
+): Promise<T> {
+  const progress = startProgress(label, options);
+  try {
+    return await work(progress.at);
+  } finally {
+    progress.end();
+  }
+}
+
 /** `label  42 %  1,234 tokens/s  0:12 left`. */
 export function progressLine(
   label: string,

@@ -1,7 +1,7 @@
 /** Flags: an option per setting of a task, the layers that preset, file and flags make, and numbers as flags. */
 import { type Command, InvalidArgumentError, Option } from "commander";
 import type { FieldInfo, Layer, SettingsSchema, Values } from "../runs/index.ts";
-import { remarksOn, type SettingUse, schemaFor, settingsLayers } from "../tasks/settings/index.ts";
+import { remarksOn, type SettingUse, schemaFor, settingsLayers, wordsAsSettings } from "../tasks/settings/index.ts";
 import { say } from "./output.ts";
 
 /** Reads a whole number from `least` on, to `most` at most. */
@@ -112,20 +112,9 @@ function optionsOf({ key, kind, group, description, ...info }: FieldInfo, remark
   return info.optional && info.value !== null ? [option, off.hideHelp()] : [option];
 }
 
-/** The settings among a command's flags, read but not checked. Commander keeps their text: it has no place for null. */
-function givenIn(schema: SettingsSchema, flags: Flags): Values {
-  const infos = schema.describe().filter(({ key }) => flags[key] !== undefined);
-  return Object.fromEntries(infos.map((info) => [info.key, flagValue(info, flags[info.key])]));
-}
-
-function flagValue({ kind, read }: FieldInfo, given: unknown): unknown {
-  if (kind === "text" && typeof given === "string") return read(given);
-  return kind !== "switch" && given === false ? null : given; // --no-x, where x is no switch
-}
-
 /** The settings among a command's flags. */
 export function settingsIn<S extends object>(schema: SettingsSchema<S, object>, flags: Flags): Partial<S> {
-  return schema.check(givenIn(schema, flags), "flags", flagOf);
+  return schema.check(wordsAsSettings(schema, flags), "flags", flagOf);
 }
 
 /** Preset, file and flags as layers, the last one on top. */
@@ -153,4 +142,4 @@ export async function schemaFrom<T extends SettingsSchema>(schemas: readonly T[]
 }
 
 const foreign = (schema: SettingsSchema, other: SettingsSchema, flags: Flags): Values =>
-  Object.fromEntries(Object.entries(givenIn(other, flags)).filter(([key]) => !schema.keys.includes(key)));
+  Object.fromEntries(Object.entries(wordsAsSettings(other, flags)).filter(([key]) => !schema.keys.includes(key)));

@@ -6,6 +6,7 @@ import {
   endingText,
   figuresOfKind,
   kindOf,
+  nextWords,
   type ResumeChanges,
   Run,
   sampleOf,
@@ -40,34 +41,14 @@ export async function resume(path: string, how: Concluding = {}): Promise<void> 
   if (kind === "retrain") return concludeRetrain(path, result as RetrainResult, how.json);
   const trained = result as Ended;
   if (began) return concludeTraining(path, kind, trained, how);
-  print(`${path} is finished: ${trained.steps} steps; ${endings[kind]?.after.replace("RUN", path)}`);
+  print(`${path} is finished: ${trained.steps} steps; ${afterwards(kind, path)}`);
 }
 
-/** What a person is told when a run of a kind has ended. */
-interface Ending {
-  readonly next: readonly string[];
-  /** What to do with a run that had ended before. */
-  readonly after: string;
-}
-
-const endings: Readonly<Partial<Record<RunKind, Ending>>> = {
-  language: {
-    next: ['generate RUN --prompt "it was"', "eval RUN --split test", "runs show RUN"],
-    after: `start a new run with ${commandName()} train --init RUN`,
-  },
-  translate: {
-    next: ["translate RUN < sentences.txt", "translate RUN --score test", "runs show RUN"],
-    after: `start a new run with ${commandName()} train --init RUN`,
-  },
-  pretrain: {
-    next: ["depth RUN", "glue --help", "runs show RUN"],
-    after: `start a new run with ${commandName()} pretrain --init RUN`,
-  },
-  finetune: {
-    next: ['predict RUN --text "a lovely film"', "eval RUN", "runs show RUN"],
-    after: `measure it with ${commandName()} eval RUN`,
-  },
-};
+/** What to do with a run that had ended before. */
+const afterwards = (kind: RunKind, path: string): string =>
+  kind === "finetune"
+    ? `measure it with ${commandName()} eval ${path}`
+    : `start a new run with ${commandName()} ${kind === "pretrain" ? "pretrain" : "train"} --init ${path}`;
 
 /** Says how training ended, shows a sample of what was learnt, and what to do next. */
 export async function concludeTraining(path: string, kind: RunKind, result: Ended, how: Concluding): Promise<void> {
@@ -76,5 +57,5 @@ export async function concludeTraining(path: string, kind: RunKind, result: Ende
     return print(`stopped at step ${result.steps}; go on with: ${commandName()} resume ${path}`);
   print(await endingText(result));
   if (kind === "language") print(`sample: ${await sampleOf(result as TrainedModel<LanguageModel>, how.engine)}`);
-  print(nextLines(path, endings[kind]?.next ?? []));
+  print(nextLines(path, nextWords(kind)));
 }

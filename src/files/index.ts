@@ -4,5 +4,6 @@ export type { FolderWriting } from "./atomic.ts";
 export { refuseFolder, writeAtomically, writeFolderAtomically } from "./atomic.ts";
 export { sha256, sha256OfFile } from "./checksum.ts";
 export { type Downloaded, type DownloadOptions, download } from "./download.ts";
+export { type JsonFile, jsonFilesBelow } from "./json.ts";
 export { countLines, type LineRange, readLines } from "./lines.ts";
 export { type Lock, type LockHolder, lockHolder, takeLock } from "./lock.ts";

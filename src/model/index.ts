@@ -119,6 +119,6 @@ export type {
   Owner,
   Stack,
 } from "./seq2seq/stacks.ts";
-export type { DraftCounts, RewindableDecoder } from "./speculation.ts";
+export { type DraftCounts, draftsText, type RewindableDecoder } from "./speculation.ts";
 export { type FloatRecord, loadStateDict, type NamedTensor, type NamedTensors, stateDict } from "./state-dict.ts";
 export { boundWeights, type Named, type Weights } from "./weights.ts";

@@ -149,3 +149,9 @@ export class SpeculativeDecoder implements Decoder {
     await this.#draft.release();
   }
 }
+
+/** What became of drafts, in words. */
+export function draftsText({ drafted, accepted, repeated }: DraftCounts): string {
+  const share = drafted === 0 ? "" : ` (${Math.round((100 * accepted) / drafted)} %)`;
+  return `${accepted} of ${drafted} drafted tokens accepted${share}${repeated > 0 ? `, ${repeated} read again` : ""}`;
+}

@@ -5,6 +5,7 @@ import { messageOf } from "../base/errors.ts";
 import { parsePattern, printPattern } from "../depth/index.ts";
 import type { TaskOrder } from "../sweep/index.ts";
 import { settingsNamed } from "../tasks/index.ts";
+import { nextWords } from "../tasks/next-words.ts";
 import { parseSeeds } from "../tasks/search/index.ts";
 import type { RunRow, StartRequest } from "./api.ts";
 import { Refusal } from "./refusal.ts";
@@ -162,22 +163,10 @@ async function wordsOf(order: TaskOrder): Promise<string[]> {
 /** As a shell takes it. */
 export const quoted = (word: string) => (/^[\w./:,=@%+-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`);
 
-/** What to type next, with a run of each kind. */
-const nextWords: Readonly<Record<string, readonly string[]>> = {
-  language: ["generate RUN --prompt 'it was'", "eval RUN --split test"],
-  translate: ["translate RUN < sentences.txt", "translate RUN --score test"],
-  pretrain: ["depth RUN", "finetune RUN --train train.tsv --dev dev.tsv"],
-  imported: ["depth RUN", "finetune RUN --train train.tsv --dev dev.tsv"],
-  finetune: ["eval RUN", "predict RUN --text 'a lovely film'"],
-  search: ["retrain RUN"],
-  seeds: ["retrain RUN"],
-  retrain: ["generate RUN --prompt 'it was'", "eval RUN --split test"],
-};
-
 /** Commands for a run as it is. */
 export function nextCommands({ kind, status, path }: RunRow, index: RunIndex, program: string): string[] {
   const run = quoted(join(index.shown, path));
   const goesOn = status === "stopped" || status === "killed";
-  const words = goesOn ? ["resume RUN", "runs show RUN"] : [...(nextWords[kind ?? ""] ?? []), "runs show RUN"];
+  const words = goesOn ? ["resume RUN", "runs show RUN"] : nextWords(kind);
   return words.map((each) => `${program} ${each.replace("RUN", run)}`);
 }

@@ -56,6 +56,7 @@ export { openJob } from "./jobs.ts";
 export type { LanguageConfig } from "./language/settings.ts";
 export type { LanguageRun, WordDepthOptions } from "./language/uses.ts";
 export { type NewRun, newRun } from "./new-run.ts";
+export { nextWords } from "./next-words.ts";
 export type { OpenOptions, OpenRun, ResumeOptions, StoredRun } from "./open-run.ts";
 export { importInherited, importModules, type ModuleLibrary } from "./own-modules.ts";
 export { type Performing, perform } from "./perform.ts";

@@ -44,13 +44,15 @@ export {
   modelFiles,
   nameOf,
   refuseTaken,
+  type SavedModel,
   saveModel,
   type TextSource,
   type TrainingWatch,
   trainOnText,
+  trainToFiles,
   turnLines,
 } from "./files/sentencepiece.ts";
-export { openTokenizer, type TokenizerFile } from "./files/tokenizer.ts";
+export { openTokenizer, type TokenizerFile, type TokenizerPlace } from "./files/tokenizer.ts";
 export { chooseTokenizer, type TokenizerChoice } from "./files/trained-tokenizer.ts";
 
 // Masked text, labelled text, pairs and probes out of files.

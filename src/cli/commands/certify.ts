@@ -1,10 +1,10 @@
 /** `layerwise certify`: golden values from folders, verdicts as a table or JSON. */
 import { existsSync } from "node:fs";
-import { readdir, readFile } from "node:fs/promises";
+import { readFile } from "node:fs/promises";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Command } from "commander";
-import { LayerwiseError, messageOf, reject } from "../../base/index.ts";
+import { reject } from "../../base/index.ts";
 import type { CaseFiles, Verdict } from "../../certify/index.ts";
 import { fitted } from "../help.ts";
 import { print } from "../output.ts";
@@ -60,18 +60,10 @@ async function findCases(folders: readonly string[]): Promise<Found[]> {
 
 async function casesUnder(folder: string): Promise<Found[]> {
   const { isCase } = await import("../../certify/index.ts");
-  const entries = await readdir(folder, { recursive: true, withFileTypes: true }).catch(unreadable(folder));
-  const files = entries.filter((entry) => entry.isFile() && entry.name.endsWith(".json"));
-  const found: Found[] = [];
-  for (const file of files.map((entry) => path.join(entry.parentPath, entry.name)).sort()) {
-    const about: unknown = await readFile(file, "utf8").then(JSON.parse).catch(unreadable(file));
+  const { jsonFilesBelow } = await import("../../files/index.ts");
+  return (await jsonFilesBelow(folder, 2)).flatMap(({ path: file, value: about }) => {
     const whole = file.slice(0, -".json".length);
-    const tensorFile = `${whole}.safetensors`;
-    if (isCase(about)) found.push({ folder: path.dirname(file), name: path.basename(whole), about, tensorFile });
-  }
-  return found;
+    const place = { folder: path.dirname(file), name: path.basename(whole), tensorFile: `${whole}.safetensors` };
+    return isCase(about) ? [{ ...place, about }] : [];
+  });
 }
-
-const unreadable = (file: string) => (error: unknown) => {
-  throw new LayerwiseError(`certify: cannot read ${file}: ${messageOf(error)}`, 2, { code: "bad-file" });
-};

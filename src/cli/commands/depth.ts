@@ -1,12 +1,12 @@
 /** `layerwise depth`: how deep the tokens of an ALBERT or a language model run, and which ones run deeper. */
 import { type Command, Option } from "commander";
-import { reject, startProgress } from "../../base/index.ts";
+import { reject } from "../../base/index.ts";
 import type { DepthReading, DepthReport, DepthRun } from "../../tasks/index.ts";
 import type { Split } from "../../text/index.ts";
 import { addCheckpointFlag, addDepthFlags, type UseFlags } from "../finished.ts";
 import { whole } from "../flags.ts";
 import { fitted } from "../help.ts";
-import { print } from "../output.ts";
+import { counting, print } from "../output.ts";
 
 const examples = `
 Without --text, --conllu, --probe or --agreement, the text is the run's own (or --corpus), masked as in pre-training.
@@ -76,9 +76,8 @@ async function run(path: string, flags: Flags): Promise<void> {
   }
   const { openUsing } = await import("../opened.ts");
   const opened = await openUsing(path, "depths", flags);
-  const progress = startProgress("reading", { output: process.stderr, unit: "texts" });
-  const { data, text, ...pictures } = await reportOf(opened, { ...flags, onText: progress.at });
-  progress.end();
+  const report = await counting("reading", "texts", (onText) => reportOf(opened, { ...flags, onText }));
+  const { data, text, ...pictures } = report;
   for (const form of ["html", "svg"] as const) {
     if (flags[form] !== undefined && pictures[form] !== undefined) await written(flags[form], pictures[form]);
   }

@@ -1,11 +1,12 @@
 /** `layerwise embed`: a vector per text, as safetensors or JSON lines. */
 import { type Command, Option } from "commander";
-import { reject, startProgress } from "../../base/index.ts";
+import { reject } from "../../base/index.ts";
 import type { CheckpointChoice } from "../../runs/index.ts";
 import { addCheckpointFlag } from "../finished.ts";
 import { whole } from "../flags.ts";
 import { fitted } from "../help.ts";
 import { textsFrom } from "../input.ts";
+import { counting } from "../output.ts";
 
 const examples = `
 A file that ends with .tsv, .csv or .jsonl is a table with a column of texts; any other file, and standard input, hold a text per line, or
@@ -57,13 +58,10 @@ async function run(path: string, file: string | undefined, flags: Flags): Promis
   const opened = await openUsing(path, "embed", { checkpoint, threads });
   const columns = { text: flags.textColumn, pair: flags.pairColumn, header: flags.header };
   const texts = await textsFrom(file, "embed", columns);
-  const progress = startProgress("embedding", { output: process.stderr, unit: "texts" });
-  const { values, width } = await opened.embed(texts, { pooling, batch, onText: progress.at });
-  progress.end();
+  const found = await counting("embedding", "texts", (onText) => opened.embed(texts, { pooling, batch, onText }));
   const { writeAtomically } = await import("../../files/index.ts");
   const { vectorLines, vectorTensors } = await import("../../tasks/pretrain/index.ts");
-  const found = { values, width };
   await writeAtomically(out, form === "jsonl" ? vectorLines(texts, found) : vectorTensors(found));
-  const result = { file: out, texts: texts.length, width, pooling };
-  process.stdout.write(json ? `${JSON.stringify(result)}\n` : `${texts.length} vectors of ${width}: ${out}\n`);
+  const result = { file: out, texts: texts.length, width: found.width, pooling };
+  process.stdout.write(json ? `${JSON.stringify(result)}\n` : `${texts.length} vectors of ${found.width}: ${out}\n`);
 }

@@ -1,11 +1,11 @@
 /** `layerwise eval`: loss, perplexity and bits per byte of a run on a split. */
 import { type Command, Option } from "commander";
-import { type Row, startProgress, table } from "../../base/index.ts";
+import { type Row, table } from "../../base/index.ts";
 import type { SegmentChoices } from "../../tasks/search/index.ts";
 import type { Split } from "../../text/index.ts";
 import { addCheckpointFlag, addDepthFlags, addSegmentFlags, besidesUse, type UseFlags } from "../finished.ts";
 import { fitted } from "../help.ts";
-import { print } from "../output.ts";
+import { counting, print } from "../output.ts";
 
 const examples = `
 Examples:
@@ -45,11 +45,11 @@ export function addEval(program: Command): void {
 async function run(path: string, flags: Flags): Promise<void> {
   const { split, json, ...choices } = besidesUse(flags);
   const { openUsing, refuseFlags } = await import("../opened.ts");
-  const progress = startProgress("evaluating", { output: process.stderr, unit: "batches" });
   const opened = await openUsing(path, "evaluate", flags);
   refuseFlags(opened, { ...choices });
-  const found = await opened.evaluate({ split, onBatch: progress.at, ...choices });
-  progress.end();
+  const found = await counting("evaluating", "batches", async (onBatch) =>
+    opened.evaluate({ split, onBatch, ...choices }),
+  );
   // A fine-tuned run names its figures apart.
   const { figures = {}, ...rest } = found as typeof found & { figures?: Row };
   const result: Row = { split, ...rest, ...figures };

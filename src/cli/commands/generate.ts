@@ -6,6 +6,7 @@ import type { SegmentChoices } from "../../tasks/search/index.ts";
 import { addCheckpointFlag, addDepthFlags, addSegmentFlags, besidesUse, type UseFlags } from "../finished.ts";
 import { numberFrom, whole, wholeFrom } from "../flags.ts";
 import { fitted } from "../help.ts";
+import { say } from "../output.ts";
 
 const examples = `
 Examples:
@@ -83,10 +84,5 @@ async function run(path: string, flags: GenerateFlags): Promise<void> {
   }
   const tokensPerSecond = (1000 * pieces) / (performance.now() - start);
   process.stdout.write(json ? `${JSON.stringify({ prompt, text, tokensPerSecond, ...counts })}\n` : "\n");
-  if (counts && !json) process.stderr.write(`${draftsText(counts)}\n`);
-}
-
-function draftsText({ drafted, accepted, repeated }: models.DraftCounts): string {
-  const share = drafted === 0 ? "" : ` (${Math.round((100 * accepted) / drafted)} %)`;
-  return `${accepted} of ${drafted} drafted tokens accepted${share}${repeated > 0 ? `, ${repeated} read again` : ""}`;
+  if (counts && !json) say((await import("../../index.ts")).models.draftsText(counts));
 }

@@ -1,6 +1,6 @@
 /** `layerwise predict`: labels, scores and depths of texts by a fine-tuned run. */
 import { type Command, Option } from "commander";
-import { reject, startProgress } from "../../base/index.ts";
+import { reject } from "../../base/index.ts";
 import type { CheckpointChoice } from "../../runs/index.ts";
 import type { FinetuneRun } from "../../tasks/finetune/index.ts";
 import type { PlainText, TextFiles } from "../../text/index.ts";
@@ -8,7 +8,7 @@ import { addCheckpointFlag } from "../finished.ts";
 import { numberFrom, whole } from "../flags.ts";
 import { fitted } from "../help.ts";
 import { textsFrom } from "../input.ts";
-import { print } from "../output.ts";
+import { counting, print } from "../output.ts";
 
 const examples = `
 A file that ends with .tsv, .csv or .jsonl is read by the columns that the run learnt from (--text-column and --pair-column name others);
@@ -71,10 +71,8 @@ async function run(path: string, file: string | undefined, flags: Flags): Promis
     ? openUsing(path, "predict", { checkpoint, threads })
     : openAdapted(path, flags.adapter, flags));
   const texts = await textsFor(opened, file, flags);
-  const progress = startProgress("predicting", { output: process.stderr, unit: "texts" });
-  const how = { batch, cap, threshold, labelThreshold, onText: progress.at };
-  const found = await opened.predict(texts, how);
-  progress.end();
+  const how = { batch, cap, threshold, labelThreshold };
+  const found = await counting("predicting", "texts", (onText) => opened.predict(texts, { ...how, onText }));
   const { predictedRow, predictionLines, predictionTable } = await import("../../tasks/finetune/index.ts");
   const rows = found.map((prediction, i) => predictedRow(texts[i]!, prediction));
   if (flags.out !== undefined) {

@@ -35,26 +35,13 @@ export function addStudio(program: Command): void {
 }
 
 async function run(folder: string, { port, host, open, token }: StudioFlags): Promise<void> {
-  const { serveStudio } = await import("../../studio/index.ts");
+  const { openInBrowser, serveStudio } = await import("../../studio/index.ts");
   const served = await serveStudio({ folder, port, host, token, command: commandName(), say });
   say(`runs of ${folder}; Ctrl-C ends the studio, not the jobs it started`);
   print(served.url);
-  if (open) await openInBrowser(served.url);
+  if (open) openInBrowser(served.url, say);
   await new Promise((resolve) => {
     for (const name of ["SIGINT", "SIGTERM"] as const) process.once(name, resolve);
   });
   await served.close();
-}
-
-const openers: Readonly<Record<string, readonly string[]>> = {
-  darwin: ["open"],
-  win32: ["cmd", "/c", "start", ""],
-};
-
-async function openInBrowser(url: string): Promise<void> {
-  const { spawn } = await import("node:child_process");
-  const [program, ...args] = openers[process.platform] ?? ["xdg-open"];
-  const child = spawn(program!, [...args, url], { detached: true, stdio: "ignore" });
-  child.once("error", () => say("no browser could be opened; open the address yourself"));
-  child.unref();
 }

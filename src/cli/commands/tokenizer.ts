@@ -1,7 +1,7 @@
 /** `layerwise tokenizer`: trains SentencePiece vocabularies, turns text into ids and back, and looks into models. */
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { startProgress } from "../../base/index.ts";
-import type { Release, TextSource, Tokenizer, TokenizerTraining, TokenizerTrainingStep } from "../../text/index.ts";
+import type { Release, TextSource, TokenizerTraining, TokenizerTrainingStep } from "../../text/index.ts";
 import { whole, wholeFrom } from "../flags.ts";
 import { exampleHelp } from "../help.ts";
 import { print } from "../output.ts";
@@ -149,28 +149,18 @@ function sourcesOf(files: readonly string[] | undefined): TextSource[] {
 }
 
 async function trainModel(options: TrainFlags): Promise<void> {
-  const { refuseTaken, saveModel, modelFiles, summarise, summaryText } = await import("../../text/index.ts");
-  refuseTaken(options.out, options.force ?? false);
-  const model = await trainUnderProgress(options);
-  await saveModel(model, options.out);
-  const summary = summarise(model);
-  const files = modelFiles(options.out);
-  if (options.json) print(JSON.stringify({ ...files, ...summary }, null, 2));
-  else print(`${summaryText(summary)}\nwrote ${files.model} and ${files.vocabulary}`);
-}
-
-async function trainUnderProgress(options: TrainFlags) {
-  const { bytesIn, trainOnText } = await import("../../text/index.ts");
+  const { bytesIn, summaryText, trainToFiles } = await import("../../text/index.ts");
   const sources = sourcesOf(options.input);
   const total = await bytesIn(sources);
   const reading = startProgress("reading", { output: process.stderr, unit: "bytes", ...(total ? { total } : {}) });
   const training = trainingProgress();
-  try {
-    return await trainOnText(sources, trainingOf(options), { onBytes: reading.at, onStep: training.at });
-  } finally {
+  const how = { force: options.force, onBytes: reading.at, onStep: training.at };
+  const { summary, ...files } = await trainToFiles(sources, options.out, trainingOf(options), how).finally(() => {
     reading.end();
     training.end();
-  }
+  });
+  if (options.json) print(JSON.stringify({ ...files, ...summary }, null, 2));
+  else print(`${summaryText(summary)}\nwrote ${files.model} and ${files.vocabulary}`);
 }
 
 /** A line that knows its length once the seeds are there. */
@@ -189,20 +179,16 @@ function trainingOf({ input, out, force, json, ...flags }: TrainFlags): Partial<
   return Object.fromEntries(Object.entries(flags).map(([name, value]) => [renamed(name), value]));
 }
 
-async function openModel(options: CodecOptions): Promise<Tokenizer> {
-  const { loadTokenizer, openTokenizer } = await import("../../text/index.ts");
-  const opened = await openTokenizer(options.model, options);
-  return options.release === undefined ? opened.tokenizer : loadTokenizer(opened.bytes, opened.path, options.release);
-}
-
 async function encode(files: string[], options: CodecOptions): Promise<void> {
-  const { lineEncoder, turnLines } = await import("../../text/index.ts");
-  await turnLines(sourcesOf(files), lineEncoder(await openModel(options), options.pieces ?? false), write);
+  const { lineEncoder, openTokenizer, turnLines } = await import("../../text/index.ts");
+  const { tokenizer } = await openTokenizer(options.model, options);
+  await turnLines(sourcesOf(files), lineEncoder(tokenizer, options.pieces ?? false), write);
 }
 
 async function decode(files: string[], options: CodecOptions): Promise<void> {
-  const { lineDecoder, turnLines } = await import("../../text/index.ts");
-  await turnLines(sourcesOf(files), lineDecoder(await openModel(options), options.pieces ?? false), write);
+  const { lineDecoder, openTokenizer, turnLines } = await import("../../text/index.ts");
+  const { tokenizer } = await openTokenizer(options.model, options);
+  await turnLines(sourcesOf(files), lineDecoder(tokenizer, options.pieces ?? false), write);
 }
 
 /** Waits until the reader of our output has caught up. */

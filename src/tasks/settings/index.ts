@@ -5,7 +5,7 @@ import type { SettingsSchema } from "../../runs/settings.ts";
 
 /** How patterns of blocks are written, for help texts. */
 export { patternHelp } from "../../depth/pattern.ts";
-export { type SettingsSources, schemaFor, settingsLayers } from "./layers.ts";
+export { type SettingsSources, schemaFor, settingsLayers, wordsAsSettings } from "./layers.ts";
 export { remarksOn, type SettingUse } from "./remarks.ts";
 
 /** The schema of each task's settings; another task costs one line. */

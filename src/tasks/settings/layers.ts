@@ -1,6 +1,7 @@
 /** Settings from several places: a preset, a file, and what lies on top of both. */
 import { LayerwiseError, messageOf } from "../../base/errors.ts";
-import type { Layer, SettingsSchema } from "../../runs/settings.ts";
+import type { FieldInfo } from "../../runs/fields.ts";
+import type { Layer, SettingsSchema, Values } from "../../runs/settings.ts";
 
 /** Where settings come from besides values: a preset by name, a YAML file by path. */
 export interface SettingsSources {
@@ -59,4 +60,15 @@ async function taskIn(path: string | undefined): Promise<unknown> {
   if (path === undefined) return undefined;
   const { parseYaml } = await import("../../runs/settings-file.ts");
   return parseYaml(await readText(path), path).task;
+}
+
+/** The settings among words, such as flags: read, but not checked. False says of what is no switch that there is none. */
+export function wordsAsSettings(schema: SettingsSchema, words: Values): Values {
+  const infos = schema.describe().filter(({ key }) => words[key] !== undefined);
+  return Object.fromEntries(infos.map((info) => [info.key, wordValue(info, words[info.key])]));
+}
+
+function wordValue({ kind, read }: FieldInfo, given: unknown): unknown {
+  if (kind === "text" && typeof given === "string") return read(given);
+  return kind !== "switch" && given === false ? null : given;
 }

@@ -5,6 +5,7 @@ import { LayerwiseError, messageOf, reject } from "../../base/errors.ts";
 import { refuseExisting, writeAtomically } from "../../files/atomic.ts";
 import type { Model } from "../sentencepiece/model.ts";
 import { writeModel, writeVocabulary } from "../sentencepiece/model-writer.ts";
+import { type ModelSummary, summarise } from "../sentencepiece/summary.ts";
 import { TRAINING_DEFAULTS, type TrainingOptions } from "../sentencepiece/training/options.ts";
 import { Trainer, type TrainingStep } from "../sentencepiece/training/trainer.ts";
 
@@ -122,6 +123,26 @@ export async function saveModel(model: Model, name: string): Promise<void> {
   const files = modelFiles(name);
   await writeAtomically(files.vocabulary, writeVocabulary(model));
   await writeAtomically(files.model, writeModel(model));
+}
+
+/** A model that was trained and written, and what is in it. */
+export interface SavedModel {
+  readonly model: string;
+  readonly vocabulary: string;
+  readonly summary: ModelSummary;
+}
+
+/** Trains on text and writes NAME.model and NAME.vocab; names that are taken are refused before anything is read. */
+export async function trainToFiles(
+  sources: readonly TextSource[],
+  name: string,
+  options: Partial<TrainingOptions>,
+  { force = false, ...watch }: TrainingWatch & { force?: boolean | undefined } = {},
+): Promise<SavedModel> {
+  refuseTaken(name, force);
+  const model = await trainOnText(sources, options, watch);
+  await saveModel(model, name);
+  return { ...modelFiles(name), summary: summarise(model) };
 }
 
 const BLOCK_CHARACTERS = 1 << 16;

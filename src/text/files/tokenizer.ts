@@ -4,6 +4,7 @@ import { readFile } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { reject } from "../../base/errors.ts";
 import { sha256 } from "../../files/checksum.ts";
+import type { Release } from "../sentencepiece/unigram.ts";
 import { loadTokenizer, type OpenTokenizer } from "../tokenizer.ts";
 import { dataFolder } from "./corpus.ts";
 
@@ -12,17 +13,31 @@ export interface TokenizerFile extends OpenTokenizer {
   readonly path: string;
 }
 
+/** Where a tokenizer is looked for, and how it is read. */
+export interface TokenizerPlace {
+  /** Folder of datasets and tokenizers. */
+  data?: string | undefined;
+  /** SentencePiece release to follow in ties. Default: 0.2.2. */
+  release?: Release | undefined;
+}
+
 /** Opens a model file, or `NAME.model` in the data folder or its `tokenizers` folder. */
 export async function openTokenizer(
   nameOrFile: string,
-  { data }: { data?: string | undefined } = {},
+  { data, release }: TokenizerPlace = {},
 ): Promise<TokenizerFile> {
   const folder = dataFolder(data);
   const places = [nameOrFile, join(folder, "tokenizers", `${nameOrFile}.model`), join(folder, `${nameOrFile}.model`)];
   const path = places.find((place) => existsSync(place) && statSync(place).isFile());
   if (path === undefined) rejectMissing(nameOrFile, folder);
   const bytes = await readFile(path);
-  return { tokenizer: loadTokenizer(bytes, path), sha256: sha256(bytes), bytes, path, name: basename(path, ".model") };
+  return {
+    tokenizer: loadTokenizer(bytes, path, release),
+    sha256: sha256(bytes),
+    bytes,
+    path,
+    name: basename(path, ".model"),
+  };
 }
 
 function rejectMissing(name: string, folder: string): never {

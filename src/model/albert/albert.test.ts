@@ -48,6 +48,19 @@ describe("ALBERT", () => {
     }
   });
 
+  it("lets no token see what comes after it where it is causal", async () => {
+    for (const halting of [undefined, {}]) {
+      const model = albert({ ...sizes, halting });
+      const [one, other] = [
+        [2, 5, 6, 3],
+        [2, 5, 6, 9],
+      ];
+      const first = (ids: number[], causal: boolean) => sequenceOf(model, { batch: 1, length: 4, causal }, ids, 4);
+      expect((await first(one!, true)).slice(0, 24)).toEqual((await first(other!, true)).slice(0, 24));
+      expect((await first(one!, false)).slice(0, 24)).not.toEqual((await first(other!, false)).slice(0, 24));
+    }
+  });
+
   it.each<[object, string]>([
     [{ hiddenSize: 8 }, "ALBERT: expected options among vocabulary, embedding, width, heads, hidden"],
     [{ layers: 3 }, "got layers"],
@@ -68,7 +81,7 @@ describe("ALBERT", () => {
     const ids = input("ids", [1, 4], "int");
     const inputs = { ids, attention_mask: ids };
     expect(() => albert(sizes).encode(inputs)).toThrow(
-      "ALBERT / inputs: expected options among ids, mask, types, caps",
+      "ALBERT / inputs: expected options among ids, mask, types, caps, causal",
     );
   });
 
@@ -78,8 +91,10 @@ describe("ALBERT", () => {
   });
 });
 
-async function sequenceOf(model: Albert, at: { batch: number; length: number }, ids: number[], real: number) {
-  const { sequence } = model.encode(textInputs(at));
+type Size = { batch: number; length: number; causal?: boolean };
+
+async function sequenceOf(model: Albert, { causal, ...at }: Size, ids: number[], real: number) {
+  const { sequence } = model.encode({ ...textInputs(at), causal });
   const weights = [...initialise(model.parameters, 1)].map(([{ attributes }, data]) => [attributes.name, data]);
   const feeds = {
     ids: Int32Array.from(ids),

@@ -25,7 +25,7 @@ import {
 import type { Plan } from "../../depth/plan.ts";
 import type { Deepened, DepthPolicy } from "../../depth/policy.ts";
 import { applySkipping } from "../../depth/skipping.ts";
-import { type Dim, greater, multiply, reshape, type Tensor, tanh, within } from "../../graph/index.ts";
+import { add, type Dim, greater, multiply, reshape, type Tensor, tanh, within } from "../../graph/index.ts";
 import { ALBERT_DEVIATION, AlbertEmbeddings, AlbertLayer, firstRows } from "../../nn/albert.ts";
 import { activationRule } from "../../nn/feed-forward.ts";
 import {
@@ -38,7 +38,7 @@ import {
   type Parameter,
   type Rows,
 } from "../../nn/index.ts";
-import { keyMask } from "../../nn/masks.ts";
+import { causalMask, keyMask } from "../../nn/masks.ts";
 
 /** Sizes of an ALBERT, and how its layers become depth. */
 export interface AlbertOptions {
@@ -91,6 +91,8 @@ export interface AlbertInputs {
   readonly types?: Tensor | undefined;
   /** int [B, T]: the depth at which a token halts at the latest, where tokens halt. */
   readonly caps?: Tensor | undefined;
+  /** Tokens see themselves and what stands before them only. Default: false. */
+  readonly causal?: boolean | undefined;
 }
 
 /** What the model makes of texts. */
@@ -205,8 +207,8 @@ export class Albert {
 
   /** Texts → rows before the first depth, and what all depths are told. */
   start(inputs: AlbertInputs, mode: Mode = inference): { rows: Tensor; context: HaltingContext } {
-    checkOptions("ALBERT / inputs", inputs, ["ids", "mask", "types", "caps"]);
-    const { ids, mask, types, caps } = inputs;
+    checkOptions("ALBERT / inputs", inputs, ["ids", "mask", "types", "caps", "causal"]);
+    const { ids, mask, types, caps, causal } = inputs;
     const [batch, length] = ids.shape as [Dim, Dim];
     if (typeof length === "number" && length > this.options.length) {
       const remedy = "cut the texts, or give the model a greater length";
@@ -223,7 +225,7 @@ export class Albert {
       context: {
         rows: { batch, length },
         mode,
-        mask: mask && keyMask(mask),
+        mask: hiddenKeys(mask, causal ? length : undefined),
         real: mask && reshape(greater(mask, 0), [rows.shape[0]!]),
         caps: caps && reshape(caps, [rows.shape[0]!]),
       },
@@ -258,6 +260,13 @@ export class Albert {
     const pooler = this.#pooler;
     return pooler && within("pooler", () => tanh(pooler.apply(firstRows(sequence, batch, length, mode))));
   }
+}
+
+/** Hides padding, and in a text of `causal` tokens what comes later. */
+function hiddenKeys(mask: Tensor | undefined, causal: Dim | undefined): Tensor | undefined {
+  const padding = mask && keyMask(mask);
+  if (causal === undefined) return padding;
+  return padding ? add(padding, causalMask(causal)) : causalMask(causal);
 }
 
 /** An ALBERT with the given options. */

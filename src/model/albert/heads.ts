@@ -56,6 +56,8 @@ export interface BatchShape {
   length: Dim;
   /** Masked places a text, where masked pieces are predicted; else as the head has it. */
   predictions?: number | undefined;
+  /** Tokens see themselves and what stands before them only. Default: false. */
+  causal?: boolean | undefined;
 }
 
 /** What a task puts on top of an encoder: its logits and its loss. */
@@ -327,7 +329,7 @@ export function albertObjective(
 ): AlbertObjective {
   const mode = training ? new Training() : inference;
   const texts = textInputs(shape);
-  const encoded = model.encode(texts, mode);
+  const encoded = model.encode({ ...texts, causal: shape.causal }, mode);
   const targets = Object.assign({}, ...heads.map((head) => head.targets(shape))) as Tensors;
   const found = heads.map((head) => head.logits(encoded, targets, mode));
   const losses = heads.map((head, i) => head.loss(found[i]!, targets));

@@ -16,14 +16,14 @@ import type { EvaluateOptions } from "../evaluate.ts";
 import type { Phase } from "./phases.ts";
 
 type Described = Pick<DescribedAlbert, "model" | "heads">;
-type Shape = Pick<Phase, "batch" | "length" | "predictions">;
+type Shape = Pick<Phase, "batch" | "length" | "predictions"> & Partial<Pick<Phase, "causal">>;
 
 /** What the heads that a model has for masked text say, and how deep its tokens run. */
 function outputsOf(
   { model, heads: { maskedLanguage, sentenceOrder } }: Described,
   shape: Shape,
 ): Record<string, Tensor> {
-  const heads = [maskedLanguage, sentenceOrder].filter((head) => head !== undefined);
+  const heads = [maskedLanguage, shape.causal ? undefined : sentenceOrder].filter((head) => head !== undefined);
   if (heads.length === 0) {
     const remedy = "published ALBERT-ACT files have no heads; look at depths with `layerwise depth`";
     reject({ who: "ALBERT", needed: "a head for masked pieces or the order of sentences", got: "none", remedy }, 2);
@@ -58,10 +58,25 @@ export async function pretrainingEvaluator(
       onBatch?.(i, count);
       sums.add(batch, await program.run(feedsFor(program, { ...fixed, ...pretrainingFeeds(batch) })), special);
     }
-    return figuresOf(sums, halting);
+    return shape.causal ? nextFigures(sums, halting) : figuresOf(sums, halting);
   };
   const read = taken.reduce((total, { rows }) => total + rows, 0);
   return { texts: read, measure, release: () => program.release() };
+}
+
+/** What next words cost. They decide nothing: masked words come after them. */
+function nextFigures(sums: Sums, halting: DescribedAlbert["model"]["options"]["halting"]): Measured {
+  const { loss, accuracy } = sums.words.mean!;
+  return {
+    loss,
+    perplexity: Math.exp(loss),
+    tokens: sums.words.count,
+    scalars: {
+      next_loss: loss,
+      next_accuracy: accuracy,
+      ...(halting ? { "depth/all": sums.depths.rows(TOKEN_KINDS)[0]!.mean } : {}),
+    },
+  };
 }
 
 function figuresOf(sums: Sums, halting: DescribedAlbert["model"]["options"]["halting"]): Measured {

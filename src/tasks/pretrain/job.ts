@@ -4,7 +4,7 @@ import { lazily } from "../../base/lazily.ts";
 import { ponderScale } from "../../depth/halting.ts";
 import type { Engine } from "../../engine/engine.ts";
 import { type AlbertDescription, type DescribedAlbert, describedAlbert } from "../../model/albert/description.ts";
-import { albertObjective } from "../../model/albert/heads.ts";
+import { albertObjective, type Head } from "../../model/albert/heads.ts";
 import { initialise } from "../../nn/index.ts";
 import { type MaskedBatches, pretrainingFeeds } from "../../text/masked/batches.ts";
 import type { OpenTokenizer } from "../../text/tokenizer.ts";
@@ -22,8 +22,8 @@ import { albertContent, type TrainedAlbert } from "./albert-run.ts";
 import { pretrainingEvaluator } from "./evaluation.ts";
 import { firstWeights } from "./first-weights.ts";
 import { type Initial, originOf } from "./origin.ts";
-import { describePretraining, type MaskedData, openMaskedData, pretrainingGroups } from "./parts.ts";
-import { lastPhaseFrom, type Phase, phasedSchedule, phasesOf } from "./phases.ts";
+import { describePretraining, isPacked, type MaskedData, openMaskedData, pretrainingGroups } from "./parts.ts";
+import { type Phase, phasedSchedule, phaseStarts, phasesOf } from "./phases.ts";
 import type { PretrainingConfig } from "./settings.ts";
 
 /** A pre-training, opened with its texts. */
@@ -45,11 +45,11 @@ export const PRETRAIN_COMMAND = "pretrain";
 
 /** Opens texts, tokenizer, model and engine. */
 export async function openPretrain(settings: PretrainingConfig, given: Given = {}): Promise<PretrainParts> {
-  const second = phasesOf(settings)[1];
+  const long = settings.longLength;
   const data = await openMaskedData(settings, given);
   const description = describePretraining(settings, data.tokenizer.tokenizer.size);
-  if (second && settings.distinctPasses !== null) {
-    given.say?.(`the second phase draws texts of its own, of ${second.length} tokens`);
+  if (long !== null && settings.distinctPasses !== null) {
+    given.say?.(`the last phase draws texts of its own, of ${long} tokens`);
   }
   const engine = given.engine ?? (await defaultEngine(settings));
   return { settings, data, description, described: describedAlbert(description), engine };
@@ -119,8 +119,8 @@ async function* events(
 /** The phase in which a state stands. */
 function phaseAt(settings: PretrainingConfig, state: TrainState | undefined): number {
   const total = state?.progress.totalSteps ?? null;
-  if (!state || total === null || settings.longLength === null) return 0;
-  return state.progress.step >= lastPhaseFrom(settings, total) ? 1 : 0;
+  if (!state || total === null) return 0;
+  return phaseStarts(settings, total).findLastIndex((from) => state.progress.step >= from);
 }
 
 interface PhaseStart {
@@ -137,13 +137,15 @@ async function openPhase(parts: PretrainParts, start: PhaseStart): Promise<Stage
   const { settings, data, described, engine } = parts;
   const phases = phasesOf(settings);
   const phase = phases[start.index]!;
-  const boundary = () => lastPhaseFrom(settings, start.total());
+  const startOf = (index: number) => phaseStarts(settings, start.total())[index] ?? Number.POSITIVE_INFINITY;
   const [training, valid] = [await data.batches("train", phase), await data.batches("valid", phase)];
   const texts = { batches: valid, special: data.special, texts: settings.evaluateTexts };
   const evaluator = lazily(() => pretrainingEvaluator(engine, described, phase, texts));
   const stage = await phaseStage(parts, phase, {
     length: start.length,
-    batches: fed(settings, training, () => (start.index === 0 ? 0 : boundary() * phases[0].accumulate)),
+    batches: fed(phase, settings, training, () =>
+      isPacked(settings, phase) ? 0 : startOf(start.index) * phases[0].accumulate,
+    ),
     initial: start.initial ?? (start.state ? undefined : firstWeights(settings, described, training)),
     unitLearns: (step) => step > settings.ponderFrom * start.total(),
     evaluate: async (weights) => (await evaluator()).measure(weights),
@@ -151,7 +153,7 @@ async function openPhase(parts: PretrainParts, start: PhaseStart): Promise<Stage
   return {
     ...stage,
     accumulate: phase.accumulate,
-    pause: (step) => start.index < phases.length - 1 && step >= boundary(),
+    pause: (step) => step >= startOf(start.index + 1),
     release: async () => void (await Promise.all([stage.release(), evaluator.release()])),
   };
 }
@@ -167,9 +169,10 @@ interface StageParts extends Pick<Parameters<typeof openStage>[1], "evaluate"> {
 async function phaseStage(parts: PretrainParts, phase: Phase, of: StageParts): Promise<Stage> {
   const { settings, described, engine } = parts;
   const { model, heads, parameters } = described;
-  const { length, predictions, accumulate } = phase;
+  const { length, predictions, causal, accumulate } = phase;
+  const asked = headsOf(phase, heads);
   const objective = ({ batch }: { batch: number }) =>
-    albertObjective(model, Object.values(heads), { batch, length, predictions, training: true });
+    albertObjective(model, asked, { batch, length, predictions, causal, training: true });
   return openStage(
     { parameters, objective },
     {
@@ -187,12 +190,16 @@ async function phaseStage(parts: PretrainParts, phase: Phase, of: StageParts): P
   );
 }
 
+/** The heads that learn in a phase: running text has no order of sentences to guess. */
+const headsOf = ({ causal }: Phase, { maskedLanguage, sentenceOrder }: DescribedAlbert["heads"]): Head[] =>
+  [maskedLanguage, causal ? undefined : sentenceOrder].filter((head) => head !== undefined);
+
 /** Batches in the form the loop takes; `from` is the place of a phase's first batch among those of all phases. */
-function fed({ sentenceOrder }: PretrainingConfig, batches: MaskedBatches, from: () => number): Batches {
+function fed(phase: Phase, { sentenceOrder }: PretrainingConfig, batches: MaskedBatches, from: () => number): Batches {
   const { count, rows, tokens, at } = batches;
   const feeds = (place: number) => {
     const { order, ...others } = pretrainingFeeds(at(place - from()));
-    return sentenceOrder ? { ...others, order: order! } : others;
+    return sentenceOrder && !phase.causal ? { ...others, order: order! } : others;
   };
   return { count, rows, tokens, fresh: true, at: feeds };
 }
@@ -207,7 +214,7 @@ function scaled({ ponderFrom, ponderWarmup }: PretrainingConfig, total: number) 
 function rehearsals(parts: PretrainParts, length: Length): Promise<Rehearsal[]> {
   const { settings, data } = parts;
   const made = phasesOf(settings).map(async (phase, i): Promise<Rehearsal> => {
-    const batches = fed(settings, await data.batches("train", phase), () => 0);
+    const batches = fed(phase, settings, await data.batches("train", phase), () => 0);
     return {
       name: `phase ${i + 1}`,
       stage: await phaseStage(parts, { ...phase, accumulate: 1 }, { length, batches, unitLearns: () => true }),
@@ -215,8 +222,8 @@ function rehearsals(parts: PretrainParts, length: Length): Promise<Rehearsal[]> 
       times: phase.accumulate,
       updates: (stepMs) => {
         const total = "steps" in length ? length.steps : Math.floor(((settings.minutes ?? 1) * 60_000) / stepMs);
-        const first = lastPhaseFrom(settings, total);
-        return i === 0 ? first : total - first;
+        const starts = phaseStarts(settings, total);
+        return (starts[i + 1] ?? total) - starts[i]!;
       },
     };
   });
@@ -225,8 +232,8 @@ function rehearsals(parts: PretrainParts, length: Length): Promise<Rehearsal[]> 
 
 function describe({ settings, data, described, engine }: PretrainParts): Fact[] {
   const { model, parameters } = described;
-  const phases = phasesOf(settings).map(({ batch, accumulate, length }) => {
-    return `${batch}${accumulate > 1 ? ` × ${accumulate}` : ""} texts of ${length}`;
+  const phases = phasesOf(settings).map(({ batch, accumulate, length, causal }) => {
+    return `${batch}${accumulate > 1 ? ` × ${accumulate}` : ""} texts of ${length}${causal ? " (next words)" : ""}`;
   });
   const { depth, ponder, optimiser, rate } = settings;
   return [

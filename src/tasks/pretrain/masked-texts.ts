@@ -37,8 +37,12 @@ export async function maskedTexts(
 ): Promise<MaskedTexts> {
   const opened = needTokenizer(run);
   const corpus = typeof asked === "object" ? asked : await corpusOf(run, asked, data);
+  const lineDocuments = run.config.training?.lineDocuments === true;
   const options = { ...PRETRAINING_DEFAULTS, rows, length, maxPredictions };
-  return { corpus, batches: drawnBatches(documentsOf(corpus, split, opened), opened.tokenizer, options) };
+  return {
+    corpus,
+    batches: drawnBatches(documentsOf(corpus, split, opened, { lineDocuments }), opened.tokenizer, options),
+  };
 }
 
 function corpusOf(run: AlbertRun, asked: string | undefined, data: string | undefined): Promise<Corpus> {

@@ -8,6 +8,7 @@ import { holdsExamples, readPretrainingFiles } from "../../text/files/masked.ts"
 import { drawnBatches, type MaskedBatches, storedBatches } from "../../text/masked/batches.ts";
 import { type Document, documentsOf, type SpecialIds, specialIds } from "../../text/masked/documents.ts";
 import type { PretrainingOptions } from "../../text/masked/examples.ts";
+import { packedBatches } from "../../text/masked/packed.ts";
 import type { OpenTokenizer } from "../../text/tokenizer.ts";
 import { optimiserGroups } from "../../train/groups.ts";
 import type { Group } from "../../train/memory.ts";
@@ -31,17 +32,35 @@ export async function openMaskedData(config: PretrainingConfig, given: Given = {
   const { corpus, tokenizer } = await openData(config, given, true);
   const special = specialIds(tokenizer.tokenizer);
   const stored = await holdsExamples(corpus);
-  const documents = remembered((split: Split): Document[] => documentsOf(corpus, split, tokenizer));
-  const drawn = (split: Split, phase: Phase) =>
-    drawnBatches(documents(split), tokenizer.tokenizer, {
+  if (stored) refuseRunning(config, corpus);
+  const documents = remembered((split: Split): Document[] => documentsOf(corpus, split, tokenizer, config));
+  const drawn = (split: Split, phase: Phase) => {
+    const options = {
       ...maskingOf(config, phase, split),
       rows: phase.batch,
       distinctPasses: config.distinctPasses ?? undefined,
-    });
+    };
+    return isPacked(config, phase)
+      ? packedBatches(documents(split), tokenizer.tokenizer, { ...options, causal: phase.causal })
+      : drawnBatches(documents(split), tokenizer.tokenizer, options);
+  };
   const batches = remembered(async (split: Split, phase: Phase) =>
     stored ? storedFrom(corpus, split, tokenizer, phase) : drawn(split, phase),
   );
   return { corpus, tokenizer, special, batches };
+}
+
+/** Whether a phase reads its documents as running text. */
+export const isPacked = ({ packed }: PretrainingConfig, { causal }: Phase) => packed || causal;
+
+/** Stored examples are cut and masked already. */
+function refuseRunning({ packed, causalShare }: PretrainingConfig, { name }: Corpus): void {
+  if (!packed && causalShare === 0) return;
+  const got = packed ? "--packed" : `--causal-share ${causalShare}`;
+  reject(
+    { who: `corpus ${name}`, needed: "text that is still to be cut and masked", got: `stored examples and ${got}` },
+    2,
+  );
 }
 
 /** The same function; what it gave once it gives again. */
@@ -94,13 +113,7 @@ export function describePretraining(config: PretrainingConfig, vocabulary: numbe
   if (positions !== null && positions < longest) {
     reject({ who: "pretrain", needed: `positions from ${longest}, the longest text`, got: `${positions}` }, 2);
   }
-  if (config.randomNext && !config.sentenceOrder) {
-    const remedy = "leave one of the two out";
-    reject(
-      { who: "pretrain", needed: "--random-next with a task of sentence order", got: "--no-sentence-order", remedy },
-      2,
-    );
-  }
+  refuseOrder(config);
   const halting = {
     epsilon: config.haltEpsilon,
     accumulate: config.accumulateStates,
@@ -128,6 +141,19 @@ export function describePretraining(config: PretrainingConfig, vocabulary: numbe
     },
     heads: { maskedLanguage: {}, ...(config.sentenceOrder ? { sentenceOrder: {} } : {}) },
   };
+}
+
+/** The order of sentences needs sentences in pairs. */
+function refuseOrder({ randomNext, sentenceOrder, packed }: PretrainingConfig): void {
+  const remedy = "leave one of the two out";
+  if (randomNext && !sentenceOrder) {
+    const needed = "--random-next with a task of sentence order";
+    reject({ who: "pretrain", needed, got: "--no-sentence-order", remedy }, 2);
+  }
+  if (packed && sentenceOrder) {
+    const remedy = "give --no-sentence-order too";
+    reject({ who: "pretrain", needed: "--packed without a task of sentence order", got: "both", remedy }, 2);
+  }
 }
 
 /** Matrices decay; biases and norms do not. What decides on depth has a rate of its own, and learns when `unitLearns`. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { lastPhaseFrom, phasedSchedule, phasesOf } from "./phases.ts";
+import { phasedSchedule, phaseStarts, phasesOf } from "./phases.ts";
 import { pretrainSettings } from "./settings.ts";
 
 const config = (values: Parameters<typeof pretrainSettings.resolve>[0][0]["values"]) =>
@@ -12,7 +12,7 @@ describe("phases of pre-training", () => {
       [128, 4096],
       [512, 4096],
     ]);
-    expect(lastPhaseFrom(base, 125_000)).toBe(112_500);
+    expect(phaseStarts(base, 125_000)).toEqual([0, 112_500]);
   });
 
   it("have τ · L constant in the published models", () => {
@@ -26,6 +26,16 @@ describe("phases of pre-training", () => {
   it("keep the tokens of a batch in the second", () => {
     const [first, second] = phasesOf(config({ length: 64, batch: 32, longLength: 256 }));
     expect(second!.batch * second!.length).toBe(first.batch * first.length);
+  });
+
+  it("begin with next words where asked, at every place of a text", () => {
+    const settings = config({ length: 64, batch: 32, longLength: 256, causalShare: 0.5, longShare: 0.2 });
+    expect(phasesOf(settings).map(({ causal, predictions }) => [causal, predictions])).toEqual([
+      [true, 63],
+      [false, 10],
+      [false, 39],
+    ]);
+    expect(phaseStarts(settings, 1000)).toEqual([0, 500, 800]);
   });
 
   it("warm up and decay one after the other", () => {

@@ -1,4 +1,4 @@
-/** The phases of pre-training: short texts first, then, where asked, long ones; sizes, rates and where one ends. */
+/** The phases of pre-training: where asked, next words first and long texts last; sizes, rates and where one ends. */
 import { polynomialSchedule, type Schedule, schedule } from "../../train/schedule.ts";
 import type { PretrainingConfig } from "./settings.ts";
 
@@ -7,8 +7,10 @@ export interface Phase {
   readonly length: number;
   readonly batch: number;
   readonly accumulate: number;
-  /** Masked places a text. */
+  /** Places a text in which something is to be predicted. */
   readonly predictions: number;
+  /** The next piece is predicted at every place, from those before it; else masked pieces are, from all others. */
+  readonly causal: boolean;
   readonly rate: number;
   /** A part of the phase's updates, or from 1 on a number of them. */
   readonly warmup: number;
@@ -17,13 +19,16 @@ export interface Phase {
 const slots = ({ predictions, maskShare }: PretrainingConfig, length: number) =>
   predictions ?? Math.max(1, Math.ceil(maskShare * length));
 
-/** One phase, or two. The second has as many texts an update as the first, in batches of as many tokens unless told otherwise. */
+/** One phase to three: next words, masked words, masked words of long texts. The last has as many texts an update as the others, in batches of as many tokens unless told otherwise. */
 export function phasesOf(config: PretrainingConfig): [Phase, ...Phase[]] {
   const { length, batch, accumulate, rate, warmup, longLength } = config;
-  const first = { length, batch, accumulate, predictions: slots(config, length), rate, warmup };
-  if (longLength === null) return [first];
+  const short = { length, batch, accumulate, predictions: slots(config, length), rate, warmup, causal: false };
+  const next = { ...short, predictions: length - 1, causal: true };
+  const first: [Phase, ...Phase[]] = config.causalShare > 0 ? [next, short] : [short];
+  if (longLength === null) return first;
   const long = config.longBatch ?? Math.max(1, Math.round((batch * length) / longLength));
-  const second = {
+  const last = {
+    ...short,
     length: longLength,
     batch: long,
     accumulate: Math.max(1, Math.round((batch * accumulate) / long)),
@@ -31,19 +36,27 @@ export function phasesOf(config: PretrainingConfig): [Phase, ...Phase[]] {
     rate: config.longRate,
     warmup: config.longWarmup,
   };
-  return [first, second];
+  return [...first, last];
 }
 
-/** The update with which the last phase begins, or the end where there is one phase only. */
-export function lastPhaseFrom({ longLength, longShare }: PretrainingConfig, total: number): number {
+/** The update with which each phase begins. */
+export function phaseStarts(config: PretrainingConfig, total: number): [number, ...number[]] {
+  const causal = config.causalShare > 0 ? [Math.round(config.causalShare * total)] : [];
+  return [0, ...causal, ...(config.longLength === null ? [] : [longFrom(config, total)])];
+}
+
+/** The update with which long texts begin, or the end where there are none. */
+export function longFrom({ longLength, longShare }: PretrainingConfig, total: number): number {
   return longLength === null ? total : total - Math.round(longShare * total);
 }
 
-/** Rates of all phases one after another, each with a warm-up of its own. */
+/** Rates of short texts and of long ones, each with a warm-up of its own. */
 export function phasedSchedule(config: PretrainingConfig, phases: readonly Phase[], total: number): Schedule {
-  const start = lastPhaseFrom(config, total);
-  const [first, second] = phases.map((phase, i) => rateOf(config, phase, i === 0 ? start : total - start));
-  return (step) => (step < start || !second ? first!(step) : second(step - start));
+  const start = longFrom(config, total);
+  const first = rateOf(config, phases[0]!, start);
+  if (config.longLength === null) return first;
+  const last = rateOf(config, phases.at(-1)!, total - start);
+  return (step) => (step < start ? first(step) : last(step - start));
 }
 
 /** A run measured in minutes does not know its updates at first; nothing warms up over more than these. */

@@ -45,6 +45,37 @@ describe("pre-training from a program", () => {
     expect([maskedAccuracy! <= 1, meanDepth >= 1 && meanDepth <= 3]).toEqual([true, true]);
   });
 
+  it("predicts next words first where asked, and goes on from there to the same bits", {
+    timeout: 60_000,
+  }, async () => {
+    const causal = { ...options, causalShare: 0.5, packed: true, sentenceOrder: false } as const;
+    const figures: string[][] = [];
+    const session = pretrain(causal);
+    for await (const event of session)
+      if (event.type === "evaluation") figures.push(Object.keys(event.scalars!).slice(0, 2));
+    const whole = await session.result;
+    const [next, masked] = [
+      ["next_loss", "next_accuracy"],
+      ["mlm_loss", "mlm_accuracy"],
+    ];
+    expect([figures, whole.best?.step]).toEqual([[next, masked, masked], expect.any(Number)]);
+    expect(whole.best!.step).toBeGreaterThan(3);
+    for (const at of [2, 4]) {
+      const path = join(folder, `causal-${at}`);
+      const stopped = pretrain({ ...causal, into: await Run.create(path) });
+      for await (const event of stopped) if (event.type === "step" && event.step === at) break;
+      await stopped.result;
+      const run = await Run.open(path, "pretrain", { checkpoint: "last" });
+      expect(bitsOf(await run.resume().result)).toEqual(bitsOf(whole));
+    }
+  });
+
+  it("refuses packed texts with a task of sentence order", async () => {
+    await expect(pretrain({ ...options, packed: true }).result).rejects.toThrow(
+      "--packed without a task of sentence order",
+    );
+  });
+
   it("gives a model that shows how deep its tokens run, on any engine", async () => {
     const { phases: _, ...short } = options;
     const found = await pretrain({ ...short, steps: 1, length: 16, batch: 2 }).result;

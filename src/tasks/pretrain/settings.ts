@@ -32,6 +32,8 @@ const fields = {
     shortTexts: fraction(0.1, "probability that a document is cut into shorter texts"),
     randomNext: flag("second segments from other documents instead of swapped ones (BERT's task)"),
     sentenceOrder: flag("guess whether two segments are in their order, which is noise where lines have none", true),
+    lineDocuments: flag("every line is a document of its own, such as a review; else blank lines end documents"),
+    packed: flag("texts are cut from the documents as they run, without padding; needs --no-sentence-order"),
     distinctPasses: optional(whole(40, "passes with masks of their own before they repeat; default: all are new")),
   }),
   ...group("Model", {
@@ -90,6 +92,13 @@ const fields = {
     weightDecay: real(0.01, "decay of matrices; biases and norms have none"),
     clipNorm: optional(real(1, "largest gradient norm; none: no limit"), 1),
     seed: whole(1, "seed of weights, texts and masks", 0),
+  }),
+  ...group("Next words first", {
+    causalShare: real(
+      0,
+      "fraction of the updates, the first ones, in which every token predicts the next and sees only those before it",
+      { from: 0, below: 1 },
+    ),
   }),
   ...group("Second phase", {
     longLength: optional(whole(512, "tokens per text in a second phase; default: no second phase", 8, LARGEST.length)),

@@ -90,15 +90,22 @@ export function documentCorpus(documents: readonly string[], valid?: readonly st
   return textCorpus({ train: lined(documents), ...(valid ? { valid: lined(valid) } : {}) }, "documents");
 }
 
-/** The documents of a split; WikiText's articles are told by their headings. */
+/** The documents of a split: by blank lines, or each line one; WikiText's articles are told by their headings. */
 export function documentsOf(
   corpus: Corpus,
   split: Split,
   { tokenizer }: { readonly tokenizer: PieceTokenizer },
+  { lineDocuments = false }: { readonly lineDocuments?: boolean } = {},
 ): Document[] {
-  return textsOf(corpus, split).flatMap((text) =>
-    readDocuments(text.articles ? articleLines(text.lines()) : text.lines(), tokenizer),
-  );
+  return textsOf(corpus, split).flatMap((text) => {
+    if (text.articles) return readDocuments(articleLines(text.lines()), tokenizer);
+    return readDocuments(lineDocuments ? parted(text.lines()) : text.lines(), tokenizer);
+  });
+}
+
+/** A blank line after every line. */
+function* parted(lines: Iterable<string>): Generator<string> {
+  for (const line of lines) yield* [line, ""];
 }
 
 /**

@@ -1,0 +1,137 @@
+/**
+ * Does pre-training pay? Pre-trains on texts without labels, fine-tunes on a few labelled ones and on many, and beside each the same model
+ * with new weights. Texts that are judged by are never learnt from. Finished parts are not done again, and begun ones go on.
+ */
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { table } from "../src/base/table.ts";
+import {
+  classification,
+  finetune,
+  glueTask,
+  type LabelledText,
+  pretrain,
+  Run,
+  type Session,
+  type TaskEvent,
+} from "../src/index.ts";
+import { spreadOf } from "../src/sweep/comparison.ts";
+import type { TaskResult } from "../src/tasks/finetune/index.ts";
+import type { NewRun } from "../src/tasks/new-run.ts";
+import { flagsOf } from "./flags.ts";
+
+const { values } = flagsOf({
+  /** Folder of datasets, with imdb/unsup.txt, imdb/train.tsv and glue/SST-2 in it. */
+  data: "data",
+  out: "runs/transfer",
+  /** A pre-training that exists already; else one is made with the preset. */
+  from: undefined,
+  preset: "laptop",
+  minutes: undefined,
+  steps: undefined,
+  /** Fine-tunings of each row. */
+  seeds: "3",
+  /** Reviews kept apart to judge by. */
+  held: "2500",
+  /** Rows to fill; default: all. */
+  only: undefined,
+  threads: undefined,
+  json: false,
+});
+
+const common = { data: values.data, threads: values.threads === undefined ? null : Number(values.threads) };
+
+/** Begins a run, or goes on with it, or leaves it where it is finished. */
+async function make(path: string, begin: (into: NewRun) => Session<TaskEvent, unknown>, texts = {}): Promise<string> {
+  if (existsSync(join(path, "result.json"))) return path;
+  const session = existsSync(join(path, "config.yaml")) ? Run.resume(path, texts) : begin(await Run.create(path));
+  for await (const event of session) {
+    if (event.type !== "evaluation") continue;
+    process.stderr.write(`${path}: step ${event.step}, loss ${event.loss.toFixed(4)}\n`);
+  }
+  await session.result;
+  return path;
+}
+
+const numberOr = (text: string | undefined) => (text === undefined ? null : Number(text));
+
+function pretrained(): Promise<string> {
+  const length = { steps: numberOr(values.steps), minutes: numberOr(values.minutes) };
+  const given = Object.fromEntries(Object.entries(length).filter(([, value]) => value !== null));
+  return make(join(values.out, "pretrained"), (into) =>
+    pretrain({ preset: values.preset, corpus: "imdb/unsup.txt", ...common, ...given, into }),
+  );
+}
+
+/** `sentence<TAB>label` below a heading. */
+function labelled(path: string): LabelledText[] {
+  const [, ...lines] = readFileSync(path, "utf8").trimEnd().split("\n");
+  return lines.map((line) => {
+    const [text, label] = line.split("\t") as [string, string];
+    return { text, label: label.trim() };
+  });
+}
+
+interface Row {
+  readonly task: "IMDB" | "SST-2";
+  readonly examples: number;
+  readonly epochs: number;
+  readonly length: number;
+}
+
+const rows: Readonly<Record<string, Row>> = {
+  "IMDB, 1,000": { task: "IMDB", examples: 1000, epochs: 6, length: 128 },
+  "SST-2, 1,000": { task: "SST-2", examples: 1000, epochs: 6, length: 64 },
+  "IMDB, all": { task: "IMDB", examples: Number.POSITIVE_INFINITY, epochs: 2, length: 128 },
+};
+
+const tasks = {
+  IMDB: { task: classification({ labels: ["0", "1"], name: "IMDB" }), file: "imdb/train.tsv" },
+  "SST-2": { task: glueTask("SST-2"), file: "glue/SST-2/train.tsv" },
+} as const;
+
+/** What is learnt from and judged by; the seed draws which of the labelled texts are learnt from where not all are. */
+function textsOf({ task, examples }: Row, seed: number): { train: LabelledText[]; dev: LabelledText[] } {
+  const all = labelled(join(values.data, tasks[task].file));
+  const held = task === "IMDB" ? Number(values.held) : 0;
+  const dev = task === "IMDB" ? all.slice(-held) : labelled(join(values.data, "glue/SST-2/dev.tsv"));
+  const from = Number.isFinite(examples) ? (seed - 1) * examples : 0;
+  return { train: all.slice(0, all.length - held).slice(from, from + examples), dev };
+}
+
+type Origin = "pre-trained" | "new";
+/** Learning rates that served best of 0.0003, 0.001 and 0.003 for either. */
+const rates: Readonly<Record<Origin, number>> = { "pre-trained": 0.001, new: 0.001 };
+
+/** Accuracy after the last epoch, in percent. */
+async function scored(name: string, row: Row, origin: Origin, seed: number, run: string): Promise<number> {
+  const path = join(values.out, `${name.replace(/\W+/g, "-")}-${origin}-${seed}`);
+  const weights = origin === "new" ? { like: run } : {};
+  const { epochs, length } = row;
+  const settings = { ...common, ...weights, epochs, length, seed, pooling: "mean", rate: rates[origin] } as const;
+  const texts = textsOf(row, seed);
+  const { task } = tasks[row.task];
+  const from = origin === "new" ? null : run;
+  await make(path, (into) => finetune(from, { task, ...texts, ...settings, batch: 16, into }), texts);
+  const { epochs: found } = JSON.parse(readFileSync(join(path, "result.json"), "utf8")) as TaskResult;
+  return 100 * found.at(-1)!.figures.accuracy!;
+}
+
+const run = values.from ?? (await pretrained());
+const found = [];
+for (const [name, row] of Object.entries(rows)) {
+  if (values.only !== undefined && values.only !== name) continue;
+  for (const origin of ["pre-trained", "new"] as const) {
+    const scores: number[] = [];
+    for (let seed = 1; seed <= Number(values.seeds); seed++) scores.push(await scored(name, row, origin, seed, run));
+    const { mean, deviation } = spreadOf(scores)!;
+    found.push({ labels: name, weights: origin, mean, deviation: deviation ?? 0, scores });
+  }
+}
+const shown = found.map(({ labels, weights, mean, deviation, scores }) => ({
+  labels,
+  weights,
+  accuracy: `${mean.toFixed(1)} ± ${deviation.toFixed(1)}`,
+  scores: scores.map((score) => score.toFixed(2)).join(", "),
+}));
+process.stdout.write(values.json ? `${JSON.stringify(found)}\n` : `${table(shown)}\n`);

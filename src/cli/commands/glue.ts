@@ -11,6 +11,7 @@ import { addCheckpointFlag } from "../finished.ts";
 import { addRunFlags, addSettings, type SettingsFlags, settingsFrom, settingsIn, whole, wholeFrom } from "../flags.ts";
 import { freeFolder } from "../free-folder.ts";
 import { fitted } from "../help.ts";
+import { addAll } from "./glue-all.ts";
 
 const finetuneSettings = await taskSettings.finetune();
 
@@ -24,6 +25,7 @@ Examples:
   layerwise resume runs/glue/SST-2-1      after Ctrl-C or a kill, exactly as if it had never stopped
   layerwise glue search MRPC --from runs/pretrained --seeds 3 --parallel 2
   layerwise glue predict runs/glue/SST-2 --out submission
+  layerwise glue all --from runs/pretrained --glue ~/data/glue
 
 JSON: {run, task, metric, epochs: [{epoch, step, loss, figures}], best}`;
 
@@ -69,6 +71,12 @@ export function addGlue(program: Command): void {
   addSearch(command);
   addEval(command);
   addPredict(command);
+  const folder = "folder of the runs, report.json and submission.zip (default: runs/glue-all)";
+  const addFlags = (all: Command) => {
+    addOriginFlags(all, folder);
+    addSettings(all, [finetuneSettings]);
+  };
+  addAll(command, addFlags, settingsOf);
 }
 
 function addOriginFlags(command: Command, out: string, dryRun?: string): void {

@@ -10,6 +10,7 @@ export {
 export type { ClassifierOptions } from "./classifier.ts";
 export type { Examples, GivenExamples } from "./examples.ts";
 export { type FinetuneOptions, finetune } from "./finetune.ts";
+export { type GlueAllOptions, type GlueAllReport, type GlueAllRow, glueAll, glueTable } from "./glue-all.ts";
 export {
   type AnsweringOptions,
   answering,

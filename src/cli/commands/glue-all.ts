@@ -1,0 +1,51 @@
+/** `layerwise glue all`: every task of GLUE whose files are there, their average and the submission. */
+import { join } from "node:path";
+import type { Command } from "commander";
+import { table } from "../../base/index.ts";
+import type { GlueSettings } from "../../tasks/finetune/index.ts";
+import { fitted } from "../help.ts";
+
+const examples = `
+A run per task below --out; finished ones stay, so the same command goes on where it was stopped. The score of a task is the mean of its
+metrics on the dev set, as the benchmark counts; WNLI is answered with its commonest class, as everybody submits. submission.zip has the files
+of the tasks whose test texts are there.
+
+Examples:
+  layerwise glue all --from runs/pretrained --glue ~/data/glue --out runs/glue-all
+  layerwise glue all --scratch --like runs/pretrained --tasks RTE,MRPC --epochs 2
+
+JSON: {rows: [{task, run, figures, score}], average, missing, submission, stopped}`;
+
+/** What `glue all` is given. */
+export interface AllFlags {
+  readonly from?: string;
+  readonly out?: string;
+  readonly tasks?: string;
+  readonly json?: boolean;
+}
+
+/** Adds the command below `glue`; `settings` reads those of fine-tuning. */
+export function addAll<F extends AllFlags>(
+  glue: Command,
+  addFlags: (command: Command) => void,
+  settings: (flags: F) => Promise<GlueSettings>,
+): void {
+  const command = glue
+    .command("all")
+    .description("fine-tune on every task whose files are there; average and submission")
+    .option("--tasks <names>", "only these, with commas between");
+  addFlags(command);
+  command.addHelpText("after", fitted(examples)).action(async (flags: F) => tuneAll(flags, await settings(flags)));
+}
+
+async function tuneAll({ from, out = "runs/glue-all", tasks, json }: AllFlags, settings: GlueSettings): Promise<void> {
+  const { glueAll, glueTable } = await import("../../tasks/finetune/index.ts");
+  const { watchSession } = await import("../session.ts");
+  const { shownOf } = await import("../resume.ts");
+  const how = { settings, from, out, tasks: tasks?.split(",").map((name) => name.trim()) };
+  const report = await watchSession((signal) => glueAll({ ...how, signal }), { shown: shownOf("finetune") });
+  if (json) process.stdout.write(`${JSON.stringify(report)}\n`);
+  else process.stdout.write(`${table(glueTable(report))}\n`);
+  if (report.stopped) process.stderr.write("stopped; give the same command again to go on\n");
+  else if (report.submission.length > 0) process.stderr.write(`submission: ${join(out, "submission.zip")}\n`);
+}

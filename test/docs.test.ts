@@ -5,6 +5,7 @@ import { dirname, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, describe, expect, it } from "vitest";
 import { commandPage } from "../scripts/commands.ts";
+import { choices, sentences, squad } from "../src/tasks/finetune/made-heads.contract.ts";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const below = (folder: string): string[] =>
@@ -52,7 +53,7 @@ const shows: Readonly<Record<string, RegExp>> = {
   retrain: /baseline[\s\S]+perplexity|perplexity[\s\S]+baseline/,
   depth: /\S[₁-₆]|MASK/,
   generate: /\w/,
-  predict: /good|bad|labels/,
+  predict: /good|bad|labels|answers|rome\t/,
   fill: /probability/,
   embed: /8 vectors of/,
   runs: /perplexity|status/,
@@ -82,6 +83,14 @@ describe.each([["README.md"], guides])("commands of %s", (...row) => {
     const rows = Array.from({ length: 8 }, (_, i) => (i % 2 ? "a lovely day\tgood" : "a dull day\tbad"));
     writeFileSync(join(folder, name), `${["text\tlabel", ...rows].join("\n")}\n`);
   }
+  const heads = {
+    "train.conll": sentences(0, 8),
+    "dev.conll": sentences(0, 8),
+    "train.json": squad(0, 8),
+    "dev.json": squad(0, 8),
+  };
+  const lines = { "train.jsonl": choices(0, 8).join("\n"), "dev.jsonl": choices(0, 8).join("\n") };
+  for (const [name, text] of Object.entries({ ...heads, ...lines })) writeFileSync(join(folder, name), `${text}\n`);
   const commands = row.flatMap((page) => commandsOf(join(root, page)));
 
   it.each(commands)("$line", { timeout: 120_000 }, ({ line }) => {

@@ -22,7 +22,7 @@ export async function openUsing<U extends RunUse>(
 const segmented: readonly RunKind[] = ["search", "seeds", "retrain"];
 /** Flags that only some kinds of runs understand. */
 const understood: Readonly<Record<string, readonly RunKind[]>> = {
-  corpus: ["pretrain", "imported", "finetune"],
+  corpus: ["pretrain", "imported", "finetune", "head"],
   evaluationMemory: segmented,
   mixture: segmented,
 };

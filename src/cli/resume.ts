@@ -46,7 +46,7 @@ export async function resume(path: string, how: Concluding = {}): Promise<void> 
 
 /** What to do with a run that had ended before. */
 const afterwards = (kind: RunKind, path: string): string =>
-  kind === "finetune"
+  kind === "finetune" || kind === "head"
     ? `measure it with ${commandName()} eval ${path}`
     : `start a new run with ${commandName()} ${kind === "pretrain" ? "pretrain" : "train"} --init ${path}`;
 

@@ -12,6 +12,7 @@ const words = {
   fill: "guess masked words",
   embed: "make vectors of texts",
   adapter: "give an adapter",
+  answer: "tag, answer or choose",
   depths: "show how deep its tokens run",
 } as const;
 

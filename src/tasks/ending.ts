@@ -24,6 +24,7 @@ const figures: Readonly<Partial<Record<RunKind, readonly string[]>>> = {
   language: ["depth"],
   pretrain: ["mlm_accuracy", "sop_accuracy", "ponder_cost", "depth/all", "depth/unmasked", "depth/[MASK/MASK]"],
   finetune: ["accuracy", "f1", "exact", "matthews", "r2", "pearson", "spearman", "depth"],
+  head: ["f1", "exact", "accuracy"],
 };
 
 /** Which of their evaluations' own figures runs of a kind are judged by. */

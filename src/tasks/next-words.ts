@@ -7,6 +7,7 @@ const words: Readonly<Record<string, readonly string[]>> = {
   pretrain: ["depth RUN", "finetune RUN --train train.tsv --dev dev.tsv"],
   imported: ["depth RUN", "finetune RUN --train train.tsv --dev dev.tsv"],
   finetune: ["eval RUN", "predict RUN --text 'a lovely film'"],
+  head: ["eval RUN"],
   search: ["retrain RUN"],
   seeds: ["retrain RUN"],
   retrain: ["generate RUN --prompt 'it was'", "eval RUN --split test"],

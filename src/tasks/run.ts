@@ -3,6 +3,7 @@ import { reject } from "../base/errors.ts";
 import { RunFolder } from "../runs/folder.ts";
 import { relayed, type Session, startSession } from "../train/session.ts";
 import type { CustomRun } from "./custom/uses.ts";
+import type { HeadRun } from "./finetune/head-uses.ts";
 import type { FinetuneRun } from "./finetune/uses.ts";
 import type { TaskEvent } from "./job.ts";
 import type { LanguageRun } from "./language/uses.ts";
@@ -21,6 +22,7 @@ export interface RunKinds {
   readonly translate: TranslateRun;
   readonly pretrain: PretrainRun;
   readonly finetune: FinetuneRun;
+  readonly head: HeadRun;
   readonly imported: ImportedRun;
   readonly custom: CustomRun;
   readonly search: SearchRun;
@@ -49,6 +51,7 @@ const openers: { readonly [K in RunKind]: () => Promise<Opener<K>> } = {
   translate: () => import("./translate/uses.ts"),
   pretrain: () => import("./pretrain/uses.ts"),
   finetune: () => import("./finetune/uses.ts"),
+  head: () => import("./finetune/head-uses.ts"),
   imported: async () => ({ open: (await import("./pretrain/uses.ts")).openImported }),
   custom: () => import("./custom/uses.ts"),
   search: () => import("./search/uses.ts"),
@@ -76,6 +79,7 @@ export function kindIn(config: Readonly<Record<string, unknown>>, path: string):
 const albertKinds: ReadonlyMap<unknown, RunKind> = new Map([
   ["pretrain", "pretrain"],
   ["glue", "finetune"],
+  ["head", "head"],
 ]);
 
 /** The task that a config.yaml names, by today's names. */

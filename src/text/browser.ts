@@ -73,7 +73,7 @@ export { eachToken, kindsOf, TOKEN_KINDS, type TokenKind } from "./masked/token-
 
 // Labelled text, and the figures to judge by.
 
-export { type ChoiceQuestion, parseChoices } from "./labelled/choices.ts";
+export { type ChoiceQuestion, type ChoiceReading, parseChoices } from "./labelled/choices.ts";
 export { type GlueExample, type GlueReading, parseGlue } from "./labelled/glue-examples.ts";
 export { type Columns, type GlueTask, glueTask, glueTasks, type Submission } from "./labelled/glue-tasks.ts";
 export { type TableTask, type TextColumns, tableTasks } from "./labelled/labelled-rows.ts";
@@ -85,7 +85,7 @@ export {
   type TableRow,
 } from "./labelled/labelled-table.ts";
 export { type Metric, type MetricName, metrics } from "./labelled/metrics.ts";
-export { answerFigures, parseSquad, type Question } from "./labelled/questions.ts";
+export { answerFigures, parseSquad, type Question, type SquadReading } from "./labelled/questions.ts";
 export { type ConllReading, parseConll, type TaggedSentence, tagFigures, tagsIn } from "./labelled/tagged.ts";
 export {
   classification,

@@ -1,6 +1,7 @@
 /** `layerwise finetune`: an ALBERT on labelled texts of one's own: tables with a column of texts and a column of labels. */
 import { type Command, Option } from "commander";
 import { reject, startProgress } from "../../base/index.ts";
+import type { GlueSettings, HeadKind } from "../../tasks/finetune/index.ts";
 import { taskSettings } from "../../tasks/settings/index.ts";
 import { type TableTask, tableTasks } from "../../text/index.ts";
 import { addRunFlags, addSettings, type SettingsFlags, settingsFrom } from "../flags.ts";
@@ -10,15 +11,22 @@ import { say } from "../output.ts";
 
 const finetuneSettings = await taskSettings.finetune();
 
+/** As `headKinds`, which would load all of fine-tuning for a help text. */
+const heads = ["tagging", "qa", "choice"] as const satisfies readonly HeadKind[];
+
 const examples = `
 Files are tables by the ending of their names: .tsv (tabs), .csv (commas, quotes), .jsonl (an object per line). Columns go by the names in the
 first line: text (or sentence) and label, and pair (or sentence2) with --task pairs; --text, --pair and --label name others, or give
 their places from 1. Labels of multi-label have commas between. The labels are those of --train; a dev file with others is refused.
+--task tagging reads CoNLL's columns (a word first, its tag last, a blank line between sentences; judged by F1 of whole spans where tags are B-X and
+I-X, else by accuracy), qa SQuAD's JSON of version 1 or 2 (F1 of words and exact matches), choice JSON lines of {text, choices, label} (accuracy).
 
 Examples:
   layerwise finetune runs/albert --train train.tsv --dev dev.tsv
   layerwise finetune runs/albert --train a.csv --dev b.csv --text review --label stars --task regression
   layerwise finetune runs/albert --train a.jsonl --dev b.jsonl --task multi-label --epochs 5
+  layerwise finetune runs/albert --train train.conll --dev dev.conll --task tagging
+  layerwise finetune runs/albert --train train.json --dev dev.json --task qa --length 256 --lora 8
   layerwise finetune --scratch --tokenizer albert-30k --data ~/data --train train.tsv --dev dev.tsv
   layerwise predict runs/finetune-1 lines.txt
   layerwise eval runs/finetune-1 --corpus test.tsv
@@ -28,7 +36,7 @@ JSON: {run, task, metric, epochs: [{epoch, step, loss, figures}], best}`;
 interface Flags extends SettingsFlags {
   readonly train: string;
   readonly dev: string;
-  readonly task: TableTask;
+  readonly task: TableTask | HeadKind;
   readonly text?: string;
   readonly pair?: string;
   readonly label?: string;
@@ -44,8 +52,11 @@ export function addFinetune(program: Command): void {
     .requiredOption("--train <file>", "texts to learn from")
     .requiredOption("--dev <file>", "texts to judge by, after each epoch")
     .addOption(
-      new Option("--task <task>", "a class per text or per pair, any number of classes, or a number")
-        .choices(tableTasks)
+      new Option(
+        "--task <task>",
+        "a class per text or per pair, any number of classes, a number; a tag per word, answers in a text, one of several texts",
+      )
+        .choices([...tableTasks, ...heads])
         .default("classification"),
     )
     .option("--text <column>", "column of the texts (default: text, sentence …)")
@@ -67,9 +78,10 @@ async function tune(from: string | undefined, flags: Flags): Promise<void> {
     reject({ who: "finetune", needed: "a run, or --scratch", got, remedy: "see layerwise finetune --help" }, 2);
   }
   const settings = await settingsFrom(finetuneSettings, flags);
+  if (isHead(flags.task)) return tuneHead(flags.task, from, settings, flags);
   const { readTextFiles } = await import("../../text/index.ts");
   const { finetuneJob, openFinetune } = await import("../../tasks/finetune/index.ts");
-  const { task, ...data } = readTextFiles(filesOf(flags));
+  const { task, ...data } = readTextFiles(filesOf(flags, flags.task));
   const progress = startProgress(`reading ${task.name}`, { output: process.stderr, unit: "texts" });
   const parts = await openFinetune(task, settings, { from, ...data, say, onText: progress.at });
   progress.end();
@@ -77,8 +89,22 @@ async function tune(from: string | undefined, flags: Flags): Promise<void> {
   await (await import("../carry-out.ts")).carryOut(finetuneJob(parts), "finetune", { ...flags, into });
 }
 
+const isHead = (task: TableTask | HeadKind): task is HeadKind => (heads as readonly string[]).includes(task);
+
+/** Tags, answers and choices have files of their own forms. */
+async function tuneHead(kind: HeadKind, from: string | undefined, settings: GlueSettings, flags: Flags): Promise<void> {
+  const stranger = (["text", "pair", "label"] as const).find((name) => flags[name] !== undefined);
+  if (stranger)
+    reject({ who: `--${stranger}`, needed: "a table of texts", got: `--task ${kind}`, remedy: "leave it out" }, 2);
+  const { headJob, openHead } = await import("../../tasks/finetune/index.ts");
+  const { train, dev } = flags;
+  const parts = await openHead(kind, settings, { from, train, dev, say });
+  const into = flags.out ?? freeFolder(`${kind}-`);
+  await (await import("../carry-out.ts")).carryOut(headJob(parts), "head", { ...flags, into });
+}
+
 /** What the run keeps of where its texts stand; columns that nobody named are left out. */
-function filesOf({ train, dev, task, text, pair, label, header }: Flags) {
+function filesOf({ train, dev, text, pair, label, header }: Flags, task: TableTask) {
   const columns = Object.entries({ text, pair, label }).filter(([, column]) => column !== undefined);
   return { train, dev, task, ...Object.fromEntries(columns), ...(header ? {} : { header }) };
 }

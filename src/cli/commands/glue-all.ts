@@ -41,9 +41,9 @@ export function addAll<F extends AllFlags>(
 async function tuneAll({ from, out = "runs/glue-all", tasks, json }: AllFlags, settings: GlueSettings): Promise<void> {
   const { glueAll, glueTable } = await import("../../tasks/finetune/index.ts");
   const { watchSession } = await import("../session.ts");
-  const { shownOf } = await import("../resume.ts");
+  const { figuresOfKind } = await import("../../tasks/index.ts");
   const how = { settings, from, out, tasks: tasks?.split(",").map((name) => name.trim()) };
-  const report = await watchSession((signal) => glueAll({ ...how, signal }), { shown: shownOf("finetune") });
+  const report = await watchSession((signal) => glueAll({ ...how, signal }), { shown: figuresOfKind("finetune") });
   if (json) process.stdout.write(`${JSON.stringify(report)}\n`);
   else process.stdout.write(`${table(glueTable(report))}\n`);
   if (report.stopped) process.stderr.write("stopped; give the same command again to go on\n");

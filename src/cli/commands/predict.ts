@@ -1,11 +1,12 @@
 /** `layerwise predict`: labels, scores and depths of texts by a fine-tuned run. */
+import { readFileSync } from "node:fs";
 import { type Command, Option } from "commander";
 import { reject } from "../../base/index.ts";
 import type { CheckpointChoice } from "../../runs/index.ts";
 import type { FinetuneRun } from "../../tasks/finetune/index.ts";
 import type { PlainText, TextFiles } from "../../text/index.ts";
 import { addCheckpointFlag } from "../finished.ts";
-import { numberFrom, whole } from "../flags.ts";
+import { flagOf, numberFrom, whole } from "../flags.ts";
 import { fitted } from "../help.ts";
 import { textsFrom } from "../input.ts";
 import { counting, print } from "../output.ts";
@@ -22,7 +23,11 @@ Examples:
   layerwise predict runs/topics lines.txt --label-threshold 0.3           of a multi-label task
   layerwise predict runs/albert lines.txt --adapter adapters/topics       what finetune --lora learnt on runs/albert
 
-JSON: [{text, pair, label, scores, depth}]; depth is the mean over tokens, null where none halt`;
+A run of finetune --task tagging takes lines of words or a .conll file, one of qa SQuAD's JSON (or --text CONTEXT --pair QUESTION), one of
+choice JSON lines of {text, choices}; --out then writes CoNLL columns, {id: answer} as SQuAD's own script reads it, or a table.
+
+JSON: [{text, pair, label, scores, depth}]; depth is the mean over tokens, null where none halt; of tagging [{words, tags}], of qa
+[{id, question, answer}], of choice [{text, label, choice}]`;
 
 interface Flags {
   text?: string;
@@ -65,6 +70,8 @@ export function addPredict(program: Command): void {
 }
 
 async function run(path: string, file: string | undefined, flags: Flags): Promise<void> {
+  const { kindOf } = await import("../../tasks/index.ts");
+  if ((await kindOf(path)) === "head") return answer(path, file, flags);
   const { openUsing } = await import("../opened.ts");
   const { checkpoint, threads, batch, cap, threshold, labelThreshold } = flags;
   const opened = await (flags.adapter === undefined
@@ -83,6 +90,31 @@ async function run(path: string, file: string | undefined, flags: Flags): Promis
   else if (flags.out === undefined) print(predictionTable(rows));
   else process.stdout.write(`${rows.length} labels: ${flags.out}\n`);
 }
+
+/** Flags that only labelled texts understand. */
+const ofTexts = ["textColumn", "pairColumn", "adapter", "batch", "cap", "threshold", "labelThreshold"] as const;
+
+/** Tags, answers or choices by a run of such a head. */
+async function answer(path: string, file: string | undefined, flags: Flags): Promise<void> {
+  const stranger = ofTexts.find((name) => flags[name] !== undefined);
+  if (stranger)
+    reject({ who: flagOf(stranger), needed: "a run of labelled texts", got: path, remedy: "leave it out" }, 2);
+  const { openUsing } = await import("../opened.ts");
+  const { headInputs, headReport } = await import("../../tasks/finetune/index.ts");
+  const opened = await openUsing(path, "answer", flags);
+  const { text, pair } = flags;
+  const inputs = headInputs(opened.spec, { file, text, pair, lines: linesOf(file, text) });
+  const report = headReport(opened.spec, inputs, await opened.answer(inputs));
+  if (flags.out !== undefined) {
+    const { writeAtomically } = await import("../../files/index.ts");
+    await writeAtomically(flags.out, report.file);
+  }
+  if (flags.json) process.stdout.write(`${JSON.stringify(report.rows)}\n`);
+  else process.stdout.write(flags.out === undefined ? report.text : `${inputs.length} answers: ${flags.out}\n`);
+}
+
+const linesOf = (file: string | undefined, text: string | undefined) =>
+  file === undefined && text === undefined ? readFileSync(0, "utf8") : undefined;
 
 /** Another head and adapters on top of a run's model. */
 async function openAdapted(path: string, adapter: string, how: Pick<Flags, "checkpoint" | "threads">) {

@@ -62,7 +62,8 @@ export function tagging({ labels }: { readonly labels: readonly string[] }): Hea
       const firsts = words.map((_, word) => aligned.words.indexOf(word) + 1); // after [CLS]; 0 where a word has no piece
       const places = firsts.map((place) => (place < row.ids.length - 1 ? place : 0));
       const targets = new Array<number>(row.ids.length).fill(IGNORED);
-      for (const [word, place] of places.entries()) if (place > 0) targets[place] = tagIndex(labels, tags[word]!);
+      for (const [word, place] of places.entries())
+        if (place > 0 && tags[word]) targets[place] = tagIndex(labels, tags[word]);
       return { rows: [row], targets: places.some(Boolean) ? { labels: targets } : undefined, places };
     },
     read: ({ tokens }, { places }) =>

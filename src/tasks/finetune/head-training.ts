@@ -18,6 +18,7 @@ import type { Handed } from "../job.ts";
 import { needTokenizer, type TrainedAlbert, transferred } from "../pretrain/albert-run.ts";
 import { type AlbertSource, albertFrom } from "../pretrain/origin.ts";
 import type { HeadExample, HeadScores, HeadTask } from "./head-tasks.ts";
+import { withoutHead } from "./model.ts";
 
 /** How a head is trained. */
 export interface HeadTraining<X> extends Handed {
@@ -47,7 +48,8 @@ export interface TunedHead<X, Y> extends TrainedAlbert {
   evaluate(examples: readonly X[]): Promise<Record<string, number>>;
 }
 
-interface Opened<X, Y> {
+/** A head's task with its model, opened. */
+export interface OpenedHead<X, Y> {
   readonly task: HeadTask<X, Y>;
   readonly described: DescribedAlbert;
   readonly tokenizer: PieceTokenizer;
@@ -72,10 +74,10 @@ export async function finetuneHead<X, Y>(
   const length = Math.min(options.length ?? 128, described.model.options.length);
   const engine = options.engine ?? (await defaultEngine());
   const opened = { task, described, tokenizer: kept.tokenizer, engine, length, batch, seed };
-  const data = trainingData(opened, options.train, say);
+  const data = headBatches(opened, options.train, say);
   const epochs: Record<string, number>[] = [];
   const steps = count * data.count;
-  const { best, weights: last } = await train(trainable(opened), {
+  const { best, weights: last } = await train(trainableHead(opened), {
     engine,
     data: { train: data },
     steps,
@@ -124,16 +126,8 @@ const rules = {
 const withoutWarmup = (model: TrainedAlbert["description"]["model"]) =>
   model.halting ? { ...model, halting: { ...model.halting, ponderFrom: 0, ponderWarmup: 0 } } : model;
 
-const HEADS = /^(classifier|qa_outputs)\./;
-
-/** Another task's head means nothing here. */
-const withoutHead = ({ parameters, weights, path }: TrainedAlbert) => ({
-  weights,
-  path,
-  parameters: parameters.filter(({ name }) => !HEADS.test(name)),
-});
-
-const trainable = <X, Y>({ task, described, batch, length }: Opened<X, Y>) => ({
+/** What `train` takes of it. */
+export const trainableHead = <X, Y>({ task, described, batch, length }: OpenedHead<X, Y>) => ({
   parameters: described.parameters,
   objective: () => objectiveOf(described, batch * task.rows, length, true),
 });
@@ -142,7 +136,11 @@ const objectiveOf = ({ model, heads }: DescribedAlbert, batch: number, length: n
   albertObjective(model, Object.values(heads), { batch, length, training });
 
 /** Batches drawn again each epoch; the last one is filled up with examples of its beginning. */
-function trainingData<X, Y>(opened: Opened<X, Y>, examples: readonly X[], say?: (text: string) => void): Batches {
+export function headBatches<X, Y>(
+  opened: OpenedHead<X, Y>,
+  examples: readonly X[],
+  say?: (text: string) => void,
+): Batches {
   const { task, tokenizer, batch, length, seed } = opened;
   const encoded = examples.map((each) => task.encode(each, tokenizer, length));
   const usable = encoded.filter(({ targets }) => targets !== undefined);
@@ -179,7 +177,7 @@ function trainingData<X, Y>(opened: Opened<X, Y>, examples: readonly X[], say?: 
 }
 
 /** Rows padded to the length, and targets by name; those of examples without any are padding. */
-function laidOut<X, Y>({ task, described, tokenizer, length }: Opened<X, Y>, examples: readonly HeadExample[]) {
+function laidOut<X, Y>({ task, described, tokenizer, length }: OpenedHead<X, Y>, examples: readonly HeadExample[]) {
   const rows = examples.flatMap((example) => example.rows);
   const ids = new Int32Array(rows.length * length).fill(specialIds(tokenizer).pad);
   const [mask, types] = [new Int32Array(rows.length * length), new Int32Array(rows.length * length)];
@@ -203,8 +201,8 @@ function targetOf(name: string, padding: number | undefined, examples: readonly 
 }
 
 /** What a model says about examples, and its mean loss over the batches whose examples all have something to learn. */
-async function answersOf<X, Y>(
-  opened: Opened<X, Y>,
+export async function answersOf<X, Y>(
+  opened: OpenedHead<X, Y>,
   weights: Weights,
   examples: readonly X[],
 ): Promise<{ loss: number; answers: Y[] }> {

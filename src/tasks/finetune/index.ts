@@ -12,6 +12,23 @@ export type { Examples, GivenExamples } from "./examples.ts";
 export { type FinetuneOptions, finetune } from "./finetune.ts";
 export { type GlueAllOptions, type GlueAllReport, type GlueAllRow, glueAll, glueTable } from "./glue-all.ts";
 export {
+  type AnyHeadTask,
+  type HeadAnswer,
+  type HeadFiles,
+  type HeadGiven,
+  type HeadInput,
+  type HeadKind,
+  type HeadParts,
+  type HeadResult,
+  type HeadSpec,
+  headJob,
+  headKinds,
+  headTaskOf,
+  openHead,
+  readHeadFile,
+} from "./head-job.ts";
+export { type Asked, type HeadReport, headInputs, headReport } from "./head-report.ts";
+export {
   type AnsweringOptions,
   answering,
   choosing,
@@ -22,6 +39,7 @@ export {
   tagging,
 } from "./head-tasks.ts";
 export { finetuneHead, type HeadTraining, type TunedHead } from "./head-training.ts";
+export type { HeadEvaluation, HeadRun } from "./head-uses.ts";
 export {
   type Before,
   type FinetuneGiven,

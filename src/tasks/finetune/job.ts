@@ -30,7 +30,7 @@ import { type Examples, examplesHash, type GivenExamples, lengthFor, openExample
 import { type FinetuneModel, openModel } from "./model.ts";
 import { type Prediction, type PredictOptions, predictTexts } from "./predictions.ts";
 import { type EpochResult, epochResult, RESULT_FILE, resultText, taskResult } from "./result.ts";
-import { type GlueSettings, rateOf } from "./settings.ts";
+import { type GlueSettings, headOf, rateOf } from "./settings.ts";
 
 /** A fine-tuning, opened with its model and texts. */
 export interface FinetuneParts {
@@ -80,7 +80,7 @@ export async function openFinetune(
 ): Promise<FinetuneParts> {
   const { from, fromStep: step, say, files, trial = false } = given;
   const known = from === undefined ? undefined : await albertFrom(from, { step, say });
-  const model = await openModel(task, settings, known, given.tokenizer);
+  const model = await openModel(headOf(task, settings), settings, known, given.tokenizer);
   const examples = given.examples ?? openExamples(task, settings, model, given);
   return { task, settings, model, examples, files, trial, engine: given.engine ?? (await defaultEngine(settings)) };
 }
@@ -118,7 +118,8 @@ export function finetuneJob(parts: FinetuneParts, before?: Before): Job<Finetune
   };
 }
 
-const epochsOf = (evaluations: readonly EvaluationEvent[], perEpoch: number) =>
+/** The epochs of evaluations. */
+export const epochsOf = (evaluations: readonly EvaluationEvent[], perEpoch: number) =>
   evaluations.map((event) => epochResult(event, perEpoch));
 
 function resultOf(parts: FinetuneParts, outcome: Outcome, epochs: readonly EpochResult[]): FinetuneResult {
@@ -201,13 +202,14 @@ function withFrozen({ model }: Pick<FinetuneParts, "model">, weights: Weights): 
   return new Map([...frozenOf(model), ...weights]);
 }
 
-function frozenOf({ described, weights }: FinetuneModel): Weights {
+/** What rests below adapters. */
+export function frozenOf({ described, weights }: Pick<FinetuneModel, "described" | "weights">): Weights {
   if (!described.model.options.lora) return new Map();
   return new Map(adapterParts(described).frozen.map(({ tensor }) => [tensor, weights.get(tensor)!]));
 }
 
 /** The file of what rests, where something does. */
-const baseOf = ({ model }: FinetuneParts): Uint8Array | undefined =>
+export const baseOf = ({ model }: Pick<FinetuneParts, "model">): Uint8Array | undefined =>
   model.described.model.options.lora ? baseBytes(model.described, model.weights) : undefined;
 
 const trainableOf = ({ model: { described } }: FinetuneParts) => ({
@@ -219,9 +221,15 @@ type Options = TrainOptions & { readonly steps: number };
 
 /** The rate rises over a fraction of the updates, then falls along a line to 0. */
 function trainOptions(parts: FinetuneParts): Options {
-  const { settings, model, engine, trial } = parts;
+  return tuningOptions(parts, batchesOf(parts));
+}
+
+/** The same for any head over its batches. */
+export function tuningOptions(
+  { settings, model, engine, trial }: Pick<FinetuneParts, "settings" | "model" | "engine" | "trial">,
+  batches: Batches,
+): Options {
   const { optimiser, weightDecay } = settings;
-  const batches = batchesOf(parts);
   const steps = settings.steps ?? settings.epochs * batches.count;
   return {
     engine,
@@ -255,7 +263,8 @@ const batchesOf = ({ examples, settings, task, model }: FinetuneParts): Batches 
     several: task.several && task.labels?.length,
   });
 
-function adapterFacts({ described }: FinetuneModel): Fact[] {
+/** How much adapters train. */
+export function adapterFacts({ described }: FinetuneModel): Fact[] {
   const { lora } = described.model.options;
   if (!lora) return [];
   const count = trainedOf(described).reduce((sum, { tensor }) => sum + tensor.shape.reduce<number>(times, 1), 0);

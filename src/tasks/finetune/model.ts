@@ -1,15 +1,19 @@
 /** The model that is fine-tuned: a known ALBERT below a new head, or all new. */
 import { reject } from "../../base/errors.ts";
-import { type AlbertDescription, type DescribedAlbert, describedAlbert } from "../../model/albert/description.ts";
+import {
+  type AlbertDescription,
+  type DescribedAlbert,
+  describedAlbert,
+  type HeadOptions,
+} from "../../model/albert/description.ts";
 import { initialise } from "../../nn/index.ts";
 import { openTokenizer } from "../../text/files/tokenizer.ts";
-import type { TextTask } from "../../text/labelled/text-task.ts";
 import type { OpenTokenizer } from "../../text/tokenizer.ts";
 import type { Weights } from "../../train/stages.ts";
 import { needTokenizer, openAlbertRun, type TrainedAlbert, transferred } from "../pretrain/albert-run.ts";
 import { placeOf } from "../pretrain/origin.ts";
 import { withEmbeddingsOf } from "./rescaling.ts";
-import { describeGlue, type GlueSettings } from "./settings.ts";
+import { describeTuned, type GlueSettings } from "./settings.ts";
 
 /** Where first weights came from, as config.yaml keeps it: a run and the step of its checkpoint, or nowhere. */
 export interface Origin {
@@ -27,45 +31,47 @@ export interface FinetuneModel {
   readonly origin: Origin;
 }
 
-/** The model of a task: with the weights of `from` below a new head, or all new. */
+/** The model below a new head: with the weights of `from`, or all new. */
 export function openModel(
-  task: TextTask,
+  heads: HeadOptions,
   settings: GlueSettings,
   from: TrainedAlbert | undefined,
   tokenizer?: OpenTokenizer,
 ): Promise<FinetuneModel> {
-  return from ? knownModel(task, settings, from, tokenizer) : newModel(task, settings, tokenizer);
+  return from ? knownModel(heads, settings, from, tokenizer) : newModel(heads, settings, tokenizer);
 }
 
-async function newModel(task: TextTask, settings: GlueSettings, given?: OpenTokenizer): Promise<FinetuneModel> {
+async function newModel(heads: HeadOptions, settings: GlueSettings, given?: OpenTokenizer): Promise<FinetuneModel> {
   const like = settings.like === null ? undefined : await openAlbertRun(settings.like);
   const tokenizer = given ?? (await tokenizerFor(settings, like));
   const known = like?.description.model ?? { vocabulary: tokenizer.tokenizer.size };
-  const description = describeGlue(task, settings, known);
+  const description = describeTuned(heads, settings, known);
   const described = describedAlbert(description);
   const weights = initialise(described.parameters, settings.seed);
   return { tokenizer, description, described, weights, origin: { from: null, fromStep: null } };
 }
 
 async function knownModel(
-  task: TextTask,
+  heads: HeadOptions,
   settings: GlueSettings,
   from: TrainedAlbert,
   given?: OpenTokenizer,
 ): Promise<FinetuneModel> {
   const tokenizer = given ?? (await tokenizerFor(settings, from));
-  const description = describeGlue(task, settings, from.description.model);
+  const description = describeTuned(heads, settings, from.description.model);
   const described = describedAlbert(description);
-  const { weights: found } = transferred(withoutClassifier(from), described, settings.seed);
+  const { weights: found } = transferred(withoutHead(from), described, settings.seed);
   const deviation = settings.embeddingDeviation;
   const weights = deviation === null ? found : withEmbeddingsOf(deviation, described, found);
   const { path, step } = placeOf(from);
   return { tokenizer, description, described, weights, origin: { from: path, fromStep: step } };
 }
 
-/** Another task's classes mean nothing here. */
-function withoutClassifier({ parameters, weights, path }: TrainedAlbert) {
-  return { weights, path, parameters: parameters.filter(({ name }) => !name.startsWith("classifier.")) };
+const HEADS = /^(classifier|qa_outputs)\./;
+
+/** Another task's head means nothing here. */
+export function withoutHead({ parameters, weights, path }: TrainedAlbert) {
+  return { weights, path, parameters: parameters.filter(({ name }) => !HEADS.test(name)) };
 }
 
 /** The one asked for, or the model's own. */

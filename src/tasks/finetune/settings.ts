@@ -3,7 +3,7 @@ import { reject } from "../../base/errors.ts";
 import { LARGEST } from "../../base/limits.ts";
 import type { HaltingOptions } from "../../depth/halting.ts";
 import type { AlbertOptions } from "../../model/albert/albert.ts";
-import type { AlbertDescription } from "../../model/albert/description.ts";
+import type { AlbertDescription, HeadOptions } from "../../model/albert/description.ts";
 import { choice, flag, group, optional, real, text, whole } from "../../runs/fields.ts";
 import { defineSettings, type Resolved } from "../../runs/settings.ts";
 import type { TextTask } from "../../text/labelled/text-task.ts";
@@ -118,9 +118,16 @@ const rates = { adamw: 1e-4, lamb: 5e-4 } as const;
 export const rateOf = ({ rate, optimiser, lora }: GlueSettings, scratch: boolean) =>
   rate ?? rates[optimiser] * (scratch || lora !== null ? 10 : 1);
 
-/** The model of a task: a known one with a new head, or a new one of the given vocabulary. */
-export function describeGlue(
-  task: TextTask,
+/** The head that a task on labelled texts needs. */
+export function headOf(task: TextTask, settings: GlueSettings): HeadOptions {
+  const kind = task.several ? "multiple" : task.labels ? "single" : "regression";
+  const { classifierDropout: dropout, pooling } = settings;
+  return { classification: { labels: task.labels?.length ?? 1, kind, dropout, pooling } };
+}
+
+/** The model below a head: a known one, or a new one of the given vocabulary. */
+export function describeTuned(
+  heads: HeadOptions,
   settings: GlueSettings,
   from: AlbertDescription["model"] | { vocabulary: number },
 ): AlbertDescription {
@@ -129,13 +136,7 @@ export function describeGlue(
   const model = known ? { ...known, ...loraOf(settings) } : { ...scratchModel(settings), ...from };
   const halting = model.halting && { ...model.halting, ...ponderOf(settings), ponderFrom: 0, ponderWarmup: 0 };
   const dropout = settings.dropout === null ? {} : { dropout: settings.dropout, attentionDropout: settings.dropout };
-  const head = {
-    labels: task.labels?.length ?? 1,
-    kind: task.several ? "multiple" : task.labels ? "single" : "regression",
-    dropout: settings.classifierDropout,
-    pooling: settings.pooling,
-  } as const;
-  return { model: { ...model, ...dropout, halting }, heads: { classification: head } };
+  return { model: { ...model, ...dropout, halting }, heads };
 }
 
 function loraOf({ lora: rank, loraAlpha: alpha, embeddingDeviation }: GlueSettings): Pick<AlbertOptions, "lora"> {

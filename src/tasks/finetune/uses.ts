@@ -223,7 +223,7 @@ export function resume(path: string, options: FinetuneResumeOptions = {}): Sessi
 }
 
 /** What rests below the adapters of a run. */
-async function restingWeights(path: string, described: DescribedAlbert): Promise<Weights> {
+export async function restingWeights(path: string, described: DescribedAlbert): Promise<Weights> {
   return loadAlbert(adapterParts(described).frozen, await readBase(path), path).weights;
 }
 

@@ -2,7 +2,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { reject, rejectData } from "../../base/errors.ts";
 import { readLines } from "../../files/lines.ts";
-import { type ChoiceQuestion, parseChoices } from "../labelled/choices.ts";
+import { type ChoiceQuestion, type ChoiceReading, parseChoices } from "../labelled/choices.ts";
 import {
   labelledRows,
   plainRows,
@@ -12,7 +12,7 @@ import {
   taskOfRows,
 } from "../labelled/labelled-rows.ts";
 import { type LabelledTable, parseTable, type TableForm } from "../labelled/labelled-table.ts";
-import { parseSquad, type Question } from "../labelled/questions.ts";
+import { parseSquad, type Question, type SquadReading } from "../labelled/questions.ts";
 import { type ConllReading, parseConll, type TaggedSentence } from "../labelled/tagged.ts";
 import { exampleOf, type LabelledText, type PlainText, type TextTask } from "../labelled/text-task.ts";
 
@@ -70,10 +70,12 @@ export const readConll = (source: string, columns: Omit<ConllReading, "source"> 
   parseConll(readLines(existing(source)), { ...columns, source });
 
 /** Questions on texts, in SQuAD's JSON. */
-export const readSquad = (source: string): Question[] => parseSquad(readFileSync(existing(source), "utf8"), source);
+export const readSquad = (source: string, reading: SquadReading = {}): Question[] =>
+  parseSquad(readFileSync(existing(source), "utf8"), source, reading);
 
 /** Questions with texts to choose from, in JSON lines of {text, choices, label}. */
-export const readChoices = (source: string): ChoiceQuestion[] => parseChoices(readLines(existing(source)), source);
+export const readChoices = (source: string, reading: ChoiceReading = {}): ChoiceQuestion[] =>
+  parseChoices(readLines(existing(source)), source, reading);
 
 /** Reads a table. */
 export function readTable(source: string, { header }: { header?: boolean | undefined } = {}): LabelledTable {

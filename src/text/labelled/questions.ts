@@ -12,12 +12,18 @@ export interface Question {
 
 type Values = Readonly<Record<string, unknown>>;
 
+/** How questions are read. */
+export interface SquadReading {
+  /** Off: questions may lack answers, which are asked for then. Default: on. */
+  readonly answered?: boolean | undefined;
+}
+
 /** Reads SQuAD's JSON, version 1 or 2; what is wrong is named by its path, and every answer has to stand where it says. */
-export function parseSquad(json: string, source: string): Question[] {
+export function parseSquad(json: string, source: string, { answered = true }: SquadReading = {}): Question[] {
   const found = listIn(parsed(json, source), "data", source).flatMap(({ value, who }) =>
     listIn(value, "paragraphs", who).flatMap((paragraph) => {
       const context = textIn(paragraph.value, "context", paragraph.who);
-      return listIn(paragraph.value, "qas", paragraph.who).map((each) => questionIn(each, context));
+      return listIn(paragraph.value, "qas", paragraph.who).map((each) => questionIn(each, context, answered));
     }),
   );
   if (found.length === 0) reject({ code: "bad-data", who: source, needed: "at least one question", got: "none" });
@@ -50,9 +56,10 @@ function textIn(value: Values, key: string, who: string): string {
   return reject({ code: "bad-data", who, needed: `a text called ${key}`, got: JSON.stringify(text) ?? "none" });
 }
 
-function questionIn({ value, who }: { value: Values; who: string }, context: string): Question {
-  const answers = value.is_impossible === true ? [] : listIn(value, "answers", who);
-  if (answers.length === 0 && value.is_impossible !== true) {
+function questionIn({ value, who }: { value: Values; who: string }, context: string, answered: boolean): Question {
+  const open = value.is_impossible === true || (!answered && value.answers === undefined);
+  const answers = open ? [] : listIn(value, "answers", who);
+  if (answers.length === 0 && value.is_impossible !== true && answered) {
     reject({ code: "bad-data", who, needed: "an answer, or is_impossible", got: "none" });
   }
   return {

@@ -4,6 +4,7 @@ import { reject } from "../../base/errors.ts";
 /** A sentence with a tag per word. */
 export interface TaggedSentence {
   readonly words: readonly string[];
+  /** None where they are only asked for. */
   readonly tags: readonly string[];
 }
 
@@ -14,11 +15,13 @@ export interface ConllReading {
   /** Places of the columns from 1; −1 is the last. Default: the first word, the last tag. */
   readonly wordColumn?: number | undefined;
   readonly tagColumn?: number | undefined;
+  /** The tags there may be. Default: any. */
+  readonly tags?: readonly string[] | undefined;
 }
 
 /** Reads a word per line, columns apart by white space, a blank line between sentences; -DOCSTART- lines are left out. */
 export function parseConll(lines: Iterable<string>, reading: ConllReading): TaggedSentence[] {
-  const { source, wordColumn = 1, tagColumn = -1 } = reading;
+  const { source, wordColumn = 1, tagColumn = -1, tags } = reading;
   const sentences: { words: string[]; tags: string[] }[] = [];
   let [number, width, open] = [0, 0, false];
   for (const line of lines) {
@@ -34,12 +37,17 @@ export function parseConll(lines: Iterable<string>, reading: ConllReading): Tagg
       }
       if (!open) sentences.push({ words: [], tags: [] });
       sentences.at(-1)!.words.push(cellOf(cells, wordColumn, who));
-      sentences.at(-1)!.tags.push(cellOf(cells, tagColumn, who));
+      sentences.at(-1)!.tags.push(known(cellOf(cells, tagColumn, who), tags, who));
     }
     open = !ends;
   }
   if (sentences.length === 0) reject({ code: "bad-data", who: source, needed: "at least one sentence", got: "none" });
   return sentences;
+}
+
+function known(tag: string, tags: readonly string[] | undefined, who: string): string {
+  if (!tags || tags.includes(tag)) return tag;
+  return reject({ code: "bad-data", who, needed: `a tag of ${tags.join(", ")}`, got: tag });
 }
 
 function cellOf(cells: readonly string[], column: number, who: string): string {

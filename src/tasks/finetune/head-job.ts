@@ -1,0 +1,251 @@
+/** The job of training a head of another kind than classes: tags, answers or choices out of files, in a run folder. */
+import { createHash } from "node:crypto";
+import { reject } from "../../base/errors.ts";
+import { formatNumber } from "../../base/table.ts";
+import type { Engine } from "../../engine/engine.ts";
+import { readChoices, readConll, readSquad } from "../../text/files/labelled.ts";
+import type { ChoiceQuestion } from "../../text/labelled/choices.ts";
+import type { Question } from "../../text/labelled/questions.ts";
+import { type TaggedSentence, tagsIn } from "../../text/labelled/tagged.ts";
+import type { TextTask } from "../../text/labelled/text-task.ts";
+import type { EvaluationEvent, TrainEvent } from "../../train/events.ts";
+import type { Weights } from "../../train/stages.ts";
+import { train } from "../../train/train.ts";
+import { concludedFrom, type Outcome } from "../concluded.ts";
+import { defaultEngine } from "../engine.ts";
+import { engineFact, parametersFact } from "../facts.ts";
+import type { Fact, Handed, Job, Start } from "../job.ts";
+import { albertContent, type TrainedAlbert } from "../pretrain/albert-run.ts";
+import { type AlbertSource, albertFrom } from "../pretrain/origin.ts";
+import { trainJob } from "../trained-job.ts";
+import { lengthFor } from "./examples.ts";
+import { answering, choosing, type HeadTask, tagging } from "./head-tasks.ts";
+import { answersOf, headBatches, type OpenedHead, trainableHead } from "./head-training.ts";
+import { adapterFacts, type Before, baseOf, epochsOf, frozenOf, trainedOf, tuningOptions } from "./job.ts";
+import { type FinetuneModel, openModel } from "./model.ts";
+import { type EpochResult, RESULT_FILE, resultText, taskResult } from "./result.ts";
+import { type GlueSettings, rateOf } from "./settings.ts";
+
+/** Tasks besides labelled texts that files are read for. */
+export const headKinds = ["tagging", "qa", "choice"] as const;
+/** A name of one. */
+export type HeadKind = (typeof headKinds)[number];
+
+/** An example of any of them: a sentence with tags, a question on a text, a text with choices. */
+export type HeadInput = TaggedSentence | Question | ChoiceQuestion;
+/** What is said about one: a tag per word, an answer, the place of the right choice. */
+export type HeadAnswer = string[] | string | number;
+
+/** What config.yaml keeps of a task: what was found in the texts to learn from. */
+export interface HeadSpec {
+  readonly kind: HeadKind;
+  /** Tags. */
+  readonly labels?: readonly string[] | undefined;
+  /** Some questions have no answer. */
+  readonly unanswerable?: boolean | undefined;
+  /** Choices per question. */
+  readonly choices?: number | undefined;
+}
+
+/** A task on any examples: a table of kinds has one type for all. */
+export type AnyHeadTask = HeadTask<HeadInput, HeadAnswer>;
+
+interface Kind<X extends HeadInput> {
+  spec(train: readonly X[]): Omit<HeadSpec, "kind">;
+  task(spec: HeadSpec): unknown;
+  /** Refuses what the task does not know, by file and line; without a task any is taken. */
+  read(file: string, spec?: HeadSpec): X[];
+}
+
+const kinds: {
+  readonly tagging: Kind<TaggedSentence>;
+  readonly qa: Kind<Question>;
+  readonly choice: Kind<ChoiceQuestion>;
+} = {
+  tagging: {
+    spec: (train) => ({ labels: tagsIn(train) }),
+    task: ({ labels }) => tagging({ labels: labels! }),
+    read: (file, spec) => readConll(file, { tags: spec?.labels }),
+  },
+  qa: {
+    spec: (train) => ({ unanswerable: train.some(({ answers }) => answers.length === 0) }),
+    task: ({ unanswerable }) => answering({ unanswerable }),
+    read: (file) => readSquad(file),
+  },
+  choice: {
+    spec: (train) => ({ choices: train[0]!.choices.length }),
+    task: ({ choices }) => choosing({ choices: choices! }),
+    read: (file, spec) => readChoices(file, { choices: spec?.choices }),
+  },
+};
+
+const kindOf = (kind: HeadKind) => kinds[kind] as unknown as Kind<HeadInput>;
+
+/** The task that a spec describes. */
+export const headTaskOf = (spec: HeadSpec): AnyHeadTask => kindOf(spec.kind).task(spec) as AnyHeadTask;
+
+/** Reads a file of examples for a task that is known. */
+export const readHeadFile = (file: string, spec: HeadSpec): HeadInput[] => kindOf(spec.kind).read(file, spec);
+
+/** Where examples stand. */
+export interface HeadFiles {
+  readonly train: string;
+  readonly dev: string;
+}
+
+/** A head's training, opened with its model and examples. */
+export interface HeadParts {
+  readonly spec: HeadSpec;
+  readonly settings: GlueSettings;
+  readonly model: FinetuneModel;
+  readonly engine: Engine;
+  readonly files: HeadFiles;
+  readonly train: readonly HeadInput[];
+  readonly dev: readonly HeadInput[];
+  readonly say?: Handed["say"];
+}
+
+/** What is handed over. */
+export interface HeadGiven extends Handed, HeadFiles {
+  /** The ALBERT to begin with. Default: new weights. */
+  readonly from?: AlbertSource | undefined;
+  readonly fromStep?: number | undefined;
+}
+
+/** Reads both files, and opens model and engine. */
+export async function openHead(kind: HeadKind, settings: GlueSettings, given: HeadGiven): Promise<HeadParts> {
+  const { from, fromStep: step, say, train: file, dev } = given;
+  const train = kindOf(kind).read(file);
+  const spec = { kind, ...kindOf(kind).spec(train) };
+  checkSpec(spec, file);
+  const judged = readHeadFile(dev, spec);
+  const known = from === undefined ? undefined : await albertFrom(from, { step, say });
+  const model = await openModel(withDropout(headTaskOf(spec), settings), settings, known);
+  const engine = given.engine ?? (await defaultEngine(settings));
+  return { spec, settings, model, engine, files: { train: file, dev }, train, dev: judged, say };
+}
+
+function checkSpec({ kind, labels = [] }: HeadSpec, who: string): void {
+  if (kind !== "tagging" || labels.length > 1) return;
+  reject({ code: "bad-data", who, needed: "words of at least two tags", got: labels.join(", ") || "none" });
+}
+
+function withDropout({ heads }: AnyHeadTask, { classifierDropout: dropout }: GlueSettings): AnyHeadTask["heads"] {
+  const { tokenClassification, multipleChoice } = heads;
+  if (tokenClassification) return { tokenClassification: { ...tokenClassification, dropout } };
+  return multipleChoice ? { multipleChoice: { ...multipleChoice, dropout } } : heads;
+}
+
+/** The head with what it reads and scores with. */
+export function openedHead({ spec, settings, model, engine }: Omit<HeadParts, "train" | "dev" | "files">) {
+  const { described, tokenizer } = model;
+  const { batch, seed } = settings;
+  const length = lengthFor(settings, model);
+  const task = headTaskOf(spec);
+  return { task, described, tokenizer: tokenizer.tokenizer, engine, length, batch, seed } satisfies OpenedHead<
+    HeadInput,
+    HeadAnswer
+  >;
+}
+
+/** What such a training ends with. */
+export interface HeadResult extends TrainedAlbert, Outcome {
+  /** Its name and what decides, as results keep it. */
+  readonly task: TextTask;
+  readonly spec: HeadSpec;
+  readonly epochs: readonly EpochResult[];
+  /** What the best epoch's weights say. */
+  predict(examples: readonly HeadInput[]): Promise<HeadAnswer[]>;
+}
+
+/** What `training.command` says in config.yaml. */
+export const HEAD_COMMAND = "head";
+
+/** The job that trains it. */
+export function headJob(parts: HeadParts, before?: Before): Job<HeadResult> {
+  const { spec, settings, model, files, train: examples, dev } = parts;
+  const { description, described, tokenizer, origin } = model;
+  const opened = openedHead(parts);
+  const batches = headBatches(opened, examples, parts.say);
+  const training = { command: HEAD_COMMAND, spec, files, ...origin, ...settings };
+  const options = { ...tuningOptions({ ...parts, trial: false }, batches), evaluate: undefined };
+  const head = { ...trainableHead(opened), parameters: trainedOf(described) };
+  const text = createHash("sha256")
+    .update(JSON.stringify([examples, dev]))
+    .digest("hex");
+  const conclude = (outcome: Outcome, evaluations: readonly EvaluationEvent[]) =>
+    resultOf(parts, outcome, epochsOf(evaluations, batches.count));
+  return {
+    ...trainJob(head, options, {
+      ...albertContent({ description, training, tokenizer, base: baseOf(parts) }),
+      text,
+      keep: settings.keep,
+      describe: () => describe(parts),
+    }),
+    events: async function* ({ resume, signal }: Start): AsyncGenerator<TrainEvent, HeadResult, void> {
+      const evaluations = [...(before?.evaluations ?? [])];
+      const session = train(head, { ...options, evaluate: (weights) => judge(parts, weights), resume, signal });
+      for await (const event of session) {
+        if (event.type === "evaluation") evaluations.push(event);
+        yield event;
+      }
+      const { model: _, ...outcome } = await session.result;
+      return conclude({ ...outcome, best: outcome.best ?? (await before?.best()) }, evaluations);
+    },
+    concluded: async (state, run) => {
+      const evaluations = (await run.events()).filter((event) => event.type === "evaluation");
+      return conclude(await concludedFrom(run, trainedOf(described), state), evaluations);
+    },
+    kept: ({ reason, epochs }): Record<string, string> =>
+      reason === "stopped" ? {} : { [RESULT_FILE]: resultText(taskResult(namedTask(spec), epochs)) },
+  };
+}
+
+const namedTask = (spec: HeadSpec): TextTask => {
+  const { decisive } = headTaskOf(spec);
+  return { name: spec.kind, labels: null, metrics: [decisive === "f1" ? "f1" : "accuracy"] };
+};
+
+async function judge(parts: HeadParts, weights: Weights) {
+  const { dev, model } = parts;
+  const opened = openedHead(parts);
+  const { loss, answers } = await answersOf(opened, new Map([...frozenOf(model), ...weights]), dev);
+  const { task } = opened;
+  return { loss, tokens: dev.length, scalars: task.figures(dev, answers), decisive: task.decisive };
+}
+
+function resultOf(parts: HeadParts, outcome: Outcome, epochs: readonly EpochResult[]): HeadResult {
+  const { spec, model } = parts;
+  const { described, description, tokenizer } = model;
+  const whole = (weights: Weights) => new Map([...frozenOf(model), ...weights]);
+  const weights = whole(outcome.best?.weights ?? outcome.weights);
+  return {
+    ...described,
+    description,
+    tokenizer,
+    task: namedTask(spec),
+    spec,
+    epochs,
+    ...outcome,
+    weights: whole(outcome.weights),
+    best: outcome.best && { ...outcome.best, weights },
+    predict: async (examples) => (await answersOf(openedHead(parts), weights, examples)).answers,
+  };
+}
+
+function describe({ spec, settings, model, train: texts, dev, engine }: HeadParts): Fact[] {
+  const { from } = model.origin;
+  const about = spec.labels ? ` (${spec.labels.length} tags)` : spec.choices ? ` (of ${spec.choices})` : "";
+  return [
+    { what: "task", value: `${spec.kind}${about}` },
+    {
+      what: "examples",
+      value: `${formatNumber(texts.length)} to learn from, ${formatNumber(dev.length)} to judge by`,
+    },
+    { what: "weights", value: from ?? "new" },
+    parametersFact(model.described.parameters),
+    ...adapterFacts(model),
+    { what: "optimiser", value: `${settings.optimiser}, rate ${rateOf(settings, from === null)}` },
+    engineFact(engine),
+  ];
+}

@@ -1,0 +1,112 @@
+/** Runs of heads that tag, answer or choose: examples answered, files evaluated, resumed. */
+import { reject } from "../../base/errors.ts";
+import { describedAlbert } from "../../model/albert/description.ts";
+import { initialise } from "../../nn/index.ts";
+import { eventsUpTo } from "../../runs/event-log.ts";
+import type { Session } from "../../train/session.ts";
+import { bestIn } from "../concluded.ts";
+import type { TaskEvent } from "../job.ts";
+import { type OpenRun, openRunBase, type ResumeOptions, type StoredRun } from "../open-run.ts";
+import { resumeRun } from "../perform.ts";
+import { needTokenizer, parseAlbertRun } from "../pretrain/albert-run.ts";
+import { type AlbertUses, albertUses } from "../pretrain/uses.ts";
+import {
+  type HeadAnswer,
+  type HeadFiles,
+  type HeadInput,
+  type HeadParts,
+  type HeadResult,
+  type HeadSpec,
+  headJob,
+  headTaskOf,
+  openedHead,
+  openHead,
+  readHeadFile,
+} from "./head-job.ts";
+import { answersOf } from "./head-training.ts";
+import { trainedOf } from "./job.ts";
+import { finetuneSettings, type GlueSettings } from "./settings.ts";
+import { type FinetuneFigures, restingWeights } from "./uses.ts";
+
+/** A head's run, opened at a checkpoint. */
+export interface HeadRun extends OpenRun<"head", HeadResult>, AlbertUses {
+  readonly settings: GlueSettings;
+  readonly spec: HeadSpec;
+  readonly files: HeadFiles;
+  /** What is said about examples: tags per word, an answer, or the place of the right choice. */
+  answer(examples: readonly HeadInput[]): Promise<HeadAnswer[]>;
+  /** Figures of the dev file, the train file (`split`), or another (`corpus`). */
+  evaluate(how?: HeadEvaluation): Promise<FinetuneFigures>;
+}
+
+/** Which examples a run is judged by. */
+export interface HeadEvaluation {
+  /** train or dev (or valid). Default: dev. */
+  readonly split?: string | undefined;
+  /** Another file of the same form. */
+  readonly corpus?: string | undefined;
+}
+
+/** Opens one to use it. */
+export async function open(stored: StoredRun): Promise<HeadRun> {
+  const albert = await albertUses(stored);
+  const { settings, spec, files, origin } = storedHead(stored.config, stored.path);
+  const answers = async (examples: readonly HeadInput[]) => {
+    const { description, weights } = albert;
+    const model = { description, described: albert, weights, tokenizer: needTokenizer(albert), origin };
+    return answersOf(openedHead({ spec, settings, model, engine: await stored.engine() }), weights, examples);
+  };
+  return {
+    ...openRunBase("head", stored, resume),
+    ...albert,
+    settings,
+    spec,
+    files,
+    answer: async (examples) => (examples.length === 0 ? [] : (await answers(examples)).answers),
+    evaluate: async ({ split = "dev", corpus } = {}) => {
+      const name = corpus ?? splitOf(split);
+      const examples = readHeadFile(corpus ?? files[splitOf(split)], spec);
+      const { loss, answers: said } = await answers(examples);
+      const figures = headTaskOf(spec).figures(examples, said);
+      return { task: spec.kind, split: name, texts: examples.length, loss, figures };
+    },
+  };
+}
+
+function splitOf(split: string): keyof HeadFiles {
+  if (split === "train") return split;
+  if (split === "dev" || split === "valid") return "dev";
+  return reject({ who: "evaluate / split", needed: "train or dev", got: split, remedy: "name a file as corpus" }, 2);
+}
+
+function storedHead(yaml: string, path: string) {
+  const source = `${path}/config.yaml`;
+  const { model, heads, training = {} } = parseAlbertRun(yaml, source);
+  const { command: _, spec, files, from, fromStep, ...values } = training;
+  const settings = { ...finetuneSettings.defaults, ...finetuneSettings.check(values, source) };
+  const origin = { from: (from ?? null) as string | null, fromStep: (fromStep ?? null) as number | null };
+  return { settings, spec: spec as HeadSpec, files: files as HeadFiles, origin, description: { model, heads } };
+}
+
+/** Goes on with one. */
+export function resume(path: string, options: ResumeOptions = {}): Session<TaskEvent, HeadResult> {
+  return resumeRun(path, options, async (run, resume, given) => {
+    const stored = storedHead(run.config, path);
+    const { spec, settings, files, origin, description } = stored;
+    const { from, fromStep } = origin;
+    if (!resume) {
+      const start = { from: from ?? undefined, fromStep: fromStep ?? undefined };
+      return headJob(await openHead(spec.kind, settings, { ...given, ...files, ...start }));
+    }
+    const described = describedAlbert(description);
+    const first = initialise(described.parameters, settings.seed);
+    const weights = description.model.lora ? new Map([...first, ...(await restingWeights(path, described))]) : first;
+    const tokenizer = needTokenizer({ tokenizer: given.tokenizer });
+    const model = { description, described, weights, origin, tokenizer };
+    const [train, dev] = [readHeadFile(files.train, spec), readHeadFile(files.dev, spec)];
+    const parts: HeadParts = { spec, settings, model, files, train, dev, engine: given.engine, say: given.say };
+    const earlier = eventsUpTo(await run.events(), resume.progress.step);
+    const evaluations = earlier.filter((event) => event.type === "evaluation");
+    return headJob(parts, { evaluations, best: () => bestIn(run, trainedOf(described)) });
+  });
+}

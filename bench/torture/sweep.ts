@@ -10,7 +10,7 @@ import { layerwise } from "./process.ts";
 import { type Files, filesAt, type Writer } from "./writers.ts";
 
 /** Kills of a chain. */
-const MOST_KILLS = 12;
+const MOST_KILLS = 24;
 /** A place that was met after certain kills, and cannot be met again by repeating them, is given up. */
 const MOST_ATTEMPTS = 3;
 const HANGS_MS = 300_000;

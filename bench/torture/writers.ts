@@ -21,10 +21,11 @@ export interface Writer {
 /** SHA-256 of files by their names. */
 export type Files = Readonly<Record<string, string>>;
 
-/** Four checkpoints, one more than are kept, so that one is removed; two where a command makes several runs. */
+/** Four checkpoints, one more than are kept, so that one is removed; for tasks that differ elsewhere, two. */
+const pruned = ["language", "search", "pretrain"];
 const short = (task: string): readonly string[] => {
-  if (task === "finetune") return [...extra, "--epochs", "1", "--checkpoint-every", "2"];
-  const steps = ["--steps", task === "seeds" || task === "retrain" ? "2" : "4", "--checkpoint-every", "1"];
+  if (task === "finetune") return [...extra, "--epochs", "1"];
+  const steps = ["--steps", pruned.includes(task) ? "4" : "2", "--checkpoint-every", "1"];
   return task === "pretrain" ? steps : [...steps, "--warmup", "1", "--evaluate-every", "2"];
 };
 

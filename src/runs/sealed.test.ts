@@ -12,6 +12,11 @@ it("JSON of older versions has no seal", () => {
   expect(readSealed('{ "step": 3 }', "best.json", "")).toEqual({ value: { step: 3 }, sealed: false });
 });
 
+it("JSON that has no text form is read like any other", () => {
+  const text = '{"step":[{"toString":[3]}]}';
+  expect(readSealed(text, "state.json", "")).toEqual({ value: { step: [{ toString: [3] }] }, sealed: false });
+});
+
 it("sealed JSON with any one bit turned is refused, or says the same", () => {
   const bytes = Buffer.from(sealedJson(value));
   for (let place = 0; place < 8 * bytes.length; place++) {

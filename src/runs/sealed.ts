@@ -20,7 +20,10 @@ export function readSealed(text: string, who: string, remedy: string): { value: 
 }
 
 /** No older version wrote a file that ends in a hash: the name of its seal is damaged. */
-const endsInHash = (value: object) => /^[0-9a-f]{64}$/.test(String(Object.values(value).at(-1)));
+function endsInHash(value: object): boolean {
+  const last: unknown = Object.values(value).at(-1);
+  return typeof last === "string" && /^[0-9a-f]{64}$/.test(last);
+}
 
 function parsed(text: string, who: string, remedy: string): Record<string, unknown> {
   let value: unknown;

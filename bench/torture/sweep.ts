@@ -239,20 +239,15 @@ export class Sweep {
 const operationsOf = (places: readonly string[]): Set<string> =>
   new Set(places.filter((place) => place !== "the last").map((place) => place.replace(/: \w+$/, "")));
 
-/** Sweeps commands, some at a time, until all is covered or time is over; `tell` is called after each chain. */
-export async function sweepAll(
-  sweeps: readonly Sweep[],
+/** Does something with each item, so many at a time. */
+export async function abreast<T>(
+  items: readonly T[],
   workers: number,
-  isOver: () => boolean,
-  tell: () => void,
+  each: (item: T) => Promise<void>,
 ): Promise<void> {
-  const waiting = [...sweeps];
+  const waiting = [...items];
   const work = async () => {
-    for (let sweep = waiting.shift(); sweep; sweep = waiting.shift())
-      while (!sweep.isOver && !isOver()) {
-        await sweep.chain();
-        tell();
-      }
+    for (let item = waiting.shift(); item !== undefined; item = waiting.shift()) await each(item);
   };
   await Promise.all(Array.from({ length: workers }, work));
 }

@@ -27,6 +27,8 @@ interface Kept {
   readonly met: Record<string, readonly string[]>;
   covered: string[];
   attempts: Record<string, number>;
+  /** Whether all places before operations are done, and those in their middles are next. */
+  middles: boolean;
   /** Nothing is left that a run meets before its first kill. */
   begun: boolean;
   kills: number;
@@ -43,7 +45,7 @@ interface Trace {
 
 /** Figures of one command, or of several. */
 export interface SweepCounts {
-  /** File operations of an undisturbed run, and how many of them it was killed at, in each of their moments. */
+  /** File operations of an undisturbed run, and how many of them it was killed at. */
   readonly operations: number;
   readonly covered: number;
   /** The same of operations that only runs have that were killed before: of resuming, of clearing away. */
@@ -63,7 +65,7 @@ export interface SweepFigures extends SweepCounts {
   readonly uncovered: readonly string[];
 }
 
-type Order = { readonly at: string } | { readonly covered: readonly string[] };
+type Order = { readonly at: string } | { readonly covered: readonly string[]; readonly middles: boolean };
 
 /** One command's sweep in a folder of its own. */
 export class Sweep {
@@ -90,9 +92,13 @@ export class Sweep {
     return sweep;
   }
 
-  /** Whether a place is left that was not given up. */
+  /** Whether no place is left, or only such as were given up. */
   get isOver(): boolean {
-    return this.#kept.begun && this.#next() === undefined;
+    const kept = this.#kept;
+    if (!kept.begun || this.#next() !== undefined) return false;
+    if (kept.middles) return true;
+    [kept.middles, kept.begun] = [true, false];
+    return false;
   }
 
   /** One run with its kills. */
@@ -121,13 +127,14 @@ export class Sweep {
     const done = new Set(covered);
     const all = Object.keys(met);
     const uncovered = all.filter((place) => !done.has(place));
-    const [missing, own] = [operationsOf(uncovered), operationsOf(places)];
-    const later = [...operationsOf(all)].filter((each) => !own.has(each));
+    const own = new Set(operationsIn(places));
+    const later = operationsIn(all).filter((each) => !own.has(each));
+    const killedAt = (each: string) => done.has(each);
     return {
       operations: own.size,
-      covered: [...own].filter((each) => !missing.has(each)).length,
+      covered: [...own].filter(killedAt).length,
       laterOperations: later.length,
-      laterCovered: later.filter((each) => !missing.has(each)).length,
+      laterCovered: later.filter(killedAt).length,
       places: all.length,
       placesCovered: all.length - uncovered.length,
       ...{ kills, runs, wrong, faults, uncovered },
@@ -136,16 +143,18 @@ export class Sweep {
 
   /** A place that was met after kills and is not covered yet, the one that takes fewest kills. */
   #next(): string | undefined {
-    const { met, covered, attempts } = this.#kept;
+    const { met, covered, attempts, middles } = this.#kept;
     const done = new Set(covered);
-    const left = Object.keys(met).filter((place) => !done.has(place) && (attempts[place] ?? 0) < MOST_ATTEMPTS);
+    const isDue = (place: string) => !done.has(place) && (middles || !isMiddle(place));
+    const left = Object.keys(met).filter((place) => isDue(place) && (attempts[place] ?? 0) < MOST_ATTEMPTS);
     return left.sort((a, b) => met[a]!.length - met[b]!.length)[0];
   }
 
   #order(history: readonly string[], reached: readonly string[], most: number): Order | undefined {
     const at = reached[history.length];
     if (at !== undefined) return { at };
-    return history.length < most ? { covered: [...this.#kept.covered, ...history] } : undefined;
+    if (history.length >= most) return undefined;
+    return { covered: [...this.#kept.covered, ...history], middles: this.#kept.middles };
   }
 
   async #run(order: Order | undefined, again: boolean) {
@@ -212,7 +221,7 @@ export class Sweep {
       files: filesAt(this.#path),
       places: trace.places,
       met: Object.fromEntries(trace.places.map((place) => [place, []])),
-      ...{ covered: [], attempts: {}, begun: false, kills: 0, runs: 0, wrong: 0, faults: [] },
+      ...{ covered: [], attempts: {}, middles: false, begun: false, kills: 0, runs: 0, wrong: 0, faults: [] },
     };
     this.#write();
   }
@@ -235,9 +244,12 @@ export class Sweep {
   }
 }
 
-/** Operations behind places; after the last there is none. */
-const operationsOf = (places: readonly string[]): Set<string> =>
-  new Set(places.filter((place) => place !== "the last").map((place) => place.replace(/: \w+$/, "")));
+const AFTER_ALL = "the last";
+const isMiddle = (place: string) => /: (empty|half)$/.test(place);
+
+/** Places before an operation, by which it is called. */
+const operationsIn = (places: readonly string[]): string[] =>
+  places.filter((place) => place !== AFTER_ALL && !isMiddle(place));
 
 /** Does something with each item, so many at a time. */
 export async function abreast<T>(

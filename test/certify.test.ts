@@ -47,6 +47,18 @@ describe("layerwise certify", () => {
     expect(stdout).toContain("0 passed, 1 failed, 0 not covered");
   });
 
+  it("names what a case lacks", () => {
+    const source = "fixtures/language-model/two-layers-relu";
+    const { tensors } = readSafetensors(readFileSync(`${source}.safetensors`), source);
+    tensors.delete("output.losses");
+    writeFileSync(join(folder, "bent.safetensors"), writeSafetensors(tensors));
+    writeFileSync(join(folder, "bent.json"), readFileSync(`${source}.json`));
+    const { status, stdout } = certify(folder);
+    expect(status).toBe(1);
+    expect(stdout).toMatch(/bent.*expected .*output\.losses/s);
+    expect(stdout).not.toContain("TypeError");
+  });
+
   it("ends with exit code 2 on a folder that cannot be read or holds no case", () => {
     expect(certify(join(folder, "absent"))).toMatchObject({ status: 2, stdout: "" });
     expect(certify("src/base").stderr).toContain("expected golden cases (<case>.json) under src/base, got none");

@@ -26,6 +26,15 @@ describe("atomic writes", () => {
     expect(readdirSync(join(root, "taken"))).toEqual(["file"]);
   });
 
+  it.runIf(process.platform === "linux")("name the file that has no room", () => {
+    const path = join(root, "small.bin");
+    const script = `import { writeAtomically } from ${JSON.stringify(new URL("atomic.ts", import.meta.url).href)};
+      await writeAtomically(${JSON.stringify(path)}, new Uint8Array(200_000)).catch(({ code, message }) => console.log(code, message));`;
+    const args = ["-c", 'ulimit -f 100; exec "$@"', "-", process.execPath, "--import", "tsx", "--input-type=module"];
+    const { stdout } = spawnSync("bash", [...args, "-e", script], { encoding: "utf8" });
+    expect(stdout).toMatch(/^EFBIG .*, write, .*small\.bin\n$/);
+  });
+
   it("keep the old folder when filling the new one fails", async () => {
     const path = join(root, "folders/out");
     await writeFolderAtomically(path, one("old"), how);

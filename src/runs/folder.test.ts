@@ -16,6 +16,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { ownFolder } from "../../test/command.ts";
 import type { EvaluationEvent, StepEvent, TrainState } from "../train/events.ts";
+import { writeFault } from "./faults.ts";
 import { RunFolder } from "./folder.ts";
 
 const root = ownFolder("runs");
@@ -224,6 +225,14 @@ describe("a kill", () => {
     run.close();
   });
 
+  it("while checkpoints are removed leaves no more than are kept, once the run goes on", async () => {
+    const path = await runWith(1, 2, 3);
+    const run = await RunFolder.open(path, { keep: 1 });
+    await run.prune();
+    expect(checkpointsIn(path)).toEqual(["step-00000003"]);
+    run.close();
+  });
+
   it("between the two renames that replace a checkpoint loses neither", async () => {
     const path = await runWith(2);
     const place = join(path, "checkpoints/step-00000002");
@@ -423,6 +432,13 @@ describe("a fault of the disk", () => {
     await expect(run.writeCheckpoint(stateAt(3))).rejects.toThrow(full);
     run.close();
     expect((await (await RunFolder.read(path)).readCheckpoint("last")).step).toBe(2);
+  });
+
+  it("when it is read-only says that, and not that the folder is gone", () => {
+    const error = Object.assign(new Error("EROFS: read-only file system"), { code: "EROFS" });
+    expect(writeFault("runs/1", "events.jsonl", error).message).toMatch(
+      /the file system is read-only; make it writable/,
+    );
   });
 
   it("when the folder is deleted is an error, and nothing grows in its place", async () => {

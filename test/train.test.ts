@@ -67,14 +67,6 @@ describe("layerwise train", () => {
     expect(layerwise("export", run)).toMatchObject({ status: 2, stderr: expect.stringContaining("--force") });
   });
 
-  it.runIf(process.platform !== "win32")("goes on to its end when nobody reads what it says", () => {
-    const out = join(folder, "unheard");
-    const command = `"${process.execPath}" dist/cli/main.js train --preset tiny --steps 12 --out "${out}" 2>&1 | head -1`;
-    const { status, stdout } = spawnSync("bash", ["-o", "pipefail", "-c", command], { env, encoding: "utf8" });
-    expect([status, stdout.trimEnd().split("\n").length]).toEqual([0, 1]);
-    expect(layerwise("runs", "show", out, "--json").stdout).toContain('"status": "finished"');
-  });
-
   it("starts from another run's weights", () => {
     const { status } = train("second", "--init", run, "--rate", "0");
     expect(status).toBe(0);

@@ -2,7 +2,7 @@ import { spawnSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { Sweep } from "../bench/torture/sweep.ts";
+import { Sweep, sweepAll } from "../bench/torture/sweep.ts";
 import { filesAt, type Writer, writers } from "../bench/torture/writers.ts";
 import { ownFolder } from "./command.ts";
 
@@ -34,7 +34,12 @@ if (!existsSync(path)) { ${write} }
 
 async function swept(name: string, writer: Writer) {
   const sweep = await Sweep.open(name, writer, join(folder, name), 1);
-  while (!sweep.isOver) await sweep.chain();
+  await sweepAll(
+    [sweep],
+    2,
+    () => false,
+    () => {},
+  );
   return sweep.figures;
 }
 

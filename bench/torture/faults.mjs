@@ -1,8 +1,8 @@
 /**
  * Loaded before a command: names each of its writing file operations, and kills it, or fails one.
  * LAYERWISE_FAULT=kill:7, EIO:7 or ENOSPC:7 does so at the seventh operation; LAYERWISE_FAULT=sweep kills where LAYERWISE_FAULT_ORDER
- * says, a file with { at: place } or { covered: [place, …], middles }: there, or at the first place that is not covered. A place is before an
- * operation, in the middle of one that has a middle (passed over unless `middles`), or after the last. LAYERWISE_FAULT_TRACE is the file in
+ * says, a file with { at: place } or { covered: [place, …], middles, skip }: there, or at the first place that is not covered, after
+ * `skip` such places that are left to others. A place is before an operation, in the middle of one that has a middle (passed over unless `middles`), or after the last. LAYERWISE_FAULT_TRACE is the file in
  * which the places that were met are left, and the one of the kill.
  */
 import fs from "node:fs";
@@ -12,12 +12,13 @@ import { syncBuiltinESMExports } from "node:module";
 const [kind = "", number = "0"] = (process.env.LAYERWISE_FAULT ?? "").split(":");
 const { LAYERWISE_FAULT_ORDER: order, LAYERWISE_FAULT_TRACE: trace, LAYERWISE_FAULT_ROOT: root = "" } = process.env;
 const original = { ...fs };
-const { at, covered, middles: wanted } = order ? JSON.parse(fs.readFileSync(order, "utf8")) : {};
+const { at, covered, middles: wanted, skip = 0 } = order ? JSON.parse(fs.readFileSync(order, "utf8")) : {};
 const known = covered ? new Set(covered) : undefined;
 const places = [];
 const times = new Map();
 const paths = new Map(); // of open files, by descriptor
 let count = 0;
+let skipped = 0;
 let depth = 0; // functions of `fs` call one another
 
 const isDue = (place, isMiddle) => (known ? !known.has(place) && (wanted || !isMiddle) : place === at);
@@ -56,6 +57,7 @@ function kill(place) {
 function visit(place, until) {
   places.push(place);
   if (kind !== "sweep" || !isDue(place, until !== undefined)) return;
+  if (known && skipped++ < skip) return;
   depth++; // what is done by then is no operation of the command
   until?.();
   kill(place);

@@ -14,7 +14,7 @@ import { commands, extra, isBegun, longer, outcome, runsOf } from "./commands.ts
 import { unsteadyDisk } from "./disk.ts";
 import { flip } from "./flips.ts";
 import { type Ended, layerwise } from "./process.ts";
-import { abreast, inWords, Sweep, type SweepFigures, totalOf } from "./sweep.ts";
+import { inWords, Sweep, type SweepFigures, sweepAll, totalOf } from "./sweep.ts";
 import { writers } from "./writers.ts";
 
 const { values } = parseArgs({
@@ -158,14 +158,9 @@ async function flips(task: string): Promise<void> {
 }
 
 if (values.sweep) {
-  const workers = Number(values.workers);
-  await abreast(named, workers, async (name) => {
-    sweeps.set(name, await Sweep.open(name, writers[name]!, join(root, "sweep", name), seed));
-  });
+  for (const name of named) sweeps.set(name, await Sweep.open(name, writers[name]!, join(root, "sweep", name), seed));
   end = performance.now() + Number(values.minutes) * 60_000;
-  await abreast([...sweeps.values()], workers, async (sweep) => {
-    for (; !sweep.isOver && !isOver(); report()) await sweep.chain();
-  });
+  await sweepAll([...sweeps.values()], Number(values.workers), isOver, report);
 }
 const twins = new Map<string, Twin>();
 for (const task of isOver() ? [] : tasks) twins.set(task, await twinOf(task));

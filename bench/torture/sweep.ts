@@ -65,22 +65,31 @@ export interface SweepFigures extends SweepCounts {
   readonly uncovered: readonly string[];
 }
 
-type Order = { readonly at: string } | { readonly covered: readonly string[]; readonly middles: boolean };
+/** A run under way: where, killed at what so far, and which place it is to meet again, if any. */
+interface Chain {
+  readonly folder: string;
+  readonly path: string;
+  readonly history: string[];
+  readonly target: string | undefined;
+}
+
+type Order =
+  | { readonly at: string }
+  | { readonly covered: readonly string[]; readonly middles: boolean; readonly skip: number };
 
 /** One command's sweep in a folder of its own. */
 export class Sweep {
   readonly #name: string;
   readonly #writer: Writer;
   readonly #folder: string;
-  readonly #path: string;
   readonly #random: RandomStream;
+  readonly #chains = new Set<Chain>();
   #kept!: Kept;
 
   private constructor(name: string, writer: Writer, folder: string, seed: number) {
     this.#name = name;
     this.#writer = writer;
     this.#folder = folder;
-    this.#path = join(folder, "work", "out");
     this.#random = new RandomStream(seed, `sweep of ${name}`);
   }
 
@@ -92,34 +101,48 @@ export class Sweep {
     return sweep;
   }
 
-  /** Whether no place is left, or only such as were given up. */
-  get isOver(): boolean {
+  /** How much a further chain would find: the places that are left, shared by the chains under way; those in middles count little. */
+  get left(): number {
     const kept = this.#kept;
-    if (!kept.begun || this.#next() !== undefined) return false;
-    if (kept.middles) return true;
-    [kept.middles, kept.begun] = [true, false];
-    return false;
+    if (kept.begun && this.#next() === undefined) {
+      if (kept.middles || this.#chains.size > 0) return 0;
+      [kept.middles, kept.begun] = [true, false];
+    }
+    return (Math.max(1, this.#due().length) / (this.#chains.size + 1)) * (kept.middles ? 1e-6 : 1);
   }
 
-  /** One run with its kills. */
+  /** One run with its kills; several may be under way. */
   async chain(): Promise<void> {
-    const replayed = this.#kept.begun ? this.#next() : undefined;
-    const reached = replayed ? this.#kept.met[replayed]! : [];
+    const target = this.#kept.begun ? this.#next() : undefined;
+    const reached = target ? this.#kept.met[target]! : [];
     const most = reached.length + 1 + this.#random.integer(MOST_KILLS);
-    const history: string[] = [];
-    this.#clear();
+    const chain = this.#newChain(target);
     for (;;) {
-      const order = this.#order(history, reached, most);
-      const { code, stderr, trace } = await this.#run(order, history.length > 0);
-      this.#meet(trace.places, history);
-      if (trace.killed === null || code !== null) {
-        const wrong = code === 0 ? this.#compared() : `exit ${code}: ${stderr.slice(-300)}`;
-        return this.#commit(history, replayed, wrong);
-      }
-      history.push(trace.killed);
-      if (!this.#writer.isIntact(this.#path, this.#kept.files))
-        return this.#commit(history, replayed, "the kill left something that is neither whole nor absent");
+      const { code, stderr, trace } = await this.#run(chain, this.#order(chain, reached, most));
+      this.#meet(trace.places, chain.history);
+      if (trace.killed === null || code !== null)
+        return this.#commit(chain, code === 0 ? this.#compared(chain) : `exit ${code}: ${stderr.slice(-300)}`);
+      chain.history.push(trace.killed);
+      if (!this.#writer.isIntact(chain.path, this.#kept.files))
+        return this.#commit(chain, "the kill left something that is neither whole nor absent");
     }
+  }
+
+  /** Whether all is covered that a run meets before its first kill. */
+  #isBegun(): boolean {
+    return !this.#due().some((place) => this.#kept.met[place]!.length === 0);
+  }
+
+  #newChain(target?: string): Chain {
+    const inUse = new Set([...this.#chains].map(({ folder }) => folder));
+    let slot = 1;
+    while (inUse.has(join(this.#folder, `work-${slot}`))) slot++;
+    const folder = join(this.#folder, `work-${slot}`);
+    rmSync(folder, { recursive: true, force: true });
+    mkdirSync(folder);
+    const chain = { folder, path: join(folder, "out"), history: [], target };
+    this.#chains.add(chain);
+    return chain;
   }
 
   get figures(): SweepFigures {
@@ -141,34 +164,46 @@ export class Sweep {
     };
   }
 
+  /** Places that are covered, or were killed at in a chain that is under way. */
+  #taken(): Set<string> {
+    return new Set([...this.#kept.covered, ...[...this.#chains].flatMap(({ history }) => history)]);
+  }
+
+  /** Places of the present pass that were met and are not taken yet. */
+  #due(): string[] {
+    const [{ met, middles }, taken] = [this.#kept, this.#taken()];
+    return Object.keys(met).filter((place) => !taken.has(place) && (middles || !isMiddle(place)));
+  }
+
   /** A place that was met after kills and is not covered yet, the one that takes fewest kills. */
   #next(): string | undefined {
-    const { met, covered, attempts, middles } = this.#kept;
-    const done = new Set(covered);
-    const isDue = (place: string) => !done.has(place) && (middles || !isMiddle(place));
-    const left = Object.keys(met).filter((place) => isDue(place) && (attempts[place] ?? 0) < MOST_ATTEMPTS);
+    const { met, attempts } = this.#kept;
+    const targets = new Set([...this.#chains].map(({ target }) => target));
+    const left = this.#due().filter((place) => !targets.has(place) && (attempts[place] ?? 0) < MOST_ATTEMPTS);
     return left.sort((a, b) => met[a]!.length - met[b]!.length)[0];
   }
 
-  #order(history: readonly string[], reached: readonly string[], most: number): Order | undefined {
-    const at = reached[history.length];
+  /** Chains that are under way leave places to those that began before them. */
+  #order(chain: Chain, reached: readonly string[], most: number): Order | undefined {
+    const at = reached[chain.history.length];
     if (at !== undefined) return { at };
-    if (history.length >= most) return undefined;
-    return { covered: [...this.#kept.covered, ...history], middles: this.#kept.middles };
+    if (chain.history.length >= most) return undefined;
+    const skip = Math.max(0, Math.min([...this.#chains].indexOf(chain), this.#due().length - 1));
+    return { covered: [...this.#taken()], middles: this.#kept.middles, skip };
   }
 
-  async #run(order: Order | undefined, again: boolean) {
-    const [orderFile, traceFile] = [join(this.#folder, "order.json"), join(this.#folder, "trace.json")];
+  async #run({ folder, path, history }: Chain, order?: Order) {
+    const [orderFile, traceFile] = [`${folder}.order.json`, `${folder}.trace.json`];
     writeFileSync(orderFile, JSON.stringify(order ?? {}));
     rmSync(traceFile, { force: true });
     const env = {
-      LAYERWISE_CACHE: join(this.#folder, "work", "cache"),
+      LAYERWISE_CACHE: join(folder, "cache"),
       LAYERWISE_FAULT: "sweep",
       LAYERWISE_FAULT_ORDER: orderFile,
       LAYERWISE_FAULT_TRACE: traceFile,
-      LAYERWISE_FAULT_ROOT: join(this.#folder, "work"),
+      LAYERWISE_FAULT_ROOT: folder,
     };
-    const args = this.#writer.next(this.#path, again);
+    const args = this.#writer.next(path, history.length > 0);
     const ended = await layerwise(args, { env, killMs: HANGS_MS, program: this.#writer.program });
     const trace: Trace = existsSync(traceFile)
       ? JSON.parse(readFileSync(traceFile, "utf8"))
@@ -184,15 +219,16 @@ export class Sweep {
     }
   }
 
-  #compared(): string | undefined {
-    return this.#writer.outcome(this.#path) === this.#kept.outcome ? undefined : "it ended otherwise than its twin";
+  #compared({ path }: Chain): string | undefined {
+    return this.#writer.outcome(path) === this.#kept.outcome ? undefined : "it ended otherwise than its twin";
   }
 
-  #commit(history: readonly string[], replayed: string | undefined, wrong: string | undefined): void {
-    const kept = this.#kept;
+  #commit(chain: Chain, wrong: string | undefined): void {
+    const [kept, { history, target }] = [this.#kept, chain];
+    this.#chains.delete(chain);
     kept.covered = [...new Set([...kept.covered, ...history])];
-    if (history.length === 0) kept.begun = true;
-    if (replayed) kept.attempts[replayed] = (kept.attempts[replayed] ?? 0) + 1;
+    if (history.length === 0) kept.begun = this.#isBegun();
+    if (target) kept.attempts[target] = (kept.attempts[target] ?? 0) + 1;
     kept.kills += history.length;
     kept.runs++;
     if (wrong) {
@@ -202,23 +238,19 @@ export class Sweep {
     this.#write();
   }
 
-  #clear(): void {
-    rmSync(join(this.#folder, "work"), { recursive: true, force: true });
-    mkdirSync(join(this.#folder, "work"));
-  }
-
   async #beginAnew(): Promise<void> {
     const source = join(this.#folder, "source");
     rmSync(source, { recursive: true, force: true });
     const made = this.#writer.source && (await layerwise(this.#writer.source(source), { env: {} }));
     if (made && made.code !== 0) throw new Error(`${this.#name}: its input: ${made.stderr.slice(-500)}`);
-    this.#clear();
-    const { code, stderr, trace } = await this.#run(undefined, false);
+    const chain = this.#newChain();
+    const { code, stderr, trace } = await this.#run(chain);
+    this.#chains.delete(chain);
     if (code !== 0) throw new Error(`the twin of ${this.#name} ended with ${code}: ${stderr.slice(-500)}`);
     this.#kept = {
       command: this.#command(),
-      outcome: this.#writer.outcome(this.#path),
-      files: filesAt(this.#path),
+      outcome: this.#writer.outcome(chain.path),
+      files: filesAt(chain.path),
       places: trace.places,
       met: Object.fromEntries(trace.places.map((place) => [place, []])),
       ...{ covered: [], attempts: {}, middles: false, begun: false, kills: 0, runs: 0, wrong: 0, faults: [] },
@@ -251,17 +283,23 @@ const isMiddle = (place: string) => /: (empty|half)$/.test(place);
 const operationsIn = (places: readonly string[]): string[] =>
   places.filter((place) => place !== AFTER_ALL && !isMiddle(place));
 
-/** Does something with each item, so many at a time. */
-export async function abreast<T>(
-  items: readonly T[],
+/** Runs chains, so many at a time, where most places are left, until all is covered or time is over; `tell` is called after each. */
+export async function sweepAll(
+  sweeps: readonly Sweep[],
   workers: number,
-  each: (item: T) => Promise<void>,
+  isOver: () => boolean,
+  tell: () => void,
 ): Promise<void> {
-  const waiting = [...items];
-  const work = async () => {
-    for (let item = waiting.shift(); item !== undefined; item = waiting.shift()) await each(item);
-  };
-  await Promise.all(Array.from({ length: workers }, work));
+  const busy = new Set<Promise<void>>();
+  for (;;) {
+    const [next] = isOver() ? [] : sweeps.filter(({ left }) => left > 0).sort((a, b) => b.left - a.left);
+    if (!next && busy.size === 0) return;
+    if (next && busy.size < workers) {
+      const chain = next.chain().then(tell);
+      busy.add(chain);
+      chain.finally(() => busy.delete(chain));
+    } else await Promise.race(busy);
+  }
 }
 
 /** Figures of several commands together. */

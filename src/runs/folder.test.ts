@@ -351,6 +351,10 @@ describe("a damaged checkpoint", () => {
     await expect((await RunFolder.read(path)).readCheckpoint("last")).rejects.toThrow(
       "expected version 2 at most, got 9",
     );
+    const run = await RunFolder.open(path, { keep: 1 });
+    await run.writeCheckpoint(stateAt(5));
+    expect(checkpointsIn(path)).toEqual(["step-00000004", "step-00000005"]); // it is not ours to remove
+    run.close();
   });
 });
 

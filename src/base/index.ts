@@ -21,6 +21,7 @@ export {
   withProgress,
 } from "./progress.ts";
 export { RandomStream, type StreamKey, type StreamState } from "./random.ts";
+export { figureText, isScore, scoreText, withScores } from "./scores.ts";
 export { Screen, type ScreenOutput } from "./screen.ts";
 export { type Cell, type Column, factTable, fittedTable, formatNumber, type Row, table } from "./table.ts";
 export type { WasmMemory } from "./wasm.ts";

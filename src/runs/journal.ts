@@ -1,5 +1,6 @@
 /** Training in words: a line every hundred steps, at each evaluation and at the end. */
 import { clock } from "../base/progress.ts";
+import { figureText } from "../base/scores.ts";
 import { formatNumber } from "../base/table.ts";
 import type { EndEvent, EvaluationEvent, StepEvent } from "../train/events.ts";
 import type { LoggedEvent } from "./event-log.ts";
@@ -38,7 +39,7 @@ function stepLine({ step, epoch, learningRate, gradientNorm, tokensPerSecond, sc
 }
 
 const named = (scalars: Readonly<Record<string, number>>) =>
-  Object.entries(scalars).map(([name, value]) => `${name} ${formatNumber(value, 4)}`);
+  Object.entries(scalars).map(([name, value]) => `${name} ${figureText(name, value, 4)}`);
 
 function evaluationLine({ step, split, loss, perplexity, best, ...more }: EvaluationEvent) {
   const { perplexityPerWord, bitsPerByte, scalars = {}, pattern } = more;

@@ -1,6 +1,7 @@
 /** Runs for people: a list of them, one in full, several side by side; as tables of the terminal. */
 import { messageOf } from "../base/errors.ts";
 import { clock } from "../base/progress.ts";
+import { figureText } from "../base/scores.ts";
 import { factTable, fittedTable, formatNumber, type Row, table } from "../base/table.ts";
 import {
   type BestFigures,
@@ -112,7 +113,7 @@ function meanDepth({ best }: RunSummary): string | null {
 /** The figure that decided, or the perplexity. */
 function scoreOf(best: BestFigures | null): string | null {
   if (best === null) return null;
-  if (best.decisive !== undefined) return scoreText(best);
+  if (best.decisive !== undefined) return decisiveText(best);
   return best.perplexity === undefined ? `loss ${best.loss.toFixed(4)}` : `perplexity ${best.perplexity.toFixed(2)}`;
 }
 
@@ -174,7 +175,7 @@ function figuresOf(run: RunSummary, parameters: number | null): Row {
 /** The figure that decided, and at which evaluation. */
 function bestFigures(best: BestFigures | null): Row {
   const at = best ? ` at step ${formatNumber(best.step)}` : "";
-  if (best?.decisive !== undefined) return { score: `${scoreText(best)}${at}` };
+  if (best?.decisive !== undefined) return { score: `${decisiveText(best)}${at}` };
   return {
     "best valid perplexity": best?.perplexity === undefined ? null : `${best.perplexity.toFixed(2)}${at}`,
     "bits per byte": best?.bitsPerByte?.toFixed(4),
@@ -182,9 +183,10 @@ function bestFigures(best: BestFigures | null): Row {
 }
 
 const rounded = (scalars: Readonly<Record<string, number>>) =>
-  Object.fromEntries(Object.entries(scalars).map(([name, value]) => [`valid ${name}`, formatNumber(value, 4)]));
+  Object.fromEntries(Object.entries(scalars).map(([name, value]) => [`valid ${name}`, figureText(name, value, 4)]));
 
-const scoreText = ({ scalars, decisive }: BestFigures) => `${decisive} ${(100 * scalars![decisive!]!).toFixed(2)} %`;
+const decisiveText = ({ scalars, decisive }: BestFigures) =>
+  `${decisive} ${figureText(decisive!, scalars![decisive!]!)}`;
 
 const pairs = (values: Readonly<Record<string, unknown>>) =>
   factTable(Object.entries(values).map(([what, value]) => ({ what, value: plain(value) })));

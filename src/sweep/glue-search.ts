@@ -7,6 +7,7 @@ import { setTimeout } from "node:timers/promises";
 import { stringify } from "yaml";
 import { reject } from "../base/errors.ts";
 import type { ProgressOutput } from "../base/progress.ts";
+import { scoreText } from "../base/scores.ts";
 import { table } from "../base/table.ts";
 import { writeAtomically } from "../files/atomic.ts";
 import { lockHolder, takeLock } from "../files/lock.ts";
@@ -141,7 +142,7 @@ async function runWave(
       shown.see(name);
       await worker.run({ ...trial, out: join(folder, name) }, (report) => shown.see(name, report));
       const figure = (await resultOf(folder, trial))!.epochs.at(-1)?.figures[plan.metric];
-      shown.finished(name, figure === undefined ? "diverged" : `${plan.metric} ${(100 * figure).toFixed(2)}`);
+      shown.finished(name, figure === undefined ? "diverged" : `${plan.metric} ${scoreText(figure)}`);
     }
   };
   try {

@@ -1,9 +1,11 @@
 /** How training ended: in words, as data, and with a sample of what was learnt. */
+import { figureText, scoreText } from "../base/scores.ts";
 import { table } from "../base/table.ts";
 import type { Engine } from "../engine/engine.ts";
 import type { LanguageModel } from "../model/language/language.ts";
 import type { TextTask } from "../text/labelled/text-task.ts";
 import type { Measured } from "../train/events.ts";
+import { trainingDoubts } from "./doubts.ts";
 import type { EpochResult } from "./finetune/result.ts";
 import { generate } from "./generate.ts";
 import type { RunKind } from "./run.ts";
@@ -36,20 +38,24 @@ export async function endingData({ reason, steps, elapsedMs, evaluation, task, e
   return (await import("./finetune/result.ts")).taskResult(task, epochs);
 }
 
-/** A result in words, with a table of epochs where there are some. */
-export async function endingText({ reason, steps, elapsedMs, evaluation, task, epochs }: Ended): Promise<string> {
-  const ended = `${reason} after ${steps} steps in ${(elapsedMs / 1000).toFixed(0)} s${figuresText(evaluation)}`;
-  return task && epochs ? `${ended}\n${await epochTable(task, epochs)}` : ended;
+/** A result in words, with a table of epochs where there are some, and what speaks against taking it for a finding. */
+export async function endingText(ended: Ended): Promise<string> {
+  const { reason, steps, elapsedMs, evaluation, task, epochs } = ended;
+  const seconds = (elapsedMs / 1000).toFixed(0);
+  return [
+    `${reason} after ${steps} steps in ${seconds} s${figuresText(evaluation)}`,
+    ...(task && epochs ? [await epochTable(task, epochs)] : []),
+    ...trainingDoubts(ended),
+  ].join("\n");
 }
 
 /** The dev set after each epoch; a star marks the best. */
 async function epochTable(task: TextTask, epochs: readonly EpochResult[]): Promise<string> {
   const { best } = (await import("./finetune/result.ts")).taskResult(task, epochs);
-  const shown = (name: string, value: number) => (name === "depth" ? value : 100 * value).toFixed(2);
   const rows = epochs.map(({ epoch, loss, figures }) => ({
     epoch: `${epoch}${epoch === best ? " *" : ""}`,
     "dev loss": loss.toFixed(4),
-    ...Object.fromEntries(Object.entries(figures).map(([name, value]) => [name, shown(name, value)])),
+    ...Object.fromEntries(Object.entries(figures).map(([name, value]) => [name, figureText(name, value, 2)])),
   }));
   return table(rows);
 }
@@ -58,8 +64,7 @@ function figuresText(evaluation: Measured | undefined): string {
   if (!evaluation) return "";
   const { perplexity, bitsPerByte, scalars = {}, decisive } = evaluation;
   if (decisive !== undefined) {
-    const percent = (what: string, value?: number) =>
-      value === undefined ? "" : `, ${what} ${(100 * value).toFixed(1)} %`;
+    const percent = (what: string, value?: number) => (value === undefined ? "" : `, ${what} ${scoreText(value)}`);
     return percent("masked words", scalars.mlm_accuracy) + percent("sentence order", scalars.sop_accuracy);
   }
   const bits = bitsPerByte === undefined ? "" : ` (${bitsPerByte.toFixed(3)} bits per byte)`;

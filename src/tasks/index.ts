@@ -22,6 +22,7 @@ export {
 } from "./depth-report.ts";
 export type { ReadableDepths, ReadableLanguageModel } from "./depths.ts";
 export { type Diagnosis, diagnose, diagnosisText } from "./diagnosis.ts";
+export { type Trained, trainingDoubts } from "./doubts.ts";
 export { dryRun } from "./dry-run.ts";
 export { type Ended, endingData, endingText, figuresOfKind, sampleOf } from "./ending.ts";
 export { defaultEngine, type EngineSettings, usualThreads } from "./engine.ts";

@@ -1,5 +1,6 @@
 /** What a person sees of training: a live line on a terminal, a line an evaluation elsewhere. */
 import { clock } from "../base/progress.ts";
+import { figureText } from "../base/scores.ts";
 import { formatNumber } from "../base/table.ts";
 import type { EvaluationEvent, TrainEvent } from "../train/events.ts";
 import type { Session } from "../train/session.ts";
@@ -48,7 +49,7 @@ export class Watch {
   #others({ bitsPerByte, scalars = {} }: EvaluationEvent): string {
     const bits = bitsPerByte === undefined ? "" : `  bits per byte ${bitsPerByte.toFixed(3)}`;
     const named = (this.#expected.shown ?? []).filter((name) => name in scalars);
-    return bits + named.map((name) => `  ${name} ${formatNumber(scalars[name]!, 3)}`).join("");
+    return bits + named.map((name) => `  ${name} ${figureText(name, scalars[name]!)}`).join("");
   }
 
   /** A line that stays. */

@@ -1,6 +1,6 @@
 /** `layerwise eval`: loss, perplexity and bits per byte of a run on a split. */
 import { type Command, Option } from "commander";
-import { type Row, table } from "../../base/index.ts";
+import { type Row, table, withScores } from "../../base/index.ts";
 import type { SegmentChoices } from "../../tasks/search/index.ts";
 import type { Split } from "../../text/index.ts";
 import { addCheckpointFlag, addDepthFlags, addSegmentFlags, besidesUse, type UseFlags } from "../finished.ts";
@@ -53,5 +53,5 @@ async function run(path: string, flags: Flags): Promise<void> {
   // A fine-tuned run names its figures apart.
   const { figures = {}, ...rest } = found as typeof found & { figures?: Row };
   const result: Row = { split, ...rest, ...figures };
-  print(json ? JSON.stringify(result) : table([result]));
+  print(json ? JSON.stringify(result) : table([withScores(result)]));
 }

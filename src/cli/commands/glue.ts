@@ -1,7 +1,7 @@
 /** `layerwise glue`: fine-tunes an ALBERT on a task of GLUE, searches for settings, and writes the benchmark's submission files. */
 import { join } from "node:path";
 import { type Command, InvalidArgumentError, Option } from "commander";
-import { LARGEST, reject, startProgress, table } from "../../base/index.ts";
+import { LARGEST, reject, startProgress, table, withScores } from "../../base/index.ts";
 import type { CheckpointChoice } from "../../runs/index.ts";
 import type { SearchFlags } from "../../sweep/index.ts";
 import type { GlueSettings } from "../../tasks/finetune/index.ts";
@@ -216,5 +216,5 @@ async function measure(path: string, flags: UseFlags): Promise<void> {
   const { split, glue } = flags;
   const { figures, ...measured } = await run.evaluate({ split, glue, onText: progress.at });
   progress.end();
-  print(flags.json ? JSON.stringify({ ...measured, figures }) : table([{ ...measured, ...figures }]));
+  print(flags.json ? JSON.stringify({ ...measured, figures }) : table([withScores({ ...measured, ...figures })]));
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { htmlView, svgView, terminalView } from "./depth-view.ts";
+import { htmlView, sentenceLines, svgView, terminalView } from "./depth-view.ts";
 
 const tokens = [
   { piece: "[CLS]", depth: 6 },
@@ -11,6 +11,14 @@ const tokens = [
 describe("a sentence by depth", () => {
   it("stands with its figures where there are no colours", () => {
     expect(terminalView(tokens, 12, false)).toBe("[CLS]₆ run₁ning₃ <b>₁₂");
+  });
+
+  it("keeps the pieces of a word on one line", () => {
+    const word = ["▁he", "▁under", "st", "ood"].map((piece) => ({ piece, depth: 2 }));
+    expect(sentenceLines(word, 13).map((line) => line.map(({ piece }) => piece))).toEqual([
+      ["▁he"],
+      ["▁under", "st", "ood"],
+    ]);
   });
 
   it("is brighter where it is deeper on a dark terminal", () => {

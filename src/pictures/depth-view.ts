@@ -50,6 +50,23 @@ export function terminalView(
   return cells.join("").trimStart();
 }
 
+/** Words in lines that are not wider than so many columns; a depth takes as many columns as it has digits. */
+export function sentenceLines(tokens: readonly ShownToken[], width: number): ShownToken[][] {
+  const words: ShownToken[][] = [];
+  for (const token of tokens) {
+    if (words.length === 0 || startsWord(token.piece)) words.push([token]);
+    else words.at(-1)!.push(token);
+  }
+  const room = (line: readonly ShownToken[]) =>
+    line.reduce((sum, { piece, depth }) => sum + [...piece].length + String(depth).length, 0);
+  const lines: ShownToken[][] = [[]];
+  for (const word of words) {
+    if (room(lines.at(-1)!) + room(word) > width) lines.push(word);
+    else lines.at(-1)!.push(...word);
+  }
+  return lines;
+}
+
 /** Sentences as a page of HTML. */
 export function htmlView(sentences: readonly (readonly ShownToken[])[], cap: number, title: string): string {
   const span = ({ piece, depth }: ShownToken) => {

@@ -2,7 +2,7 @@
 export { type Bar, barsSvg } from "./bars.ts";
 export { type Choice, choiceSvg, type Milestone } from "./choice-picture.ts";
 export { type ComparedModel, comparisonSvg } from "./comparison-picture.ts";
-export { htmlView, type ShownToken, svgView, terminalView } from "./depth-view.ts";
+export { htmlView, type ShownToken, sentenceLines, svgView, terminalView } from "./depth-view.ts";
 export { type DistancePoint, distanceSvg } from "./distance-picture.ts";
 export { heatMap } from "./heat-map.ts";
 export { huesOf, KIND_HUES } from "./hues.ts";

@@ -66,13 +66,21 @@ export async function wordReport(
   return { data: { split, kinds, surprises, tokens }, text: `${title}\n\n${rows}` };
 }
 
+/** How a sentence by depth is written for a terminal. */
+export interface DepthText {
+  /** Depths in 24-bit colours, not only as figures. Default: false. */
+  readonly colours?: boolean | undefined;
+  /** Lines are broken between words so that they fit. Default: one line. */
+  readonly columns?: number | undefined;
+}
+
 /** One text, darker where it is deeper. */
-export async function textReport(run: DepthRun, text: string, colours = false): Promise<DepthReport> {
+export async function textReport(run: DepthRun, text: string, how: DepthText = {}): Promise<DepthReport> {
   const { traceOf } = await import("../analysis/depth-analysis.ts");
   const found = await run.depths(text);
   const tokens = found.map(({ piece, depth }) => ({ piece, depth }));
   const trace = traceOf(found.map(({ cosines }) => cosines));
-  const views = await viewsOf(tokens, capOf(run), text, colours);
+  const views = await viewsOf(tokens, capOf(run), text, how);
   return { data: { text, tokens, trace }, ...views, text: `${views.text}${similarity(trace)}` };
 }
 
@@ -80,7 +88,7 @@ export async function textReport(run: DepthRun, text: string, colours = false): 
 export async function continuedReport(
   run: LanguageRun,
   prompt: string,
-  { tokens: maxTokens = 60, colours = false }: { readonly tokens?: number; readonly colours?: boolean } = {},
+  { tokens: maxTokens = 60, ...how }: DepthText & { readonly tokens?: number } = {},
 ): Promise<DepthReport> {
   const [tokens, cap]: [WrittenToken[], number] = [[], capOf(run)];
   const writer = await run.writer();
@@ -88,7 +96,7 @@ export async function continuedReport(
     if (id !== undefined) tokens.push({ piece: text, depth, probability });
   }
   await writer.release();
-  return { data: { prompt, tokens }, ...(await viewsOf(tokens, cap, prompt, colours)) };
+  return { data: { prompt, tokens }, ...(await viewsOf(tokens, cap, prompt, how)) };
 }
 
 interface WrittenToken {
@@ -97,10 +105,16 @@ interface WrittenToken {
   readonly probability?: number | undefined;
 }
 
-async function viewsOf(tokens: readonly WrittenToken[], cap: number, title: string, colours: boolean) {
-  const { htmlView, svgView, terminalView } = await import("../pictures/depth-view.ts");
+async function viewsOf(
+  tokens: readonly WrittenToken[],
+  cap: number,
+  title: string,
+  { colours = false, columns }: DepthText,
+) {
+  const { htmlView, sentenceLines, svgView, terminalView } = await import("../pictures/depth-view.ts");
+  const lines = columns === undefined ? [tokens] : sentenceLines(tokens, columns);
   return {
-    text: terminalView(tokens, cap, colours),
+    text: lines.map((line) => terminalView(line, cap, colours)).join("\n"),
     html: htmlView([tokens], cap, title),
     svg: svgView(tokens, cap, title),
   };

@@ -13,6 +13,7 @@ export {
   type DepthReading,
   type DepthReport,
   type DepthRun,
+  type DepthText,
   kindReport,
   type MaskedReading,
   probeReport,

@@ -87,12 +87,13 @@ async function run(path: string, flags: Flags): Promise<void> {
 
 async function reportOf(opened: DepthRun, flags: Flags & DepthReading): Promise<DepthReport> {
   const reports = await import("../../tasks/index.ts");
-  const colours = process.stdout.isTTY === true && process.env.NO_COLOR === undefined;
-  if (flags.text !== undefined) return reports.textReport(opened, flags.text, colours);
+  const { isTTY, columns } = process.stdout;
+  const how = { colours: isTTY === true && process.env.NO_COLOR === undefined, columns: isTTY ? columns : undefined };
+  if (flags.text !== undefined) return reports.textReport(opened, flags.text, how);
   if ("depthsByWord" in opened) {
     refuseOthers(opened.kind, flags);
     if (flags.continue === undefined) return reports.wordReport(opened, flags);
-    return reports.continuedReport(opened, flags.continue, { tokens: flags.tokens, colours });
+    return reports.continuedReport(opened, flags.continue, { tokens: flags.tokens, ...how });
   }
   if (flags.continue !== undefined) {
     const got = `one of kind ${opened.kind}`;

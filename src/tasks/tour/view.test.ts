@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { Screen, type ScreenOutput } from "../../base/screen.ts";
 import { wrapped } from "../../base/wrapped.ts";
 import type { ProgressEvent } from "./laps.ts";
-import { barLine, sentenceLines, TourView } from "./view.ts";
+import { barLine, TourView } from "./view.ts";
 
 function output(isTTY: boolean, columns = 80): ScreenOutput & { text: string } {
   const write = (text: string) => {
@@ -69,13 +69,5 @@ describe("the tour's screen", () => {
 describe("text for the terminal", () => {
   it("is broken between words", () => {
     expect(wrapped("one two three", 10, "  ")).toBe("  one two\n  three");
-  });
-
-  it("keeps the pieces of a word on one line", () => {
-    const tokens = ["▁he", "▁under", "st", "ood"].map((piece) => ({ piece, depth: 2 }));
-    expect(sentenceLines(tokens, 13).map((line) => line.map(({ piece }) => piece))).toEqual([
-      ["▁he"],
-      ["▁under", "st", "ood"],
-    ]);
   });
 });

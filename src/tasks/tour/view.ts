@@ -2,7 +2,7 @@
 import { clock } from "../../base/progress.ts";
 import type { Screen } from "../../base/screen.ts";
 import { wrapped } from "../../base/wrapped.ts";
-import { type ShownToken, terminalView } from "../../pictures/depth-view.ts";
+import { sentenceLines, terminalView } from "../../pictures/depth-view.ts";
 import { heatMap } from "../../pictures/heat-map.ts";
 import { drawPlan } from "../../pictures/plan-picture.ts";
 import type { ProgressEvent, RunEvent, TourEvent } from "./laps.ts";
@@ -24,22 +24,6 @@ export function barLine({ run, step, steps, done, secondsLeft }: ProgressEvent):
   const bar = FULL.repeat(full) + EMPTY.repeat(BAR - full);
   const left = step === steps && done >= 1 ? "done" : `${clock(secondsLeft)} left`;
   return `  ${run.padEnd(14)}  ${bar}  step ${step}/${steps}  ${Math.floor(100 * done)} %  ${left}`;
-}
-
-/** Words in lines that are not wider than so many columns; a depth takes one column beside its piece. */
-export function sentenceLines(tokens: readonly ShownToken[], width: number): ShownToken[][] {
-  const words: ShownToken[][] = [];
-  for (const token of tokens) {
-    if (words.length === 0 || token.piece.startsWith("▁")) words.push([token]);
-    else words.at(-1)!.push(token);
-  }
-  const room = (line: readonly ShownToken[]) => line.reduce((sum, { piece }) => sum + [...piece].length + 1, 0);
-  const lines: ShownToken[][] = [[]];
-  for (const word of words) {
-    if (room(lines.at(-1)!) + room(word) > width) lines.push(word);
-    else lines.at(-1)!.push(...word);
-  }
-  return lines;
 }
 
 const indented = (text: string) => text.split("\n").map((line) => `  ${line}`);

@@ -16,8 +16,10 @@ const MOST_BYTES = 2e6;
 const text = "--pieces 1000 --heads 4 --length 64 --batch 8 --dropout 0 --threads 2";
 const language = `train ${text} --width 64 --steps 300 --warmup 30 --evaluate-every 20`;
 const halting = `train ${text} --width 64 --depth 6 --unique 1 --steps 400 --warmup 40 --schedule linear --floor 0 --weight-decay 0.01 --evaluate-every 25 --halt --halt-bias -2 --accumulate-states weightedSum --ponder-from 120 --ponder-warmup 40`;
-const tiny =
-  "--pieces 600 --width 32 --heads 2 --feed-forward 64 --length 16 --memory 16 --batch 8 --cutoffs 100,300 --threads 2";
+const supernet =
+  "--pieces 600 --width 64 --heads 2 --feed-forward 256 --length 32 --memory 32 --batch 16 --dropout 0 --cutoffs none --threads 2";
+const deciding =
+  "--rate 0.004 --architecture-rate 0.1 --freeze 0.15 --temperature-start 5 --temperature-end 0.1 --settle 0.25,0.6 --cut-every 20";
 /** Runs by name; some minutes in all. */
 const RUNS: Readonly<Record<string, string>> = {
   unshared: `${language} --depth 6`,
@@ -25,7 +27,8 @@ const RUNS: Readonly<Record<string, string>> = {
   "shared-reverse": `${language} --depth 6 --unique 3 --share cycle_rev`,
   halting: `${halting} --ponder 0.01`,
   "halting-thrifty": `${halting} --ponder 0.03`,
-  search: `search ${tiny} --blocks 8 --steps 300 --warmup 20 --evaluate-every 10 --architecture-rate 0.05 --settle 0.4,0.8 --budget 0.7 --seeds 2`,
+  search: `search ${supernet} ${deciding} --blocks 8 --steps 400 --warmup 20 --evaluate-every 16 --budget 0.75 --seeds 2`,
+  sharing: "compare --preset tiny --steps 150 --evaluate-every 50 --threads 1 --seeds 2",
 };
 
 const SWEEP = `task: language
@@ -46,13 +49,14 @@ const VIEWS: readonly {
   hash: (id: (path: string) => string) => string;
   act?: (page: Page) => Promise<void>;
 }[] = [
-  { name: "runs", hash: (id) => `#/runs?select=${id("unshared")},${id("shared-cycle")}` },
+  // Trials of the sweep and the comparison would fill the table.
+  { name: "runs", hash: (id) => `#/runs?filter=steps%3E200&select=${id("unshared")},${id("shared-cycle")}` },
   { name: "run", hash: (id) => `#/run/${id("shared-cycle")}` },
   {
     name: "compare",
     hash: (id) => `#/compare?ids=${id("unshared")},${id("shared-cycle")},${id("shared-reverse")}&logy=1`,
   },
-  { name: "search", hash: (id) => `#/search/${id("search")}?step=200` },
+  { name: "search", hash: (id) => `#/search/${id("search")}?step=160` },
   {
     name: "depth",
     hash: (id) => `#/depth/${id("halting")}?beside=${id("halting-thrifty")}&text=${encodeURIComponent(SENTENCE)}`,
@@ -70,6 +74,7 @@ const VIEWS: readonly {
       await page.getByText("tokens per second").waitFor({ timeout: 120_000 });
     },
   },
+  { name: "sharing", hash: () => "#/sharing" },
   { name: "sweep", hash: () => "#/sweep" },
   {
     name: "new",

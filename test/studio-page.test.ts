@@ -83,9 +83,9 @@ describe.skipIf(executablePath === undefined)(
         await open("#/runs");
         const table = page.getByRole("region", { name: "Table of runs" });
         await table.getByRole("link", { name: "shared", exact: true }).waitFor();
-        const text = await table.locator("tbody tr", { hasText: "shared" }).textContent();
-        expect(text).toContain("24 / 24");
-        expect(text).toContain("2 → 4");
+        const shared = table.locator("tbody tr", { hasText: "shared" });
+        expect(await shared.textContent()).toContain("24 / 24");
+        await expect.poll(() => shared.textContent(), { timeout: 60_000 }).toContain("2 → 4"); // counted after the first view
         const damaged = await table.locator("tbody tr", { hasText: "damaged" }).first().textContent();
         expect(damaged).toMatch(/damaged/);
         expect(damaged).toContain("YAML");
@@ -165,7 +165,7 @@ describe.skipIf(executablePath === undefined)(
         const hash = async (path: string) =>
           JSON.parse(await layerwise(["runs", "show", path, "--json"])).weightsHash as string;
         expect(await hash(at("live"))).toBe(await hash(join(folder, "whole")));
-      });
+      }, 600_000);
 
       it("is the newest one under latest run", async () => {
         await open("#/latest");
@@ -403,6 +403,27 @@ describe.skipIf(executablePath === undefined)(
         expect(existsSync(at("estimated"))).toBe(false);
       });
 
+      it("starts a comparison of sharing, whose table fills to that of `layerwise compare`", async () => {
+        await open("#/new?task=compare&preset=tiny&name=sharing&s.steps=60&s.threads=1&s.evaluateEvery=60");
+        for (const name of ["vanilla 3/3", "cycle 3/6"]) await page.getByLabel(name, { exact: true }).check();
+        await page.getByRole("button", { name: "Start" }).click();
+        await page.getByRole("link", { name: "Sharing", exact: true }).click();
+        const table = page.getByRole("region", { name: "Table of sharing" });
+        await table.getByRole("row", { name: /^vanilla 3\/3/ }).waitFor({ timeout: 120_000 });
+        await expect.poll(() => table.getByText("finished").count(), { timeout: 120_000 }).toBe(2);
+        const how = "--preset tiny --steps 60 --threads 1 --evaluate-every 60 --seeds 1 --json".split(" ");
+        const only = ["--only", "vanilla 3/3,cycle 3/6", "--out", at("sharing")];
+        const { rows } = JSON.parse(await layerwise(["compare", ...how, ...only])) as {
+          rows: { name: string; perplexity: { mean: number } }[];
+        };
+        const cells = await table
+          .locator("tbody tr")
+          .evaluateAll((all) =>
+            all.map((row) => [row.querySelector("th"), row.querySelectorAll("td")[5]].map((cell) => cell?.textContent)),
+          );
+        expect(cells).toEqual(rows.map(({ name, perplexity }) => [name, perplexity.mean.toPrecision(4)]));
+      });
+
       it("says the server's refusal as a sentence", async () => {
         await open("#/new?task=language&preset=tiny&s.width=-3");
         await page.getByRole("button", { name: "Start" }).click();
@@ -573,9 +594,8 @@ vary:
       });
     });
 
-    it("saves a view as one HTML file that opens from disk with its data", async () => {
-      await open(`#/search/${await idOf("search/seed-1")}?step=20`);
-      await page.locator(".heat-map canvas").waitFor();
+    /** Saves what is shown, and opens it in a browser without a network. */
+    async function saved(): Promise<Page> {
       const [download] = await Promise.all([
         page.waitForEvent("download"),
         page.getByRole("button", { name: "Save as HTML" }).click(),
@@ -586,11 +606,45 @@ vary:
       const other = await offline.newPage();
       other.on("pageerror", (error) => faults.push(error.message));
       await other.goto(pathToFileURL(file).href);
+      return other;
+    }
+
+    it("saves every view as one HTML file that opens from disk with its data", async () => {
+      const [shared, halting, albert] = await Promise.all(["shared", "halting", "albert"].map(idOf));
+      const views: readonly (readonly [string, string])[] = [
+        ["#/runs?group=kind", "table.runs"],
+        [`#/run/${shared}`, ".plot"],
+        [`#/compare?ids=${shared},${halting}`, ".plot"],
+        [`#/depth/${albert}?beside=${halting}&text=A+dog+ran.`, ".panel:nth-of-type(2) .piece"],
+        ["#/sharing", "table"],
+        ["#/sweep", "table.trials"],
+      ];
+      /** What is told in words; ages pass. */
+      const told = (of: Page) =>
+        of.evaluate<
+          string[]
+        >(`[...document.querySelectorAll("main h1, main h2, main table, main .facts, main .plot, main .piece")]
+          .map((each) => (each.getAttribute("aria-label") ?? each.textContent).replace(/now|\\d+ min ago/g, ""))`);
+      for (const [hash, needed] of views) {
+        await open(hash);
+        await page.locator(needed).first().waitFor({ timeout: 60_000 });
+        await page.waitForTimeout(500);
+        const shown = await told(page);
+        const other = await saved();
+        await expect.poll(() => told(other), { message: hash }).toEqual(shown);
+        await other.context().close();
+      }
+    });
+
+    it("saves a moment of a search", async () => {
+      await open(`#/search/${await idOf("search/seed-1")}?step=20`);
+      await page.locator(".heat-map canvas").waitFor();
+      const other = await saved();
       await expect.poll(() => other.getByRole("slider").getAttribute("aria-valuetext")).toBe("step 20");
       expect(await other.locator(".heat-map canvas").getAttribute("aria-label")).toBe(
         await page.locator(".heat-map canvas").getAttribute("aria-label"),
       );
-      await offline.close();
+      await other.context().close();
     });
 
     it.each(["light", "dark"] as const)(
@@ -634,6 +688,7 @@ vary:
           await page.setViewportSize({ width: 1280, height: 900 });
         }
       },
+      600_000,
     );
 
     it("broke no rule of the content security policy and threw nothing", () => {

@@ -1,6 +1,6 @@
 /** Orders of the page as orders for a process, and as the command that one would type instead. */
 import { existsSync } from "node:fs";
-import { join } from "node:path";
+import { join, sep } from "node:path";
 import { messageOf } from "../base/errors.ts";
 import { parsePattern, printPattern } from "../depth/index.ts";
 import type { TaskOrder } from "../sweep/index.ts";
@@ -35,9 +35,13 @@ const prefixes: Readonly<Record<StartRequest["task"], string>> = {
 export async function prepare(request: StartRequest, index: RunIndex, program: string): Promise<Prepared> {
   const order = await orderOf(request, index);
   const path = request.name ?? freeName(index, prefixes[request.task]);
-  const words = [...(await wordsOf(order)), "--out", join(index.shown, path)];
+  const words = [...(await wordsOf(order)).map((word) => shownIn(index, word)), "--out", join(index.shown, path)];
   return { order, path, command: [program, ...words.map(quoted)].join(" ") };
 }
+
+/** Folders below the studio's as the user names them. */
+const shownIn = (index: RunIndex, word: string) =>
+  word.startsWith(`${index.folder}${sep}`) ? join(index.shown, index.relative(word)) : word;
 
 function freeName(index: RunIndex, prefix: string): string {
   for (let i = 1; ; i++) if (!existsSync(join(index.folder, `${prefix}${i}`))) return `${prefix}${i}`;

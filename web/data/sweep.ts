@@ -1,6 +1,6 @@
 /** A sweep as pictures need it: candidates with live steps, their order, and how the best came about. */
 import type { RunId, RunRow, SweepAnswer, SweepCandidate, SweepTrialState } from "../../src/studio/api.ts";
-import { figure, plain } from "../parts/format.ts";
+import { figure, plain, spreadText } from "../parts/format.ts";
 
 /** Names a candidate in the address: `round.candidate`. */
 export const keyOf = ({ round, candidate }: SweepCandidate): string => `${round}.${candidate}`;
@@ -29,9 +29,9 @@ export function countsOf({ candidates }: SweepAnswer) {
   };
 }
 
-/** `61.2 ± 0.4` */
+/** `61.24 ± 0.40` */
 export const figureText = ({ figure: spread }: SweepCandidate): string =>
-  spread === null ? "–" : `${figure(spread.mean)}${spread.deviation === null ? "" : ` ± ${figure(spread.deviation)}`}`;
+  spread === null ? "–" : spreadText(spread.mean, spread.deviation);
 
 /** `rate 0.003, share cycle` */
 export const valuesText = ({ values }: SweepCandidate): string =>

@@ -242,15 +242,32 @@ function drawMarks(plot: uPlot, marks: readonly Mark[]): void {
   ctx.font = `${11 * devicePixelRatio}px ${token("font")}`;
   ctx.textAlign = "left";
   ctx.setLineDash([3 * devicePixelRatio, 3 * devicePixelRatio]);
-  for (const { x, label } of marks) {
+  let free = Number.NEGATIVE_INFINITY; // labels that would run into one another are left out; the list names all
+  for (const { x, label } of marks.toSorted((a, b) => a.x - b.x)) {
     const at = Math.round(plot.valToPos(x, "x", true));
     if (at < bbox.left || at > bbox.left + bbox.width) continue;
     ctx.beginPath();
     ctx.moveTo(at, bbox.top);
     ctx.lineTo(at, bbox.top + bbox.height);
     ctx.stroke();
-    ctx.fillText(label, at + 4 * devicePixelRatio, bbox.top + 11 * devicePixelRatio);
+    const from = at + 4 * devicePixelRatio;
+    const until = from + ctx.measureText(label).width;
+    if (label === "" || from < free || until > bbox.left + bbox.width) continue;
+    drawHalo(ctx, label, from, bbox.top + 11 * devicePixelRatio);
+    ctx.fillText(label, from, bbox.top + 11 * devicePixelRatio);
+    free = until + 6 * devicePixelRatio;
   }
+  ctx.restore();
+}
+
+/** Room around a label, where lines run behind it. */
+function drawHalo(ctx: CanvasRenderingContext2D, label: string, x: number, y: number): void {
+  ctx.save();
+  ctx.setLineDash([]);
+  ctx.strokeStyle = token("surface");
+  ctx.lineWidth = 4 * devicePixelRatio;
+  ctx.lineJoin = "round";
+  ctx.strokeText(label, x, y);
   ctx.restore();
 }
 

@@ -52,11 +52,12 @@ export function logTicks(min: number, max: number): number[] {
   return ticks(min, max);
 }
 
-/** Four or five round numbers between two. */
+/** Some five round numbers between two: the step of 1, 2 or 5 that comes nearest to a fifth. */
 export function ticks(low: number, high: number): number[] {
-  const rough = (high - low) / 4;
+  const rough = (high - low) / 5;
   const power = 10 ** Math.floor(Math.log10(rough));
-  const step = [1, 2, 5, 10].map((each) => each * power).find((each) => each >= rough)!;
+  const far = (each: number) => Math.abs(Math.log(each / rough));
+  const step = [1, 2, 5, 10].map((each) => each * power).reduce((a, b) => (far(b) < far(a) ? b : a));
   const first = Math.ceil(low / step);
   return Array.from(
     { length: Math.max(0, Math.floor(high / step) - first + 1) },

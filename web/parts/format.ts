@@ -16,6 +16,14 @@ export function figure(value: number | null | undefined): string {
   return value.toFixed(size >= 100 ? 1 : size >= 10 ? 2 : size >= 1 ? 3 : 4);
 }
 
+/** 61.24 ± 0.40: the deviation has as many digits after the point as the mean. */
+export function spreadText(mean: number, deviation: number | null): string {
+  const text = figure(mean);
+  if (deviation === null) return text;
+  const digits = text.includes("e") ? undefined : (text.split(".")[1]?.length ?? 0);
+  return `${text} ± ${digits === undefined ? figure(deviation) : deviation.toFixed(digits)}`;
+}
+
 /** 1.08 M, 393 k: for counts of parameters and FLOPs. */
 export function short(value: number | null | undefined): string {
   if (value === null || value === undefined) return "–";
@@ -50,12 +58,26 @@ export function age(ms: number): string {
   return minutes < 48 * 60 ? `${Math.floor(minutes / 60)} h ago` : `${Math.floor(minutes / 1440)} days ago`;
 }
 
+/** 2 → 6: blocks that own weights, and how many run; one number where they are the same. */
+export function depthText(row: {
+  readonly uniqueBlocks: number | null;
+  readonly executedDepth: number | null;
+}): string {
+  const { uniqueBlocks: own, executedDepth: run } = row;
+  if (run === null) return "–";
+  return own === null || own === run ? String(run) : `${own} → ${run}`;
+}
+
 /** 9.4 MB */
 export function bytes(value: number): string {
   return value < 1e6 ? `${whole(value / 1e3)} kB` : `${(value / 1e6).toFixed(1)} MB`;
 }
 
 export const percent = (value: number, digits = 0): string => `${(100 * value).toFixed(digits)} %`;
+
+/** The figure of a run: scores in percent, as on the terminal. */
+export const bestText = ({ value, better }: { readonly value: number | null; readonly better: string }): string =>
+  value !== null && better === "higher" ? percent(value, 2) : figure(value);
 
 /** A setting's value in a table. */
 export function plain(value: unknown): string {

@@ -31,6 +31,7 @@ export function Front({ points, budgetMs }: Props) {
   const choose = (point: FrontPoint) => setQuery({ network: keyOf(point) });
   return (
     <div class="front">
+      {placed.length > 0 && <Legend points={placed} />}
       {placed.length > 0 && <Scatter points={placed} budgetMs={budgetMs} chosen={chosen} onChoose={choose} />}
       {chosen ? (
         <Chosen key={keyOf(chosen)} point={chosen} />
@@ -62,10 +63,30 @@ interface Choosing {
   readonly onChoose: (point: FrontPoint) => void;
 }
 
+/** Only what is in the picture. */
+function Legend({ points }: { readonly points: readonly FrontPoint[] }) {
+  const sources = (["search", "retrain", "published"] as const).filter((each) =>
+    points.some(({ source }) => source === each),
+  );
+  return (
+    <ul class="legend">
+      {sources.map((source) => (
+        <li key={source} class={`key ${source}`}>
+          <svg width="16" height="16" aria-hidden="true">
+            <Shape source={source} x={8} y={8} />
+          </svg>
+          {SOURCES[source]}
+          {source === "published" && " (on the axis: not trained here)"}
+        </li>
+      ))}
+    </ul>
+  );
+}
+
 /** Networks that nobody trained have no perplexity: they stand on the axis. */
 function Scatter({ points, budgetMs, chosen, onChoose }: Choosing & { readonly budgetMs: number | null }) {
   const host = useRef<HTMLDivElement>(null);
-  const width = Math.min(900, useWidth(host) || 640);
+  const width = useWidth(host) || 640;
   const times = [...points.map(({ ms }) => ms!), ...(budgetMs === null ? [] : [budgetMs])];
   const known = points.flatMap(({ perplexity }) => perplexity ?? []);
   const [left, right] = room(times);
@@ -73,6 +94,10 @@ function Scatter({ points, budgetMs, chosen, onChoose }: Choosing & { readonly b
   const x = (ms: number) => LEFT + ((ms - left) / (right - left)) * (width - LEFT - RIGHT);
   const y = (value: number | null) =>
     value === null ? HEIGHT - BOTTOM : TOP + ((high - value) / (high - low)) * (HEIGHT - BOTTOM - TOP);
+  const labels = placedLabels(
+    points.map((point) => ({ text: point.name, x: x(point.ms!), y: y(point.perplexity) })),
+    width,
+  );
   return (
     <div ref={host}>
       <svg class="scatter" width={width} height={HEIGHT}>
@@ -104,6 +129,11 @@ function Scatter({ points, budgetMs, chosen, onChoose }: Choosing & { readonly b
             </text>
           </g>
         )}
+        {labels.map(({ text, ...place }) => (
+          <text key={text} class="label" {...place}>
+            {text}
+          </text>
+        ))}
         {points.map((point) => (
           // biome-ignore lint/a11y/useSemanticElements: a button cannot stand in an SVG
           <g
@@ -128,6 +158,40 @@ function Scatter({ points, budgetMs, chosen, onChoose }: Choosing & { readonly b
       </svg>
     </div>
   );
+}
+
+interface Place {
+  readonly x: number;
+  readonly y: number;
+}
+
+const [LETTER, LINE] = [6.4, 14];
+
+/** Names beside points, where there is room: right, left, or higher; a name without room is left out, as the table has all. */
+function placedLabels(points: readonly (Place & { readonly text: string })[], width: number) {
+  const taken = points.map(({ x, y }) => ({ left: x - 8, right: x + 8, top: y - 8, bottom: y + 8 }));
+  return points.flatMap(({ text, x, y }) => {
+    const long = LETTER * text.length;
+    const lefts = [x + 11, x - 11 - long, x - long / 2, x - long / 2, x - 8, x - 8];
+    const lines = [0, 0, -1, -2, -3, -4];
+    const boxes = lefts.map((left, i) => {
+      const middle = y + LINE * lines[i]! - (lines[i]! < 0 ? 2 : 0);
+      return { left, right: left + long, top: middle - LINE / 2, bottom: middle + LINE / 2 };
+    });
+    const free = boxes.find(
+      (box) =>
+        box.left > LEFT &&
+        box.right < width &&
+        box.top > TOP &&
+        !taken.some(
+          (other) =>
+            other.left < box.right && box.left < other.right && other.top < box.bottom && box.top < other.bottom,
+        ),
+    );
+    if (!free) return [];
+    taken.push(free);
+    return [{ text, x: free.left, y: free.bottom - 3 }];
+  });
 }
 
 const labelOf = ({ name, source, pattern, ms, perplexity }: FrontPoint) =>

@@ -31,8 +31,9 @@ describe("curves", () => {
 
   it("have round ticks, also on logarithmic axes and narrow ranges", () => {
     expect(logTicks(0.9, 120)).toEqual([1, 2, 5, 10, 20, 50, 100]);
-    expect(logTicks(2.3, 5.1)).toEqual([3, 4, 5]);
-    expect(ticks(0, 100)).toEqual([0, 50, 100]);
+    expect(logTicks(2.3, 5.1)).toEqual([2.5, 3, 3.5, 4, 4.5, 5]);
+    expect(ticks(0, 100)).toEqual([0, 20, 40, 60, 80, 100]);
+    expect(ticks(117.2, 119.3)).toEqual([117.5, 118, 118.5, 119]);
   });
 
   it("are found by step", () => {

@@ -67,9 +67,9 @@ export function ParallelCoordinates({ sweep, chosen, onChoose }: Props) {
         >
           {order.map((each) => (
             // biome-ignore lint/a11y/noStaticElementInteractions: the picture as a whole takes keys
-            <g key={keyOf(each)} class={classOf(each, best, chosen)} onClick={() => onChoose(each)}>
+            <g key={keyOf(each)} onClick={() => onChoose(each)}>
               <polyline class="target" points={pointsOf(each).join(" ")} />
-              <polyline class="line" points={pointsOf(each).join(" ")} />
+              <polyline class={`line ${classOf(each, best, chosen)}`} points={pointsOf(each).join(" ")} />
               <title>{saidOf(sweep, each)}</title>
             </g>
           ))}
@@ -80,7 +80,7 @@ export function ParallelCoordinates({ sweep, chosen, onChoose }: Props) {
                 {axis.name}
               </text>
               {axis.ticks.map(({ at, text }) => (
-                <text key={text} x={x(i) - 7} y={y(at) + 4} text-anchor="end">
+                <text key={text} {...labelAt(x(i), i === axes.length - 1)} y={y(at) + 4}>
                   {text.length > 12 ? `${text.slice(0, 11)}…` : text}
                 </text>
               ))}
@@ -94,6 +94,10 @@ export function ParallelCoordinates({ sweep, chosen, onChoose }: Props) {
     </div>
   );
 }
+
+/** Before an axis; after the last one, where no line runs. */
+const labelAt = (x: number, isLast: boolean) =>
+  isLast ? { x: x + 8, "text-anchor": "start" as const } : { x: x - 8, "text-anchor": "end" as const };
 
 const weightOf = (each: SweepCandidate, best?: SweepCandidate, chosen?: SweepCandidate) =>
   each === chosen ? 2 : each === best ? 1 : 0;
@@ -112,16 +116,19 @@ export function neighbour<T>(all: readonly T[], from: T | undefined, key: string
   return key === "ArrowLeft" || key === "ArrowUp" ? all[Math.max(0, at - 1)] : undefined;
 }
 
-const [WIDE, HIGH, LEFT, LOW] = [300, 190, 56, 30];
+const [HIGH, LEFT, LOW] = [240, 44, 30];
+
+/** Of a chart, left and right. */
+const PADDING = 14;
 
 /** The figure of every trial against each setting that varies. */
 export function Scatters(props: Props) {
   return (
-    <div class="scatters">
+    <>
       {settingAxes(props.sweep).map((axis) => (
         <Scatter key={axis.name} axis={axis} {...props} />
       ))}
-    </div>
+    </>
   );
 }
 
@@ -133,19 +140,21 @@ function Scatter({ sweep, axis, chosen, onChoose }: Props & { readonly axis: Val
     all.flatMap(({ figure }) => figure!.values),
     "figure",
   );
-  const x = (at: number) => LEFT + at * (WIDE - LEFT - 10);
+  const host = useRef<HTMLElement>(null);
+  const wide = Math.max(160, (useWidth(host) || 280) - 2 * PADDING);
+  const x = (at: number) => LEFT + at * (wide - LEFT - 10);
   const y = (at: number) => HIGH - LOW - at * (HIGH - LOW - 8);
   return (
-    <figure class="chart">
+    <figure class="chart" ref={host}>
       <figcaption>
         <span class="chart-title">
           {sweep.figure} against {axis.name}
         </span>
       </figcaption>
-      <svg class="scatter" viewBox={`0 0 ${WIDE} ${HIGH}`} role="img" aria-label={sentenceOf(axis.name, sweep)}>
+      <svg class="scatter" width={wide} height={HIGH} role="img" aria-label={sentenceOf(axis.name, sweep)}>
         {up.ticks.map(({ at, text }) => (
           <g key={text}>
-            <line class="grid" x1={LEFT} x2={WIDE - 10} y1={y(at)} y2={y(at)} />
+            <line class="grid" x1={LEFT} x2={wide - 10} y1={y(at)} y2={y(at)} />
             <text x={LEFT - 6} y={y(at) + 4} text-anchor="end">
               {text}
             </text>

@@ -1,5 +1,5 @@
 /** Small parts that all views are made of. */
-import type { ComponentChildren } from "preact";
+import { type ComponentChildren, Fragment } from "preact";
 import { useId, useState } from "preact/hooks";
 import type { RunId, RunRow, Status, Use } from "../../src/studio/api.ts";
 import { about, newest, rows } from "../data/live.ts";
@@ -90,7 +90,15 @@ export function Command({ text }: { readonly text: string }) {
     );
   return (
     <div class="command">
-      <code>{shown}</code>
+      <code>
+        {shown.split(" ").map((word, i) => (
+          // Words are not broken at their dashes.
+          <Fragment key={i}>
+            {i > 0 && " "}
+            <span>{word}</span>
+          </Fragment>
+        ))}
+      </code>
       <button type="button" class="quiet" onClick={copy} aria-label={`Copy the command ${shown}`}>
         {copied ? "Copied" : "Copy"}
       </button>

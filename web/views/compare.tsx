@@ -1,12 +1,12 @@
 /** Several runs: their curves over each other, and only the settings in which they differ. */
-import type { CompareAnswer } from "../../src/studio/api.ts";
+import type { CompareAnswer, RunRow } from "../../src/studio/api.ts";
 import { rows } from "../data/live.ts";
 import { useGet } from "../data/loaded.ts";
 import { asked, href } from "../data/route.ts";
 import { useSeries } from "../data/series.ts";
 import { Swatch } from "../parts/chart.tsx";
 import { AxisControls, axesAsked, Curves } from "../parts/curves-view.tsx";
-import { duration, figure, plain, short, words } from "../parts/format.ts";
+import { bestText, depthText, duration, plain, short, words } from "../parts/format.ts";
 import { Empty, Fault, Heading, Panel, Scroll, StatusBadge } from "../parts/ui.tsx";
 
 /** Curves and differences of the runs in the address. */
@@ -41,10 +41,13 @@ export function CompareView() {
   );
 }
 
+const bestOf = ({ best }: RunRow) => (best ? `${bestText(best)} ${words(best.name)}` : "–");
+
 function Differences({ answer: { runs, differences } }: { readonly answer: CompareAnswer }) {
   const results = [
     ["status", (i: number) => <StatusBadge status={runs[i]!.status} />],
-    ["best", (i: number) => `${figure(runs[i]!.best?.value)} ${runs[i]!.best?.name ?? ""}`],
+    ["best", (i: number) => bestOf(runs[i]!)],
+    ["blocks → depth", (i: number) => depthText(runs[i]!)],
     ["parameters", (i: number) => short(runs[i]!.parameters)],
     ["FLOPs per token", (i: number) => short(runs[i]!.flopsPerToken)],
     ["tokens per second", (i: number) => short(runs[i]!.tokensPerSecond)],

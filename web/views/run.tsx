@@ -1,5 +1,5 @@
 /** One run: live curves, depth drawn, model report, log, checkpoints; stop it, go on with it. */
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import type { RunDetail, RunRow, Started, Stopping } from "../../src/studio/api.ts";
 import { connection, jobs, rows } from "../data/live.ts";
 import { useAction, useGet } from "../data/loaded.ts";
@@ -9,7 +9,7 @@ import { post, saved } from "../data/server.ts";
 import { announce } from "../parts/announce.ts";
 import { PatternPicture, PlanPicture } from "../parts/blocks.tsx";
 import { AxisControls, axesAsked, Curves } from "../parts/curves-view.tsx";
-import { bytes, duration, figure, plain, short, whole, words } from "../parts/format.ts";
+import { bestText, bytes, duration, figure, plain, short, whole, words } from "../parts/format.ts";
 import { JobLine } from "../parts/jobs.tsx";
 import { Command, Empty, Facts, Fault, Heading, Panel, Scroll, StatusBadge } from "../parts/ui.tsx";
 import { NoteCell } from "./runs.tsx";
@@ -77,6 +77,7 @@ function Readable({ row }: { readonly row: RunRow }) {
       <NoteCell row={row} />
       <Progress row={row} />
       <Facts facts={factsOf(row)} />
+      {detail && <Depth detail={detail} />}
       <Fault error={error ?? missing} />
       <AxisControls axes={axes} />
       {Object.keys(series.get(row.id) ?? {}).length === 0 ? (
@@ -94,7 +95,7 @@ function Waiting({ row }: { readonly row: RunRow }) {
 }
 
 function Progress({ row: { step, totalSteps, status } }: { readonly row: RunRow }) {
-  if (totalSteps === null) return null;
+  if (totalSteps === null || status === "finished") return null;
   return (
     <progress class={status} max={totalSteps} value={step} aria-label={`step ${whole(step)} of ${whole(totalSteps)}`} />
   );
@@ -106,13 +107,14 @@ function factsOf(row: RunRow): [string, string][] {
     row.elapsedMs !== null && totalSteps && row.step > 0 ? (row.elapsedMs / row.step) * (totalSteps - row.step) : null;
   return [
     ["step", totalSteps === null ? whole(row.step) : `${whole(row.step)} of ${whole(totalSteps)}`],
-    [best ? `best ${words(best.name)}` : "best", best ? `${figure(best.value)} at ${whole(best.step)}` : "–"],
+    [best ? `best ${words(best.name)}` : "best", best ? `${bestText(best)} at ${whole(best.step)}` : "–"],
     ["loss", figure(row.lastLoss)],
     ["tokens per second", row.tokensPerSecond === null ? "–" : whole(row.tokensPerSecond)],
     ["time", duration(row.elapsedMs)],
     ...(row.status === "running" ? ([["left, about", duration(left)]] as [string, string][]) : []),
     ["parameters", short(row.parameters)],
-    ["blocks run, of own weights", `${row.executedDepth ?? "–"}, ${row.uniqueBlocks ?? "–"}`],
+    ["executed depth", plain(row.executedDepth)],
+    ["blocks with own weights", plain(row.uniqueBlocks)],
     ["FLOPs per token", short(row.flopsPerToken)],
   ];
 }
@@ -163,25 +165,58 @@ const LinkTo = ({ view, row, text }: { readonly view: string; readonly row: RunR
   </a>
 );
 
+/** The newest lines are in sight, unless the reader has scrolled away from them. */
+function Log({ text }: { readonly text: string }) {
+  const lines = useRef<HTMLPreElement>(null);
+  const follows = useRef(true);
+  useEffect(() => {
+    const box = lines.current?.parentElement;
+    if (!box) return;
+    const look = () => {
+      follows.current = box.scrollHeight - box.scrollTop - box.clientHeight < 24;
+    };
+    box.addEventListener("scroll", look);
+    return () => box.removeEventListener("scroll", look);
+  }, []);
+  useEffect(() => {
+    const box = lines.current?.parentElement;
+    if (box && follows.current) box.scrollTop = box.scrollHeight;
+  }, [text]);
+  return (
+    <Scroll label="Lines of the log" class="log">
+      <pre ref={lines}>{text || "Nothing yet."}</pre>
+    </Scroll>
+  );
+}
+
+/** What a network is, before its curves: which block runs at each depth. */
+function Depth({ detail: { plan, blocks, pattern } }: { readonly detail: RunDetail }) {
+  if (!plan && !blocks) return null;
+  return (
+    <Panel title="Which block runs at each depth">
+      {plan && (
+        <>
+          <PlanPicture plan={plan} />
+          <p class="muted">{planSentence(plan)}</p>
+        </>
+      )}
+      {blocks && (
+        <>
+          <PatternPicture blocks={blocks} />
+          {pattern && (
+            <p class="muted">
+              <code>{pattern}</code>
+            </p>
+          )}
+        </>
+      )}
+    </Panel>
+  );
+}
+
 function Report({ detail, row, added }: { readonly detail: RunDetail; readonly row: RunRow; readonly added: string }) {
   return (
     <div class="panels">
-      {detail.plan && (
-        <Panel title="Which block runs at each depth">
-          <PlanPicture plan={detail.plan} />
-          <p class="muted">{planSentence(detail.plan)}</p>
-        </Panel>
-      )}
-      {detail.blocks && (
-        <Panel title="Blocks">
-          <PatternPicture blocks={detail.blocks} />
-          {detail.pattern && (
-            <p class="muted">
-              <code>{detail.pattern}</code>
-            </p>
-          )}
-        </Panel>
-      )}
       <Panel title="Model">
         <Facts
           class="pairs"
@@ -217,9 +252,7 @@ function Report({ detail, row, added }: { readonly detail: RunDetail; readonly r
         </Panel>
       )}
       <Panel title="Log" class="wide">
-        <Scroll label="Lines of the log" class="log">
-          <pre>{(detail.log + added).trimEnd() || "Nothing yet."}</pre>
-        </Scroll>
+        <Log text={(detail.log + added).trimEnd()} />
       </Panel>
       <Panel title="Settings" class="wide">
         <Facts class="pairs columns" facts={Object.entries(row.settings).map(([key, value]) => [key, plain(value)])} />

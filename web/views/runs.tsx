@@ -1,5 +1,5 @@
 /** All runs in a table: sort, filter and group by any setting, notes, and a selection to compare. */
-import type { VNode } from "preact";
+import { Fragment, type VNode } from "preact";
 import { useMemo, useState } from "preact/hooks";
 import type { Note, RunRow } from "../../src/studio/api.ts";
 import { about, connection, jobs, rows, truncated } from "../data/live.ts";
@@ -7,7 +7,7 @@ import { useAction } from "../data/loaded.ts";
 import { asked, go, href, route, setQuery } from "../data/route.ts";
 import { put, saved } from "../data/server.ts";
 import { cellOf, grouped, matches, sorted, telling } from "../data/table.ts";
-import { age, figure, plain, short, whole, words } from "../parts/format.ts";
+import { age, bestText, depthText, plain, short, whole, words } from "../parts/format.ts";
 import { Jobs } from "../parts/jobs.tsx";
 import { Sparkline } from "../parts/sparkline.tsx";
 import { Empty, Fault, Field, Heading, Scroll, StatusBadge } from "../parts/ui.tsx";
@@ -21,7 +21,7 @@ interface Column {
 
 const NUMBERS: readonly Column[] = [
   { key: "step", title: "Step", number: true, show: progressOf },
-  { key: "depth", title: "Blocks → depth", number: true, show: depthOf },
+  { key: "depth", title: "Blocks → depth", number: true, show: depthText },
   { key: "parameters", title: "Parameters", number: true, show: (row) => short(row.parameters) },
   { key: "flops", title: "FLOPs/token", number: true, show: (row) => short(row.flopsPerToken) },
   { key: "best", title: "Best", number: true, show: bestOf },
@@ -117,23 +117,18 @@ function NoRuns() {
 
 function leadOf(all: readonly RunRow[]): string {
   const running = all.filter(({ status }) => status === "running").length;
-  return `${about.value?.folder ?? "runs"}${running > 0 ? `, ${running} running` : ""}`;
+  return `everything below ${about.value?.folder ?? "runs"}${running > 0 ? `, ${running} running` : ""}`;
 }
 
 function progressOf({ step, totalSteps }: RunRow) {
   return totalSteps === null ? whole(step) : `${whole(step)} / ${whole(totalSteps)}`;
 }
 
-function depthOf({ uniqueBlocks, executedDepth }: RunRow) {
-  if (executedDepth === null) return "–";
-  return uniqueBlocks === null || uniqueBlocks === executedDepth ? executedDepth : `${uniqueBlocks} → ${executedDepth}`;
-}
-
 function bestOf({ best }: RunRow) {
   if (!best) return "–";
   return (
     <>
-      {figure(best.value)} <span class="unit">{words(best.name)}</span>
+      {bestText(best)} <span class="under">{words(best.name)}</span>
     </>
   );
 }
@@ -251,7 +246,7 @@ const rowsDrawn = new WeakMap<RunRow, { key: string; row: VNode }>();
 
 /** A row is drawn again only when it changed: one of 500 may change four times a second. */
 function drawn(row: RunRow, heads: readonly Column[], on: boolean): VNode {
-  const key = `${on} ${heads.length} ${heads.at(-1)?.key} ${age(Date.now() - row.changedMs)}`;
+  const key = `${on} ${heads.map((head) => head.key).join()} ${age(Date.now() - row.changedMs)}`;
   const known = rowsDrawn.get(row);
   if (known?.key === key) return known.row;
   const made = <Row key={row.id} row={row} heads={heads} on={on} />;
@@ -276,7 +271,9 @@ function Row({ row, heads, on }: { readonly row: RunRow; readonly heads: readonl
         )}
       </td>
       <th scope="row">
-        <a href={href("run", row.id)}>{row.path}</a>
+        <a href={href("run", row.id)}>
+          <Path path={row.path} />
+        </a>
         <span class="under">{row.fault ?? row.kind}</span>
       </th>
       <td>
@@ -295,6 +292,21 @@ function Row({ row, heads, on }: { readonly row: RunRow; readonly heads: readonl
         <NoteCell row={row} />
       </td>
     </tr>
+  );
+}
+
+/** Broken after folders only. */
+function Path({ path }: { readonly path: string }) {
+  const parts = path.split(/(?<=\/)/);
+  return (
+    <>
+      {parts.map((part, i) => (
+        <Fragment key={i}>
+          {i > 0 && <wbr />}
+          <span class="path-part">{part}</span>
+        </Fragment>
+      ))}
+    </>
   );
 }
 

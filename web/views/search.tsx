@@ -14,7 +14,7 @@ import { Front } from "../parts/front.tsx";
 import { HeatMap } from "../parts/heat-map.tsx";
 import { reducedMotion } from "../parts/media.ts";
 import { css, inkOn, scale } from "../parts/palette.ts";
-import { kindOfLetter, letters } from "../parts/patterns.ts";
+import { kindOfLetter, letterOf, letters } from "../parts/patterns.ts";
 import { Empty, Facts, Fault, Heading, Panel, RunPicker, runsThat, StatusBadge } from "../parts/ui.tsx";
 
 /** The search of the address, or the newest. */
@@ -231,7 +231,7 @@ function Timeline({ data, frame }: { readonly data: SearchData; readonly frame: 
           <ol class="cuts number">
             {cuts.map(({ step, block, cut, left }) => (
               <li key={`${step} ${block}`}>
-                step {whole(step)}: block {block + 1} lost {cut.join(", ")}
+                <b>step {whole(step)}</b>: block {block + 1} lost {cut.join(", ")}
                 {left.length === 1 ? `; settled on ${left[0]}` : `; ${left.join(", ")} left`}
               </li>
             ))}
@@ -263,7 +263,7 @@ function Seeds({ data }: { readonly data: SearchData }) {
               </h3>
               {seed.chosen ? <span class="badge status-finished">chosen</span> : <StatusBadge status={seed.status} />}
             </div>
-            {seed.probabilities && <MiniMap seed={seed} />}
+            {seed.probabilities && <MiniMap seed={seed} names={data.candidates[0] ?? []} />}
             <Facts
               facts={[
                 ["pattern", <code key="pattern">{seed.pattern ?? "–"}</code>],
@@ -282,10 +282,15 @@ function Seeds({ data }: { readonly data: SearchData }) {
 }
 
 /** π of a seed in small: a column per block; the numbers are in its own map. */
-function MiniMap({ seed }: { readonly seed: SeedState }) {
+function MiniMap({ seed, names }: { readonly seed: SeedState; readonly names: readonly string[] }) {
   const blocks = seed.probabilities!;
   return (
     <div class="mini-map" role="img" aria-label={`π of seed ${seed.seed}: ${seed.pattern ?? ""}`}>
+      <div class="kinds">
+        {names.map((name) => (
+          <b key={name}>{letterOf(name)}</b>
+        ))}
+      </div>
       {blocks.map((values, block) => (
         <div key={block}>
           {values.map((value, i) => {

@@ -3,7 +3,7 @@ import type { SharingAnswer, SharingRow } from "../../src/studio/api.ts";
 import { rows } from "../data/live.ts";
 import { useGet } from "../data/loaded.ts";
 import { href } from "../data/route.ts";
-import { figure, short } from "../parts/format.ts";
+import { short, spreadText } from "../parts/format.ts";
 import { Empty, Fault, Heading, Panel, Scroll, StatusBadge } from "../parts/ui.tsx";
 
 /** Every comparison below the folder. */
@@ -54,12 +54,12 @@ function SharingTable({ rows }: { readonly rows: readonly SharingRow[] }) {
               <td class="number">{row.executedDepth ?? "–"}</td>
               <td class="number">{short(row.flopsPerToken)}</td>
               <td class="number">{short(row.tokensPerSecond)}</td>
-              <td class="number">{figure(row.seconds)}</td>
+              <td class="number">{row.seconds?.toFixed(1) ?? "–"}</td>
               <td class="number">{perplexityText(row)}</td>
               <td>
                 {row.runs.map(({ id, seed, status }) => (
                   <a key={id} class="seed-link" href={href("run", id)}>
-                    {seed} <StatusBadge status={status} />
+                    <span class="muted">seed {seed}</span> <StatusBadge status={status} />
                   </a>
                 ))}
               </td>
@@ -71,8 +71,5 @@ function SharingTable({ rows }: { readonly rows: readonly SharingRow[] }) {
   );
 }
 
-function perplexityText({ perplexity }: SharingRow): string {
-  if (!perplexity) return "–";
-  const spread = perplexity.deviation === null ? "" : ` ± ${perplexity.deviation.toFixed(2)}`;
-  return `${perplexity.mean.toFixed(2)}${spread}`;
-}
+const perplexityText = ({ perplexity }: SharingRow): string =>
+  perplexity ? spreadText(perplexity.mean, perplexity.deviation) : "–";

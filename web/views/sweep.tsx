@@ -77,10 +77,10 @@ function Loaded({ sweep }: { readonly sweep: SweepAnswer }) {
         <ParallelCoordinates {...pictures} />
       </Panel>
       {hasFigures && (
-        <>
-          <Scatters {...pictures} />
+        <div class="charts narrow">
           <Progress sweep={sweep} />
-        </>
+          <Scatters {...pictures} />
+        </div>
       )}
       <Panel title="Trials" aside={<Curves sweep={sweep} />}>
         <Trials {...pictures} />
@@ -159,11 +159,7 @@ function Progress({ sweep }: { readonly sweep: SweepAnswer }) {
     { label: "each trial", colour: 7, x, y, smooth: false, dashed: true },
     { label: "best so far", colour: 0, x, y: best, smooth: false },
   ];
-  return (
-    <div class="charts">
-      <Chart title={`${sweep.figure}, best so far`} lines={lines} xTitle="trials" />
-    </div>
-  );
+  return <Chart title={`${sweep.figure}, best so far`} lines={lines} xTitle="trials" />;
 }
 
 /** The best candidates' curves over each other. */
@@ -207,7 +203,7 @@ function Trials({ sweep, chosen, onChoose }: TableProps) {
             <th scope="col" class="number">
               {sweep.figure}
             </th>
-            <th scope="col">Trials: seed, state, step</th>
+            <th scope="col">Trials</th>
           </tr>
         </thead>
         <tbody>
@@ -242,8 +238,13 @@ function Trials({ sweep, chosen, onChoose }: TableProps) {
 function Trial({ trial: { seed, id, status, step, figure: value } }: { readonly trial: SweepTrialState }) {
   const what = (
     <>
-      {seed} <span class={`badge status-${status}`}>{status}</span>{" "}
-      {status === "running" ? whole(step) : value === null ? "" : figure(value)}
+      <span class="muted">seed {seed}</span>
+      {status === "finished" && value !== null ? (
+        <b>{figure(value)}</b>
+      ) : (
+        <span class={`badge status-${status}`}>{status}</span>
+      )}
+      {status === "running" && whole(step)}
     </>
   );
   return id === null ? (

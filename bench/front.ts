@@ -14,7 +14,7 @@ import { ortEngine } from "../src/engine/ort.ts";
 import { writeAtomically } from "../src/files/atomic.ts";
 import { parModel } from "../src/model/par/par.ts";
 import { countParameters } from "../src/model/report.ts";
-import { spreadOf } from "../src/sweep/comparison.ts";
+import { spreadOf } from "../src/sweep/spread.ts";
 import { Run } from "../src/tasks/run.ts";
 import { keptFront, pickWithin } from "../src/tasks/search/front/front.ts";
 import { type Choices, drawPath, patternOfPath } from "../src/tasks/search/front/paths.ts";

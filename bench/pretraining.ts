@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { parse } from "yaml";
 import { table } from "../src/base/table.ts";
 import { type depth, finetune, glueTask, pretrain, Run, type Session, type TaskEvent } from "../src/index.ts";
-import { spreadOf } from "../src/sweep/comparison.ts";
+import { spreadOf } from "../src/sweep/spread.ts";
 import type { TaskResult } from "../src/tasks/finetune/index.ts";
 import type { NewRun } from "../src/tasks/new-run.ts";
 import { flagsOf } from "./flags.ts";

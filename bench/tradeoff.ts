@@ -1,8 +1,8 @@
 /** The trade-off on WikiText-2: searches under several budgets, what they found retrained beside the baseline and the published patterns, perplexity against latency. */
 import { existsSync } from "node:fs";
-import { readFile } from "node:fs/promises";
-import { join } from "node:path";
-import { type MeasuredCosts, measureCandidates, networkFlops, networkLatencies } from "../src/analysis/latency.ts";
+import { mkdir, rename } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { measureCandidates, networkFlops, networkLatencies } from "../src/analysis/latency.ts";
 import { formatNumber, table } from "../src/base/table.ts";
 import { parsePattern, printPattern } from "../src/depth/pattern.ts";
 import { ortEngine } from "../src/engine/ort.ts";
@@ -10,15 +10,13 @@ import { writeAtomically } from "../src/files/atomic.ts";
 import { parModel } from "../src/model/par/par.ts";
 import { countParameters } from "../src/model/report.ts";
 import { paretoFront, type TradeOff, tradeOffSvg } from "../src/pictures/trade-off-picture.ts";
-import { spreadOf } from "../src/sweep/comparison.ts";
-import { Run } from "../src/tasks/run.ts";
-import {
-  type Found,
-  type SearchOptions,
-  type SearchResult,
-  search,
-  searchDefaults,
-} from "../src/tasks/search/index.ts";
+import { hereLauncher } from "../src/sweep/here.ts";
+import { spreadOf } from "../src/sweep/spread.ts";
+import { sweep } from "../src/sweep/sweep.ts";
+import { namedFolder, type SweepRow } from "../src/sweep/sweep-folder.ts";
+import type { SweepSpec } from "../src/sweep/sweep-plan.ts";
+import { type Found, readCosts, searchDefaults, writeCosts } from "../src/tasks/search/index.ts";
+import { keptResult } from "../src/tasks/search/result.ts";
 import { flagsOf, threadsOf } from "./flags.ts";
 import { searching } from "./searching.ts";
 
@@ -36,6 +34,8 @@ const { values } = flagsOf({
   out: "runs/tradeoff",
   /** Seeds of the retrained networks; searches take the first. */
   seeds: "1",
+  /** Where runs are made: here, local:N, redis://host. */
+  on: "here",
   json: false,
 });
 
@@ -44,24 +44,37 @@ const seeds = values.seeds.split(",").map(Number);
 const shape = searchDefaults.latency; // the paper's
 const say = (text: string) => void process.stderr.write(`${text}\n`);
 const engine = await ortEngine(threadsOf(values.threads));
+const { seed: _, blocks: __, budget: ___, ...defaults } = searchDefaults;
 const base = {
-  ...searchDefaults,
+  ...defaults,
   corpus: "wikitext-2",
   tokenizer: "wiki2_12k",
   data: values.data ?? null,
-  seed: seeds[0]!,
   dropout: 0,
   evaluateEvery: 500,
 };
 
-/** The result of a run, from its folder where it has ended, otherwise trained to its end. */
-async function carriedOut(name: string, options: SearchOptions): Promise<Found> {
-  const path = join(values.out, `${blocks}-${name}`);
-  const session = existsSync(join(path, "config.yaml"))
-    ? Run.resume(path, { engine, say })
-    : search({ ...options, engine, say, into: await Run.create(path) });
+const nameOf = { searches: (budget: string) => `budget ${budget}`, networks: (pattern: string) => pattern };
+
+/** Runs a sweep of searches over named settings to its end; what each seed of each found, by name. */
+async function swept(kind: "searches" | "networks", spec: Omit<SweepSpec, "task">): Promise<Map<string, Found[]>> {
+  const into = join(values.out, `${blocks}-${kind}`);
+  const on = values.on === "here" ? hereLauncher({ engine, say }) : values.on;
+  const session = sweep({ ...spec, task: "search", costs: costsFile, into, on });
   for await (const event of session) if (event.type === "note") say(event.text);
-  return (await session.result) as SearchResult;
+  const { reason, rows: found } = await session.result;
+  if (reason !== "finished") throw new Error(`${into}: ${reason}; the same command goes on`);
+  const resultsOf = ({ trials }: SweepRow) => Promise.all(trials.map(async ({ run }) => (await keptResult(run))!));
+  return new Map(await Promise.all(found.map(async (row) => [row.name!, await resultsOf(row)] as const)));
+}
+
+/** Runs of this bench before it made sweeps are moved to where their trials look for them. */
+async function adopt(old: string, kind: keyof typeof nameOf, name: string, seed: number): Promise<void> {
+  const from = join(values.out, `${blocks}-${old}`);
+  const to = join(values.out, `${blocks}-${kind}`, namedFolder(nameOf[kind](name), seed));
+  if (!existsSync(join(from, "config.yaml"))) return;
+  await mkdir(dirname(to), { recursive: true });
+  await rename(from, to);
 }
 
 interface Row extends TradeOff {
@@ -87,10 +100,8 @@ const optionsOf = (pattern: string | number) => {
 };
 
 const costsFile = join(values.out, `${blocks}-costs.json`);
-const costs: MeasuredCosts = existsSync(costsFile)
-  ? JSON.parse(await readFile(costsFile, "utf8"))
-  : await measureCandidates(engine, optionsOf(blocks), shape);
-await writeAtomically(costsFile, JSON.stringify(costs));
+if (!existsSync(costsFile)) await writeCosts(costsFile, await measureCandidates(engine, optionsOf(blocks), shape));
+const costs = await readCosts(costsFile);
 
 const scaled = (name: string) => printPattern(parsePattern(`${name}/${blocks}`));
 const wanted = new Map<string, { name: string; kind: string; pattern: string; searchMs?: number }>();
@@ -102,12 +113,18 @@ want({ name: "baseline", kind: "baseline", pattern: scaled("baseline") });
 for (const name of values.published.split(",").filter(Boolean)) {
   want({ name, kind: "published", pattern: scaled(name) });
 }
-for (const budget of values.budgets.split(",")) {
-  say(`searching ${blocks} blocks, budget ${budget}`);
-  const asked = budget === "none" ? null : budget;
-  const config = { ...base, ...searching, budgetWeight: 2, blocks, budget: asked, steps: Number(values.searchSteps) };
-  const found = await carriedOut(`search-${budget}`, { ...config, costs });
-  want({ name: `budget ${budget}`, kind: "found", pattern: found.pattern, searchMs: found.elapsedMs });
+const budgets = values.budgets.split(",");
+for (const budget of budgets) await adopt(`search-${budget}`, "searches", budget, seeds[0]!);
+const searches = await swept("searches", {
+  settings: { ...base, ...searching, budgetWeight: 2, blocks, steps: Number(values.searchSteps) },
+  candidates: Object.fromEntries(
+    budgets.map((each) => [nameOf.searches(each), { budget: each === "none" ? null : each }]),
+  ),
+  seeds: [seeds[0]!],
+});
+for (const budget of budgets) {
+  const { pattern, elapsedMs: searchMs } = searches.get(nameOf.searches(budget))![0]!;
+  want({ name: nameOf.searches(budget), kind: "found", pattern, searchMs });
 }
 
 for (const pattern of values.patterns.split(",").filter(Boolean)) {
@@ -115,15 +132,18 @@ for (const pattern of values.patterns.split(",").filter(Boolean)) {
 }
 
 const networks = [...wanted.values()];
-const trained: Found[][] = networks.map(() => []);
-for (const seed of seeds) {
-  for (const [i, { pattern, name }] of networks.entries()) {
-    say(`training ${pattern} (${name}), seed ${seed}`);
-    const config = { ...base, seed, blocks: pattern, steps: Number(values.steps) };
-    const folder = `${pattern.replaceAll(/[()]/g, "_")}${seed === 1 ? "" : `-seed-${seed}`}`;
-    trained[i]!.push(await carriedOut(folder, { ...config, costs }));
+for (const { pattern } of networks) {
+  for (const seed of seeds) {
+    const old = `${pattern.replaceAll(/[()]/g, "_")}${seed === 1 ? "" : `-seed-${seed}`}`;
+    await adopt(old, "networks", pattern, seed);
   }
 }
+const found = await swept("networks", {
+  settings: { ...base, steps: Number(values.steps) },
+  candidates: Object.fromEntries(networks.map(({ pattern }) => [pattern, { blocks: pattern }])),
+  seeds,
+});
+const trained = networks.map(({ pattern }) => found.get(pattern)!);
 const models = networks.map(({ pattern }) => parModel(optionsOf(pattern)));
 const latencies = await networkLatencies(engine, models, shape);
 const perplexitiesOf = (i: number) => trained[i]!.map(({ perplexity }) => perplexity);

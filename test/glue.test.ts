@@ -1,9 +1,10 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout } from "node:timers/promises";
 import { beforeAll, describe, expect, it } from "vitest";
+import { parse } from "yaml";
 import { RandomStream } from "../src/base/random.ts";
 import { summarise, weightsHash } from "../src/runs/summary.ts";
 import { writeModel } from "../src/text/sentencepiece/model-writer.ts";
@@ -194,8 +195,13 @@ describe("a fine-tuning that was stopped", () => {
 const grid = "--rates 0.01,0.003,0.001 --batches 16,32 --seeds 2 --epochs 2 --parallel 2 --examples 64 --json".split(
   " ",
 );
-const finished = (name: string) =>
-  existsSync(at(name)) ? readdirSync(at(name)).filter((trial) => existsSync(at(name, trial, "result.json"))).length : 0;
+const resultsIn = (name: string) =>
+  existsSync(at(name))
+    ? readdirSync(at(name), { recursive: true })
+        .map(String)
+        .filter((file) => file.endsWith("result.json"))
+    : [];
+const finished = (name: string) => resultsIn(name).length;
 
 describe("layerwise glue search", () => {
   const search = (name: string) => ["search", "SST-2", ...scratch(), ...grid, "--out", at(name)];
@@ -216,15 +222,31 @@ describe("layerwise glue search", () => {
     expect(glue("predict", table(whole).best.run, "--out", at("best")).status).toBe(0);
   });
 
-  it("has trials that go on with it, not by themselves", () => {
-    const trial = at("whole", "rate-0.01-batch-16-epochs-2-seed-1");
-    const { status, stderr } = layerwise("resume", trial);
-    expect([status, stderr]).toEqual([2, expect.stringContaining("got a trial of a search")]);
+  it("has trials that are runs of a sweep", () => {
+    const { status, stdout } = layerwise("resume", at("whole", "rate-0.01-batch-16", "seed-1"));
+    expect([status, stdout]).toEqual([0, expect.stringContaining("is finished: 8 steps")]);
+    expect(layerwise("sweep", "show", at("whole")).stdout).toMatch(/^name +rate +batch +accuracy +status/);
+  });
+
+  it("goes on with a folder of version 0.1.0: finished trials count, another search is refused", () => {
+    for (const file of resultsIn("whole").filter((_, i) => i !== 3)) {
+      const [setting, seed] = file.split("/") as [string, string];
+      cpSync(at("whole", setting, seed), at("old", `${setting}-epochs-2-${seed}`), { recursive: true });
+    }
+    const { settings, candidates } = parse(readFileSync(at("whole", "sweep.yaml"), "utf8"));
+    const plan = { task: "SST-2", metric: "accuracy", strategy: "grid", candidates: Object.values(candidates) };
+    const old = { ...plan, epochs: 2, seeds: 2, from: null, settings: { ...settings, rate: 1, threads: null } };
+    writeFileSync(at("old", "search.json"), JSON.stringify(old));
+    expect(glue(...search("old"), "--dropout", "0.3").stderr).toContain("got another settings.dropout");
+    const { stdout, stderr } = glue(...search("old"));
+    expect(stderr).toMatch(/^12 of 12 /m);
+    const table = (text: string) => JSON.parse(text.replaceAll(at("old"), at("whole")));
+    expect(table(stdout)).toEqual(table(readFileSync(at("whole", "results.json"), "utf8")));
   });
 
   it("belongs to the folder it was begun in", () => {
-    const { status, stderr } = glue(...search("whole"), "--seeds", "1");
-    expect([status, stderr]).toEqual([2, expect.stringContaining("expected the search it was begun with")]);
+    const { status, stderr } = glue(...search("whole"), "--dropout", "0.3");
+    expect([status, stderr]).toEqual([2, expect.stringContaining("expected the sweep it was begun with")]);
   });
 });
 

@@ -51,7 +51,7 @@ export function runsOf(path: string): string[] {
 
 /** Whether something can be resumed there. */
 export const isBegun = (path: string): boolean =>
-  existsSync(join(path, "config.yaml")) || existsSync(join(path, "seeds.json"));
+  existsSync(join(path, "config.yaml")) || existsSync(join(path, "sweep.yaml"));
 
 /** What a run came to: the bytes of its last weights, and the losses of all its steps. */
 export function outcome(path: string): string {

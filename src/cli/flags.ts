@@ -25,6 +25,10 @@ export const numberFrom =
     throw new InvalidArgumentError(`It must be a number from ${least}${most === Infinity ? "" : ` to ${most}`}.`);
   };
 
+/** What --on may be, for commands whose runs are made in their own process unless it is given. */
+export const ON =
+  "where runs are made: local:N, redis://host, slurm:N or kubernetes:N (default: one after another here)";
+
 /** What a command was given. */
 export type Flags = Readonly<Record<string, unknown>>;
 /** The flags that every command with settings has. */

@@ -2,8 +2,11 @@
 import { formatNumber } from "../base/index.ts";
 import type { RetrainResult, SearchResult, TaskEvent, training } from "../index.ts";
 import { heatMap } from "../pictures/index.ts";
+import type { ResumedSweep } from "../sweep/index.ts";
+import type { Found } from "../tasks/search/index.ts";
 import { commandName } from "./command-name.ts";
 import { nextLines } from "./next-lines.ts";
+import { isUnfinished } from "./trials.ts";
 
 const print = (text: string) => void process.stdout.write(`${text}\n`);
 
@@ -36,7 +39,17 @@ export async function concludeSearch(path: string, result: SearchResult, json = 
   print(JSON.stringify({ run: path, ...(stopped ? {} : { ...foundOf(result), ...front }) }));
 }
 
-function foundLines(path: string, found: SearchResult, doubts: readonly string[]): string {
+/** The same of a search from several seeds, once all have ended. */
+export async function concludeSeeds(result: ResumedSweep, json = false): Promise<void> {
+  const { path, reason, found, front, spec } = result;
+  if (reason === "stopped") return print(`stopped; go on with: ${commandName()} resume ${path}`);
+  if (!found) return void isUnfinished(path, reason);
+  const { doubtsOf, searchDefaults } = await import("../tasks/search/index.ts");
+  if (json) return print(JSON.stringify({ run: path, ...found, ...(front ? { front } : {}) }));
+  print(foundLines(path, found, doubtsOf(found, { ...searchDefaults, ...spec.settings })));
+}
+
+function foundLines(path: string, found: Found, doubts: readonly string[]): string {
   const { pattern, steps, elapsedMs, perplexity, meanBatchPerplexity, noisyMeanBatchPerplexity: noisy } = found;
   const time = `${steps} steps in ${(elapsedMs / 1000).toFixed(0)} s`;
   const noise = noisy === null ? "" : `, with noise ${noisy.toFixed(2)}`;

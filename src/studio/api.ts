@@ -255,6 +255,8 @@ export interface SweepCandidate {
   /** From 0; only halving has several. */
   readonly round: number;
   readonly candidate: number;
+  /** Null where candidates have none. */
+  readonly name: string | null;
   /** The settings that vary. */
   readonly values: Readonly<Record<string, unknown>>;
   /** Over the seeds that have finished. */

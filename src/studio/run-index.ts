@@ -4,7 +4,7 @@ import { type Dirent, existsSync, readdirSync, readFileSync, realpathSync, statS
 import { basename, join, relative, sep } from "node:path";
 import { messageOf } from "../base/errors.ts";
 import { EVENTS_FILE, glanceAt, LOCK_FILE, leaves, type RunGlance } from "../runs/index.ts";
-import { kindIn, type StoredReport as Report } from "../tasks/index.ts";
+import { isSeedFolder, kindIn, type StoredReport as Report } from "../tasks/index.ts";
 import type { BestFigure, RunId, RunRow, Status, Use } from "./api.ts";
 import { GlanceCache } from "./glance-cache.ts";
 import { Refusal } from "./refusal.ts";
@@ -12,7 +12,6 @@ import { Refusal } from "./refusal.ts";
 /** The file in a run folder that holds its note. */
 export const NOTE_FILE = "note.txt";
 const CONFIG = "config.yaml";
-const SEEDS = "seeds.json";
 const FOUND = "architecture.json";
 const [SWEEP, TRIALS] = ["sweep.yaml", "trials"];
 /** Folders below folders, and folders in all, that are looked at. */
@@ -241,7 +240,7 @@ export class RunIndex {
         found.push({ path, parent, what: "run", ...stampOf(path, has) });
         return true;
       }
-      const id = has(SEEDS) ? idOf(this.relative(path)) : null;
+      const id = isSeedFolder(path) ? idOf(this.relative(path)) : null;
       if (id) found.push({ path, parent, what: "seeds", stamp: "", changedMs: 0 });
       const isSweep = has(SWEEP);
       if (isSweep) sweeps.set(idOf(this.relative(path)), { path, changedMs: sweepChangedMs(path) });

@@ -1,7 +1,7 @@
 /** Sweeps below the folder: their trials as the index knows them, so that no run is read whole. */
 import { join } from "node:path";
 import { glanceAt } from "../runs/index.ts";
-import { type LookAtRun, readSweep, type SweepRow, type SweepTable } from "../sweep/index.ts";
+import { type LookAtRun, readSweep, type SweepRow, type SweepTable, variedKeys } from "../sweep/index.ts";
 import type { RunId, SweepAnswer, SweepCandidate, SweepName } from "./api.ts";
 import { quoted } from "./commands.ts";
 import { Refusal } from "./refusal.ts";
@@ -28,7 +28,7 @@ export async function sweepAnswer(id: RunId, index: RunIndex, program: string): 
     figure: spec.figure,
     goal: spec.goal,
     seeds: spec.seeds,
-    varies: Object.entries(spec.vary).map(([name, range]) => ({ name, log: isLog(range) })),
+    varies: variedKeys(spec).map((name) => ({ name, log: isLog(spec.vary[name]) })),
     candidates: rows.map((row) => candidateOf(row, index)),
     best: best < 0 ? null : best,
     next: nextCommands(table, join(index.shown, index.relative(path)), program),
@@ -45,10 +45,11 @@ function lookIn(index: RunIndex): LookAtRun {
   };
 }
 
-function candidateOf({ round, values, figure, trials }: SweepRow, index: RunIndex): SweepCandidate {
+function candidateOf({ round, name, values, figure, trials }: SweepRow, index: RunIndex): SweepCandidate {
   return {
     round,
     candidate: trials[0]!.candidate,
+    name,
     values,
     figure: figure && { mean: figure.mean, deviation: figure.deviation, values: figure.values },
     trials: trials.map(({ index: number, seed, status, step, figure: own, run }) => {
@@ -62,7 +63,7 @@ function candidateOf({ round, values, figure, trials }: SweepRow, index: RunInde
 function nextCommands({ rows }: SweepTable, path: string, program: string): string[] {
   const isOver = ({ status }: { status: string }) => status === "finished" || status === "diverged";
   const over = rows.every(({ trials }) => trials.every(isOver));
-  const goesOn = `${program} sweep ${quoted(join(path, "sweep.yaml"))} --out ${quoted(path)}`;
+  const goesOn = `${program} resume ${quoted(path)}`;
   const table = `${program} sweep show ${quoted(path)}`;
   return over ? [table, `${table} --csv sweep.csv --svg sweep.svg`] : [goesOn, table];
 }

@@ -1,4 +1,4 @@
-/** The comparison of sharing schedules: which models, one run a model and seed, and what the finished runs say. */
+/** The comparison of sharing schedules: which models, a sweep over them and seeds, and what the finished runs say. */
 
 import { existsSync } from "node:fs";
 import { join } from "node:path";
@@ -10,17 +10,18 @@ import { type ModelReport, reportOn } from "../model/report.ts";
 import { RunFolder } from "../runs/folder.ts";
 import type { SettingsSchema } from "../runs/settings.ts";
 import { storedSettings } from "../runs/settings-file.ts";
-import { type RunSummary, summarise } from "../runs/summary.ts";
-import { defaultEngine } from "../tasks/engine.ts";
-import type { Handed, TaskEvent } from "../tasks/job.ts";
-import { openJob } from "../tasks/jobs.ts";
+import { median, type RunSummary, summarise } from "../runs/summary.ts";
 import { openLanguage } from "../tasks/language/job.ts";
 import { languageSettings } from "../tasks/language/settings.ts";
-import { perform } from "../tasks/perform.ts";
-import { Run } from "../tasks/run.ts";
 import type { TrainConfig } from "../tasks/trained-job.ts";
 import { translateSettings } from "../tasks/translate/settings.ts";
 import { relayed, type Session, type Stoppable, startSession } from "../train/session.ts";
+import { hereLauncher } from "./here.ts";
+import type { SweepEvent } from "./launcher.ts";
+import { type Spread, spreadOf } from "./spread.ts";
+import { type SweepOptions, type SweepResult, sweep } from "./sweep.ts";
+import { namedFolder } from "./sweep-folder.ts";
+import type { SweepSpec } from "./sweep-plan.ts";
 
 /** A row of the table. */
 export interface Contestant {
@@ -52,14 +53,6 @@ export function contestantsNamed(names: readonly string[] | undefined, who = "on
   return names ? contestants.filter(({ name }) => names.includes(name)) : contestants;
 }
 
-/** A mean over seeds and its deviation. */
-export interface Spread {
-  readonly mean: number;
-  /** Of the sample; null where there is one seed. */
-  readonly deviation: number | null;
-  readonly values: readonly number[];
-}
-
 /** A row of a comparison: a plan, and what came of it over seeds. */
 export interface Result extends Contestant, ModelReport {
   /** Median of the seeds. */
@@ -69,60 +62,55 @@ export interface Result extends Contestant, ModelReport {
   readonly seconds: number | null;
 }
 
-/** Mean and deviation of the sample; null of none. */
-export function spreadOf(values: readonly number[]): Spread | null {
-  if (values.length === 0) return null;
-  const mean = values.reduce((a, b) => a + b, 0) / values.length;
-  const squares = values.reduce((total, value) => total + (value - mean) ** 2, 0);
-  return { mean, values, deviation: values.length > 1 ? Math.sqrt(squares / (values.length - 1)) : null };
-}
+/** The run of a row and seed. */
+const runOf = (folder: string, { name }: Contestant, seed: number) => join(folder, namedFolder(name, seed));
 
-const median = (values: readonly number[]) => [...values].sort((a, b) => a - b)[values.length >> 1] ?? null;
-
-/** `vanilla 6/6`, seed 2 → `vanilla-6-6/seed-2`. */
-function runPath(folder: string, { name }: Contestant, seed: number): string {
-  return join(folder, name.replace(/[ /]/g, "-"), `seed-${seed}`);
-}
-
-function configFor(base: TrainConfig, { unique, depth, share }: Contestant, seed: number): TrainConfig {
-  return { ...base, unique, depth, share, seed };
-}
+const settingsOf = ({ unique, depth, share }: Contestant) => ({ unique, depth, share });
 
 /** What is compared, and where the runs go. */
-export interface CompareOptions extends Pick<Handed, "engine">, Stoppable {
+export interface CompareOptions extends Stoppable {
   /** Settings that hold for all models. */
   readonly settings: TrainConfig;
   /** Default: the paper's rows at half its depth. */
   readonly rows?: readonly Contestant[] | undefined;
   /** Runs of each model, seeds 1 to n. */
   readonly seeds: number;
-  /** Folder of the runs; those that are there go on, or count as they are. */
+  /** The sweep's folder; runs that are there go on, or count as they are. */
   readonly folder: string;
+  /** Where runs are made, as for `sweep`. Default: one after another in this process. */
+  readonly on?: SweepOptions["on"];
 }
 
 /** The rows, as far as their runs are finished. */
-export interface Comparison {
-  readonly reason: "finished" | "stopped";
+export interface Comparison extends Pick<SweepResult, "reason" | "failed"> {
   readonly rows: readonly Result[];
 }
 
-/** Trains shared and unshared models side by side, a run per model and seed, seed by seed, so that a table of fewer seeds is whole early. */
-export function compare(options: CompareOptions): Session<TaskEvent, Comparison> {
+const PICTURE = "comparison.svg";
+
+/** Trains shared and unshared models side by side: a sweep with a run per model and seed. */
+export function compare(options: CompareOptions): Session<SweepEvent, Comparison> {
   return startSession((signal) => comparing(options, signal), options.signal);
 }
 
-async function* comparing(options: CompareOptions, signal: AbortSignal): AsyncGenerator<TaskEvent, Comparison, void> {
-  const { settings, rows = contestants, seeds, folder } = options;
-  const engine = options.engine ?? (await defaultEngine(settings));
-  let reason: Comparison["reason"] = "finished";
-  for (const [seed, row] of turns(seeds, rows)) {
-    yield { type: "note", text: `${row.name}, seed ${seed} of ${seeds}` };
-    const done = yield* finishRun(runPath(folder, row, seed), configFor(settings, row, seed), engine, signal);
-    if (done) continue;
-    reason = "stopped";
-    break;
+async function* comparing(options: CompareOptions, signal: AbortSignal): AsyncGenerator<SweepEvent, Comparison, void> {
+  const { folder, on = hereLauncher() } = options;
+  const spec = await specOf(options);
+  const { reason, failed } = yield* relayed(sweep({ ...spec, into: folder, on, signal, spare: [PICTURE] }));
+  return { reason, failed, rows: await figuresSoFar(options) };
+}
+
+/** The sweep of a comparison; mistakes in its settings, and runs in its folder with others, show here. */
+async function specOf({ settings, rows = contestants, seeds, folder }: CompareOptions): Promise<SweepSpec> {
+  await reportFor({ ...settings, ...settingsOf(rows[0]!) });
+  const { task, unique: _, depth: __, share: ___, seed: ____, ...shared } = settings;
+  for (const row of rows) {
+    for (let seed = 1; seed <= seeds; seed++) {
+      await refuseOther(runOf(folder, row, seed), { ...settings, ...settingsOf(row), seed });
+    }
   }
-  return { reason, rows: await figuresSoFar(options) };
+  const candidates = Object.fromEntries(rows.map((row) => [row.name, settingsOf(row)]));
+  return { task, settings: shared, candidates, seeds };
 }
 
 /** What each model stores and costs, and what its finished runs say; nothing is trained. */
@@ -132,28 +120,13 @@ export async function figuresSoFar({ settings, rows = contestants, seeds, folder
   return results;
 }
 
-const turns = (seeds: number, rows: readonly Contestant[]) =>
-  Array.from({ length: seeds }, (_, i) => rows.map((row) => [i + 1, row] as const)).flat();
-
-/** Trains a run to its end, from the start or from where it was left; ends with true unless it was stopped. */
-async function* finishRun(
-  path: string,
-  config: TrainConfig,
-  engine: Engine,
-  signal: AbortSignal,
-): AsyncGenerator<TaskEvent, boolean, void> {
-  if (existsSync(join(path, "config.yaml"))) await refuseOther(path, config);
-  const session = existsSync(join(path, "config.yaml"))
-    ? Run.resume(path, { engine, signal })
-    : perform(await openJob(config, { engine }), { into: await Run.create(path), signal });
-  const { reason } = (yield* relayed<TaskEvent, unknown>(session)) as { reason: string };
-  return reason !== "stopped";
-}
-
 async function refuseOther(path: string, config: TrainConfig): Promise<void> {
+  if (!existsSync(join(path, "config.yaml"))) return;
   const { config: yaml } = await RunFolder.read(path);
   const schema: SettingsSchema = config.task === "translate" ? translateSettings : languageSettings;
-  if (schema.yaml(storedSettings(schema, yaml, path)) === schema.yaml({ ...config })) return;
+  const stored = storedSettings(schema, yaml, path) as TrainConfig;
+  const threads = config.threads ?? stored.threads; // those of the launcher, where nobody asked for a number
+  if (schema.yaml({ ...stored }) === schema.yaml({ ...config, threads })) return;
   reject(
     {
       who: "compare",
@@ -167,13 +140,13 @@ async function refuseOther(path: string, config: TrainConfig): Promise<void> {
 
 /** What the runs of a row say, as far as they are finished. */
 async function resultOf(folder: string, row: Contestant, base: TrainConfig, seeds: number): Promise<Result> {
-  const paths = Array.from({ length: seeds }, (_, i) => runPath(folder, row, i + 1));
+  const paths = Array.from({ length: seeds }, (_, i) => runOf(folder, row, i + 1));
   const runs: RunSummary[] = [];
   for (const path of paths) if (existsSync(join(path, "config.yaml"))) runs.push(await summarise(path));
   const finished = runs.filter(({ status }) => status === "finished");
   return {
     ...row,
-    ...(await reportFor(configFor(base, row, 1))),
+    ...(await reportFor({ ...base, ...settingsOf(row) })),
     tokensPerSecond: median(finished.flatMap(({ tokensPerSecond }) => tokensPerSecond ?? [])),
     perplexity: spreadOf(finished.flatMap(({ best }) => best?.perplexity ?? [])),
     seconds: median(finished.flatMap(({ elapsedMs }) => (elapsedMs === null ? [] : elapsedMs / 1000))),

@@ -9,21 +9,37 @@ export {
   contestantsNamed,
   figuresSoFar,
   type Result,
-  type Spread,
-  spreadOf,
 } from "./comparison.ts";
-export { runSearch, type SearchOptions, type SearchResult, searchTable } from "./glue-search.ts";
-export { serveTrials } from "./glue-worker.ts";
+export {
+  type GlueSearched,
+  type GlueSearchOptions,
+  type SearchFlags,
+  type SearchResult,
+  type SearchRow,
+  type Setting,
+  searchGlue,
+  searchSpec,
+  searchTable,
+} from "./glue-search.ts";
+export { hereLauncher } from "./here.ts";
 export { type StartedOrder, startOrder, tryOrder } from "./jobs.ts";
 export { MANIFEST_FILE } from "./kubernetes.ts";
 export type { Launcher, SweepEvent } from "./launcher.ts";
 export { type ClusterOptions, launcherNamed } from "./launchers.ts";
 export type { CompareOrder, RetrainOrder } from "./order.ts";
-export type { Order, OrderSettings, RunOrder, TaskOrder, TrialOrder } from "./orders.ts";
+export type { Order, OrderSettings, RunOrder, SingleOrder, TaskOrder, TrialOrder } from "./orders.ts";
 export { type TrialReport, TrialTable } from "./processes.ts";
 export { serveQueue, type WorkerOptions } from "./queue/worker.ts";
-export type { Setting } from "./strategies.ts";
-export { planSearch, type SearchFlags, type SearchPlan, type SearchRow, type StrategyName } from "./strategies.ts";
+export {
+  isSweepFolder,
+  openSeedsJob,
+  type ResumedSweep,
+  type ResumeSweepOptions,
+  resumeSweep,
+  type SeedSearchOptions,
+  searchSeeds,
+} from "./seeds.ts";
+export { type Spread, spreadOf } from "./spread.ts";
 export { type SweepOptions, type SweepResult, sweep } from "./sweep.ts";
 export {
   type LookAtRun,
@@ -37,5 +53,5 @@ export {
   type TrialOptions,
   type TrialState,
 } from "./sweep-folder.ts";
-export { type CompleteSpec, planSweep, type Range, type SweepPlan, type SweepSpec } from "./sweep-plan.ts";
+export { type CompleteSpec, planSweep, type Range, type SweepPlan, type SweepSpec, variedKeys } from "./sweep-plan.ts";
 export { settingsRow, showSweep, sweepCsv, sweepPoints, sweepText, trialName } from "./sweep-text.ts";

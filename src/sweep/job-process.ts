@@ -3,7 +3,8 @@ import { setImmediate } from "node:timers/promises";
 import { messageOf } from "../base/errors.ts";
 import { dryRun } from "../tasks/dry-run.ts";
 import { importInherited } from "../tasks/own-modules.ts";
-import { carryOut, type Order, type RunOrder, readOrder, type TrialMessage, type TrialOrder } from "./orders.ts";
+import { carryOutAny, readOrder } from "./any-order.ts";
+import type { Order, RunOrder, TrialMessage, TrialOrder } from "./orders.ts";
 import { reporting } from "./processes.ts";
 import { runTrial } from "./sweep-folder.ts";
 
@@ -18,8 +19,9 @@ process.on("SIGHUP", () => {}); // it outlives the terminal of who started it
 
 async function work(order: RunOrder): Promise<void> {
   setTimeout(() => process.disconnect(), 0); // and who started it; not while its message is being handled
-  const session = await carryOut(order, stop.signal, say);
-  for await (const event of session) {
+  const session = await carryOutAny(order, stop.signal, say);
+  for await (const told of session) {
+    const event = told.type === "event" ? told.event : told;
     if (event.type === "note") say(event.text);
     else if (event.type === "begin") say(`begins at step ${event.step} in ${event.path}`);
     else if (event.type === "end") say(`${event.reason} at step ${event.step}`);

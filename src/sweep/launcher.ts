@@ -1,5 +1,6 @@
 /** The interface of launchers: whoever can start the trials of a sweep's folder, here or on other machines. */
 import type { Values } from "../runs/settings.ts";
+import type { TaskEvent } from "../tasks/job.ts";
 import type { TrialReport } from "./processes.ts";
 import type { SweepFolder, SweepTrial, TrialState } from "./sweep-folder.ts";
 
@@ -11,6 +12,8 @@ export type SweepEvent =
   | { readonly type: "trial"; readonly trial: SweepTrial; readonly report?: TrialReport | undefined }
   /** A trial has ended or was stopped; `why`: what made it fail. */
   | { readonly type: "ended"; readonly trial: TrialState; readonly why?: string | undefined }
+  /** What happens in a trial that runs in this process. */
+  | { readonly type: "event"; readonly trial: SweepTrial; readonly event: TaskEvent }
   /** What the user should know, in words. */
   | { readonly type: "note"; readonly text: string };
 

@@ -4,7 +4,7 @@ import { messageOf, reject } from "../base/errors.ts";
 import { lockHolder } from "../files/lock.ts";
 import { startTrial } from "./jobs.ts";
 import type { Launcher, SweepEvent } from "./launcher.ts";
-import { type SweepFolder, stateOf, type TrialState, trialLocks } from "./sweep-folder.ts";
+import { type SweepFolder, stateOf, type TrialPlace, type TrialState, trialLocks } from "./sweep-folder.ts";
 
 /** Runs trials in child processes, `parallel` at a time, which share the machine's threads. */
 export function localLauncher(parallel = 1): Launcher {
@@ -38,7 +38,7 @@ async function runOne(
 ): Promise<SweepEvent> {
   const trial = folder.trials[index]!;
   tell({ type: "trial", trial });
-  await untilFree(folder.path, index, signal);
+  await untilFree(folder.path, trial, signal);
   let why: string | undefined;
   try {
     if (!signal.aborted) {
@@ -52,6 +52,6 @@ async function runOne(
 }
 
 /** Waits while another process has the trial: one whose launcher was killed just now, or somebody's `layerwise trial`. */
-export async function untilFree(path: string, index: number, signal: AbortSignal): Promise<void> {
-  while (!signal.aborted && trialLocks(path, index).some((lock) => lockHolder(lock)?.live)) await setTimeout(100);
+export async function untilFree(path: string, trial: TrialPlace, signal: AbortSignal): Promise<void> {
+  while (!signal.aborted && trialLocks(path, trial).some((lock) => lockHolder(lock)?.live)) await setTimeout(100);
 }

@@ -1,6 +1,4 @@
-/** Trials of a search as processes of their own: what they report on the way, and what a person sees of them. */
-import { type ChildProcess, fork } from "node:child_process";
-import { LayerwiseError, messageOf } from "../base/errors.ts";
+/** Trials in processes of their own: what they report on the way, and what a person sees of them. */
 import { clock, type ProgressOutput } from "../base/progress.ts";
 import { formatNumber, table } from "../base/table.ts";
 import type { TaskEvent } from "../tasks/job.ts";
@@ -14,18 +12,6 @@ export interface TrialReport {
   readonly figure?: number | undefined;
 }
 
-/** What a search asks of a worker: settings that differ from trial to trial, and where the run goes. */
-export interface TrialOrder {
-  readonly rate: number;
-  readonly batch: number;
-  readonly epochs: number;
-  readonly seed: number;
-  readonly out: string;
-}
-
-/** What a worker says: how far it is, or that the trial is over, with what went wrong. */
-type Message = { readonly report: TrialReport } | { readonly over: string | null };
-
 const REPORT_MS = 250;
 
 /** Turns events into reports, a few per second. */
@@ -38,58 +24,6 @@ export function reporting(send: (report: TrialReport) => unknown): (event: TaskE
     due = performance.now() + REPORT_MS;
     send({ step: event.step, total, loss: event.loss, figure });
   };
-}
-
-/** Makes this process a worker: it carries out orders one after another, and ends with the search that started it, however that ends. */
-export function serveOrders(carryOut: (order: TrialOrder, see: (event: TaskEvent) => void) => Promise<void>): void {
-  const send = (message: Message) => void process.send?.(message);
-  process.on("disconnect", () => process.exit(0));
-  process.on("message", (order: TrialOrder) => {
-    carryOut(
-      order,
-      reporting((report) => send({ report })),
-    ).then(
-      () => send({ over: null }),
-      (error: unknown) => send({ over: messageOf(error) }),
-    );
-  });
-}
-
-/** This program once more, as a worker for trials. */
-export class TrialWorker {
-  readonly #child: ChildProcess;
-  #said = "";
-
-  constructor(args: readonly string[]) {
-    const stdio = ["ignore", "ignore", "pipe", "ipc"] as const;
-    this.#child = fork(process.argv[1]!, args, { execArgv: process.execArgv, stdio: [...stdio] });
-    this.#child.stderr?.on("data", (text: Buffer) => {
-      this.#said = `${this.#said}${text}`.slice(-2000);
-    });
-  }
-
-  /** Carries out one order; rejects where the trial fails or the process ends. */
-  run(order: TrialOrder, onReport: (report: TrialReport) => void): Promise<void> {
-    const child = this.#child;
-    return new Promise((resolve, rejectWith) => {
-      const fail = (why: string) => rejectWith(new LayerwiseError(`trial ${order.out}: ${why}`));
-      const onClose = (code: number | null, signal: string | null) =>
-        fail(`its process ended with ${signal ?? `code ${code}`}: ${this.#said.trim()}`);
-      const onMessage = (message: unknown) => {
-        const told = message as Message;
-        if ("report" in told) return onReport(told.report);
-        child.off("message", onMessage).off("close", onClose);
-        if (told.over === null) resolve();
-        else fail(told.over);
-      };
-      child.on("message", onMessage).on("close", onClose);
-      child.send(order, (error) => error && fail(messageOf(error)));
-    });
-  }
-
-  end(): void {
-    if (this.#child.connected) this.#child.disconnect();
-  }
 }
 
 /** The trials that run now, redrawn in place on a terminal; elsewhere a line for each that ends. */

@@ -1,21 +1,30 @@
-/** A sweep is a folder: sweep.yaml says what is tried, trials/N.yaml the settings of a trial, runs/N is its run. */
+/** A sweep is a folder: sweep.yaml says what is tried, trials/N.yaml the settings of a trial, runs/N is its run, or a folder named after the candidate. */
 import { existsSync, readdirSync } from "node:fs";
 import { mkdir, readFile } from "node:fs/promises";
-import { join } from "node:path";
+import { join, sep } from "node:path";
 import { reject } from "../base/errors.ts";
 import { writeAtomically } from "../files/atomic.ts";
 import { takeLock } from "../files/lock.ts";
-import { LOCK_FILE } from "../runs/folder.ts";
+import { COSTS_FILE, LOCK_FILE } from "../runs/folder.ts";
 import { readSealed, sealedJson } from "../runs/sealed.ts";
 import { type Values, yamlText } from "../runs/settings.ts";
 import { parseSettings, parseYaml } from "../runs/settings-file.ts";
 import { differences, type RunSummary, summarise } from "../runs/summary.ts";
-import type { Handed, TaskEvent } from "../tasks/job.ts";
+import type { TaskEvent } from "../tasks/job.ts";
+import type { Given } from "../tasks/text-data.ts";
 import { Diverged } from "../train/diverged.ts";
 import { relayed, type Session, type Stoppable, startSession } from "../train/session.ts";
-import { type Spread, spreadOf } from "./comparison.ts";
 import { carryOut } from "./orders.ts";
-import { type CompleteSpec, orderOf, planSweep, type SweepPlan, type SweepSpec } from "./sweep-plan.ts";
+import { type Spread, spreadOf } from "./spread.ts";
+import {
+  type CompleteSpec,
+  folderName,
+  orderOf,
+  planSweep,
+  type SweepPlan,
+  type SweepSpec,
+  variedKeys,
+} from "./sweep-plan.ts";
 
 /** One run of a sweep. */
 export interface SweepTrial {
@@ -27,6 +36,10 @@ export interface SweepTrial {
   readonly seed: number;
   /** The settings that vary. */
   readonly values: Values;
+  /** Of the candidate; null where candidates have none. */
+  readonly name: string | null;
+  /** Of the run, within the sweep's folder. */
+  readonly folder: string;
 }
 
 /** A sweep on disk. */
@@ -48,6 +61,7 @@ export interface TrialState extends SweepTrial {
 /** A candidate in a round, over its seeds. */
 export interface SweepRow {
   readonly round: number;
+  readonly name: string | null;
   readonly values: Values;
   /** Over the seeds that have finished. */
   readonly figure: Spread | null;
@@ -64,27 +78,33 @@ export interface SweepTable {
   readonly best: SweepRow | null;
 }
 
-const [SWEEP, ROUNDS, TRIALS] = ["sweep.yaml", "rounds.json", "trials"];
+/** The file that makes a folder a sweep. */
+export const SWEEP_FILE = "sweep.yaml";
+const [LIST, TRIALS] = ["trials.json", "trials"];
 const settingsPath = (path: string, index: number) => join(path, TRIALS, `${index}.yaml`);
 
 /** The lock of the process that has a trial, from before there is a run until after it. */
 const lockPath = (path: string, index: number) => join(path, TRIALS, `${index}.lock`);
 
+/** Where a trial is in its sweep. */
+export type TrialPlace = Pick<SweepTrial, "index" | "folder">;
+
 /** The locks of whoever has a trial: by this module, and of a run that is resumed on its own. */
-export const trialLocks = (path: string, index: number): string[] => [
-  lockPath(path, index),
-  join(runPath(path, index), LOCK_FILE),
+export const trialLocks = (path: string, trial: TrialPlace): string[] => [
+  lockPath(path, trial.index),
+  join(runPath(path, trial), LOCK_FILE),
 ];
 
 /** The file that says why a trial diverged. */
 export const divergedPath = (path: string, index: number): string => join(path, TRIALS, `${index}.diverged.json`);
 
 /** The run folder of a trial. */
-export const runPath = (path: string, index: number): string => join(path, "runs", `${index}`);
+export const runPath = (path: string, { folder }: Pick<SweepTrial, "folder">): string => join(path, folder);
 
-/** The texts that make a folder in which a trial can be run: the sweep, its rounds, the trial's settings. */
+/** The texts that make a folder in which a trial can be run: the sweep, its trials, latencies, the trial's settings. */
 export async function trialFiles(path: string, index: number): Promise<Record<string, string>> {
-  const names = [SWEEP, ...(existsSync(join(path, ROUNDS)) ? [ROUNDS] : []), `${TRIALS}/${index}.yaml`];
+  const optional = [LIST, COSTS_FILE].filter((name) => existsSync(join(path, name)));
+  const names = [SWEEP_FILE, ...optional, `${TRIALS}/${index}.yaml`];
   return Object.fromEntries(
     await Promise.all(names.map(async (name) => [name, await readFile(join(path, name), "utf8")] as const)),
   );
@@ -93,49 +113,94 @@ export async function trialFiles(path: string, index: number): Promise<Record<st
 /** Whether nothing is left to do. */
 export const hasEnded = ({ status }: TrialState): boolean => status === "finished" || status === "diverged";
 
-/** Makes the folder, or goes on with the same sweep. `below`: defaults for settings that the sweep leaves open, such as threads. */
-export async function beginSweep(path: string, plan: SweepPlan, below: Values = {}): Promise<SweepFolder> {
-  if (existsSync(join(path, SWEEP))) return sameSweep(await openSweep(path), plan);
-  refuseOther(path);
-  const first = plan.candidates.map((_, i) => i);
-  const folder = { path, plan, trials: trialsOf(plan, [first]) };
+/**
+ * Makes the folder, or goes on with the same sweep; one with more seeds or named candidates grows. `below`: defaults for settings that the
+ * sweep leaves open, such as threads. `spare`: what else the folder may hold.
+ */
+export async function beginSweep(
+  path: string,
+  plan: SweepPlan,
+  below: Values = {},
+  spare: readonly string[] = [],
+): Promise<SweepFolder> {
+  if (existsSync(join(path, SWEEP_FILE))) return grown(await openSweep(path), plan, below);
+  const folder = { path, plan, trials: trialsOf(plan, placesOf(plan)) };
+  refuseOther(folder, spare);
+  const costs = await costsIn(plan.spec);
   await writeTrials(folder, folder.trials, below);
-  await writeAtomically(join(path, SWEEP), yamlText(given(plan.spec))); // last: it makes the folder a sweep
+  if (costs !== undefined) await writeAtomically(join(path, COSTS_FILE), costs);
+  await writeAtomically(join(path, SWEEP_FILE), yamlText(given(plan.spec))); // last: it makes the folder a sweep
   return folder;
 }
 
+/** The file of latencies that all trials go by: the folder has a copy. */
+async function costsIn({ costs }: CompleteSpec): Promise<string | undefined> {
+  if (costs === null) return undefined;
+  const { readCosts } = await import("../tasks/search/known-costs.ts");
+  return sealedJson(await readCosts(costs));
+}
+
+/** What a file says: neither nothing nor empty settings. */
 const given = (values: object): Values =>
-  Object.fromEntries(Object.entries(values).filter(([, value]) => value !== null));
+  Object.fromEntries(Object.entries(values).filter(([, value]) => value !== null && JSON.stringify(value) !== "{}"));
 
 /** Reads a sweep. */
 export async function openSweep(path: string): Promise<SweepFolder> {
-  const file = join(path, SWEEP);
+  const file = join(path, SWEEP_FILE);
   if (!existsSync(file)) {
-    const got = existsSync(path) ? `no ${SWEEP} in it` : "no such folder";
+    const got = existsSync(path) ? `no ${SWEEP_FILE} in it` : "no such folder";
     reject({ who: path, needed: "the folder of a sweep", got, remedy: "make one with layerwise sweep FILE.yaml" }, 2);
   }
   const plan = await planSweep(readSpec(await readFile(file, "utf8"), file), file);
-  return { path, plan, trials: trialsOf(plan, await roundsOf(path, plan)) };
+  return { path, plan, trials: trialsOf(plan, (await keptPlaces(path, plan)) ?? placesOf(plan)) };
 }
 
 /** A sweep's file, not checked yet but for being YAML. */
-export const readSpec = (yaml: string, source: string): SweepSpec =>
-  given(parseYaml(yaml, source)) as unknown as SweepSpec;
+export const readSpec = (yaml: string, source: string): SweepSpec => readable(parseYaml(yaml, source));
 
-/** The candidates of each round so far. */
-async function roundsOf(path: string, plan: SweepPlan): Promise<readonly (readonly number[])[]> {
-  const file = join(path, ROUNDS);
-  if (!existsSync(file)) return [plan.candidates.map((_, i) => i)];
-  const { value } = readSealed(await readFile(file, "utf8"), file, "delete it: the rounds are worked out again");
-  return (value as { rounds: number[][] }).rounds;
+const readable = (values: object): SweepSpec => given(values) as unknown as SweepSpec;
+
+/** What a trial is: candidate, round and seed. */
+type Place = readonly [candidate: number, round: number, seed: number];
+
+/** The trials with which a sweep begins. */
+const placesOf = ({ candidates, spec }: SweepPlan): Place[] =>
+  candidates.flatMap((_, candidate) => spec.seeds.map((seed): Place => [candidate, 0, seed]));
+
+/** The trials of a sweep that has grown, in the order of their indices; without those of a growth that was cut short. */
+async function keptPlaces(path: string, { candidates, spec }: SweepPlan): Promise<Place[] | undefined> {
+  const file = join(path, LIST);
+  if (!existsSync(file)) return undefined;
+  const { value } = readSealed(await readFile(file, "utf8"), file, "delete it: the trials are worked out again");
+  const { trials } = value as { trials: Place[] };
+  return trials.filter(([candidate, , seed]) => candidate < candidates.length && spec.seeds.includes(seed));
 }
 
-function trialsOf({ spec, candidates }: SweepPlan, rounds: readonly (readonly number[])[]): SweepTrial[] {
-  const flat = rounds.flatMap((each, round) =>
-    each.flatMap((candidate) => spec.seeds.map((seed) => ({ candidate, round, seed, values: candidates[candidate]! }))),
-  );
-  return flat.map((trial, index) => ({ index, ...trial }));
+const trialsOf = (plan: SweepPlan, places: readonly Place[]): SweepTrial[] =>
+  places.map((place, index) => {
+    const [candidate, round, seed] = place;
+    const name = plan.names[candidate] ?? null;
+    return {
+      index,
+      candidate,
+      round,
+      seed,
+      values: plan.candidates[candidate]!,
+      name,
+      folder: folderOf(plan, place, index),
+    };
+  });
+
+/** Named candidates, and seeds where nothing else varies, have folders that people can read. */
+function folderOf({ names, spec, rounds }: SweepPlan, [candidate, round, seed]: Place, index: number): string {
+  if (variedKeys(spec).length === 0) return `seed-${seed}`;
+  if (names.length === 0) return join("runs", `${index}`);
+  return namedFolder(names[candidate]!, seed, rounds > 1 ? round : undefined);
 }
+
+/** The folder of a named candidate's run: `vanilla 6/6`, seed 2 → `vanilla-6-6/seed-2`. */
+export const namedFolder = (name: string, seed: number, round?: number): string =>
+  join(folderName(name), ...(round === undefined ? [] : [`round-${round + 1}`]), `seed-${seed}`);
 
 async function writeTrials({ path, plan }: SweepFolder, trials: readonly SweepTrial[], below: Values): Promise<void> {
   await mkdir(join(path, TRIALS), { recursive: true });
@@ -144,19 +209,57 @@ async function writeTrials({ path, plan }: SweepFolder, trials: readonly SweepTr
   }
 }
 
-function sameSweep(found: SweepFolder, { spec }: SweepPlan): SweepFolder {
-  const other = [...differences([{ ...found.plan.spec }, { ...spec }])];
-  if (other.length === 0) return found;
+/** The folder with more trials than it has. */
+async function extended(sweep: SweepFolder, places: readonly Place[], below: Values): Promise<SweepFolder> {
+  const all = [...sweep.trials.map(({ candidate, round, seed }): Place => [candidate, round, seed]), ...places];
+  const folder = { ...sweep, trials: trialsOf(sweep.plan, all) };
+  await writeTrials(folder, folder.trials.slice(sweep.trials.length), below);
+  await writeAtomically(join(sweep.path, LIST), sealedJson({ trials: all }));
+  return folder;
+}
+
+/** The same sweep, with the seeds and named candidates that it did not have. */
+async function grown(found: SweepFolder, asked: SweepPlan, below: Values): Promise<SweepFolder> {
+  const [own, other] = [found.plan.spec, asked.spec];
+  refuseDifferent(found, asked);
+  const seeds = [...new Set([...own.seeds, ...other.seeds])];
+  const plan = await planSweep(readable({ ...own, seeds, candidates: { ...own.candidates, ...other.candidates } }));
+  const known = new Set(found.trials.map(({ candidate, seed }) => `${candidate} ${seed}`));
+  const missing = placesOf(plan).filter(([candidate, , seed]) => !known.has(`${candidate} ${seed}`));
+  if (missing.length === 0) return found;
+  const folder = await extended({ ...found, plan }, missing, below);
+  await writeAtomically(join(found.path, SWEEP_FILE), yamlText(given(plan.spec)));
+  return folder;
+}
+
+function refuseDifferent({ path, plan }: SweepFolder, asked: SweepPlan): void {
+  const other = [...differences([comparable(plan, asked), comparable(asked, plan)])];
+  if (other.length === 0) return;
   const said = (side: 0 | 1) =>
     other.map(([key, values]) => `${key} ${JSON.stringify(values[side]) ?? "absent"}`).join(", ");
   const remedy = "give the file that it was begun with, or another --out";
-  return reject({ who: found.path, needed: `the sweep it was begun with (${said(0)})`, got: said(1), remedy }, 2);
+  reject({ who: path, needed: `the sweep it was begun with (${said(0)})`, got: said(1), remedy }, 2);
 }
 
-/** What a sweep that was killed before it had its file may have left. */
-const isOwn = (name: string) => ["lock", TRIALS].includes(name) || /^\..*\.tmp$/.test(name);
+/** What two sweeps of one folder must have in common: all but seeds and the names that one of them lacks, unless candidates are halved. */
+function comparable({ spec, schema, names, rounds }: SweepPlan, other: SweepPlan): Values {
+  const { preset, settings: own, seeds, candidates, ...rest } = spec;
+  const layers = [...(preset === null ? [] : [schema.preset(preset)]), { source: "settings", values: own }];
+  const settings = { ...schema.defaults, ...schema.merge(layers) };
+  if (rounds > 1) return { ...rest, settings, seeds, candidates };
+  const shared = names.filter((name) => other.names.includes(name)).map((name) => [name, candidates[name]]);
+  return { ...rest, settings, named: names.length > 0, candidates: Object.fromEntries(shared) };
+}
 
-function refuseOther(path: string): void {
+/** Whether a trial of the folder is one of a sweep that may ask for fewer than there are. */
+export const isTrialOf = ({ spec }: SweepPlan, { name, seed }: SweepTrial): boolean =>
+  spec.seeds.includes(seed) && (name === null || name in spec.candidates);
+
+/** What a sweep that was killed before it had its file may have left, and runs of its own from before it was one. */
+function refuseOther({ path, trials }: SweepFolder, spare: readonly string[]): void {
+  const own = trials.map(({ folder }) => folder.split(sep)[0]!).filter((name) => name !== "runs");
+  const expected = new Set(["lock", TRIALS, COSTS_FILE, ...spare, ...own]);
+  const isOwn = (name: string) => expected.has(name) || /^\..*\.tmp$/.test(name);
   const found = existsSync(path) ? readdirSync(path).filter((name) => !isOwn(name)) : [];
   if (found.length === 0) return;
   reject(
@@ -174,7 +277,7 @@ export async function stateOf(
   trial: SweepTrial,
   look: LookAtRun = summarise,
 ): Promise<TrialState> {
-  const run = runPath(path, trial.index);
+  const run = runPath(path, trial);
   const none = { ...trial, run, figure: null, step: 0 };
   if (existsSync(divergedPath(path, trial.index))) return { ...none, status: "diverged" };
   if (!existsSync(join(run, "config.yaml"))) return { ...none, status: "waiting" };
@@ -203,9 +306,9 @@ export async function readSweep(path: string, look?: LookAtRun): Promise<SweepTa
 }
 
 function rowsOf({ plan }: SweepFolder, states: readonly TrialState[]): SweepRow[] {
-  const groups = grouped(states);
-  const rows = [...groups.values()].map((trials) => ({
+  const rows = byCandidate(states).map((trials) => ({
     round: trials[0]!.round,
+    name: trials[0]!.name,
     values: trials[0]!.values,
     figure: spreadOf(trials.flatMap(({ figure }) => figure ?? [])),
     trials,
@@ -215,32 +318,32 @@ function rowsOf({ plan }: SweepFolder, states: readonly TrialState[]): SweepRow[
   return rows.sort((a, b) => b.round - a.round || (worth(a) === worth(b) ? 0 : worth(a) - worth(b)));
 }
 
-const keyOf = ({ round, candidate }: SweepTrial) => `${round} ${candidate}`;
-
-function grouped(states: readonly TrialState[]): Map<string, TrialState[]> {
-  const groups = new Map<string, TrialState[]>();
-  for (const state of states) groups.set(keyOf(state), [...(groups.get(keyOf(state)) ?? []), state]);
-  return groups;
+/** Trials that differ in nothing but their seed, together. */
+export function byCandidate<T extends SweepTrial>(trials: readonly T[]): T[][] {
+  const groups = new Map<string, T[]>();
+  for (const trial of trials) {
+    const key = `${trial.round} ${trial.candidate}`;
+    groups.set(key, [...(groups.get(key) ?? []), trial]);
+  }
+  return [...groups.values()];
 }
 
 /** Adds the next round of halving: the better half of the last one. The same sweep where there is none. */
 export async function nextRound(sweep: SweepFolder, below: Values): Promise<SweepFolder> {
-  const { path, plan, trials } = sweep;
+  const { plan, trials } = sweep;
   const last = trials.at(-1)!.round;
   if (last + 1 === plan.rounds) return sweep;
   const rows = rowsOf(sweep, await statesOf(sweep)).filter(({ round }) => round === last);
   const ranked = rows.filter(({ figure }) => figure?.values.length === plan.spec.seeds.length);
   const kept = ranked.slice(0, Math.ceil(rows.length / 2)).map((row) => row.trials[0]!.candidate);
   if (kept.length === 0) return sweep;
-  const rounds = [...(await roundsOf(path, plan)), kept.sort((a, b) => a - b)];
-  const grown = { path, plan, trials: trialsOf(plan, rounds) };
-  await writeTrials(grown, grown.trials.slice(trials.length), below);
-  await writeAtomically(join(path, ROUNDS), sealedJson({ rounds }));
-  return grown;
+  kept.sort((a, b) => a - b);
+  const places = kept.flatMap((candidate) => plan.spec.seeds.map((seed): Place => [candidate, last + 1, seed]));
+  return extended(sweep, places, below);
 }
 
 /** What a trial may be told. */
-export interface TrialOptions extends Pick<Handed, "say">, Stoppable {
+export interface TrialOptions extends Given, Stoppable {
   /** Where the trial's settings leave them open. Default: as many as the machine has. */
   readonly threads?: number | undefined;
 }
@@ -253,7 +356,7 @@ export function runTrial(path: string, index: number, options: TrialOptions = {}
 async function* trying(
   path: string,
   index: number,
-  { say = () => {}, threads }: TrialOptions,
+  { signal: _, threads, ...given }: TrialOptions,
   signal: AbortSignal,
 ): AsyncGenerator<TaskEvent, TrialState, void> {
   const sweep = await openSweep(path);
@@ -267,12 +370,14 @@ async function* trying(
   const lock = takeLock(lockPath(path, index));
   try {
     const { run, ...before } = await stateOf(sweep, trial);
-    if (before.status !== "waiting") yield* relayed(await carryOut({ do: "resume", path: run }, signal, say));
+    if (before.status !== "waiting") yield* relayed(await carryOut({ do: "resume", path: run }, signal, given));
     else {
       const file = settingsPath(path, index);
       const written = parseSettings(sweep.plan.schema, await readFile(file, "utf8"), file) as Values;
       const settings = threads === undefined || written.threads != null ? written : { ...written, threads };
-      yield* relayed(await carryOut({ do: "begin", order: orderOf(sweep.plan, settings), into: run }, signal, say));
+      const costs = join(path, COSTS_FILE);
+      const order = orderOf(sweep.plan, settings, existsSync(costs) ? costs : undefined);
+      yield* relayed(await carryOut({ do: "begin", order, into: run }, signal, given));
     }
   } catch (error) {
     if (!(error instanceof Diverged)) throw error;

@@ -6,7 +6,7 @@ import { choice, flag, list, optional, options, text, type ValuesOf, whole } fro
 import { defineSettings, type Layer, type SettingsSchema, type Values } from "../runs/settings.ts";
 import { settingsNamed } from "../tasks/settings/index.ts";
 import { glueTask } from "../text/labelled/glue-tasks.ts";
-import type { TaskOrder } from "./orders.ts";
+import type { SingleOrder } from "./orders.ts";
 
 /** Numbers between two ends, both included; drawn evenly, or with an even logarithm. */
 export interface Range {
@@ -20,6 +20,7 @@ const fields = {
   preset: optional(text("tiny", "a named set of settings that holds for all trials")),
   settings: options("settings that hold for all trials"),
   vary: options("settings that vary: a list of values each, or a range { low, high, scale } to draw from"),
+  candidates: options("sets of settings by name, in place of vary"),
   strategy: choice(
     ["grid", "random", "halving"],
     "grid",
@@ -36,6 +37,7 @@ const fields = {
   from: optional(text("runs/pretrained", "finetune: the run to begin with; default: new weights")),
   source: optional(text("runs/search", "retrain: the run of a search, or a pattern")),
   fromSupernet: flag("retrain: begin with the supernet's weights"),
+  costs: optional(text("costs.json", "search: latencies from layerwise latency --out; default: each trial measures")),
 };
 
 /** Everything in a sweep's file but its task. */
@@ -48,8 +50,10 @@ export interface SweepSpec {
   readonly preset?: string | undefined;
   /** Settings that hold for all trials. */
   readonly settings?: Values | undefined;
-  /** Settings that vary, each a list of values, or a range to draw from. */
-  readonly vary: Readonly<Record<string, readonly unknown[] | Range>>;
+  /** Settings that vary, each a list of values, or a range to draw from. Default: seeds alone. */
+  readonly vary?: Readonly<Record<string, readonly unknown[] | Range>> | undefined;
+  /** In place of `vary`: sets of settings by name. */
+  readonly candidates?: Readonly<Record<string, Values>> | undefined;
   /** Default: grid. */
   readonly strategy?: "grid" | "random" | "halving" | undefined;
   /** Random and halving: candidates to draw. Default: 8; halving of lists alone: all. */
@@ -66,14 +70,18 @@ export interface SweepSpec {
   readonly from?: string | undefined;
   readonly source?: string | undefined;
   readonly fromSupernet?: boolean | undefined;
+  /** Search: a file of latencies, by which all trials judge. Default: each measures. */
+  readonly costs?: string | undefined;
 }
 
 /** A sweep with every default filled in; plain data. */
 export interface CompleteSpec {
-  readonly task: Exclude<TaskOrder["task"], "compare">;
+  readonly task: SingleOrder["task"];
   readonly preset: string | null;
   readonly settings: Values;
   readonly vary: Values;
+  /** Empty where settings vary one by one, or seeds alone. */
+  readonly candidates: Readonly<Record<string, Values>>;
   readonly strategy: "grid" | "random" | "halving";
   readonly trials: number | null;
   readonly rounds: number | null;
@@ -84,6 +92,7 @@ export interface CompleteSpec {
   readonly from: string | null;
   readonly source: string | null;
   readonly fromSupernet: boolean;
+  readonly costs: string | null;
 }
 
 /** A sweep whose settings are checked. */
@@ -91,6 +100,8 @@ export interface SweepPlan {
   readonly spec: CompleteSpec;
   /** The settings that vary, one record per candidate. */
   readonly candidates: readonly Values[];
+  /** Of the candidates, where they have names. */
+  readonly names: readonly string[];
   /** 1 unless the strategy is halving. */
   readonly rounds: number;
   readonly schema: SettingsSchema;
@@ -115,6 +126,8 @@ export async function planSweep(given: SweepSpec, source = "sweep"): Promise<Swe
   const schema = await settingsNamed(task);
   const spec = complete(task as CompleteSpec["task"], rest, source);
   refuseMixed(spec, schema, source);
+  if (given.seeds === undefined && variedKeys(spec).length === 0)
+    reject({ who: `${source} / vary`, needed: "a setting that varies, candidates or seeds", got: "none" }, 2);
   const candidates = takesAll(spec) ? combinations(spec, source) : drawn(spec, schema, source);
   const rounds = spec.strategy === "halving" ? (spec.rounds ?? Math.ceil(Math.log2(candidates.length)) + 1) : 1;
   const settingsOf: SweepPlan["settingsOf"] = (candidate, round, seed, below = {}) => {
@@ -125,7 +138,7 @@ export async function planSweep(given: SweepSpec, source = "sweep"): Promise<Swe
   candidates.forEach((_, i) => {
     settingsOf(i, 0, spec.seeds[0]!);
   });
-  return { spec, candidates, rounds, schema, settingsOf };
+  return { spec, candidates, names: Object.keys(spec.candidates), rounds, schema, settingsOf };
 }
 
 function complete(task: CompleteSpec["task"], given: Omit<SweepSpec, "task">, source: string): CompleteSpec {
@@ -143,27 +156,31 @@ function complete(task: CompleteSpec["task"], given: Omit<SweepSpec, "task">, so
   if (figure !== null && !known.includes(figure))
     reject({ who: `${source} / figure`, needed: `one of ${known.join(", ")}`, got: figure }, 2);
   const decides = figure ?? known[0]!;
-  return { task, ...values, figure: decides, goal: values.goal ?? (losses.includes(decides) ? "lowest" : "highest") };
+  const candidates = values.candidates as CompleteSpec["candidates"];
+  return {
+    task,
+    ...values,
+    candidates,
+    figure: decides,
+    goal: values.goal ?? (losses.includes(decides) ? "lowest" : "highest"),
+  };
 }
 
 /** What only some tasks take, and one of them needs. */
 function refuseOrigin(task: string, values: ValuesOf<typeof fields>, source: string): void {
-  const own = { finetune: ["glueTask", "from"], retrain: ["source", "fromSupernet"] };
+  const own = { finetune: ["glueTask", "from"], retrain: ["source", "fromSupernet"], search: ["costs"] };
   for (const [owner, keys] of Object.entries(own)) {
     const found = keys.find((key) => values[key as keyof typeof values]);
     if (owner !== task && found) reject({ who: source, needed: `settings of task ${task}`, got: found }, 2);
-    if (owner === task && !values[keys[0] as keyof typeof values])
+    if (owner === task && owner !== "search" && !values[keys[0] as keyof typeof values])
       reject({ who: source, needed: `${keys[0]}: ${owner} has no default`, got: "none" }, 2);
   }
 }
 
-function refuseMixed(
-  { settings, vary, strategy, trials, rounds }: CompleteSpec,
-  schema: SettingsSchema,
-  source: string,
-) {
-  const keys = Object.keys(vary);
-  if (keys.length === 0) reject({ who: `${source} / vary`, needed: "a setting that varies", got: "none" }, 2);
+function refuseMixed(spec: CompleteSpec, schema: SettingsSchema, source: string) {
+  const { settings, vary, strategy, trials, rounds } = spec;
+  refuseNames(spec, source);
+  const keys = variedKeys(spec);
   const seed = [...keys, ...Object.keys(settings)].find((key) => key === "seed" || key === "task");
   if (seed)
     reject(
@@ -173,10 +190,9 @@ function refuseMixed(
   const both = keys.find((key) => key in settings);
   if (both) reject({ who: source, needed: "a setting that holds or varies", got: `${both} in both` }, 2);
   schema.check(settings, `${source} / settings`);
-  schema.check(
-    Object.fromEntries(keys.map((key) => [key, someOf(vary[key], `${source} / vary / ${key}`)])),
-    `${source} / vary`,
-  );
+  const some = Object.entries(vary).map(([key, varied]) => [key, someOf(varied, `${source} / vary / ${key}`)]);
+  schema.check(Object.fromEntries(some), `${source} / vary`);
+  for (const [name, own] of Object.entries(spec.candidates)) schema.check(own, `${source} / candidates / ${name}`);
   if (strategy === "grid" && trials !== null)
     reject(
       { who: `${source} / trials`, needed: "none for a grid", got: `${trials}`, remedy: "set strategy to random" },
@@ -184,6 +200,29 @@ function refuseMixed(
     );
   if (strategy !== "halving" && rounds !== null)
     reject({ who: `${source} / rounds`, needed: "none but for halving", got: `${rounds}` }, 2);
+}
+
+/** The names of the settings that vary. */
+export const variedKeys = ({ vary, candidates }: Pick<CompleteSpec, "vary" | "candidates">): string[] => [
+  ...new Set([vary, ...Object.values(candidates)].flatMap((each) => Object.keys(each))),
+];
+
+/** A candidate's name as a folder's. */
+export const folderName = (name: string): string => name.replace(/[^\w.()+=-]+/g, "-");
+
+/** Names become folders; those of whole numbers would not keep their order. */
+function refuseNames({ vary, candidates, strategy, trials }: CompleteSpec, source: string): void {
+  const [names, who] = [Object.keys(candidates), `${source} / candidates`];
+  const bad = names.find((name) => /^\d*$|^\./.test(folderName(name)) || ["trials", "runs", "slurm"].includes(name));
+  if (bad !== undefined) reject({ who, needed: "names that can be folders, and are no numbers", got: bad }, 2);
+  const wrong = Object.values(candidates).find((own) => typeof own !== "object" || own === null || Array.isArray(own));
+  if (wrong !== undefined) reject({ who, needed: "settings under each name", got: JSON.stringify(wrong) }, 2);
+  const twice = names.find((name, i) => names.findIndex((each) => folderName(each) === folderName(name)) < i);
+  if (twice !== undefined) reject({ who, needed: "names of different folders", got: twice }, 2);
+  if (names.length === 0) return;
+  if (Object.keys(vary).length > 0) reject({ who: source, needed: "vary or candidates", got: "both" }, 2);
+  if (strategy === "random" || trials !== null)
+    reject({ who, needed: "a grid or halving of them all", got: trials === null ? strategy : `trials ${trials}` }, 2);
 }
 
 const isRange = (value: unknown): value is Range => typeof value === "object" && value !== null && "low" in value;
@@ -208,7 +247,8 @@ const distinct = <T>(values: readonly T[]): T[] => [
 const takesAll = ({ strategy, trials, vary }: CompleteSpec) =>
   strategy === "grid" || (strategy === "halving" && trials === null && !Object.values(vary).some(isRange));
 
-function combinations({ vary }: CompleteSpec, source: string): Values[] {
+function combinations({ vary, candidates }: CompleteSpec, source: string): Values[] {
+  if (Object.keys(candidates).length > 0) return Object.values(candidates);
   return Object.entries(vary).reduce<Values[]>(
     (made, [key, values]) => {
       if (isRange(values))
@@ -266,7 +306,7 @@ function wholesOf(schema: SettingsSchema): Set<string> {
 }
 
 function layersOf(
-  { preset, settings, vary: _ }: CompleteSpec,
+  { preset, settings }: CompleteSpec,
   schema: SettingsSchema,
   own: Values,
   below: Values,
@@ -294,9 +334,10 @@ function shortened(settings: Values, halvings: number, source: string): Layer<ob
   return { source: "halving", values: { [key]: key === "minutes" ? length : Math.max(1, Math.floor(length)) } };
 }
 
-/** The order that a trial is, with its settings. */
-export function orderOf({ spec }: SweepPlan, settings: Values): TaskOrder {
+/** The order that a trial is, with its settings, and the file of latencies that it goes by. */
+export function orderOf({ spec }: SweepPlan, settings: Values, costs: string | undefined): SingleOrder {
   const { task, glueTask: name, from, source, fromSupernet } = spec;
+  if (task === "search") return { task, settings, costs };
   if (task === "finetune") return { task, settings, glueTask: name!, from: from ?? undefined };
   return task === "retrain" ? { task, settings, source: source!, fromSupernet } : { task, settings };
 }

@@ -10,6 +10,7 @@ const trial = (index: number, share: string, figure: number | null): TrialState 
     round: 0,
     candidate: index,
     values: { share },
+    name: null,
     seed: 1,
     status: "finished",
     figure,
@@ -18,6 +19,7 @@ const trial = (index: number, share: string, figure: number | null): TrialState 
   }) as unknown as TrialState;
 const row = (each: TrialState, mean: number | null) => ({
   round: 0,
+  name: each.name,
   values: each.values,
   figure: mean === null ? null : { mean, deviation: null, values: [mean] },
   trials: [each],
@@ -26,7 +28,7 @@ const [first, second] = [trial(0, 'a, "b"', 7.25), trial(1, "cycle", null)];
 const rows = [row(second, null), row(first, 7.25)];
 const found = {
   path: "s",
-  spec: { strategy: "grid", vary: { share: ["cycle"] }, figure: "perplexity" },
+  spec: { strategy: "grid", vary: { share: ["cycle"] }, candidates: {}, figure: "perplexity" },
   rows,
   best: rows[1],
 } as unknown as SweepTable;
@@ -41,6 +43,15 @@ it("a sweep is CSV in the order of its trials, and points where there is a figur
     'trial,round,share,seed,status,perplexity,run\n0,1,"a, ""b""",1,finished,7.25,r/0\n1,1,cycle,1,finished,,r/1\n',
   );
   expect(sweepPoints(found)).toEqual([{ name: trialName(first), figure: 7.25, values: first.values }]);
+});
+
+it("candidates go by their names, beside their settings", () => {
+  const [named, candidates] = [{ ...first, name: "wide" }, { wide: { share: "cycle" } }];
+  const spec = { ...found.spec, vary: {}, candidates };
+  const sweep = { ...found, spec, rows: [{ ...row(named, 7.25), name: "wide" }] } as SweepTable;
+  expect(trialName(named)).toBe("0: wide, seed 1");
+  expect(sweepText(sweep)).toMatch(/^name +share +perplexity.*\nwide +a, "b" +7.25/);
+  expect(sweepCsv(sweep)).toMatch(/^trial,round,name,share,seed,.*\n0,1,wide,"a, ""b""",1,/);
 });
 
 it("a search for settings is a table in percent", () => {

@@ -3,6 +3,7 @@ import { formatNumber, type Row, table } from "../base/table.ts";
 import type { SweepEvent } from "./launcher.ts";
 import type { TrialTable } from "./processes.ts";
 import type { SweepRow, SweepTable, SweepTrial } from "./sweep-folder.ts";
+import { variedKeys } from "./sweep-plan.ts";
 
 const textOf = (value: unknown) => (typeof value === "string" ? value : JSON.stringify(value));
 const precise = (value: number) => formatNumber(value, 4);
@@ -12,9 +13,9 @@ export const settingsRow = (values: object): Row =>
   Object.fromEntries(Object.entries(values).map(([key, value]) => [key, textOf(value)]));
 
 /** A trial in a line: `3: rate 0.001, seed 2`. */
-export function trialName({ index, values, seed }: SweepTrial): string {
+export function trialName({ index, name, values, seed }: SweepTrial): string {
   const settings = Object.entries(values).map(([key, value]) => `${key} ${textOf(value)}`);
-  return `${index}: ${settings.join(", ")}, seed ${seed}`;
+  return `${index}: ${[...(name === null ? settings : [name]), `seed ${seed}`].join(", ")}`;
 }
 
 /** Shows an event of a sweep in a table of its trials. */
@@ -22,7 +23,7 @@ export function showSweep(shown: TrialTable, event: SweepEvent): void {
   if (event.type === "round") shown.expect(event.trials, event.ended);
   else if (event.type === "trial") shown.see(trialName(event.trial), event.report);
   else if (event.type === "note") shown.say(event.text);
-  else {
+  else if (event.type === "ended") {
     const { status, figure } = event.trial;
     const isOver = status === "finished" || status === "diverged";
     const words = figure === null ? (event.why ?? status) : precise(figure);
@@ -35,6 +36,7 @@ export function sweepText({ spec, rows, best }: SweepTable): string {
   const halves = spec.strategy === "halving";
   const lines = rows.map((row) => ({
     ...(halves ? { round: `${row.round + 1}` } : {}),
+    ...(row.name === null ? {} : { name: row.name }),
     ...settingsRow(row.values),
     ...figuresOf(row, spec.figure),
   }));
@@ -63,12 +65,13 @@ export const sweepPoints = ({ rows }: SweepTable) =>
 
 /** CSV: a line per trial, in the order of their indices. */
 export function sweepCsv({ rows, spec }: SweepTable): string {
-  const keys = Object.keys(spec.vary);
+  const keys = variedKeys(spec);
+  const named = Object.keys(spec.candidates).length > 0;
   const trials = rows.flatMap((row) => row.trials).sort((a, b) => a.index - b.index);
-  const lines = trials.map(({ index, round, values, seed, status, figure, run }) => {
-    return [index, round + 1, ...keys.map((key) => values[key]), seed, status, figure, run];
+  const lines = trials.map(({ index, round, name, values, seed, status, figure, run }) => {
+    return [index, round + 1, ...(named ? [name] : []), ...keys.map((key) => values[key]), seed, status, figure, run];
   });
-  return [["trial", "round", ...keys, "seed", "status", spec.figure, "run"], ...lines]
+  return [["trial", "round", ...(named ? ["name"] : []), ...keys, "seed", "status", spec.figure, "run"], ...lines]
     .map((cells) => `${cells.map(csvCell).join(",")}\n`)
     .join("");
 }

@@ -9,8 +9,18 @@ import { openJob } from "../tasks/jobs.ts";
 import { languageSettings } from "../tasks/language/settings.ts";
 import { newRun } from "../tasks/new-run.ts";
 import { perform } from "../tasks/perform.ts";
+import { hereLauncher } from "./here.ts";
 import { sweep } from "./sweep.ts";
-import { beginSweep, nextRound, openSweep, readSpec, readSweep, runTrial, statesOf } from "./sweep-folder.ts";
+import {
+  beginSweep,
+  isTrialOf,
+  nextRound,
+  openSweep,
+  readSpec,
+  readSweep,
+  runTrial,
+  statesOf,
+} from "./sweep-folder.ts";
 import { planSweep, type SweepSpec } from "./sweep-plan.ts";
 
 const folder = ownFolder("sweep");
@@ -20,6 +30,7 @@ const spec: SweepSpec = {
   settings: { steps: 4, evaluateEvery: 2, checkpointEvery: 1, threads: 1, width: 16 },
   vary: { rate: [0.001, 0.01] },
 };
+const named = (candidates: object) => ({ vary: undefined, candidates });
 const hashOf = async (path: string) => weightsHash(await summarise(path));
 
 /** Trains the settings of a trial's file as a run of their own. */
@@ -82,6 +93,47 @@ describe("the folder of a sweep", () => {
     writeFileSync(join(folder, "note"), "");
     await expect(beginSweep(folder, await planSweep(spec))).rejects.toThrow("expected an empty or new folder");
     await expect(openSweep(join(folder, "none"))).rejects.toThrow("expected the folder of a sweep, got no such folder");
+  });
+
+  it("grows by seeds and named candidates, whose folders have their names; others stay as they are", async () => {
+    const path = join(folder, "grows");
+    const two = { ...spec, ...named({ slow: { rate: 0.001 }, "fast 1/2": { rate: 0.01 } }) } as SweepSpec;
+    const { trials } = await beginSweep(path, await planSweep({ ...two, seeds: [4] }));
+    const before = trials.map(({ folder: own }) => own);
+    expect(before).toEqual(["slow/seed-4", "fast-1-2/seed-4"]);
+    const more = { ...two, candidates: { slow: { rate: 0.001 }, mid: { rate: 0.003 } }, seeds: [4, 2] };
+    await beginSweep(path, await planSweep(more));
+    const grown = await openSweep(path);
+    const after = grown.trials.map(({ folder: own }) => own);
+    expect([after.slice(0, 2), new Set(after).size, after.length]).toEqual([before, 6, 6]);
+    expect(grown.trials.filter((each) => isTrialOf(grown.plan, each))).toHaveLength(6);
+    const file = (index: number) => readFileSync(join(path, "trials", `${index}.yaml`), "utf8");
+    const mid = grown.trials.find(({ name, seed }) => name === "mid" && seed === 2)!;
+    expect([file(1), file(mid.index)]).toEqual([
+      expect.stringMatching(/^rate: 0\.01$/m),
+      expect.stringMatching(/^rate: 0\.003$/m),
+    ]);
+    const other = planSweep({ ...two, candidates: { slow: { rate: 0.002 } } });
+    await expect(beginSweep(path, await other)).rejects.toThrow(
+      "(candidates.slow.rate 0.001), got candidates.slow.rate",
+    );
+    await expect(beginSweep(path, await planSweep(spec))).rejects.toThrow("named true");
+  });
+
+  it("with more named candidates than asked for runs only those", async () => {
+    const path = join(folder, "grows");
+    const candidates = { mid: { rate: 0.003 } };
+    const session = sweep({ ...spec, vary: undefined, candidates, seeds: [2], into: path, on: hereLauncher() });
+    const steps: string[] = [];
+    for await (const event of session) if (event.type === "event") steps.push(event.trial.folder);
+    const { reason, rows, best } = await session.result;
+    const ran = rows.flatMap(({ trials }) => trials).filter(({ status }) => status === "finished");
+    expect([reason, new Set(steps), ran.map(({ run }) => run)]).toEqual([
+      "finished",
+      new Set(["mid/seed-2"]),
+      [join(path, "mid", "seed-2")],
+    ]);
+    expect(best).toBeNull();
   });
 
   it("has a file per trial that --config takes, and fills in what a kill left out", async () => {
@@ -185,7 +237,7 @@ describe("a sweep's file", () => {
     ["a range in a grid", { vary: { rate: { low: 0.1, high: 1 } } }, "got a range; set strategy to random"],
     ["a range upside down", { strategy: "random", vary: { rate: { low: 1, high: 0.1 } } }, "expected low < high"],
     ["values twice", { vary: { rate: [1, 1] } }, "expected a list of different values"],
-    ["nothing that varies", { vary: {} }, "f / vary: expected a setting that varies, got none"],
+    ["nothing that varies", { vary: {} }, "f / vary: expected a setting that varies, candidates or seeds, got none"],
     ["a seed among the settings", { vary: { seed: [1] } }, "got seed; seeds and task have keys of their own"],
     ["a setting that holds and varies", { settings: { rate: 1 } }, "got rate in both"],
     [
@@ -203,6 +255,29 @@ describe("a sweep's file", () => {
     ["a fine-tuning of nothing", { task: "finetune" }, "f: expected glueTask: finetune has no default, got none"],
     ["seeds twice", { seeds: [1, 1] }, "f / seeds: expected seeds, each once, got [1,1]"],
     ["no seeds", { seeds: 0 }, "f / seeds: expected a number from 1 to 1000, or a list, got 0"],
+    ["both vary and candidates", { candidates: { a: { depth: 2 } } }, "f: expected vary or candidates, got both"],
+    [
+      "a candidate that is a number",
+      named({ 7: { rate: 1 } }),
+      "expected names that can be folders, and are no numbers",
+    ],
+    [
+      "candidates of one folder",
+      named({ "a b": { rate: 1 }, "a/b": { rate: 2 } }),
+      "names of different folders, got a/b",
+    ],
+    ["a candidate without settings", named({ a: 3 }), "f / candidates: expected settings under each name, got 3"],
+    [
+      "an unknown setting in a candidate",
+      named({ a: { rat: 3 } }),
+      "f / candidates / a: expected a known key, got rat",
+    ],
+    [
+      "candidates that are drawn",
+      { ...named({ a: { rate: 1 } }), strategy: "random" },
+      "a grid or halving of them all",
+    ],
+    ["costs of a training", { costs: "costs.json" }, "f: expected settings of task language, got costs"],
   ];
   it.each(bad)("is refused with %s", async (_, change, message) => {
     await expect(planSweep({ ...spec, ...change } as SweepSpec, "f")).rejects.toThrow(message);

@@ -10,6 +10,7 @@ import { localLauncher } from "./local.ts";
 import {
   beginSweep,
   hasEnded,
+  isTrialOf,
   nextRound,
   readSweep,
   type SweepFolder,
@@ -17,7 +18,7 @@ import {
   statesOf,
   type TrialState,
 } from "./sweep-folder.ts";
-import { planSweep, type SweepSpec } from "./sweep-plan.ts";
+import { planSweep, type SweepPlan, type SweepSpec } from "./sweep-plan.ts";
 
 /** A sweep, where it goes, and how it is run. */
 export interface SweepOptions extends SweepSpec {
@@ -27,6 +28,8 @@ export interface SweepOptions extends SweepSpec {
   readonly parallel?: number | undefined;
   /** Where trials run instead: `local:2`, `redis://host`, `slurm`, `kubernetes`, or a launcher of one's own. */
   readonly on?: string | Launcher | undefined;
+  /** Files in the folder that are no part of a sweep, and may be there before it. */
+  readonly spare?: readonly string[] | undefined;
   /** Stops all trials after their present step, with checkpoints. */
   readonly signal?: AbortSignal | undefined;
 }
@@ -46,7 +49,7 @@ export function sweep({ signal, ...options }: SweepOptions): Session<SweepEvent,
 }
 
 async function* sweeping(
-  { into, parallel = 1, on, ...spec }: Omit<SweepOptions, "signal">,
+  { into, parallel = 1, on, spare, ...spec }: Omit<SweepOptions, "signal">,
   signal: AbortSignal,
 ): AsyncGenerator<SweepEvent, SweepResult, void> {
   const launcher = on === undefined ? localLauncher(parallel) : typeof on === "string" ? launcherNamed(on) : on;
@@ -55,11 +58,11 @@ async function* sweeping(
   await mkdir(into, { recursive: true });
   const lock = takeLock(join(into, LOCK_FILE));
   try {
-    let folder = await beginSweep(into, plan, below);
+    let folder = await beginSweep(into, plan, below, spare);
     for (;;) {
-      const failed = yield* runRound(folder, launcher, signal);
+      const failed = yield* runRound(folder, plan, launcher, signal);
       const states = await statesOf(folder);
-      const isOver = states.every(hasEnded);
+      const isOver = states.every((trial) => hasEnded(trial) || !isTrialOf(plan, trial));
       const grown = signal.aborted || !isOver ? folder : await nextRound(folder, below);
       if (grown === folder) return { ...(await readSweep(into)), failed, reason: reasonOf(isOver, failed.length > 0) };
       folder = grown;
@@ -75,14 +78,17 @@ async function* sweeping(
   }
 }
 
+/** Runs the trials of the last round that were asked for, seed by seed: a table of fewer seeds is whole early. */
 async function* runRound(
   folder: SweepFolder,
+  asked: SweepPlan,
   launcher: Launcher,
   signal: AbortSignal,
 ): AsyncGenerator<SweepEvent, SweepResult["failed"], void> {
   const round = folder.trials.at(-1)!.round;
-  const trials = (await statesOf(folder)).filter((trial) => trial.round === round);
-  const waiting = trials.filter((trial) => !hasEnded(trial));
+  const trials = (await statesOf(folder)).filter((trial) => trial.round === round && isTrialOf(asked, trial));
+  const turn = ({ seed }: TrialState) => asked.spec.seeds.indexOf(seed);
+  const waiting = trials.filter((trial) => !hasEnded(trial)).sort((a, b) => turn(a) - turn(b));
   yield { type: "round", round, trials: trials.length, ended: trials.length - waiting.length };
   if (waiting.length === 0) return [];
   const failed: SweepResult["failed"][number][] = [];

@@ -65,6 +65,7 @@ export { type Performing, perform } from "./perform.ts";
 
 export { openRaster, type Raster, type RasterOptions } from "./raster.ts";
 export { type AnyRun, kindIn, kindOf, Run, type RunKind, type RunKinds } from "./run.ts";
+export { isSeedFolder } from "./search/seed-folder.ts";
 export { settingsNamed, type TaskName, taskNames, taskSettings } from "./settings/index.ts";
 
 export { type SignalOptions, stopOnSignals } from "./signals.ts";

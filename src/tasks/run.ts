@@ -41,7 +41,7 @@ interface Opener<K extends RunKind> {
   /** The run that stands for several in one folder. */
   within?(path: string): Promise<string>;
   open(stored: StoredRun): Promise<RunKinds[K]>;
-  /** Absent where nothing was trained. */
+  /** Absent where nothing was trained, and of several runs. */
   resume?(path: string, options: ResumeOptions): Session<TaskEvent, unknown>;
 }
 
@@ -116,10 +116,17 @@ async function open(path: string, second?: RunKind | OpenOptions, third: OpenOpt
 /** Goes on with a run of any kind, whether or not it has a checkpoint yet. */
 function resume(path: string, options: ResumeOptions = {}): Session<TaskEvent, unknown> {
   return startSession(async function* (signal) {
-    const { resume: goOn } = await openers[await kindOf(path)]();
-    if (!goOn) return reject({ who: path, needed: "a run that was trained", got: "one that was imported" }, 2);
+    const kind = await kindOf(path);
+    const { resume: goOn } = await openers[kind]();
+    if (!goOn) return refuseToGoOn(path, kind);
     return yield* relayed(goOn(path, { ...options, signal }));
   }, options.signal);
+}
+
+function refuseToGoOn(path: string, kind: RunKind): never {
+  if (kind !== "seeds") return reject({ who: path, needed: "a run that was trained", got: "one that was imported" }, 2);
+  const remedy = "go on with it by `layerwise resume`, or resumeSweep of layerwise/sweep";
+  return reject({ who: path, needed: "a single run", got: "a sweep over seeds", remedy }, 2);
 }
 
 /** Run folders: `create` one for a session to fill, `open` one to use it, `resume` one that was stopped. */

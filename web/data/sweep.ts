@@ -33,11 +33,13 @@ export function countsOf({ candidates }: SweepAnswer) {
 export const figureText = ({ figure: spread }: SweepCandidate): string =>
   spread === null ? "–" : spreadText(spread.mean, spread.deviation);
 
-/** `rate 0.003, share cycle` */
-export const valuesText = ({ values }: SweepCandidate): string =>
-  Object.entries(values)
-    .map(([name, value]) => `${name} ${plain(value)}`)
-    .join(", ");
+/** `rate 0.003, share cycle`, or the candidate's name; nothing where only seeds vary. */
+export const valuesText = ({ name, values }: SweepCandidate): string =>
+  name ??
+  (Object.entries(values)
+    .map(([key, value]) => `${key} ${plain(value)}`)
+    .join(", ") ||
+    "all settings alike");
 
 /** Figures in the order in which trials ended, and the best up to each. */
 export function course({ candidates, goal }: SweepAnswer, rows: ReadonlyMap<RunId, RunRow>) {

@@ -73,9 +73,11 @@ function Loaded({ sweep }: { readonly sweep: SweepAnswer }) {
       <Facts facts={factsOf(sweep)} />
       <Next sweep={sweep} />
       {chosen && <Chosen sweep={sweep} candidate={chosen} />}
-      <Panel title="All settings at once" class="wide">
-        <ParallelCoordinates {...pictures} />
-      </Panel>
+      {sweep.varies.length > 0 && (
+        <Panel title="All settings at once" class="wide">
+          <ParallelCoordinates {...pictures} />
+        </Panel>
+      )}
       {hasFigures && (
         <div class="charts narrow">
           <Progress sweep={sweep} />
@@ -182,6 +184,7 @@ interface TableProps {
 function Trials({ sweep, chosen, onChoose }: TableProps) {
   const names = sweep.varies.map(({ name }) => name);
   const hasRounds = sweep.candidates.some(({ round }) => round > 0);
+  const isNamed = sweep.candidates.some(({ name }) => name !== null);
   return (
     <Scroll label="Table of trials">
       <table class="trials">
@@ -190,6 +193,7 @@ function Trials({ sweep, chosen, onChoose }: TableProps) {
             <th scope="col" class="number">
               Rank
             </th>
+            {isNamed && <th scope="col">Name</th>}
             {names.map((name) => (
               <th scope="col" key={name}>
                 {name}
@@ -217,6 +221,7 @@ function Trials({ sweep, chosen, onChoose }: TableProps) {
                 {i === sweep.best && " "}
                 {i === sweep.best && <span class="badge status-finished">best</span>}
               </th>
+              {isNamed && <td>{each.name}</td>}
               {names.map((name) => (
                 <td key={name}>{plain(each.values[name])}</td>
               ))}

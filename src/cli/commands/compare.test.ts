@@ -1,8 +1,8 @@
-import { existsSync, readFileSync, statSync } from "node:fs";
+import { existsSync, readFileSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { layerwise, ownFolder } from "../../../test/command.ts";
-import { contestants, spreadOf } from "../../sweep/comparison.ts";
+import { contestants, spreadOf } from "../../sweep/index.ts";
 
 const folder = ownFolder("compare");
 
@@ -39,6 +39,22 @@ describe("layerwise compare", () => {
     const [unknown, known] = JSON.parse(compare(...more).stdout).rows;
     expect([known, unknown.perplexity, existsSync(join(folder, "vanilla-6-6"))]).toEqual([rows[0], null, false]);
     expect(unknown.parameters).toBeGreaterThan(known.parameters);
+  });
+
+  it("makes a sweep of a folder of version 0.1.0, which grows by models and seeds, also in other processes", () => {
+    for (const name of ["sweep.yaml", "trials"]) rmSync(join(folder, name), { recursive: true });
+    const args = ["--steps", "6", "--evaluate-every", "3", "--seeds", "1", "--json"];
+    const events = join(folder, "cycle-3-6", "seed-1", "events.jsonl");
+    const before = statSync(events).mtimeMs;
+    const { rows } = JSON.parse(compare(...args, "--only", "cycle 3/6,vanilla 3/3").stdout);
+    expect([rows.length, statSync(events).mtimeMs]).toEqual([2, before]);
+    const more = compare(...args, "--only", "cycle 3/6,universal 1/6", "--on", "local:2");
+    expect([more.status, more.stderr]).toEqual([0, expect.stringMatching(/^2 of 2 {2}\d: universal 1\/6, seed 1 /m)]);
+    expect(JSON.parse(more.stdout).rows.map(({ perplexity }: { perplexity: unknown }) => perplexity !== null)).toEqual([
+      true,
+      true,
+    ]);
+    expect(layerwise("sweep", "show", folder).stdout).toMatch(/^name +unique +depth +share +perplexity/);
   });
 
   it("refuses settings that are not those of the runs, or that it decides itself", () => {

@@ -8,6 +8,7 @@ import { taskSettings } from "../../tasks/settings/index.ts";
 import {
   addRunFlags,
   addSettings,
+  ON,
   type SettingsFlags,
   schemaFrom,
   settingsFrom,
@@ -21,13 +22,14 @@ const schemas: readonly SettingsSchema[] = [await taskSettings.language(), await
 
 const examples = `
 Models: vanilla 6/6 and 3/3, universal 1/6, sequence, cycle and cycle_rev at 3/6 and 3/9 (layers that own weights / layers that run).
-One run a model and seed; runs that are finished are not trained again, others go on where they stopped.
+A sweep with one run per model and seed; runs that are finished are not trained again, others go on where they stopped.
 
 Examples:
   layerwise compare --steps 300 --seeds 2
   layerwise compare --minutes 5 --seeds 3 --out runs/night       a night: 9 models, 3 seeds, 5 minutes each
   layerwise compare --task translate --data ~/data --minutes 20 --only "vanilla 6/6,cycle_rev 3/6"
   layerwise compare --preset tiny --steps 20 --seeds 1 --json
+  layerwise compare --steps 2000 --on redis://office:6379        on the machines where layerwise worker runs
 
 JSON: {task, seeds, rows: [{name, unique, depth, share, parameters, executedDepth, flopsPerToken, trainingFlopsPerToken,
 tokensPerSecond, perplexity: {mean, deviation, values}, seconds}]}`;
@@ -37,6 +39,7 @@ interface CompareFlags extends SettingsFlags {
   seeds: number;
   only?: string;
   svg?: string;
+  on?: string;
   dryRun?: boolean;
   json?: boolean;
 }
@@ -51,6 +54,7 @@ export function addCompare(program: Command): void {
     )
     .option("--seeds <n>", "runs of each model, seeds 1 to n", wholeFrom(1, LARGEST.seeds), 3)
     .option("--only <names>", "some of the models, with commas between")
+    .option("--on <launcher>", ON)
     .option("--svg <file>", "where the picture goes (default: comparison.svg in the folder)");
   addRunFlags(command, schemas, {
     out: "folder of the runs (default: runs/compare)",
@@ -81,8 +85,8 @@ const say = (text: string) => void process.stderr.write(`${text}\n`);
 async function run(flags: CompareFlags): Promise<void> {
   const settings = await configFrom(flags);
   const { compare, comparisonTable, contestantsNamed, figuresSoFar } = await import("../../sweep/index.ts");
-  const { watchSession } = await import("../session.ts");
-  const { seeds, out: folder, dryRun, only, json } = flags;
+  const { isUnfinished, watchTrials } = await import("../trials.ts");
+  const { seeds, out: folder, dryRun, only, json, on } = flags;
   const print = (rows: readonly Result[]) =>
     void process.stdout.write(
       `${json ? JSON.stringify({ task: settings.task, seeds, rows }) : comparisonTable(rows)}\n`,
@@ -95,10 +99,12 @@ async function run(flags: CompareFlags): Promise<void> {
     ),
     seeds,
     folder,
+    on,
   };
   if (dryRun) return print(await figuresSoFar(options));
-  const found = await watchSession((signal) => compare({ ...options, signal }));
-  if (found.reason === "stopped") return say("stopped; the same command goes on");
+  const start = (signal: AbortSignal) => compare({ ...options, signal });
+  const found = await watchTrials(start, { here: on === undefined });
+  if (isUnfinished(folder, found.reason)) return;
   await writePicture(flags, found.rows);
   print(found.rows);
 }

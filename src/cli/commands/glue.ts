@@ -1,6 +1,6 @@
 /** `layerwise glue`: fine-tunes an ALBERT on a task of GLUE, searches for settings, and writes the benchmark's submission files. */
 import { join } from "node:path";
-import { type Command, InvalidArgumentError, Option } from "commander";
+import { type Command, InvalidArgumentError } from "commander";
 import { LARGEST, reject, startProgress, table, withScores } from "../../base/index.ts";
 import type { CheckpointChoice } from "../../runs/index.ts";
 import type { SearchFlags } from "../../sweep/index.ts";
@@ -31,12 +31,13 @@ JSON: {run, task, metric, epochs: [{epoch, step, loss, figures}], best}`;
 
 const searchExamples = `
 Without more flags the original's grid: rates 5e-5, 3e-5, 2e-5, batches of 16 and 32, epochs 2 to 4 of one run, 5 seeds (1 for MNLI, QNLI
-and QQP). The setting with the best mean over seeds wins. Finished trials are kept: the same command goes on where it was stopped.
+and QQP). The setting with the best mean over seeds wins. A sweep (layerwise sweep show DIR): the same command goes on where it was stopped.
 
 Examples:
   layerwise glue search CoLA --from runs/pretrained --out runs/cola
   layerwise glue search CoLA --from runs/pretrained --strategy random --trials 8 --rates 1e-5,1e-3 --seeds 2
   layerwise glue search CoLA --from runs/pretrained --strategy halving --trials 8 --epochs 4
+  layerwise glue search CoLA --from runs/pretrained --on redis://office:6379
 
 JSON: {task, metric, trials, rows: [{rate, batch, epochs, epoch, mean, deviation, values}], best: {..., run, step}, failed: [{trial, why}]}
 A setting of which a trial diverged is left out of the table, and the trial stands under failed.`;
@@ -59,14 +60,18 @@ interface TuneFlags extends SettingsFlags {
   out?: string;
   json?: boolean;
   dryRun?: boolean;
-  worker?: boolean;
+}
+
+interface GlueSearchFlags extends TuneFlags, SearchFlags {
+  readonly from?: string;
+  readonly parallel: number;
+  readonly on?: string;
 }
 
 export function addGlue(program: Command): void {
   const command = program.command("glue").argument("<task>", "CoLA, SST-2, MRPC, STS-B, QQP, MNLI, QNLI, RTE or WNLI");
   const out = "run folder (default: runs/glue/ and the task, with a number where that is taken)";
   addOriginFlags(command, out, "print model, texts, memory and an estimate of time, and stop");
-  command.addOption(new Option("--worker", "carry out trials of the search that started it").hideHelp());
   addSettings(command, [finetuneSettings]).addHelpText("after", fitted(examples)).action(tune);
   addSearch(command);
   addEval(command);
@@ -107,7 +112,8 @@ function addSearch(glue: Command): void {
     .option("--batches <numbers>", "batch sizes", numbers(isCount, "whole numbers from 1 with commas between"))
     .option("--trials <n>", "random and halving: how many settings are drawn", whole)
     .option("--seeds <n>", "runs of each setting, seeds 1 to n", wholeFrom(1, LARGEST.seeds))
-    .option("--parallel <n>", "trials at a time; they share the threads", whole, 1);
+    .option("--parallel <n>", "trials at a time; they share the threads", whole, 1)
+    .option("--on <launcher>", "where trials run instead: local:N, redis://host, slurm:N or kubernetes:N");
   addOriginFlags(command, "folder of the trials (default: runs/glue/ and the task, -search)");
   addSettings(command, [finetuneSettings]).addHelpText("after", fitted(searchExamples)).action(search);
 }
@@ -154,10 +160,6 @@ const print = (text: string) => void process.stdout.write(`${text}\n`);
 async function tune(name: string, flags: TuneFlags): Promise<void> {
   const task = await trainable(name);
   const settings = await settingsOf(flags);
-  if (flags.worker) {
-    const { serveTrials } = await import("../../sweep/index.ts");
-    return serveTrials(task, settings, flags.from, say);
-  }
   const { finetuneJob, openFinetune } = await import("../../tasks/finetune/index.ts");
   const progress = startProgress(`reading ${task.name}`, { output: process.stderr, unit: "texts" });
   const parts = await openFinetune(task, settings, { from: flags.from, say, onText: progress.at });
@@ -173,13 +175,15 @@ async function trainable(name: string): Promise<GlueTask> {
   return reject({ who: task.name, needed: "a task with examples to learn from", got: "a diagnostic set", remedy }, 2);
 }
 
-async function search(name: string, flags: TuneFlags & SearchFlags): Promise<void> {
+async function search(name: string, flags: GlueSearchFlags): Promise<void> {
   const task = await trainable(name);
   const settings = await settingsOf(flags);
-  const { planSearch, runSearch, searchTable } = await import("../../sweep/index.ts");
-  const plan = planSearch(task, settings, flags, settingsIn(finetuneSettings, flags));
-  const out = flags.out ?? `runs/glue/${task.name}-search`;
-  const found = await runSearch(plan, out, { parallel: flags.parallel, output: process.stderr });
+  const { searchGlue, searchSpec, searchTable } = await import("../../sweep/index.ts");
+  const { isUnfinished, watchTrials } = await import("../trials.ts");
+  const spec = searchSpec(task, settings, flags, settingsIn(finetuneSettings, flags));
+  const { out: into = `runs/glue/${task.name}-search`, on = `local:${flags.parallel}` } = flags;
+  const { reason, found } = await watchTrials((signal) => searchGlue({ spec, into, on, signal }), { here: false });
+  if (isUnfinished(into, reason) || !found) return;
   print(flags.json ? JSON.stringify(found) : searchTable(found));
   for (const { trial, why } of found.failed) say(`left out: ${trial}: ${why}`);
   if (!flags.json) say(`best: ${found.best.run}, step ${found.best.step}`);

@@ -1,8 +1,9 @@
 /** `layerwise search`: which kind of block a Transformer-XL wants at each depth. */
 import type { Command } from "commander";
-import type { SearchConfig } from "../../tasks/search/index.ts";
+import { reject } from "../../base/index.ts";
+import type { SearchConfig, SearchOptions } from "../../tasks/search/index.ts";
 import { patternHelp, taskSettings } from "../../tasks/settings/index.ts";
-import { addRunFlags, addSettings, layersFrom, type SettingsFlags, settingsIn } from "../flags.ts";
+import { addRunFlags, addSettings, layersFrom, ON, type SettingsFlags, settingsIn } from "../flags.ts";
 import { freeFolder } from "../free-folder.ts";
 import { fitted } from "../help.ts";
 import { say } from "../output.ts";
@@ -40,6 +41,7 @@ interface SearchFlags extends SettingsFlags {
   costs?: string;
   pattern?: string;
   seeds?: string;
+  on?: string;
   resume?: string;
 }
 
@@ -51,6 +53,7 @@ export function addSearch(program: Command): void {
       "--seeds <n|list>",
       "search several times: this many seeds from --seed on, or these (1,5,9); the best is chosen",
     )
+    .option("--on <launcher>", `with --seeds, ${ON}`)
     .option(
       "--costs <file>",
       "latencies from layerwise latency --out, or the costs.json of a run, instead of measuring",
@@ -73,10 +76,11 @@ async function run(flags: SearchFlags): Promise<void> {
   const { json = false, dryRun, out } = flags;
   if (flags.resume !== undefined) return resumeSearch(flags.resume, flags);
   const settings = await configOf(flags);
-  const { openSearchJob, parseSeeds, readCosts, search } = await import("../../tasks/search/index.ts");
-  const seeds = flags.seeds === undefined ? {} : { seeds: parseSeeds(flags.seeds) };
+  const { openSearchJob, readCosts, search } = await import("../../tasks/search/index.ts");
   const costs = flags.costs === undefined ? {} : { costs: await readCosts(flags.costs) };
-  const options = { ...settings, ...seeds, ...costs, say };
+  const options = { ...settings, ...costs, say };
+  if (flags.seeds !== undefined) return runSeeds(options, flags.seeds, flags);
+  if (flags.on !== undefined) reject({ who: "--on", needed: "--seeds, for several searches", got: "one" }, 2);
   if (dryRun) return (await import("../dry-run.ts")).printDryRun(await openSearchJob(options), json);
   const { newRun } = await import("../../tasks/index.ts");
   const { watchSession } = await import("../session.ts");
@@ -84,6 +88,19 @@ async function run(flags: SearchFlags): Promise<void> {
   const into = await newRun(out ?? freeFolder("search-"));
   const result = await watchSession((signal) => search({ ...options, into, signal }), { picture: choicePicture });
   await concludeSearch(into.path, result, json);
+}
+
+/** Searches from several seeds: a sweep. */
+async function runSeeds(single: SearchOptions, text: string, { json, dryRun, out, on }: SearchFlags): Promise<void> {
+  const { parseSeeds } = await import("../../tasks/search/index.ts");
+  const { openSeedsJob, searchSeeds } = await import("../../sweep/index.ts");
+  const options = { ...single, seeds: parseSeeds(text) };
+  if (dryRun) return (await import("../dry-run.ts")).printDryRun(await openSeedsJob(options), json);
+  const { watchTrials } = await import("../trials.ts");
+  const { choicePicture, concludeSeeds } = await import("../searches.ts");
+  const into = out ?? freeFolder("search-");
+  const start = (signal: AbortSignal) => searchSeeds({ ...options, into, on, signal });
+  await concludeSeeds(await watchTrials(start, { here: on === undefined, picture: choicePicture }), json);
 }
 
 /** What goes on does so on as many threads as it began with, unless told otherwise. */

@@ -2,7 +2,6 @@
 import { basename, extname, join } from "node:path";
 import type { Command } from "commander";
 import { formatNumber, LayerwiseError, messageOf, table } from "../../base/index.ts";
-import type { SweepOptions, SweepResult } from "../../sweep/index.ts";
 import { wholeFrom } from "../flags.ts";
 import { fitted } from "../help.ts";
 
@@ -15,6 +14,9 @@ The file (YAML):
   vary:                         # lists; ranges for random and halving
     rate: { low: 1e-4, high: 1e-2, scale: log }
     share: [cycle, sequence]
+  candidates:                   # in place of vary: sets of settings by name
+    shallow: { depth: 6 }
+    deep: { depth: 12, rate: 0.0005 }
   strategy: halving             # or grid (default), random; round by round the
                                 # better half goes on, for twice as long
   trials: 8                     # random and halving: candidates
@@ -22,7 +24,8 @@ The file (YAML):
   figure: perplexity            # default: what the task itself goes by
   goal: lowest
 
-The folder: sweep.yaml, trials/N.yaml (settings for --config), runs/N (run folders). The same command goes on where it was stopped.
+The folder: sweep.yaml, trials/N.yaml (settings for --config), runs/N (run folders; NAME/seed-N of named candidates, seed-N where only seeds vary).
+The same command goes on where it was stopped; with more seeds or named candidates the sweep grows.
 
 Where trials run (--on):
   local:N                 N at a time on this machine (default: 1)
@@ -106,48 +109,32 @@ async function specIn(file: string) {
 }
 
 async function run(file: string, flags: SweepFlags): Promise<void> {
-  const { launcherNamed, planSweep, settingsRow, sweepText } = await import("../../sweep/index.ts");
+  const { launcherNamed, planSweep, settingsRow, sweep, sweepText } = await import("../../sweep/index.ts");
   const { sbatch, image, claim } = flags;
   const on = launcherNamed(flags.on, { sbatch, image, claim });
   const spec = await specIn(file);
-  const { candidates, rounds, spec: complete } = await planSweep(spec, file);
+  const { candidates, names, rounds, spec: complete } = await planSweep(spec, file);
   if (flags.dryRun) {
     if (flags.json) return print(JSON.stringify({ spec: complete, rounds, candidates }));
-    print(table(candidates.map(settingsRow)));
+    print(table(candidates.map((each, i) => ({ ...(names[i] ? { name: names[i] } : {}), ...settingsRow(each) }))));
     const more = rounds === 1 ? "" : `, ${rounds} rounds`;
     return print(
       `${candidates.length} candidates, ${complete.seeds.length} seeds${more}; ${complete.goal} ${complete.figure}`,
     );
   }
   const into = flags.out ?? join("runs", basename(file, extname(file)));
-  const { failed, ...found } = await watched({ ...spec, into, on });
+  const { isUnfinished, watchTrials } = await import("../trials.ts");
+  const start = (signal: AbortSignal) => sweep({ ...spec, into, on, signal });
+  const { failed, ...found } = await watchTrials(start, { here: false });
   if (found.reason === "submitted" && flags.on.startsWith("kubernetes")) await printManifest(into);
   else print(flags.json ? JSON.stringify({ ...found, failed }) : sweepText(found));
-  if (found.reason === "stopped") say("stopped; the same command goes on");
-  if (found.reason === "incomplete")
-    throw new LayerwiseError(`${into}: not all trials have ended; the same command tries them again`);
+  isUnfinished(into, found.reason);
 }
 
 async function printManifest(path: string): Promise<void> {
   const { readFile } = await import("node:fs/promises");
   const { MANIFEST_FILE } = await import("../../sweep/index.ts");
   process.stdout.write(await readFile(join(path, MANIFEST_FILE), "utf8"));
-}
-
-async function watched(options: SweepOptions): Promise<SweepResult> {
-  const { showSweep, sweep, TrialTable } = await import("../../sweep/index.ts");
-  const { stopOnSignals } = await import("../../tasks/index.ts");
-  (await import("../pipes.ts")).outliveOutput();
-  const shown = new TrialTable(process.stderr);
-  const stop = stopOnSignals(process.stderr);
-  try {
-    const session = sweep({ ...options, signal: stop.signal });
-    for await (const event of session) showSweep(shown, event);
-    return await session.result;
-  } finally {
-    shown.wipe();
-    stop.release();
-  }
 }
 
 async function show(path: string, { json, csv, svg }: { json?: boolean; csv?: string; svg?: string }): Promise<void> {

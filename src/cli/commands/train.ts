@@ -7,6 +7,7 @@ import {
   addRunFlags,
   addSettings,
   numberFrom,
+  ON,
   type SettingsFlags,
   schemaFrom,
   settingsFrom,
@@ -36,6 +37,7 @@ Examples:
   layerwise resume runs/first                    goes on from the last checkpoint, exactly as if it had never stopped
   layerwise resume runs/first --steps 2000       trains for longer, also where it has ended
   layerwise resume runs/first --set rate=0.001   with another setting, which is written down in the run
+  layerwise resume runs/compare                  the trials of a sweep that have not ended
 
 A run is bound to its settings, text and tokenizer: what was changed elsewhere is named and refused.`;
 
@@ -56,14 +58,15 @@ function setting(text: string, before: Record<string, string>): Record<string, s
 export function addResume(program: Command): void {
   program
     .command("resume")
-    .argument("<run>", "run folder")
+    .argument("<run>", "run folder, or the folder of a sweep")
     .option("--set <name=value>", "change a setting from here on (may be given several times)", setting, {})
     .option("--steps <n>", "train for this many updates in all", whole)
     .option("--epochs <n>", "train for this many passes over the data in all", numberFrom(0))
     .option("--minutes <n>", "train for this many minutes in all", numberFrom(0))
     .option("--new-text", "go on although the text is another than the run began with")
+    .option("--on <launcher>", `of a sweep, ${ON}`)
     .addHelpText("after", fitted(resumeExamples))
-    .action(async (path: string, changes) => (await import("../resume.ts")).resume(path, { changes }));
+    .action(async (path: string, { on, ...changes }) => (await import("../resume.ts")).resume(path, { changes, on }));
 }
 
 async function runTrain(flags: SettingsFlags): Promise<void> {

@@ -136,7 +136,8 @@ class QueueLaunch {
     const files = await trialFiles(path, trial.index);
     const id = jobId(this.#sweep, trial.index, files[`trials/${trial.index}.yaml`]!);
     const begun = trial.status !== "waiting";
-    const job = { sweep: this.#sweep, index: trial.index, path: resolve(path), cwd: process.cwd(), begun, files };
+    const { index, folder } = trial;
+    const job = { sweep: this.#sweep, index, folder, path: resolve(path), cwd: process.cwd(), begun, files };
     this.#open.set(id, { trial, job });
   }
 
@@ -187,7 +188,7 @@ class QueueLaunch {
     const { redis } = this.#link;
     const key = keys.files(this.#sweep, index);
     const list = await readList(redis, key);
-    const path = runPath(this.#folder.path, index);
+    const path = runPath(this.#folder.path, this.#folder.trials[index]!);
     if (!list || this.#fetched.get(index) === JSON.stringify(list) || (await this.#isTaken(index))) return;
     const got = await fetchFiles(redis, key, path);
     if (!got) return;
@@ -197,8 +198,9 @@ class QueueLaunch {
 
   /** Whether a worker that does see the folder has the trial, or has ended it. */
   async #isTaken(index: number): Promise<boolean> {
-    if (trialLocks(this.#folder.path, index).some((lock) => lockHolder(lock)?.live)) return true;
-    return hasEnded(await stateOf(this.#folder, this.#folder.trials[index]!));
+    const trial = this.#folder.trials[index]!;
+    if (trialLocks(this.#folder.path, trial).some((lock) => lockHolder(lock)?.live)) return true;
+    return hasEnded(await stateOf(this.#folder, trial));
   }
 
   /** Lets go of a trial's files on the server and at its worker. */
@@ -246,7 +248,7 @@ class QueueLaunch {
     const { step } = await stateOf(this.#folder, trial);
     const file = divergedPath(path, index);
     const diverged = existsSync(file) ? await readFile(file, "utf8") : undefined;
-    await sendFiles(this.#link.redis, keys.files(this.#sweep, index), runPath(path, index), { step, diverged });
+    await sendFiles(this.#link.redis, keys.files(this.#sweep, index), runPath(path, trial), { step, diverged });
   }
 
   async #look(id: string): Promise<void> {

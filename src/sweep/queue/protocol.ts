@@ -13,12 +13,14 @@ export interface TrialJob {
   /** The id in the sweep's folder. */
   readonly sweep: string;
   readonly index: number;
+  /** Of the run, within the sweep's. */
+  readonly folder: string;
   /** The sweep's folder where the launcher runs; a worker that finds the same id there works in it. */
   readonly path: string;
   readonly cwd: string;
   /** The launcher has a part of the run, and sends it to a worker that asks. */
   readonly begun: boolean;
-  /** What a worker needs to make a folder of its own: sweep.yaml, the trial's settings, the rounds. */
+  /** What a worker needs to make a folder of its own: sweep.yaml, the trial's settings, the list of trials, latencies. */
   readonly files: Readonly<Record<string, string>>;
 }
 

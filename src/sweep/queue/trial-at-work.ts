@@ -130,7 +130,7 @@ export class TrialAtWork {
 
   /** The process that has the trial. */
   #holder(place: string): LockHolder | undefined {
-    return trialLocks(place, this.#job.index)
+    return trialLocks(place, this.#job)
       .map((lock) => lockHolder(lock))
       .find((found) => found?.live)?.holder;
   }
@@ -143,15 +143,15 @@ export class TrialAtWork {
   /** Waits for a process that still has the trial: the child of a killed worker. One of another machine that is silent is gone. */
   async #untilFree(place: string): Promise<void> {
     const { index } = this.#job;
-    const events = join(runPath(place, index), EVENTS_FILE);
+    const events = join(runPath(place, this.#job), EVENTS_FILE);
     let [seen, since] = ["", performance.now()];
     for (let holder = this.#holder(place); holder && !this.#stop.signal.aborted; holder = this.#holder(place)) {
-      if (holder.host === hostname()) return untilFree(place, index, this.#stop.signal);
+      if (holder.host === hostname()) return untilFree(place, this.#job, this.#stop.signal);
       const now = `${holder.token} ${(await stat(events).catch(() => undefined))?.mtimeMs}`;
       if (now !== seen) [seen, since] = [now, performance.now()];
       if (performance.now() - since > SILENT_MS) {
         this.#place.say(`trial ${index}: its process on ${holder.host} is gone; going on with it here`);
-        for (const lock of trialLocks(place, index)) await rm(lock, { force: true });
+        for (const lock of trialLocks(place, this.#job)) await rm(lock, { force: true });
       }
       await setTimeout(timing.renewMs);
     }
@@ -167,7 +167,7 @@ export class TrialAtWork {
     if (begun && here.status === "waiting" && !(await readList(redis, key))) await this.#ask(key);
     const list = await readList(redis, key);
     if (!list || hasEnded(here) || (here.status !== "waiting" && here.step >= list.step)) return;
-    const got = await fetchFiles(redis, key, runPath(place, index));
+    const got = await fetchFiles(redis, key, runPath(place, this.#job));
     if (got?.diverged !== undefined) await writeAtomically(divergedPath(place, index), got.diverged);
   }
 
@@ -200,7 +200,7 @@ export class TrialAtWork {
     await this.#sending;
     if (this.#lost) return;
     await this.#send(place);
-    this.sentRun = runPath(place, this.#job.index);
+    this.sentRun = runPath(place, this.#job);
   }
 
   async #send(place: string): Promise<void> {
@@ -208,7 +208,7 @@ export class TrialAtWork {
     const { step } = await this.#state(place);
     const file = divergedPath(place, index);
     const diverged = existsSync(file) ? await readFile(file, "utf8") : undefined;
-    await sendFiles(this.#link.redis, keys.files(sweep, index), runPath(place, index), { step, diverged });
+    await sendFiles(this.#link.redis, keys.files(sweep, index), runPath(place, this.#job), { step, diverged });
   }
 }
 

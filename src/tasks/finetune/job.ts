@@ -41,8 +41,6 @@ export interface FinetuneParts {
   readonly engine: Engine;
   /** Where the texts stand, where they are out of a program's or a person's own files. */
   readonly files?: TextFiles | undefined;
-  /** A trial of a search keeps the weights of every epoch, but nothing to go on from: it is short, and begins again. */
-  readonly trial: boolean;
 }
 
 /** What a program hands over, and who is told what is done. */
@@ -56,7 +54,6 @@ export interface FinetuneGiven extends GivenExamples, Handed {
   readonly examples?: Examples | undefined;
   /** Where `train` and `dev` came from: a run keeps it, and is resumed and evaluated with it. */
   readonly files?: TextFiles | undefined;
-  readonly trial?: boolean | undefined;
 }
 
 /** What fine-tuning ends with: a model that predicts, and how it did after each epoch. */
@@ -78,11 +75,11 @@ export async function openFinetune(
   settings: GlueSettings,
   given: FinetuneGiven = {},
 ): Promise<FinetuneParts> {
-  const { from, fromStep: step, say, files, trial = false } = given;
+  const { from, fromStep: step, say, files } = given;
   const known = from === undefined ? undefined : await albertFrom(from, { step, say });
   const model = await openModel(headOf(task, settings), settings, known, given.tokenizer);
   const examples = given.examples ?? openExamples(task, settings, model, given);
-  return { task, settings, model, examples, files, trial, engine: given.engine ?? (await defaultEngine(settings)) };
+  return { task, settings, model, examples, files, engine: given.engine ?? (await defaultEngine(settings)) };
 }
 
 /** The epochs of earlier sessions, and the best of them, where a run goes on. */
@@ -93,18 +90,18 @@ export interface Before {
 
 /** The job that trains it. */
 export function finetuneJob(parts: FinetuneParts, before?: Before): Job<FinetuneResult> {
-  const { task, settings, model, files, trial } = parts;
+  const { task, settings, model, files } = parts;
   const { description, described, tokenizer, origin } = model;
   const options = trainOptions(parts);
   const { name, ...textTask } = task;
   const own = isGlue(task) ? {} : { textTask, ...(files ? { files } : {}) };
-  const training = { command: FINETUNE_COMMAND, glueTask: name, ...own, trial, ...origin, ...settings };
+  const training = { command: FINETUNE_COMMAND, glueTask: name, ...own, ...origin, ...settings };
   const { count } = options.data.train;
   return {
     ...trainJob(trainableOf(parts), options, {
       ...albertContent({ description, training, tokenizer, base: baseOf(parts) }),
       text: examplesHash(parts.examples),
-      keep: trial ? settings.epochs : settings.keep,
+      keep: settings.keep,
       describe: () => describe(parts),
     }),
     events: (start) => events(parts, options, start, before),
@@ -158,7 +155,7 @@ async function* events(
     const session = train(trainableOf(parts), { ...options, evaluate, resume, signal });
     for await (const event of session) {
       if (event.type === "evaluation") evaluations.push(event);
-      yield parts.trial ? withoutMoments(event) : event;
+      yield event;
     }
     const { model: _, ...outcome } = await session.result;
     const best = outcome.best ?? (await before?.best());
@@ -168,9 +165,6 @@ async function* events(
     await classifier.release();
   }
 }
-
-const withoutMoments = (event: TrainEvent): TrainEvent =>
-  event.type === "checkpoint" ? { ...event, state: { ...event.state, moments: new Map() } } : event;
 
 /** Loss, metrics and depth of the dev set. The task's first metric decides. */
 async function judge(classifier: Classifier, { task, model, examples: { dev } }: FinetuneParts, weights: Weights) {
@@ -226,7 +220,7 @@ function trainOptions(parts: FinetuneParts): Options {
 
 /** The same for any head over its batches. */
 export function tuningOptions(
-  { settings, model, engine, trial }: Pick<FinetuneParts, "settings" | "model" | "engine" | "trial">,
+  { settings, model, engine }: Pick<FinetuneParts, "settings" | "model" | "engine">,
   batches: Batches,
 ): Options {
   const { optimiser, weightDecay } = settings;
@@ -249,7 +243,7 @@ export function tuningOptions(
     clipNorm: settings.clipNorm,
     shuffle: false,
     evaluateEvery: batches.count,
-    checkpointEvery: trial ? batches.count : settings.checkpointEvery,
+    checkpointEvery: settings.checkpointEvery,
   };
 }
 

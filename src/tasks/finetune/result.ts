@@ -24,7 +24,7 @@ export interface TaskResult {
   readonly epochs: readonly EpochResult[];
   /** The epoch with the best figure; the first of equals. */
   readonly best: number;
-  /** Why there are no epochs. */
+  /** Why there are no epochs, of a trial of version 0.1.0. */
   readonly failed?: string;
 }
 
@@ -43,15 +43,6 @@ export function taskResult({ name, metrics }: TextTask, epochs: readonly EpochRe
   const best = epochs[scores.indexOf(Math.max(...scores))]!.epoch;
   return { task: name, metric, epochs, best };
 }
-
-/** The result of a trial that failed, which is an answer too. */
-export const failedResult = ({ name, metrics }: TextTask, failed: string): TaskResult => ({
-  task: name,
-  metric: metrics[0]!,
-  epochs: [],
-  best: 0,
-  failed,
-});
 
 /** The text of the file. */
 export const resultText = (result: TaskResult): string => sealedJson(result);

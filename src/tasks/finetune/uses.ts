@@ -212,7 +212,7 @@ export function resume(path: string, options: FinetuneResumeOptions = {}): Sessi
   return resumeRun(path, options, async (run, resume, given) => {
     const stored = storedFinetuning(run.config, path);
     if (stored.trial) {
-      const remedy = "give the search's command again: it goes on where it was stopped";
+      const remedy = "give the search's command again: it goes on where it was stopped"; // of version 0.1.0
       reject({ who: path, needed: "a fine-tuning of its own", got: "a trial of a search", remedy }, 2);
     }
     const parts = await reopened(path, stored, resume, { ...given, train: options.train, dev: options.dev });
@@ -253,6 +253,5 @@ async function reopened(
     examples: openExamples(task, settings, model, given),
     files,
     engine: given.engine,
-    trial: false,
   };
 }

@@ -60,17 +60,6 @@ describe("a search of a program's own text", () => {
     const { found } = await Run.open(at("stopped"), "search");
     expect(again).toMatchObject({ ...found, reason: "finished" });
   });
-
-  it("from several seeds gives a row for each, and opens as the one that was chosen", async () => {
-    const { seed, seeds } = await search({ ...tiny, steps: 2, seeds: [3, 5], into: await Run.create(at("seeds")) })
-      .result;
-    expect(seeds.map((row) => row.seed)).toEqual([3, 5]);
-    const run = await Run.open(at("seeds"), "seeds", { engine, corpus });
-    expect([run.path, run.seed, run.seeds]).toEqual([at("seeds"), seed, seeds]);
-    const { perplexity } = await run.evaluate();
-    expect(perplexity).toBeCloseTo(run.found!.perplexity, 8);
-    await expect(run.exported()).rejects.toThrow("expected blocks that are decided, got 2 of 2 still with a choice");
-  });
 });
 
 describe("a preset of a search", () => {

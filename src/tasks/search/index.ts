@@ -1,6 +1,5 @@
 /** `layerwise/tasks/search`: searches over the blocks of a PAR Transformer-XL, and retraining of what they find. For Node. */
 import { type Session, startSession } from "../../train/session.ts";
-import { defaultEngine } from "../engine.ts";
 import type { Job, Rehearsed, TaskEvent } from "../job.ts";
 import { performed } from "../perform.ts";
 import type { RetrainResult } from "./comparison.ts";
@@ -10,7 +9,6 @@ import { type RetrainOptions, type SearchOptions, splitRetrain, splitSearch } fr
 import type { RetrainSource } from "./origin.ts";
 import type { SearchResult } from "./result.ts";
 import { openRetraining, type RetrainRequest, retraining } from "./retrain.ts";
-import { type SeedsResult, searchingSeeds, seedsOf } from "./seeds.ts";
 import { searchDefaults } from "./settings.ts";
 import { openTimedSearch } from "./timed.ts";
 
@@ -36,44 +34,25 @@ export type { RetrainSource } from "./origin.ts";
 export { type Found, foundOf, type LatencyCheck, type SearchResult } from "./result.ts";
 export type { RetrainRun } from "./retrain.ts";
 export type { Chosen } from "./seeds.ts";
-export { parseSeeds, type SeedRow, type SeedsResult, type SeedsRun } from "./seeds.ts";
+export { agreement, bestOf, parseSeeds, type SeedRow, type SeedsRun } from "./seeds.ts";
 export { type NetworkSetting, type SearchConfig, searchDefaults } from "./settings.ts";
 export type { SearchFigures } from "./stage.ts";
 export type { StoredModel } from "./stored.ts";
 export type { ParUses, SearchRun, SegmentFigures } from "./uses.ts";
 
-/** Opens a search without carrying it out, to be described and tried. Of several seeds it is the first. */
+/** Opens a search without carrying it out, to be described and tried. */
 export async function openSearchJob(options: SearchOptions): Promise<Job<SearchResult>> {
   const { settings, given } = splitSearch(options);
-  const { seed = searchDefaults.seed, blocks = searchDefaults.blocks } = settings;
-  const seeds = seedsOf(options.seeds ?? 1, seed);
+  const { blocks = searchDefaults.blocks } = settings;
   const costs = options.costs ?? (typeof blocks === "number" ? "measure" : undefined);
-  const job = searchJob(await openTimedSearch({ ...settings, seed: seeds[0]! }, { ...given, costs }));
-  const several = { what: "seeds", value: `${seeds.join(", ")}: a search each` };
-  return seeds.length === 1 ? job : { ...job, describe: () => [...job.describe(), several] };
+  return searchJob(await openTimedSearch(settings, { ...given, costs }));
 }
 
-/**
- * Searches which blocks a Transformer-XL wants at each depth. Iterate the session to see π in its evaluations, or await its result.
- * With `seeds` several searches are made, and the best one is the result.
- */
-export function search(
-  options: SearchOptions & { readonly seeds: number | readonly number[] },
-): Session<TaskEvent, SeedsResult>;
-export function search(options: SearchOptions): Session<TaskEvent, SearchResult>;
+/** Searches which blocks a Transformer-XL wants at each depth. Iterate the session to see π in its evaluations, or await its result. */
 export function search(options: SearchOptions): Session<TaskEvent, SearchResult> {
   return startSession(async function* (signal) {
-    if (options.seeds !== undefined) return yield* seeded(options, options.seeds, signal);
     return yield* performed(await openSearchJob(options), options.into, signal);
   }, options.signal);
-}
-
-async function* seeded(options: SearchOptions, asked: number | readonly number[], signal: AbortSignal) {
-  const { settings, given } = splitSearch(options);
-  const config = { ...searchDefaults, ...settings };
-  const request = { config, seeds: seedsOf(asked, config.seed) };
-  const engine = given.engine ?? (await defaultEngine(config));
-  return yield* searchingSeeds(request, options.into?.path, { ...given, engine, costs: options.costs }, signal);
 }
 
 /**

@@ -21,8 +21,6 @@ export interface SearchOptions extends Partial<Omit<SearchConfig, "data" | "budg
   /** A named set of settings, below all that is given. */
   readonly preset?: string | undefined;
   readonly budget?: BudgetOption | undefined;
-  /** Search so many times, from `seed` on, or from these seeds; the best is chosen. */
-  readonly seeds?: number | readonly number[] | undefined;
   /** What candidates cost, where it was measured before. Default: it is measured first. */
   readonly costs?: MeasuredCosts | undefined;
 }
@@ -42,14 +40,14 @@ export interface SplitOptions {
 }
 
 const sharedNames = ["data", "engine", "say", "into", "signal"];
-const searchNames = [...searchSettings.keys, "preset", "seeds", "costs", ...sharedNames];
+const searchNames = [...searchSettings.keys, "preset", "costs", ...sharedNames];
 const retrainNames = [...retrainSettings.keys, "baseline", "fromSupernet", ...sharedNames];
 
 /** Splits the options of `search`. */
 export function splitSearch(named: SearchOptions): SplitOptions {
   const options = withNames(named, searchNames, "search");
   checkOptions("search", options, searchNames);
-  const { preset, seeds: _, costs: __, ...rest } = options;
+  const { preset, costs: _, ...rest } = options;
   const { settings, given } = split(rest);
   if (preset === undefined) return { settings, given };
   const layers = [searchSettings.preset(preset), { source: "search", values: settings }];

@@ -124,7 +124,7 @@ export async function figuresOf(parts: SearchParts, ending: Ending): Promise<Fou
   };
 }
 
-/** The plain data of a result; of several seeds with theirs. */
+/** The plain data of a result. */
 export function foundOf(result: SearchResult): Found {
   const { reason, settings, model, weights, tokenizer, ranks, front, ...found } = result;
   return found;

@@ -1,39 +1,15 @@
-/** One search from several seeds: a run each, and the best of those within the budget. */
-import { existsSync } from "node:fs";
-import { mkdir, readFile } from "node:fs/promises";
+/** Searches of one network from several seeds, a run each in one folder: the best of those within the budget stands for all. */
 import { dirname, join } from "node:path";
-import type { MeasuredCosts } from "../../analysis/latency.ts";
 import { reject } from "../../base/errors.ts";
 import { LARGEST } from "../../base/limits.ts";
 import { table } from "../../base/table.ts";
 import { patternBlocks, printPattern } from "../../depth/pattern.ts";
-import type { Engine } from "../../engine/engine.ts";
 import { writeAtomically } from "../../files/atomic.ts";
-import { readSealed, sealedJson } from "../../runs/sealed.ts";
-import { storedSettings } from "../../runs/settings-file.ts";
-import { type Session, startSession } from "../../train/session.ts";
-import { settingsIn } from "../changes.ts";
-import { engineAsBegun } from "../engine.ts";
-import type { Job, TaskEvent } from "../job.ts";
-import { newRun } from "../new-run.ts";
-import type { OpenRun, ResumeOptions, StoredRun } from "../open-run.ts";
-import { performed, resumed } from "../perform.ts";
-import { searchJob } from "./job.ts";
-import type { SearchGiven } from "./parts.ts";
-import { ARCHITECTURE_FILE, type Found, foundOf, keptResult, type SearchResult } from "./result.ts";
-import { SEEDS_FILE, seedRun } from "./seed-folder.ts";
-import { type SearchConfig, searchSettings } from "./settings.ts";
-import { reopenSearch } from "./stored.ts";
-import { openTimedSearch } from "./timed.ts";
+import { sealedJson } from "../../runs/sealed.ts";
+import type { OpenRun, StoredRun } from "../open-run.ts";
+import { ARCHITECTURE_FILE, type Found, keptResult } from "./result.ts";
+import { seedRun } from "./seed-folder.ts";
 import { open as openSearchRun, type ParUses } from "./uses.ts";
-
-/** What is searched from which seeds. */
-export interface SeedRequest {
-  readonly config: SearchConfig;
-  readonly seeds: readonly number[];
-  /** As when it began, so that its numbers stay its own. */
-  readonly threads?: number;
-}
 
 /** What the search from one seed came to. */
 export interface SeedRow {
@@ -50,9 +26,6 @@ export interface Chosen {
   readonly seed: number;
   readonly seeds: readonly SeedRow[];
 }
-
-/** The best of several searches, with a row for each; where they were stopped, the one that was under way. */
-export interface SeedsResult extends SearchResult, Chosen {}
 
 /** `3`: so many from the first on; a list: these. */
 export function seedsOf(asked: number | readonly number[], first: number): readonly number[] {
@@ -73,79 +46,21 @@ export function parseSeeds(text: string): number | number[] {
   return numbers.length > 1 ? numbers : numbers[0]!;
 }
 
-/** Searches seed by seed, into runs in the folder where one is given; those that it has already go on. */
-export async function* searchingSeeds(
-  { config, seeds }: SeedRequest,
-  path: string | undefined,
-  given: SearchGiven & { readonly engine: Engine },
-  signal: AbortSignal,
-): AsyncGenerator<TaskEvent, SeedsResult, void> {
-  const found = new Map<number, SearchResult>();
-  const reopen = { engine: given.engine, corpus: given.corpus, say: given.say };
+/** Chooses among the seeds of a folder that have all ended, and keeps the choice in it. Seeds that diverged are left out. */
+export async function chooseSeed(path: string, seeds: readonly number[]): Promise<Found & Chosen> {
+  const found = new Map<number, Found>();
   for (const seed of seeds) {
-    yield { type: "note", text: `seed ${seed}` };
-    const place = path === undefined ? undefined : seedRun(path, seed);
-    let result: SearchResult;
-    if (place !== undefined && existsSync(join(place, "config.yaml"))) {
-      result = yield* resumed(place, reopen, (...stored) => reopenSearch(...stored), signal);
-    } else {
-      // All are judged by the same measurement: that of the first.
-      const job = await seedJob({ ...config, seed }, given, found.get(seeds[0]!)?.costs ?? given.costs);
-      if (path !== undefined) await keepRequest(path, { config, seeds, threads: given.engine.threads });
-      result = yield* performed(job, place === undefined ? undefined : await newRun(place), signal);
-    }
-    found.set(seed, result);
-    if (result.reason === "stopped") return { ...result, seed, seeds: rowsOf(found) };
+    const result = await keptResult(seedRun(path, seed));
+    if (result) found.set(seed, result);
   }
+  if (found.size === 0) reject({ who: path, needed: "a seed that trains", got: "none", remedy: "lower --rate" });
   const best = bestOf(found);
-  if (path !== undefined) await writeAtomically(join(path, ARCHITECTURE_FILE), sealedJson(foundOf(best)));
-  yield { type: "note", text: seedTable(best) };
+  await writeAtomically(join(path, ARCHITECTURE_FILE), sealedJson(best));
   return best;
 }
 
-async function seedJob(
-  config: SearchConfig,
-  given: SearchGiven,
-  known: MeasuredCosts | "measure" | undefined,
-): Promise<Job<SearchResult>> {
-  const costs = known ?? (typeof config.blocks === "number" ? "measure" : undefined);
-  return searchJob(await openTimedSearch(config, { ...given, costs }));
-}
-
-/** Written once the first search is about to begin: a request that could not begin leaves no folder behind. */
-async function keepRequest(path: string, { config, ...request }: SeedRequest): Promise<void> {
-  const file = join(path, SEEDS_FILE);
-  if (existsSync(file)) return;
-  await mkdir(path, { recursive: true });
-  await writeAtomically(file, sealedJson({ config: searchSettings.yaml(config), ...request }));
-}
-
-/** What was asked for when the search began. */
-async function keptRequest(path: string): Promise<SeedRequest> {
-  const file = join(path, SEEDS_FILE);
-  const { value } = readSealed(await readFile(file, "utf8"), file, "put back a copy of it, or name one of its seeds");
-  const { config, ...rest } = value as Omit<SeedRequest, "config"> & { config: string };
-  return { ...rest, config: storedSettings(searchSettings, config, file) };
-}
-
-/** Goes on with a search from several seeds. */
-export function resume(path: string, options: ResumeOptions = {}): Session<TaskEvent, SeedsResult> {
-  return startSession(async function* (signal) {
-    if (Object.keys(settingsIn(options)).length > 0) {
-      const remedy = `change one of its seeds, such as ${seedRun(path, 1)}`;
-      reject(
-        { who: path, needed: "a run of one seed, to change its settings", got: "a search from several", remedy },
-        2,
-      );
-    }
-    const request = await keptRequest(path);
-    const engine = options.engine ?? (await engineAsBegun({ threads: request.threads }));
-    return yield* searchingSeeds(request, path, { engine, corpus: options.corpus, say: options.say }, signal);
-  }, options.signal);
-}
-
 /** A search from several seeds, opened as the run that was chosen. */
-export interface SeedsRun extends OpenRun<"seeds", SeedsResult>, ParUses, Chosen {}
+export interface SeedsRun extends Omit<OpenRun<"seeds", never>, "resume">, ParUses, Chosen {}
 
 /** The folder of the chosen run. */
 export async function within(path: string): Promise<string> {
@@ -164,8 +79,8 @@ async function keptChoice(path: string): Promise<Found & Chosen> {
 export async function open(stored: StoredRun): Promise<SeedsRun> {
   const path = dirname(stored.path);
   const { seed, seeds } = await keptChoice(path);
-  const chosen = await openSearchRun(stored);
-  return { ...chosen, kind: "seeds", path, seed, seeds, resume: (options) => resume(path, options) };
+  const { resume: _, ...chosen } = await openSearchRun(stored);
+  return { ...chosen, kind: "seeds", path, seed, seeds };
 }
 
 function rowsOf(found: ReadonlyMap<number, Found>): SeedRow[] {
@@ -201,7 +116,8 @@ function agreementLine(seeds: readonly SeedRow[]): string {
   return `agreement per block ${shares.map((share) => share.toFixed(2)).join(" ")}, mean ${mean.toFixed(2)}`;
 }
 
-function seedTable({ seed, seeds }: Chosen): string {
+/** The seeds as a table, and how far they agree. */
+export function seedTable({ seed, seeds }: Chosen): string {
   const rows = seeds.map((row) => ({
     seed: row.seed,
     pattern: row.pattern,

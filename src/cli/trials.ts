@@ -1,0 +1,52 @@
+/** What a person sees of sweeps: the events of trials in this process, or a table of those elsewhere. */
+import { LayerwiseError } from "../base/index.ts";
+import type { Session, TaskEvent } from "../index.ts";
+import type { SweepEvent, SweepResult } from "../sweep/index.ts";
+import { commandName } from "./command-name.ts";
+import { outliveOutput } from "./pipes.ts";
+import { type Showing, watchSession } from "./session.ts";
+import { stopOnSignals } from "./signals.ts";
+
+const say = (text: string) => void process.stderr.write(`${text}\n`);
+
+/** Runs a sweep to its end before the user's eyes: trial by trial where they run `here`, else as a table of those at work. */
+export async function watchTrials<R>(
+  start: (signal: AbortSignal) => Session<SweepEvent, R>,
+  showing: Showing & { readonly here: boolean },
+): Promise<R> {
+  if (showing.here) return watchSession((signal) => taskEvents(start(signal)), showing);
+  const { showSweep, TrialTable } = await import("../sweep/index.ts");
+  outliveOutput();
+  const shown = new TrialTable(process.stderr);
+  const stop = stopOnSignals(process.stderr);
+  try {
+    const session = start(stop.signal);
+    for await (const event of session) showSweep(shown, event);
+    return await session.result;
+  } finally {
+    shown.wipe();
+    stop.release();
+  }
+}
+
+/** The events of trials in this process, and notes. */
+function taskEvents<R>(session: Session<SweepEvent, R>): Session<TaskEvent, R> {
+  return {
+    result: session.result,
+    async *[Symbol.asyncIterator]() {
+      for await (const event of session) {
+        if (event.type === "event") yield event.event;
+        else if (event.type === "note") yield event;
+      }
+    },
+  };
+}
+
+/** Says why a sweep has not come to its end; false where it has. Trials that failed are an error. */
+export function isUnfinished(path: string, reason: SweepResult["reason"]): boolean {
+  if (reason === "stopped") say("stopped; the same command goes on");
+  if (reason === "submitted") say(`once its trials have ended, go on with: ${commandName()} resume ${path}`);
+  if (reason === "incomplete")
+    throw new LayerwiseError(`${path}: not all trials have ended; the same command tries them again`);
+  return reason !== "finished";
+}

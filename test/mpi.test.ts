@@ -103,6 +103,14 @@ describe.skipIf(!hasMpi)("training over MPI", { timeout: 120_000 }, () => {
   });
 });
 
+it("sweeps want one process", () => {
+  const world = { OMPI_COMM_WORLD_SIZE: "2", OMPI_COMM_WORLD_RANK: "1" };
+  const args = ["dist/cli/main.js", "compare", "--preset", "tiny", "--only", "vanilla 3/3", "--out", path("sweep")];
+  const { status, stderr } = spawnSync(process.execPath, args, { env: { ...env, ...world }, encoding: "utf8" });
+  expect([status, stderr]).toEqual([2, expect.stringContaining("sweep: expected one process, got 2 of mpirun")]);
+  expect(existsSync(path("sweep"))).toBe(false);
+});
+
 it("local steps want several processes", () => {
   const { status, stderr } = alone([...tasks.train!, "--local-steps", "4", "--out", path("one-local")]);
   expect([status, stderr]).toEqual([2, expect.stringContaining("local steps: expected several processes, got one")]);

@@ -2,9 +2,10 @@
 import { LayerwiseError } from "../base/index.ts";
 import type { Session, TaskEvent } from "../index.ts";
 import type { SweepEvent, SweepResult } from "../sweep/index.ts";
+import type { Showing } from "../tasks/index.ts";
 import { commandName } from "./command-name.ts";
 import { outliveOutput } from "./pipes.ts";
-import { type Showing, watchSession } from "./session.ts";
+import { watchSession } from "./session.ts";
 import { stopOnSignals } from "./signals.ts";
 
 const say = (text: string) => void process.stderr.write(`${text}\n`);
@@ -12,9 +13,9 @@ const say = (text: string) => void process.stderr.write(`${text}\n`);
 /** Runs a sweep to its end before the user's eyes: trial by trial where they run `here`, else as a table of those at work. */
 export async function watchTrials<R>(
   start: (signal: AbortSignal) => Session<SweepEvent, R>,
-  showing: Showing & { readonly here: boolean },
+  { here, ...showing }: Showing & { readonly here: boolean },
 ): Promise<R> {
-  if (showing.here) return watchSession((signal) => taskEvents(start(signal)), showing);
+  if (here) return watchSession((signal) => taskEvents(start(signal)), showing);
   const { showSweep, TrialTable } = await import("../sweep/index.ts");
   outliveOutput();
   const shown = new TrialTable(process.stderr);

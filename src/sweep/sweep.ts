@@ -1,8 +1,10 @@
 /** Sweeps: a session that makes the folder of a sweep and has a launcher run its trials, round by round. */
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
+import { reject } from "../base/errors.ts";
 import { takeLock } from "../files/lock.ts";
 import { LOCK_FILE } from "../runs/folder.ts";
+import { worldSize } from "../tasks/mpi.ts";
 import { type Session, startSession } from "../train/session.ts";
 import type { Launcher, SweepEvent } from "./launcher.ts";
 import { launcherNamed } from "./launchers.ts";
@@ -52,6 +54,10 @@ async function* sweeping(
   { into, parallel = 1, on, spare, ...spec }: Omit<SweepOptions, "signal">,
   signal: AbortSignal,
 ): AsyncGenerator<SweepEvent, SweepResult, void> {
+  if (worldSize() > 1) {
+    const remedy = "start the sweep alone, and single runs with mpirun";
+    reject({ who: "sweep", needed: "one process", got: `${worldSize()} of mpirun`, remedy }, 2);
+  }
   const launcher = on === undefined ? localLauncher(parallel) : typeof on === "string" ? launcherNamed(on) : on;
   const plan = await planSweep(spec);
   const below = await launcher.below(); // a launcher that cannot work says so before there is a folder

@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
 import { ownFolder } from "../../test/command.ts";
@@ -40,6 +40,13 @@ describe("a search from several seeds", () => {
     const { perplexity } = await run.evaluate();
     expect(perplexity).toBeCloseTo(run.found!.perplexity, 8);
     await expect(run.exported()).rejects.toThrow("expected blocks that are decided, got 2 of 2 still with a choice");
+  });
+
+  it("goes on to the result of a seed that was killed between its end and its result", async () => {
+    rmSync(join(at("seeds"), "seed-5", "architecture.json"));
+    const { found } = await resumeSweep(at("seeds"), { engine, corpus }).result;
+    expect(found!.seeds.map((row) => row.seed)).toEqual([3, 5]);
+    expect(existsSync(join(at("seeds"), "seed-5", "architecture.json"))).toBe(true);
   });
 
   it("judges all by one measurement, and is made longer by more seeds", async () => {

@@ -271,6 +271,17 @@ function refuseOther({ path, trials }: SweepFolder, spare: readonly string[]): v
 /** Who says how a run is; the default reads all its events. */
 export type LookAtRun = (run: string) => Promise<Pick<RunSummary, "status" | "best" | "step">>;
 
+/** What a run of some tasks keeps after its last event. */
+const results: Readonly<Record<string, string>> = {
+  search: "architecture.json",
+  retrain: "retrain.json",
+  finetune: "result.json",
+};
+
+/** Whether a run whose training is over has its result, too: one that was killed in between goes on to it. */
+const isConcluded = ({ spec: { task } }: SweepPlan, run: string) =>
+  results[task] === undefined || existsSync(join(run, results[task]));
+
 /** How a trial is, from its run folder. */
 export async function stateOf(
   { path, plan }: SweepFolder,
@@ -281,7 +292,8 @@ export async function stateOf(
   const none = { ...trial, run, figure: null, step: 0 };
   if (existsSync(divergedPath(path, trial.index))) return { ...none, status: "diverged" };
   if (!existsSync(join(run, "config.yaml"))) return { ...none, status: "waiting" };
-  const { status, best, step } = await look(run);
+  const { status: said, best, step } = await look(run);
+  const status = said === "finished" && !isConcluded(plan, run) ? "killed" : said;
   return { ...none, status, step, figure: status === "finished" ? figureIn(best, plan.spec.figure) : null };
 }
 

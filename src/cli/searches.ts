@@ -6,9 +6,8 @@ import type { ResumedSweep } from "../sweep/index.ts";
 import type { Found } from "../tasks/search/index.ts";
 import { commandName } from "./command-name.ts";
 import { nextLines } from "./next-lines.ts";
+import { print } from "./output.ts";
 import { isUnfinished } from "./trials.ts";
-
-const print = (text: string) => void process.stdout.write(`${text}\n`);
 
 /** π as a heat map below its figures, while blocks have a choice. */
 export function choicePicture(event: TaskEvent): string | undefined {

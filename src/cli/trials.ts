@@ -4,11 +4,9 @@ import type { Session, TaskEvent } from "../index.ts";
 import type { SweepEvent, SweepResult } from "../sweep/index.ts";
 import type { Showing } from "../tasks/index.ts";
 import { commandName } from "./command-name.ts";
+import { say } from "./output.ts";
 import { outliveOutput } from "./pipes.ts";
 import { watchSession } from "./session.ts";
-import { stopOnSignals } from "./signals.ts";
-
-const say = (text: string) => void process.stderr.write(`${text}\n`);
 
 /** Runs a sweep to its end before the user's eyes: trial by trial where they run `here`, else as a table of those at work. */
 export async function watchTrials<R>(
@@ -17,6 +15,7 @@ export async function watchTrials<R>(
 ): Promise<R> {
   if (here) return watchSession((signal) => taskEvents(start(signal)), showing);
   const { showSweep, TrialTable } = await import("../sweep/index.ts");
+  const { stopOnSignals } = await import("../tasks/index.ts");
   outliveOutput();
   const shown = new TrialTable(process.stderr);
   const stop = stopOnSignals(process.stderr);

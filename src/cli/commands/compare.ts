@@ -16,6 +16,7 @@ import {
   wholeFrom,
 } from "../flags.ts";
 import { fitted } from "../help.ts";
+import { say } from "../output.ts";
 
 /** The tasks of this command. */
 const schemas: readonly SettingsSchema[] = [await taskSettings.language(), await taskSettings.translate()];
@@ -79,8 +80,6 @@ async function configFrom(flags: CompareFlags): Promise<TrainConfig> {
   const below = [{ source: "compare", values: { keep: 1 } }];
   return (await settingsFrom(schema, flags, below)) as TrainConfig;
 }
-
-const say = (text: string) => void process.stderr.write(`${text}\n`);
 
 async function run(flags: CompareFlags): Promise<void> {
   const settings = await configFrom(flags);

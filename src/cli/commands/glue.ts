@@ -12,6 +12,7 @@ import { addRunFlags, addSettings, type SettingsFlags, settingsFrom, settingsIn,
 import { freeFolder } from "../free-folder.ts";
 import { fitted } from "../help.ts";
 import { addAll } from "./glue-all.ts";
+import { print, say } from "../output.ts";
 
 const finetuneSettings = await taskSettings.finetune();
 
@@ -153,9 +154,6 @@ async function settingsOf(flags: TuneFlags): Promise<GlueSettings> {
   }
   return settingsFrom(finetuneSettings, flags);
 }
-
-const say = (text: string) => void process.stderr.write(`${text}\n`);
-const print = (text: string) => void process.stdout.write(`${text}\n`);
 
 async function tune(name: string, flags: TuneFlags): Promise<void> {
   const task = await trainable(name);

@@ -4,6 +4,7 @@ import type { Command } from "commander";
 import { formatNumber, LayerwiseError, messageOf, table } from "../../base/index.ts";
 import { wholeFrom } from "../flags.ts";
 import { fitted } from "../help.ts";
+import { print, say } from "../output.ts";
 
 const examples = `
 The file (YAML):
@@ -95,9 +96,6 @@ export function addTrial(program: Command): void {
     .addHelpText("after", fitted(trialHelp))
     .action(trial);
 }
-
-const say = (text: string) => void process.stderr.write(`${text}\n`);
-const print = (text: string) => void process.stdout.write(`${text}\n`);
 
 async function specIn(file: string) {
   const { readFile } = await import("node:fs/promises");

@@ -168,7 +168,7 @@ export function headJob(parts: HeadParts, before?: Before): Job<HeadResult> {
   const opened = openedHead(parts);
   const batches = headBatches(opened, examples, parts.say);
   const training = { command: HEAD_COMMAND, spec, files, ...origin, ...settings };
-  const options = { ...tuningOptions({ ...parts, trial: false }, batches), evaluate: undefined };
+  const options = { ...tuningOptions(parts, batches), evaluate: undefined };
   const head = { ...trainableHead(opened), parameters: trainedOf(described) };
   const text = createHash("sha256")
     .update(JSON.stringify([examples, dev]))

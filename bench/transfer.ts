@@ -15,7 +15,7 @@ import {
   type Session,
   type TaskEvent,
 } from "../src/index.ts";
-import { spreadOf } from "../src/sweep/comparison.ts";
+import { spreadOf } from "../src/sweep/spread.ts";
 import type { TaskResult } from "../src/tasks/finetune/index.ts";
 import type { NewRun } from "../src/tasks/new-run.ts";
 import { flagsOf } from "./flags.ts";

@@ -11,8 +11,8 @@ import { addCheckpointFlag } from "../finished.ts";
 import { addRunFlags, addSettings, type SettingsFlags, settingsFrom, settingsIn, whole, wholeFrom } from "../flags.ts";
 import { freeFolder } from "../free-folder.ts";
 import { fitted } from "../help.ts";
-import { addAll } from "./glue-all.ts";
 import { print, say } from "../output.ts";
+import { addAll } from "./glue-all.ts";
 
 const finetuneSettings = await taskSettings.finetune();
 

@@ -25,6 +25,28 @@ it("layerwise data build goes from a text to a tokenizer and batches in one go",
   );
 });
 
+it("layerwise data build --masked takes every flag of masking, which batches refuse", async () => {
+  const path = at("tale.txt");
+  writeFileSync(path, readFileSync("corpus/books/valid.txt", "utf8").slice(0, 20_000));
+  const args = ["--corpus", path, "--pieces", "250", "--length", "32", "--cache", at("cache")];
+  const masking =
+    "--mask-share 0.4 --predictions 12 --max-ngram 1 --no-whole-word --favour-longer --short-texts 0 --random-next";
+  const masked = async (out: string, ...flags: string[]) => {
+    await data("build", ...args, "--masked", "--passes", "1", "--out", at(out), ...flags);
+    const { files } = JSON.parse(await data("inspect", "--corpus", at(out), "--json"));
+    const [{ examples, masked: count, tokens }] = files;
+    return { each: count / examples, share: count / tokens };
+  };
+  const [usual, more] = [await masked("usual"), await masked("more", ...masking.split(" "))];
+  expect(usual.share).toBeLessThan(0.2);
+  expect(more.share).toBeGreaterThan(0.3);
+  expect(more.each).toBeLessThanOrEqual(12);
+  await expect(data("build", ...args, "--out", at("no"), "--max-ngram", "2")).rejects.toThrow(
+    /--masked beside flags of masking/,
+  );
+  expect(existsSync(at("no"))).toBe(false);
+});
+
 describe.runIf(existsSync(SHARED))("layerwise data", () => {
   it("inspect gives the published counts of WikiText-2", async () => {
     const args = ["--corpus", "wikitext-2", "--tokenizer", "wiki2_12k", "--data", SHARED, "--cache", at("cache")];

@@ -30,6 +30,11 @@ export interface Analysis {
   readonly tokens: readonly TokenRow[];
 }
 
+/** The same by kind of token, with the similarity trace of each kind. */
+export interface KindsAnalysis extends Analysis {
+  readonly traces: Readonly<Partial<Record<TokenKind, readonly TraceRow[]>>>;
+}
+
 /** Means over the executed iterations only, out of each token's cosines; negative ones count like any other. */
 export function traceOf(tokens: Iterable<readonly number[]>): TraceRow[] {
   const sums: { tokens: number; total: number }[] = [];
@@ -90,23 +95,30 @@ export async function depthByKind(
   tokenizer: PieceTokenizer,
   special: SpecialIds,
   onText?: OnText,
-): Promise<Analysis> {
+): Promise<KindsAnalysis> {
   const texts = batches.flatMap(textsOf);
   const read = await reader.read(texts, onText);
   const tally = new DepthTally(reader.cap);
   const tokens: TokenRow[] = [];
+  const turned = new Map<TokenKind, (readonly number[])[]>();
   let first = 0;
   for (const batch of batches) {
     const length = batch.inputIds.length / batch.rows;
     eachToken(batch, special, (place, kinds) => {
       const text = first + Math.floor(place / length);
       const depth = read[text]!.depths[place % length]!;
-      for (const kind of kinds) tally.add(kind, depth);
+      for (const kind of kinds) {
+        tally.add(kind, depth);
+        const own = turned.get(kind) ?? [];
+        own.push(read[text]!.cosines[place % length]!);
+        turned.set(kind, own);
+      }
       tokens.push({ text, piece: tokenizer.pieceOf(batch.inputIds[place]!), kind: kinds.at(-1)!, depth });
     });
     first += batch.rows;
   }
-  return { rows: tally.rows(TOKEN_KINDS), trace: traceIn(read), tokens };
+  const traces = Object.fromEntries([...turned].map(([kind, cosines]) => [kind, traceOf(cosines)]));
+  return { rows: tally.rows(TOKEN_KINDS), trace: traceIn(read), traces, tokens };
 }
 
 /** The texts of a batch without their padding. */
@@ -184,6 +196,8 @@ export interface ProbeAnalysis {
   readonly masked: readonly DepthRow[];
   /** Of the masked word's pieces, by the distance to its subject, rising. */
   readonly distances: readonly (DepthRow & { readonly distance: number })[];
+  /** The same by how many nouns of the other number stand between, rising. */
+  readonly intervening: readonly DepthRow[];
 }
 
 /** Depth in probing sentences; the word they name is masked. */
@@ -197,7 +211,7 @@ export async function depthByProbe(
   const aligned = sentences.map(({ words }) => alignWords(words.map(spaced), framing.tokenizer));
   const read = await readAligned(reader, aligned, framing, onText, (text) => sentences[text]!.masked);
   const tally = () => new DepthTally(reader.cap);
-  const [labels, masked, distances] = [tally(), tally(), tally()];
+  const [labels, masked, distances, intervening] = [tally(), tally(), tally(), tally()];
   for (const [text, { words }] of aligned.entries()) {
     const sentence = sentences[text]!;
     for (const [i, word] of [...words.slice(0, framing.length - 2)].entries()) {
@@ -206,6 +220,7 @@ export async function depthByProbe(
       if (word !== sentence.masked) continue;
       masked.add(sentence.label, depth);
       if (sentence.distance !== undefined) distances.add(String(sentence.distance), depth);
+      if (sentence.intervening !== undefined) intervening.add(String(sentence.intervening), depth);
     }
   }
   const rising = distances.rows().map((row) => ({ ...row, distance: Number(row.name) }));
@@ -213,5 +228,6 @@ export async function depthByProbe(
     labels: deepestFirst(labels),
     masked: deepestFirst(masked),
     distances: rising.sort((a, b) => a.distance - b.distance),
+    intervening: intervening.rows().sort((a, b) => Number(a.name) - Number(b.name)),
   };
 }

@@ -7,6 +7,7 @@ export {
   depthByProbe,
   depthByTag,
   type Framing,
+  type KindsAnalysis,
   type ProbeAnalysis,
   type TagAnalysis,
   type TokenRow,
@@ -38,6 +39,13 @@ export {
 } from "./latency.ts";
 export { type MatrixSpeed, matrixSpeeds } from "./matrix-speed.ts";
 export { type MeasuredCutoffs, measureCutoffs, measuredCutoffsText } from "./measured-cutoffs.ts";
+export {
+  type ProbeAccuracy,
+  type ProbeClassification,
+  type ProbeClassifierOptions,
+  type Probed,
+  probeByDepth,
+} from "./probe-classifier.ts";
 export { kendall } from "./rank.ts";
 export { type MeasuredCosts as SoftmaxCosts, measureSoftmax, type SoftmaxShape } from "./softmax-cost.ts";
 export { depthByWord, WORD_KINDS, type WordAnalysis, type WordKind, wordKind } from "./word-depths.ts";

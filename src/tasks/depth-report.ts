@@ -1,4 +1,5 @@
 /** What there is to say about the depths of a run's tokens: tables for people, the same as data, and pictures of sentences. */
+import { table } from "../base/table.ts";
 import { type DepthRow, depthTable, type TraceRow, traceTable } from "../depth/tally.ts";
 import type { Split } from "../text/corpus.ts";
 import type { ProbeSentence } from "../text/probing/probing.ts";
@@ -39,6 +40,17 @@ const capOf = ({ model }: DepthRun) => model.policy.depth;
 const similarity = (trace: readonly TraceRow[]) =>
   trace.length === 0 ? "" : `\n\nsimilarity of successive states\n${traceTable(trace)}`;
 
+/** The trace of each kind, an iteration a row. */
+function byKind(traces: Readonly<Record<string, readonly TraceRow[]>>): string {
+  const most = Math.max(0, ...Object.values(traces).map((trace) => trace.length));
+  if (most === 0) return "";
+  const rows = Array.from({ length: most }, (_, i) => ({
+    iteration: i + 1,
+    ...Object.fromEntries(Object.entries(traces).map(([kind, trace]) => [kind, trace[i]?.cosine.toFixed(3) ?? ""])),
+  }));
+  return `\n\nthe same by kind\n${table(rows)}`;
+}
+
 const tables = (...parts: readonly (readonly [title: string, rows: readonly DepthRow[], column: string])[]) =>
   parts
     .filter(([, rows]) => rows.length > 0)
@@ -49,10 +61,10 @@ const tables = (...parts: readonly (readonly [title: string, rows: readonly Dept
 export async function kindReport(run: AlbertDepthRun, reading: MaskedReading = {}): Promise<DepthReport> {
   const { split = "valid", onText } = reading;
   const text = { corpus: reading.corpus, data: reading.data, split, texts: reading.texts, length: reading.length };
-  const { corpus, texts, length, kinds, trace, tokens } = await run.depthsByKind({ ...text, onText });
+  const { corpus, texts, length, kinds, trace, traces, tokens } = await run.depthsByKind({ ...text, onText });
   const title = `${corpus}, ${texts} ${split} texts of ${length} tokens, at most ${capOf(run)} iterations`;
-  const data = { corpus, split, kinds, trace, tokens };
-  return { data, text: `${title}\n\n${depthTable(kinds, "kind")}${similarity(trace)}` };
+  const data = { corpus, split, kinds, trace, traces, tokens };
+  return { data, text: `${title}\n\n${depthTable(kinds, "kind")}${similarity(trace)}${byKind(traces)}` };
 }
 
 /** A language model's text by kind of word and by surprise. */
@@ -132,6 +144,24 @@ export async function tagReport(
   return { data: { ...found }, text: rows + similarity(found.trace) };
 }
 
+/** How well a linear classifier reads the labels of probing sentences out of frozen states, depth by depth. */
+export async function classifyReport(
+  run: AlbertDepthRun,
+  sentences: readonly ProbeSentence[],
+  { texts = 512, onText }: DepthReading = {},
+): Promise<DepthReport> {
+  const found = await run.probeByDepth(sentences.slice(0, texts), { onText });
+  const percent = (share: number) => `${(100 * share).toFixed(1)} %`;
+  const { classes, trained, judged, commonest, depths } = found;
+  const title = `${classes.length} labels, ${trained} sentences to learn from, ${judged} to judge by; commonest label ${percent(commonest)}`;
+  const rows = depths.map(({ depth, accuracy, training }) => ({
+    depth,
+    accuracy: percent(accuracy),
+    "of those learnt": percent(training),
+  }));
+  return { data: { ...found }, text: `${title}\n\n${table(rows)}` };
+}
+
 /** Probing sentences by label and, where a verb is masked, by its distance to the subject. */
 export async function probeReport(
   run: AlbertDepthRun,
@@ -140,11 +170,12 @@ export async function probeReport(
 ): Promise<DepthReport> {
   const { distanceSvg } = await import("../pictures/distance-picture.ts");
   const found = await run.depthsByProbe(sentences.slice(0, texts), { onText });
-  const { labels, masked, distances } = found;
+  const { labels, masked, distances, intervening } = found;
   const text = tables(
     ["all pieces, by label", labels, "label"],
     ["the masked word, by label", masked, "label"],
     ["the masked verb, by distance to its subject", distances, "distance"],
+    ["the masked verb, by nouns of the other number between", intervening, "nouns"],
   );
   return { data: { ...found }, text, ...(distances.length > 0 ? { svg: distanceSvg(distances) } : {}) };
 }

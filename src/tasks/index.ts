@@ -9,6 +9,7 @@ export type { Outcome } from "./concluded.ts";
 export type { CustomResumeOptions, CustomRun } from "./custom/uses.ts";
 export {
   type AlbertDepthRun,
+  classifyReport,
   continuedReport,
   type DepthReading,
   type DepthReport,

@@ -1,8 +1,8 @@
 /** `layerwise data`: builds token files or batches from text, says what is in them, and downloads datasets. */
 import { type Command, Option } from "commander";
-import { type Progress, startProgress, table } from "../../base/index.ts";
-import type { DataOptions } from "../../text/index.ts";
-import { whole } from "../flags.ts";
+import { type Progress, reject, startProgress, table } from "../../base/index.ts";
+import type { DataOptions, PretrainingOptions } from "../../text/index.ts";
+import { numberFrom, whole } from "../flags.ts";
 import { exampleHelp } from "../help.ts";
 import { print } from "../output.ts";
 
@@ -17,6 +17,13 @@ interface BuildFlags extends BatchingFlags {
   masked?: boolean;
   passes: number;
   seed: number;
+  maskShare?: number;
+  predictions?: number;
+  maxNgram?: number;
+  favourLonger?: boolean;
+  wholeWord: boolean;
+  shortTexts?: number;
+  randomNext?: boolean;
   force?: boolean;
 }
 
@@ -24,6 +31,7 @@ interface DownloadCommandOptions {
   data?: string;
   from?: string;
   unverified?: boolean;
+  tasks?: string;
   force?: boolean;
   json?: boolean;
 }
@@ -44,6 +52,17 @@ function addBuild(data: Command): void {
     .option("--masked", "write masked-LM + sentence-order examples (tf.Example) instead of batches")
     .option("--passes <n>", "passes over the text for --masked", whole, 40)
     .option("--seed <n>", "seed for --masked", whole, 12345)
+    .option("--mask-share <p>", "--masked: fraction of the tokens to predict (default: 0.15)", numberFrom(0, 1))
+    .option("--predictions <n>", "--masked: most tokens to predict per text (default: 20)", whole)
+    .option("--max-ngram <n>", "--masked: longest sequence of words masked together (default: 3)", whole)
+    .option("--favour-longer", "--masked: longer sequences of words are likelier")
+    .option("--no-whole-word", "--masked: mask single pieces")
+    .option(
+      "--short-texts <p>",
+      "--masked: how often a document is cut into shorter texts (default: 0.1)",
+      numberFrom(0, 1),
+    )
+    .option("--random-next", "--masked: second segments from other documents instead of swapped ones")
     .option("--force", "replace a folder that data build wrote")
     .addHelpText(
       "after",
@@ -76,6 +95,7 @@ function addDownload(data: Command): void {
     .description("Fetch wikitext-2, glue or multi30k; resumes, and checks every file's SHA-256.")
     .option("--data <dir>", "folder of datasets (default: LAYERWISE_DATA, or one in the cache)")
     .option("--from <url>", "take the same file names from this address")
+    .option("--tasks <names>", "of glue only these, with commas between")
     .option("--unverified", "keep files whose checksum is not the known one")
     .option("--force", "fetch even if the files are there")
     .option("--json", "print JSON")
@@ -120,10 +140,32 @@ function watching() {
   return { onStep: training.at, onLine, end };
 }
 
-async function build({ json, masked, passes, seed, corpus, ...flags }: BuildFlags): Promise<void> {
+/** How texts are masked, as the library calls it; without --masked none of it is understood. */
+function maskingOf(flags: Omit<BuildFlags, "json" | "corpus">) {
+  const { masked, passes, seed, maskShare, predictions, maxNgram, favourLonger, wholeWord, shortTexts, randomNext } =
+    flags;
+  const given = {
+    probability: maskShare,
+    maxPredictions: predictions,
+    maxNgram,
+    favourShorter: favourLonger ? false : undefined,
+    wholeWord: wholeWord ? undefined : false,
+    shortProbability: shortTexts,
+    randomNext,
+  };
+  const asked = Object.entries(given).filter(([, value]) => value !== undefined);
+  if (masked) return { passes, seed, ...(Object.fromEntries(asked) as Partial<PretrainingOptions>) };
+  if (asked.length > 0) reject({ who: "data build", needed: "--masked beside flags of masking", got: "none" }, 2);
+  return undefined;
+}
+
+async function build({ json, corpus, ...all }: BuildFlags): Promise<void> {
+  const masked = maskingOf(all);
+  const { tokenizer, data, cache, cased, batch, length, shards, compat, tfrecord, force } = all;
   const { buildData, builtText } = await import("../../text/index.ts");
   const { end, ...watch } = watching();
-  const how = { ...flags, ...watch, say: warn, masked: masked ? { passes, seed } : undefined };
+  const source = { tokenizer, data, cache, pieces: all.pieces, cased, batch, length, shards, compat };
+  const how = { ...source, out: all.out, tfrecord, force, ...watch, say: warn, masked };
   const built = await buildData(corpus, how).finally(end);
   const { out, pieces, splits } = built;
   print(json ? JSON.stringify({ out, pieces, splits }, null, 2) : builtText(built));
@@ -140,9 +182,10 @@ async function inspect({ json, corpus, ...flags }: BatchingFlags): Promise<void>
 async function download(dataset: string, options: DownloadCommandOptions): Promise<void> {
   const { dataFolder, fetchDataset } = await import("../../text/index.ts");
   const { data, from, unverified, force } = options;
+  const tasks = options.tasks?.split(",").map((task) => task.trim());
   const progress = startProgress(`fetching ${dataset}`, { output: process.stderr, unit: "bytes" });
   const onProgress = (_: string, done: number) => progress.at(done);
-  const how = { data: dataFolder(data), from, unverified, force, onProgress };
+  const how = { data: dataFolder(data), from, unverified, force, tasks, onProgress };
   const files = await fetchDataset(dataset, how).finally(progress.end);
   if (options.json) return print(JSON.stringify({ dataset, files }, null, 2));
   print(table(files.map(({ verified, ...file }) => ({ ...file, checked: verified ? "yes" : "not verified" }))));

@@ -20,9 +20,10 @@ Examples:
   layerwise depth runs/1 --continue "it was a"                      along the text that it writes
   layerwise depth runs/albert --conllu en_ewt-ud-dev.conllu         by part of speech and dependency relation
   layerwise depth runs/albert --probe subj_number.txt               SentEval's form: split, label, text, perhaps a word to mask
+  layerwise depth runs/albert --probe subj_number.txt --classify    what a linear classifier reads after each depth
   layerwise depth runs/albert --agreement linzen.txt --svg distance.svg    depth of the masked verb against its distance
 
-JSON: {run, step, cap} with {kinds, trace, tokens}, {kinds, surprises, tokens}, {prompt, tokens}, {text, tokens}, {upos, deprel, trace, tokens}, or {labels, masked, distances}; a row
+JSON: {run, step, cap} with {kinds, trace, tokens}, {kinds, surprises, tokens}, {prompt, tokens}, {text, tokens}, {upos, deprel, trace, tokens}, {labels, masked, distances, intervening}, or {classes, commonest, depths}; a row
 has {name, tokens, mean, deviation, atCap}.`;
 
 interface Flags extends UseFlags {
@@ -37,6 +38,7 @@ interface Flags extends UseFlags {
   conllu?: string;
   probe?: string;
   agreement?: string;
+  classify?: boolean;
   html?: string;
   svg?: string;
   threads?: number;
@@ -60,6 +62,7 @@ export function addDepth(program: Command): void {
     .option("--conllu <file>", "a treebank in CoNLL-U")
     .option("--probe <file>", "sentences with labels, in SentEval's form")
     .option("--agreement <file>", "subject–verb agreement with distances")
+    .option("--classify", "--probe: train a linear classifier of its labels on the frozen states after each depth")
     .option("--html <file>", "write the sentence as HTML")
     .option("--svg <file>", "write the sentence, or the plot over distance, as SVG")
     .option("--threads <n>", "threads of ONNX Runtime (default: physical cores)", whole)
@@ -70,6 +73,9 @@ export function addDepth(program: Command): void {
 async function run(path: string, flags: Flags): Promise<void> {
   const questions = ["text", "continue", "conllu", "probe", "agreement"] as const;
   const asked = questions.filter((name) => flags[name] !== undefined);
+  if (flags.classify && flags.probe === undefined) {
+    reject({ who: "--classify", needed: "--probe FILE beside it", got: "none" }, 2);
+  }
   if (asked.length > 1) {
     const needed = "one of --text, --continue, --conllu, --probe and --agreement";
     reject({ who: "depth", needed, got: `${asked.length}` }, 2);
@@ -101,7 +107,10 @@ async function reportOf(opened: DepthRun, flags: Flags & DepthReading): Promise<
   }
   if (flags.conllu !== undefined) return reports.tagReport(opened, flags.conllu, flags);
   const { readAgreement, readProbe } = await import("../../text/index.ts");
-  if (flags.probe !== undefined) return reports.probeReport(opened, readProbe(flags.probe), flags);
+  if (flags.probe !== undefined) {
+    const report = flags.classify ? reports.classifyReport : reports.probeReport;
+    return report(opened, readProbe(flags.probe), flags);
+  }
   if (flags.agreement !== undefined) return reports.probeReport(opened, readAgreement(flags.agreement), flags);
   return reports.kindReport(opened, flags);
 }

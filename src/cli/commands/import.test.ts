@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from "node:fs";
+import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { layerwise, ownFolder } from "../../../test/command.ts";
@@ -29,6 +29,25 @@ describe("layerwise import", () => {
     expect(model.options.halting).toMatchObject({ haltAtCap: false, ponderReduce: "sum", biasInitial: 0 });
     expect([tokenizer, step]).toEqual([undefined, 0]);
     expect(await summarise(bin)).toMatchObject({ status: "finished", step: 0, config: { task: "albert" } });
+  });
+
+  it("reads .npy files under the flat names that the original's notebooks write, and keeps a penalty", async () => {
+    const [flat, out] = [join(folder, "flat"), join(folder, "flat-run")];
+    mkdirSync(flat);
+    const source = "fixtures/albert/act-npy";
+    for (const file of readdirSync(source, { recursive: true, encoding: "utf8" })) {
+      if (!statSync(join(source, file)).isDirectory())
+        copyFileSync(join(source, file), join(flat, file.replaceAll("/", "-")));
+    }
+    expect(readdirSync(flat)).toContain("bert-encoder-transformer-attention_1-self-query-kernel.npy");
+    expect(imported(flat, "--ponder", "0.0005", "--out", out).status).toBe(0);
+    expect(await stored(out)).toEqual(await stored(join(folder, "npy")));
+    expect((await Run.open(out, "imported")).model.options.halting).toMatchObject({ ponder: 0.0005 });
+    const fixed = imported("fixtures/albert/stock", "--ponder", "0.001", "--out", join(folder, "fixed"));
+    expect([fixed.status, fixed.stderr]).toEqual([
+      1,
+      expect.stringMatching(/tokens halt for --ponder, got fixed depth/),
+    ]);
   });
 
   it("keeps the numbers of a stock ALBERT with its head", async () => {

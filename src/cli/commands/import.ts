@@ -2,7 +2,7 @@
 import type { Command } from "commander";
 import { LayerwiseError, table } from "../../base/index.ts";
 import type { ImportReport } from "../../tasks/index.ts";
-import { flagOf } from "../flags.ts";
+import { flagOf, numberFrom } from "../flags.ts";
 import { fitted } from "../help.ts";
 import { print } from "../output.ts";
 
@@ -24,6 +24,7 @@ interface Flags {
   halt?: boolean;
   transposePooler?: boolean;
   activation?: string;
+  ponder?: number;
   force?: boolean;
   json?: boolean;
 }
@@ -38,6 +39,7 @@ export function addImport(program: Command): void {
     .option("--halt", "add a halting unit to a stock ALBERT")
     .option("--transpose-pooler", "turn the pooler's weight, as the published ALBERT-ACT PyTorch files need")
     .option("--activation <name>", "instead of the config's hidden_act")
+    .option("--ponder <x>", "penalty on depth in later training; configs of ALBERT-ACT do not say it", numberFrom(0))
     .option("--force", "replace a folder that import wrote")
     .option("--json", "print only JSON")
     .addHelpText("after", fitted(HELP))

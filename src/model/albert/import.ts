@@ -1,7 +1,7 @@
 /** An ALBERT out of somebody's tensors and config: the heads are those the tensors belong to. */
 
 import { rejectFile } from "../../base/errors.ts";
-import { anything, checkOptions, type Rules, text, truth, whole } from "../../base/options.ts";
+import { anything, checkOptions, number, type Rules, text, truth, whole } from "../../base/options.ts";
 import type { Weights } from "../../graph/index.ts";
 import { activationRule } from "../../nn/feed-forward.ts";
 import { initialise, type Parameter } from "../../nn/index.ts";
@@ -18,6 +18,8 @@ export interface ImportOptions {
   transposePooler?: boolean | undefined;
   /** Instead of the config's: the published ALBERT-ACT models say gelu, but were trained with gelu_new. */
   activation?: string | undefined;
+  /** Penalty on depth for later training, which the published configs do not say: 0.001, 0.0005, 0.00025 for depth 6, 12, 24. */
+  ponder?: number | undefined;
   /** Of the weights that are not in the file. */
   seed?: number;
   /** The heads, where more is known of them than the tensors say. */
@@ -30,6 +32,7 @@ const importRules: Rules<ImportOptions> = {
   halt: truth,
   transposePooler: truth,
   activation: activationRule,
+  ponder: number({ from: 0 }),
   seed: whole(),
   heads: anything,
   configSource: text,
@@ -71,7 +74,7 @@ export function importAlbert(
   given: ImportOptions = {},
 ): ImportedAlbert {
   checkOptions("importAlbert", given, importRules);
-  const { halt = false, transposePooler = false, activation, seed = 1, configSource = "config" } = given;
+  const { halt = false, transposePooler = false, activation, ponder, seed = 1, configSource = "config" } = given;
   const found = renamed(tensors, source);
   const pooler = found.get("pooler.weight");
   if (pooler && transposePooler) found.set("pooler.weight", transposed(pooler));
@@ -80,7 +83,17 @@ export function importAlbert(
     activation === undefined ? config : { ...config, hidden_act: activation },
     configSource,
   );
-  const halting = adaptive || halt ? { ...(adaptive ? { haltAtCap: false } : {}), ...options.halting } : undefined;
+  const penalty = ponder === undefined ? {} : { ponder };
+  const halting =
+    adaptive || halt ? { ...(adaptive ? { haltAtCap: false } : {}), ...options.halting, ...penalty } : undefined;
+  if (ponder !== undefined && !halting) {
+    rejectFile({
+      who: source,
+      needed: "a model whose tokens halt for `ponder`",
+      got: "fixed depth",
+      remedy: "set `halt`",
+    });
+  }
   if (options.halting && !halting) {
     const needed = "a halting unit (act.dense), which its config speaks of";
     rejectFile({ who: source, needed, got: "none", remedy: "set `halt` for a new one, or remove act_epsilon" });

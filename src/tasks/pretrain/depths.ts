@@ -5,6 +5,7 @@ import {
   depthByProbe,
   depthByTag,
   depthOfTexts,
+  type KindsAnalysis,
   type ProbeAnalysis,
   type TagAnalysis,
   type TokenDepth,
@@ -73,7 +74,7 @@ export interface KindOptions extends TextChoice, DepthOptions {
 }
 
 /** Depths by kind of token in masked texts, and the similarity of successive states. */
-export interface KindAnalysis extends Pick<Analysis, "trace" | "tokens"> {
+export interface KindAnalysis extends Pick<KindsAnalysis, "trace" | "traces" | "tokens"> {
   readonly corpus: string;
   readonly split: Split;
   readonly texts: number;
@@ -93,8 +94,8 @@ export function depthsByKind(run: AlbertRun, options: KindOptions = {}): Promise
     const { corpus, batches: drawn } = await maskedTexts(run, options, { rows: ROWS, length, predictions });
     const count = Math.min(drawn.count, Math.max(1, Math.round(texts / ROWS)));
     const batches = Array.from({ length: count }, (_, i) => drawn.at(i));
-    const { rows: kinds, trace, tokens } = await depthByKind(reader, batches, tokenizer, special, onText);
-    return { corpus: corpus.name, split, texts: count * ROWS, length, kinds, trace, tokens };
+    const { rows: kinds, ...found } = await depthByKind(reader, batches, tokenizer, special, onText);
+    return { corpus: corpus.name, split, texts: count * ROWS, length, kinds, ...found };
   });
 }
 

@@ -131,7 +131,7 @@ function floatTensors(
   return found;
 }
 
-/** The file's path below the folder is the variable's name; `__`, `%2F` and, in TensorFlow's names, dots stand for slashes. */
+/** The file's path below the folder is the variable's name; `__`, `%2F` and, in TensorFlow's names, dots and hyphens stand for slashes. */
 async function readNpyFolder(folder: string): Promise<Map<string, NamedTensor>> {
   const { readNpy } = await import("../../format/npy.ts");
   const entries = await readdir(folder, { recursive: true });
@@ -157,7 +157,7 @@ function variableName(path: string): string {
     .replace(/\.npy$/, "")
     .replaceAll("__", "/")
     .replaceAll("%2F", "/");
-  return /^(bert|cls)\./.test(name) ? name.replaceAll(".", "/") : name;
+  return /^(bert|cls)[.-]/.test(name) ? name.replaceAll(/[.-]/g, "/") : name;
 }
 
 /** The config that was named, or that lies beside the weights. */

@@ -1,5 +1,6 @@
 /** Runs of ALBERTs, pre-trained or imported: evaluated on masked text, looked into, exported, resumed. */
 import type { ProbeAnalysis, TagAnalysis } from "../../analysis/depth-analysis.ts";
+import type { ProbeClassification } from "../../analysis/probe-classifier.ts";
 import { reject } from "../../base/errors.ts";
 import { mergedAlbert } from "../../model/albert/lora.ts";
 import type { PlainText } from "../../text/labelled/text-task.ts";
@@ -44,6 +45,8 @@ export interface AlbertUses extends AlbertRun, Exporting {
   depthsByTag(sentences: readonly TreebankSentence[], options?: DepthOptions): Promise<TagAnalysis>;
   /** Depths by label and distance in probing sentences. */
   depthsByProbe(sentences: readonly ProbeSentence[], options?: DepthOptions): Promise<ProbeAnalysis>;
+  /** How well labels of probing sentences are read out of frozen states, by a linear classifier per depth. */
+  probeByDepth(sentences: readonly ProbeSentence[], options?: DepthOptions): Promise<ProbeClassification>;
 }
 
 /** How an ALBERT is evaluated on masked text. */
@@ -97,6 +100,20 @@ export async function albertUses(stored: StoredRun): Promise<AlbertUses> {
     depthsByKind: async (options) => depthsByKind(albert, { corpus, ...(await own(options)) }),
     depthsByTag: async (sentences, options) => depthsByTag(albert, sentences, await own(options)),
     depthsByProbe: async (sentences, options) => depthsByProbe(albert, sentences, await own(options)),
+    probeByDepth: async (sentences, options) => {
+      const { probeByDepth } = await import("../../analysis/probe-classifier.ts");
+      const { tokenizer } = needTokenizer(albert);
+      const { length } = albert.model.options;
+      const probed = {
+        model: albert.model,
+        weights: albert.weights,
+        tokenizer,
+        special: specialIds(tokenizer),
+        length,
+      };
+      const { engine, onText } = await own(options);
+      return probeByDepth(engine, probed, sentences, { onText });
+    },
     ...exporting({
       onnx: async () => {
         const { exportedAlbert } = await import("../exports.ts");

@@ -3,6 +3,7 @@
 import { formatNumber, table } from "../../base/table.ts";
 import { refuseFolder } from "../../files/atomic.ts";
 import type { Corpus } from "../corpus.ts";
+import type { PretrainingOptions } from "../masked/examples.ts";
 import type { OpenTokenizer } from "../tokenizer.ts";
 import {
   type BatchFileReport,
@@ -45,8 +46,8 @@ export interface DataBuilding extends DataOptions {
   force?: boolean | undefined;
   /** Write the original's TFRecord batches instead of token files. */
   tfrecord?: boolean | undefined;
-  /** Write masked examples with sentence order instead: so many passes, with this seed. */
-  masked?: { readonly passes: number; readonly seed: number } | undefined;
+  /** Write masked examples with sentence order instead: so many passes, masked and cut like this. */
+  masked?: ({ readonly passes: number } & Partial<Omit<PretrainingOptions, "length">>) | undefined;
 }
 
 /** What was built. */
@@ -79,7 +80,8 @@ export async function buildData(name: string | undefined, options: DataBuilding 
   const about = { out, tokenizer: opened.name, pieces: opened.tokenizer.size };
   if (masked) {
     const { shards = 1, length = 128 } = options;
-    const how = { out, force, shards, passes: masked.passes, examples: { length, seed: masked.seed } };
+    const { passes, ...examples } = masked;
+    const how = { out, force, shards, passes, examples: { length, ...examples } };
     return { ...about, splits: await buildPretraining(corpus, opened, how), losses: [] };
   }
   const batching = batchingOf(options);

@@ -92,4 +92,20 @@ describe("datasets", () => {
     expect(Buffer.from(split["MRPC/dev.tsv"]!).toString()).toBe(read("dev"));
     expect(Buffer.from(split["MRPC/train.tsv"]!).toString()).toBe(read("train"));
   });
+
+  it("of tasks are fetched for some of them only", async () => {
+    const members = (task: string) => ({ [`${task}/train.tsv`]: "a", [`${task}/dev.tsv`]: "b" });
+    for (const task of ["CoLA", "RTE"]) served.set(`/${task}.zip`, zip(members(task)));
+    const data = join(root, "some");
+    asked = [];
+    const files = await fetchDataset("glue", { data, from: base, tasks: ["cola"], unverified: true });
+    expect([asked, files.map(({ path }) => path)]).toEqual([
+      ["/CoLA.zip"],
+      ["train", "dev"].map((split) => join(data, `glue/CoLA/${split}.tsv`)),
+    ]);
+    await expect(fetchDataset("glue", { data, from: base, tasks: ["XYZ"] })).rejects.toThrow(
+      /download \/ glue: expected tasks of CoLA, .*, got XYZ/,
+    );
+    await expect(fetchDataset("wikitext-2", { data, from: base, tasks: ["a"] })).rejects.toThrow(/it is one text/);
+  });
 });

@@ -14,6 +14,8 @@ export type Contents = Record<string, Uint8Array>;
 /** Addresses whose contents together give some files of the dataset. */
 export interface Source {
   urls: string[];
+  /** Paths of the files it gives. */
+  files: readonly string[];
   unpack(contents: Uint8Array[]): Contents;
 }
 
@@ -59,6 +61,7 @@ export const DATASETS: Record<string, Dataset> = {
           "https://dl.fbaipublicfiles.com/senteval/senteval_data/msr_paraphrase_train.txt",
           `${GLUE}/mrpc_dev_ids.tsv`,
         ],
+        files: ["MRPC/train.tsv", "MRPC/dev.tsv"],
         unpack: ([pairs, ids]) => splitParaphrases(textOf(pairs!), textOf(ids!)),
       },
     ],
@@ -97,6 +100,7 @@ export const DATASETS: Record<string, Dataset> = {
 function fromZip(url: string, members: Record<string, string>): Source {
   return {
     urls: [url],
+    files: Object.keys(members),
     unpack([archive]) {
       const opened = openZip(archive!, url);
       return Object.fromEntries(Object.entries(members).map(([path, member]) => [path, opened.read(member)]));
@@ -106,11 +110,14 @@ function fromZip(url: string, members: Record<string, string>): Source {
 
 /** A file kept under its own name. */
 function asIs(url: string): Source {
-  return { urls: [url], unpack: ([content]) => ({ [lastPart(url)]: content! }) };
+  return { urls: [url], files: [lastPart(url)], unpack: ([content]) => ({ [lastPart(url)]: content! }) };
 }
 
 const textOf = (bytes: Uint8Array) => new TextDecoder().decode(bytes);
-const lastPart = (url: string) => url.slice(url.lastIndexOf("/") + 1);
+/** Hoisted, for the table above uses it. */
+function lastPart(url: string): string {
+  return url.slice(url.lastIndexOf("/") + 1);
+}
 
 /** MRPC comes as one list of pairs and a list of those that form the development set. */
 export function splitParaphrases(pairs: string, devIds: string): Contents {
@@ -132,6 +139,8 @@ export interface FetchOptions {
   unverified?: boolean | undefined;
   /** Fetch even if the files are there. */
   force?: boolean | undefined;
+  /** Of a dataset of tasks only these, such as CoLA of glue. Default: all. */
+  tasks?: readonly string[] | undefined;
   onProgress?: (file: string, done: number, total: number | undefined) => void;
 }
 
@@ -145,9 +154,9 @@ export interface FetchedFile {
 
 /** Fetches a dataset; its files appear only after all of them were received and checked. */
 export async function fetchDataset(name: string, options: FetchOptions): Promise<FetchedFile[]> {
-  const dataset = datasetNamed(name);
+  const dataset = partOf(name, options.tasks);
   const folder = join(options.data, name);
-  if (!options.force && (await holdsDataset(name, folder)))
+  if (!options.force && (await holds(dataset, folder)))
     return describe(dataset, folder, await readAll(dataset, folder));
   const received = join(folder, ".download");
   const contents: Contents = {};
@@ -165,9 +174,31 @@ function datasetNamed(name: string): Dataset {
   return reject({ who: "download", needed: `one of ${Object.keys(DATASETS).join(", ")}`, got: name }, 2);
 }
 
+/** A dataset, or those of its tasks that are asked for. */
+function partOf(name: string, tasks: readonly string[] | undefined): Dataset {
+  const dataset = datasetNamed(name);
+  if (!tasks) return dataset;
+  const taskOf = (path: string) => (path.includes("/") ? path.slice(0, path.indexOf("/")) : undefined);
+  const known = [...new Set(Object.keys(dataset.files).flatMap((path) => taskOf(path) ?? []))];
+  const wanted = tasks.map((task) => known.find((each) => each.toLowerCase() === task.toLowerCase()));
+  const stranger = tasks.find((_, i) => wanted[i] === undefined);
+  if (stranger !== undefined || tasks.length === 0) {
+    const needed = known.length > 0 ? `tasks of ${known.join(", ")}` : "no tasks: it is one text";
+    reject({ who: `download / ${name}`, needed, got: stranger ?? "none" }, 2);
+  }
+  const has = (path: string) => wanted.includes(taskOf(path));
+  return {
+    ...dataset,
+    sources: dataset.sources.filter(({ files }) => files.some(has)),
+    files: Object.fromEntries(Object.entries(dataset.files).filter(([path]) => has(path))),
+  };
+}
+
 /** Whether all files of a dataset are in a folder, with the known checksums. */
-export async function holdsDataset(name: string, folder: string): Promise<boolean> {
-  for (const [path, known] of Object.entries(datasetNamed(name).files)) {
+export const holdsDataset = (name: string, folder: string): Promise<boolean> => holds(datasetNamed(name), folder);
+
+async function holds({ files }: Dataset, folder: string): Promise<boolean> {
+  for (const [path, known] of Object.entries(files)) {
     if (!existsSync(join(folder, path)) || (await sha256OfFile(join(folder, path))) !== known) return false;
   }
   return true;

@@ -56,7 +56,7 @@ const VIEWS: readonly {
     name: "compare",
     hash: (id) => `#/compare?ids=${id("unshared")},${id("shared-cycle")},${id("shared-reverse")}&logy=1`,
   },
-  { name: "search", hash: (id) => `#/search/${id("search")}?step=160` },
+  { name: "search", hash: (id) => `#/search/${id("search")}?step=112` },
   {
     name: "depth",
     hash: (id) => `#/depth/${id("halting")}?beside=${id("halting-thrifty")}&text=${encodeURIComponent(SENTENCE)}`,

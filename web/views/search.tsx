@@ -118,11 +118,22 @@ function Moment({ data, frame, index }: MomentProps) {
           <PatternPicture blocks={letters(frame.pattern).map(kindOfLetter)} />
           <p class="muted">
             <code>{frame.pattern}</code>
+            {shunsIdentity(data, frame) &&
+              " · identity is taken only where nothing else is left, or where the budget needs it"}
           </p>
         </>
       )}
     </Panel>
   );
+}
+
+/** Whether π likes identity best in a block for which the pattern has something that computes. */
+function shunsIdentity({ candidates }: SearchData, { probabilities, pattern }: SearchFrame): boolean {
+  return letters(pattern ?? "").some((letter, block) => {
+    const shares = probabilities[block] ?? [];
+    const likeliest = candidates[block]?.[shares.indexOf(Math.max(...shares))];
+    return likeliest === "identity" && kindOfLetter(letter) !== "identity";
+  });
 }
 
 const isOpen = (probabilities: readonly number[]) => probabilities.filter((value) => value > 0).length > 1;

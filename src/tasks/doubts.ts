@@ -51,8 +51,8 @@ function guessed({ labels, several, metrics }: TextTask, all: readonly Figures[]
     return score < NO_CORRELATION ? [`no finding: ${decisive} ${scoreText(score)} is what guessing gives (0 %)`] : [];
   }
   const chance = 1 / (labels?.length ?? Number.POSITIVE_INFINITY);
-  if (decisive !== "accuracy" || score >= chance + twoErrors(chance, texts)) return [];
-  const of = `${labels!.length} classes, ${texts} texts`;
+  if (decisive !== "accuracy" || !labels || score >= chance + twoErrors(chance, texts)) return [];
+  const of = `${labels.length} classes, ${texts} texts`;
   return [
     `no finding: accuracy ${scoreText(score)} is within chance of what guessing gives, ${scoreText(chance)} (${of})`,
   ];

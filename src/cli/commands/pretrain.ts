@@ -25,12 +25,14 @@ Examples:
 
 interface Flags extends SettingsFlags {
   init?: string;
+  albertConfig?: string;
 }
 
 export function addPretrain(program: Command): void {
   const command = program
     .command("pretrain")
     .option("--init <run>", "start from the weights of another run")
+    .option("--albert-config <file>", "sizes of an albert_config.json; other flags win over it")
     .option("--no-halt", "the same as --depth-policy fixed");
   addRunFlags(command, [pretrainSettings], {
     dryRun: "print model, parameters, memory and an estimate of time, and stop",
@@ -38,8 +40,16 @@ export function addPretrain(program: Command): void {
   addSettings(command, [pretrainSettings]).addHelpText("after", fitted(examples)).action(runPretrain);
 }
 
-function configFrom({ halt, ...flags }: Flags) {
-  return settingsFrom(pretrainSettings, { ...(halt === false ? { depthPolicy: "fixed" } : {}), ...flags });
+async function configFrom({ halt, albertConfig, ...flags }: Flags) {
+  const sizes = albertConfig === undefined ? {} : await sizesIn(albertConfig, flags.tokenizer !== undefined);
+  return settingsFrom(pretrainSettings, { ...sizes, ...(halt === false ? { depthPolicy: "fixed" } : {}), ...flags });
+}
+
+/** A tokenizer that is named has as many pieces as it has. */
+async function sizesIn(file: string, named: boolean) {
+  const { readAlbertConfig } = await import("../../tasks/pretrain/index.ts");
+  const { pieces, ...sizes } = await readAlbertConfig(file);
+  return named ? sizes : { pieces, ...sizes };
 }
 
 async function runPretrain(flags: Flags): Promise<void> {

@@ -203,7 +203,8 @@ export function headJob(parts: HeadParts, before?: Before): Job<HeadResult> {
 
 const namedTask = (spec: HeadSpec): TextTask => {
   const { decisive } = headTaskOf(spec);
-  return { name: spec.kind, labels: null, metrics: [decisive === "f1" ? "f1" : "accuracy"] };
+  const places = spec.choices === undefined ? null : Array.from({ length: spec.choices }, (_, i) => `${i}`);
+  return { name: spec.kind, labels: spec.labels ?? places, metrics: [decisive === "f1" ? "f1" : "accuracy"] };
 };
 
 async function judge(parts: HeadParts, weights: Weights) {

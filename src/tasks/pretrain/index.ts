@@ -1,4 +1,5 @@
 /** `layerwise/tasks/pretrain`: pre-training and imported ALBERTs: jobs, runs and what can be done with them. For Node. */
+
 export {
   type ProbeAnalysis,
   type TagAnalysis,
@@ -7,6 +8,7 @@ export {
   type TraceRow,
   traceOf,
 } from "../../analysis/depth-analysis.ts";
+export { type AlbertConfigSettings, readAlbertConfig } from "./albert-config.ts";
 export type { AlbertRun, AlbertRunConfig, TrainedAlbert } from "./albert-run.ts";
 export { ALBERT_TASK } from "./albert-run.ts";
 export type { ReadableAlbertRun } from "./depths.ts";

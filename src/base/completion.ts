@@ -1,10 +1,5 @@
 /** Scripts that complete command lines in bash, zsh and fish, from a description of the commands. */
 
-/** The shells there are scripts for. */
-export const shells = ["bash", "zsh", "fish"] as const;
-/** A shell. */
-export type Shell = (typeof shells)[number];
-
 /** A flag of a command. */
 export interface KnownFlag {
   readonly name: string;
@@ -25,6 +20,11 @@ export interface KnownCommand {
 const everything = (all: readonly KnownCommand[]): KnownCommand[] =>
   all.flatMap((each) => [each, ...everything(each.below)]);
 const lastWord = ({ words }: KnownCommand) => words.split(" ").at(-1)!;
+
+/** The shells there are scripts for. */
+export const shells = ["bash", "zsh", "fish"] as const;
+/** A shell. */
+export type Shell = (typeof shells)[number];
 
 /** The script by which a shell completes a program's command lines. */
 export function completionScript(shell: Shell, program: string, all: readonly KnownCommand[]): string {

@@ -1,7 +1,14 @@
 /** Flags: an option per setting of a task, the layers that preset, file and flags make, and numbers as flags. */
 import { type Command, InvalidArgumentError, Option } from "commander";
 import type { FieldInfo, Layer, SettingsSchema, Values } from "../runs/index.ts";
-import { remarksOn, type SettingUse, schemaFor, settingsLayers, wordsAsSettings } from "../tasks/settings/index.ts";
+import {
+  flagOf,
+  remarksOn,
+  type SettingUse,
+  schemaFor,
+  settingsLayers,
+  wordsAsSettings,
+} from "../tasks/settings/index.ts";
 import { say } from "./output.ts";
 
 /** Reads a whole number from `least` on, to `most` at most. */
@@ -97,15 +104,11 @@ export function addSettings(command: Command, schemas: readonly SettingsSchema[]
   return command;
 }
 
-const kebab = (key: string) => key.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
-/** How the command line writes a setting or an option: `evaluateEvery` is --evaluate-every. */
-export const flagOf = (key: string) => `--${kebab(key)}`;
-
 /** The option of a setting and, hidden, its opposite: a file may say otherwise. */
 function optionsOf({ key, kind, group, description, ...info }: FieldInfo, remarks: readonly string[]): Option[] {
   const about = remarks.length === 0 ? description : `${description} (${remarks.join("; ")})`;
   const made = (flags: string, text: string) => new Option(flags, text).helpGroup(`${group ?? "Options"}:`);
-  const off = made(`--no-${kebab(key)}`, `not: ${about}`);
+  const off = made(flagOf(`no${key.slice(0, 1).toUpperCase()}${key.slice(1)}`), `not: ${about}`);
   if (kind === "switch") {
     const on = made(flagOf(key), about);
     // The positive one first: commander would take the other alone for a default of true.

@@ -2,8 +2,8 @@
 import { reject } from "../base/index.ts";
 import type { AnyRun, RunKind } from "../index.ts";
 import type { RunUse, RunWith } from "../tasks/index.ts";
+import { flagOf } from "../tasks/settings/index.ts";
 import type { UseFlags } from "./finished.ts";
-import { flagOf } from "./flags.ts";
 import { say } from "./output.ts";
 
 /** Opens a run that can do what a command is for. */

@@ -1,15 +1,6 @@
 /** Flags that older versions or other tools call otherwise: taken for the flag they mean, with a hint. */
-import type { Command, Option } from "commander";
-import { flagOf } from "./flags.ts";
-
-/** The words of a command line with flags as they are called here. */
-export interface NamedWords {
-  readonly words: readonly string[];
-  /** A line for each flag that was called otherwise. */
-  readonly hints: readonly string[];
-}
-
-const camel = (flag: string) => flag.replace(/-([a-z])/g, (_, letter: string) => letter.toUpperCase());
+import type { Command } from "commander";
+import type { NamedWords } from "../runs/index.ts";
 
 /** The command and, below it, the one that is meant. */
 function deepest(command: Command, words: readonly string[]): Command[] {
@@ -17,37 +8,14 @@ function deepest(command: Command, words: readonly string[]): Command[] {
   return next ? [command, ...deepest(next, words.slice(1))] : [command];
 }
 
-/** What the table of names says; it is loaded when a flag is not known. */
-type NameHere = (word: string, known: readonly string[]) => string | undefined;
-
-const takesValue = ({ required, optional, variadic }: Option) => required || optional || variadic;
-
-/** Names flags as the program has them; what is the value of another flag stays as it is. */
+/** Names flags as the program has them; the table of names is loaded when a flag is not known. */
 export async function withOurNames(program: Command, words: readonly string[]): Promise<NamedWords> {
   const options = deepest(program, words).flatMap((command) => command.options);
   const own = new Set(["--help", ...options.map(({ long }) => long)]);
-  const strangers = words.filter((word) => /^--[a-z]/i.test(word) && !own.has(word));
-  if (strangers.length === 0) return { words, hints: [] };
-  return renamed(words, options, (await import("../runs/index.ts")).nameHere);
-}
-
-function renamed(words: readonly string[], options: readonly Option[], nameHere: NameHere): NamedWords {
-  const known = options.flatMap(({ long }) => (long ? [camel(long.slice(2))] : []));
-  const hints: string[] = [];
-  let isValue = false;
-  let isRest = false;
-  const named = words.map((word) => {
-    const [, flag, value = ""] = /^--([a-z][\w-]*)(=.*)?$/is.exec(word) ?? [];
-    isRest ||= word === "--" && !isValue;
-    if (flag === undefined || isValue || isRest) {
-      isValue = false;
-      return word;
-    }
-    const own = known.includes(camel(flag)) ? undefined : nameHere(camel(flag), known);
-    const long = own === undefined ? `--${flag}` : flagOf(own);
-    if (own !== undefined) hints.push(`--${flag} is called ${long} here`);
-    isValue = value === "" && options.some((option) => option.long === long && takesValue(option));
-    return long + value;
-  });
-  return { words: named, hints: [...new Set(hints)] };
+  if (!words.some((word) => /^--[a-z]/i.test(word) && !own.has(word))) return { words, hints: [] };
+  const { namedFlags } = await import("../runs/index.ts");
+  const flags = options.flatMap(({ long, required, optional, variadic }) =>
+    long ? [{ long, takesValue: required || optional || variadic }] : [],
+  );
+  return namedFlags(words, flags);
 }

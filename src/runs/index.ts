@@ -14,7 +14,7 @@ export {
 } from "./folder.ts";
 export { glanceAt, type RunGlance } from "./glance.ts";
 export type { RunChange } from "./identity.ts";
-export { formerNames, nameHere } from "./names.ts";
+export { flagOf, formerNames, type NamedWords, namedFlags, nameHere } from "./names.ts";
 export { removeRuns } from "./removal.ts";
 export type { Layer, Resolved, SettingsSchema, Values } from "./settings.ts";
 export { parseSettings, parseYaml, type YamlLimits } from "./settings-file.ts";

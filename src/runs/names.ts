@@ -71,3 +71,39 @@ export function withNames<T extends object>(values: T, known: readonly string[],
 
 const isFormer = (key: string, known: readonly string[]) =>
   formerNames[key] !== undefined && known.includes(formerNames[key]) && !known.includes(key);
+
+/** How a command line writes a setting or an option: `evaluateEvery` is --evaluate-every. */
+export const flagOf = (key: string): string => `--${key.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
+
+const camel = (flag: string) => flag.replace(/-([a-z])/g, (_, letter: string) => letter.toUpperCase());
+
+/** The words of a command line with flags as they are called here. */
+export interface NamedWords {
+  readonly words: readonly string[];
+  /** A line for each flag that was called otherwise. */
+  readonly hints: readonly string[];
+}
+
+/** Names the flags among words as a program has them; what is the value of another flag, or comes after --, stays as it is. */
+export function namedFlags(
+  words: readonly string[],
+  flags: readonly { readonly long: string; readonly takesValue: boolean }[],
+): NamedWords {
+  const known = flags.map(({ long }) => camel(long.slice(2)));
+  const hints = new Set<string>();
+  let [isValue, isRest] = [false, false];
+  const named = words.map((word) => {
+    const [, flag, value = ""] = /^--([a-z][\w-]*)(=.*)?$/is.exec(word) ?? [];
+    isRest ||= word === "--" && !isValue;
+    if (flag === undefined || isValue || isRest) {
+      isValue = false;
+      return word;
+    }
+    const own = known.includes(camel(flag)) ? undefined : nameHere(camel(flag), known);
+    const long = own === undefined ? `--${flag}` : flagOf(own);
+    if (own !== undefined) hints.add(`--${flag} is called ${long} here`);
+    isValue = value === "" && flags.some((each) => each.long === long && each.takesValue);
+    return long + value;
+  });
+  return { words: named, hints: [...hints] };
+}

@@ -323,13 +323,9 @@ export interface DepthTables extends Pick<DepthAnswer, "id" | "step" | "cap" | "
 }
 
 /** `POST /api/runs/:id/generate`; what is left out is as `layerwise generate` has it. */
-export interface GenerateRequest {
+export interface GenerateRequest
+  extends Readonly<Partial<Record<"tokens" | "temperature" | "topK" | "topP" | "seed", number | undefined>>> {
   readonly prompt: string;
-  readonly tokens?: number | undefined;
-  readonly temperature?: number | undefined;
-  readonly topK?: number | undefined;
-  readonly topP?: number | undefined;
-  readonly seed?: number | undefined;
   readonly stop?: string | undefined;
   /** Transformer-XLs: read the prompt after what the page's last text left in the memory. Default: forget it first. */
   readonly keepMemory?: boolean | undefined;

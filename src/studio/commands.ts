@@ -3,6 +3,7 @@ import { existsSync } from "node:fs";
 import { join, sep } from "node:path";
 import { messageOf } from "../base/errors.ts";
 import { parsePattern, printPattern } from "../depth/index.ts";
+import { flagOf } from "../runs/names.ts";
 import type { TaskOrder } from "../sweep/index.ts";
 import { settingsNamed } from "../tasks/index.ts";
 import { nextWords } from "../tasks/next-words.ts";
@@ -155,7 +156,7 @@ async function wordsOf(order: TaskOrder): Promise<string[]> {
   const schema = await settingsNamed(task === "retrain" ? "search" : task);
   const infos = new Map(schema.describe().map((info) => [info.key, info]));
   const flags = Object.entries(order.settings).flatMap(([key, value]) => {
-    const flag = key.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+    const flag = flagOf(key).slice(2);
     const { kind, show, value: usual } = infos.get(key)!;
     if (kind === "switch") return [value ? `--${flag}` : `--no-${flag}`];
     if (value === null) return usual === null ? [] : [`--no-${flag}`];

@@ -15,6 +15,15 @@ import { Refusal, refusalOf } from "./refusal.ts";
 import { apiRoutes } from "./routes.ts";
 import { Studio } from "./studio.ts";
 
+/** A studio that is being served. */
+export interface ServedStudio {
+  /** With the token, if there is one. */
+  readonly url: string;
+  readonly port: number;
+  /** Ends the server; jobs go on. */
+  close(): Promise<void>;
+}
+
 /** How the studio is served. */
 export interface StudioOptions extends Pick<Handed, "say"> {
   /** Folder of the runs. */
@@ -29,15 +38,6 @@ export interface StudioOptions extends Pick<Handed, "say"> {
   readonly command?: string | undefined;
   /** Where the files of the page lie. Default: as the package ships them. */
   readonly page?: string | undefined;
-}
-
-/** A studio that is being served. */
-export interface ServedStudio {
-  /** With the token, if there is one. */
-  readonly url: string;
-  readonly port: number;
-  /** Ends the server; jobs go on. */
-  close(): Promise<void>;
 }
 
 const PORT = 4700;

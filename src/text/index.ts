@@ -23,6 +23,7 @@ export {
   type DataBuilding,
   type DataOptions,
   type InspectedData,
+  type InspectedText,
   inspectData,
   inspectionText,
 } from "./files/data.ts";
@@ -79,8 +80,10 @@ export {
   type ExampleFileReport,
   holdsExamples,
   inspectExamples,
+  inspectRecords,
   type PretrainingBuildOptions,
   type PretrainingReport,
+  type RecordFileReport,
   readPretrainingFiles,
 } from "./files/masked.ts";
 export { jointTokenizer, openPairs, type PairsOptions, pairsOf } from "./files/pairs.ts";

@@ -2,7 +2,8 @@
 import type { Command } from "commander";
 import { LayerwiseError, table } from "../../base/index.ts";
 import type { ImportReport } from "../../tasks/index.ts";
-import { flagOf, numberFrom } from "../flags.ts";
+import { flagOf } from "../../tasks/settings/index.ts";
+import { numberFrom } from "../flags.ts";
 import { fitted } from "../help.ts";
 import { print } from "../output.ts";
 

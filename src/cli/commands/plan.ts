@@ -2,7 +2,8 @@
 import { type Command, Option } from "commander";
 import { LARGEST, reject } from "../../base/index.ts";
 import { type PartSharing, type Plan, parsePlan, type ShareMode, sharedParts, shareModes } from "../../depth/index.ts";
-import { flagOf, wholeFrom } from "../flags.ts";
+import { flagOf } from "../../tasks/settings/index.ts";
+import { wholeFrom } from "../flags.ts";
 import { fitted } from "../help.ts";
 
 const examples = `

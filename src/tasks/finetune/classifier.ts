@@ -14,16 +14,6 @@ export const LENGTH = "T";
 /** Texts of a batch that is only evaluated. */
 const ROWS = 32;
 
-/** How a model is compiled to score texts. */
-export interface ClassifierOptions {
-  /** Texts per batch. Default: 32. */
-  readonly batch?: number | undefined;
-  /** Deepest depth, where tokens halt. Default: the model's. */
-  readonly cap?: number | undefined;
-  /** Leaves out what halted tokens would compute. Default: off, as in training. */
-  readonly skips?: boolean | undefined;
-}
-
 /** What a model says about examples. */
 export interface Scored {
   /** [examples, classes], or one number each. */
@@ -33,6 +23,16 @@ export interface Scored {
   readonly depth: number | undefined;
   /** The same of each token of each example. */
   readonly depths: readonly Float32Array[] | undefined;
+}
+
+/** How a model is compiled to score texts. */
+export interface ClassifierOptions {
+  /** Texts per batch. Default: 32. */
+  readonly batch?: number | undefined;
+  /** Deepest depth, where tokens halt. Default: the model's. */
+  readonly cap?: number | undefined;
+  /** Leaves out what halted tokens would compute. Default: off, as in training. */
+  readonly skips?: boolean | undefined;
 }
 
 /** The training objective for batches of any length. */

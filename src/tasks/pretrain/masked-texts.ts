@@ -6,14 +6,11 @@ import { PRETRAINING_DEFAULTS } from "../../text/masked/examples.ts";
 import { corpusNamed } from "../text-data.ts";
 import { type AlbertRun, needTokenizer } from "./albert-run.ts";
 
-/** Which text a run is looked at with. */
-export interface TextChoice {
-  /** A corpus, by name or opened. Default: the run's own, or the embedded books. */
-  readonly corpus?: string | Corpus | undefined;
-  /** Folder of datasets. Default: as in training. */
-  readonly data?: string | undefined;
-  /** Default: valid. */
-  readonly split?: Split | undefined;
+/** Sizes of a batch, and masked places per text. */
+export interface MaskedSizes {
+  readonly rows: number;
+  readonly length: number;
+  readonly predictions: number;
 }
 
 /** Batches of masked texts, and what they are drawn from. */
@@ -22,11 +19,14 @@ export interface MaskedTexts {
   readonly batches: MaskedBatches;
 }
 
-/** Sizes of a batch, and masked places per text. */
-export interface MaskedSizes {
-  readonly rows: number;
-  readonly length: number;
-  readonly predictions: number;
+/** Which text a run is looked at with. */
+export interface TextChoice {
+  /** A corpus, by name or opened. Default: the run's own, or the embedded books. */
+  readonly corpus?: string | Corpus | undefined;
+  /** Folder of datasets. Default: as in training. */
+  readonly data?: string | undefined;
+  /** Default: valid. */
+  readonly split?: Split | undefined;
 }
 
 /** Draws the texts. */

@@ -5,6 +5,7 @@ import type { SettingsSchema } from "../../runs/settings.ts";
 
 /** How patterns of blocks are written, for help texts. */
 export { patternHelp } from "../../depth/pattern.ts";
+export { flagOf } from "../../runs/names.ts";
 export { type SettingsSources, schemaFor, settingsLayers, wordsAsSettings } from "./layers.ts";
 export { remarksOn, type SettingUse } from "./remarks.ts";
 

@@ -5,24 +5,9 @@ import { refuseFolder } from "../../files/atomic.ts";
 import type { Corpus } from "../corpus.ts";
 import type { PretrainingOptions } from "../masked/examples.ts";
 import type { OpenTokenizer } from "../tokenizer.ts";
-import {
-  type BatchFileReport,
-  BUILD_COMMAND,
-  buildDataset,
-  explainLosses,
-  inspectBatches,
-  reportSplits,
-  type SplitReport,
-  splitTable,
-} from "./build.ts";
+import { BUILD_COMMAND, buildDataset, explainLosses, reportSplits, type SplitReport, splitTable } from "./build.ts";
 import { openCorpus } from "./corpus.ts";
-import {
-  buildPretraining,
-  type ExampleFileReport,
-  holdsExamples,
-  inspectExamples,
-  type PretrainingReport,
-} from "./masked.ts";
+import { buildPretraining, inspectRecords, type PretrainingReport, type RecordFileReport } from "./masked.ts";
 import type { SplitBatching } from "./tokens.ts";
 import { chooseTokenizer, type TokenizerChoice } from "./trained-tokenizer.ts";
 
@@ -98,25 +83,22 @@ export function builtText({ out, tokenizer, pieces, splits, losses }: BuiltData)
   return [splitTable(splits), ...losses, wrote].join("\n");
 }
 
-/** What is in a corpus: its text as batches would have it, or its files of batches or examples. */
-export type InspectedData =
-  | {
-      readonly corpus: string;
-      readonly tokenizer: string;
-      readonly pieces: number;
-      readonly batch: number;
-      readonly length: number;
-      readonly splits: readonly SplitReport[];
-      readonly losses: readonly string[];
-    }
-  | { readonly corpus: string; readonly files: readonly (BatchFileReport | ExampleFileReport)[] };
+/** The text of a corpus, as batches would have it. */
+export interface InspectedText extends Pick<BuiltData, "tokenizer" | "pieces" | "losses"> {
+  readonly corpus: string;
+  readonly batch: number;
+  readonly length: number;
+  readonly splits: readonly SplitReport[];
+}
+
+/** What is in a corpus: text, or files of batches or examples. */
+export type InspectedData = InspectedText | { readonly corpus: string; readonly files: readonly RecordFileReport[] };
 
 /** Counts tokens, pieces per word and batches of a corpus, and what would be dropped. */
 export async function inspectData(name: string | undefined, options: DataOptions = {}): Promise<InspectedData> {
   const corpus = await openCorpus(name, { data: options.data, say: options.say });
   if ([...corpus.parts.values()].some(({ kind }) => kind === "records")) {
-    const files = (await holdsExamples(corpus)) ? await inspectExamples(corpus) : await inspectBatches(corpus);
-    return { corpus: corpus.name, files };
+    return { corpus: corpus.name, files: await inspectRecords(corpus) };
   }
   const opened = await tokenizerFor(corpus, options, false);
   const batching = batchingOf(options);

@@ -14,7 +14,7 @@ import {
   PretrainingStream,
 } from "../masked/examples.ts";
 import type { OpenTokenizer } from "../tokenizer.ts";
-import { buildSplits } from "./build.ts";
+import { type BatchFileReport, buildSplits, inspectBatches } from "./build.ts";
 
 /** What stored pre-training data consists of, and where it goes. */
 export interface PretrainingBuildOptions {
@@ -129,4 +129,12 @@ async function inspectFile(split: Split, file: string): Promise<ExampleFileRepor
     report.swapped += example.orderLabel;
   }
   return report;
+}
+
+/** What a file of records holds. */
+export type RecordFileReport = BatchFileReport | ExampleFileReport;
+
+/** Reads all files of records of a corpus: of examples for pre-training, or of batches. */
+export async function inspectRecords(corpus: Corpus): Promise<readonly RecordFileReport[]> {
+  return (await holdsExamples(corpus)) ? inspectExamples(corpus) : inspectBatches(corpus);
 }

@@ -15,6 +15,12 @@ export const tableTasks = ["classification", "pairs", "multi-label", "regression
 /** A task that a table can be for. */
 export type TableTask = (typeof tableTasks)[number];
 
+/** A text with its label as the file has it, and the place that errors name. */
+export interface TextRow {
+  readonly text: LabelledText;
+  readonly who: string;
+}
+
 /** Columns by name, or by their place from 1. */
 export interface TextColumns {
   /** Default: the one called text, sentence, text1, sentence1, premise or question. */
@@ -23,12 +29,6 @@ export interface TextColumns {
   readonly pair?: string | undefined;
   /** Default: the one called label, labels, class, score or target. */
   readonly label?: string | undefined;
-}
-
-/** A text with its label as the file has it, and the place that errors name. */
-export interface TextRow {
-  readonly text: LabelledText;
-  readonly who: string;
 }
 
 const usual = {

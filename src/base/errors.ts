@@ -72,6 +72,9 @@ export function reject(what: Complaint, exitCode: ExitCode = 1): never {
   throw new LayerwiseError(complaint(what), exitCode, what);
 }
 
+/** As `reject`, for options that are unknown or out of range. */
+export const rejectOption: typeof reject = (what, exitCode) => reject({ code: "bad-option", ...what }, exitCode);
+
 /** As `reject`, for tensors of another shape or type. */
 export const rejectShape: typeof reject = (what, exitCode) => reject({ code: "bad-shape", ...what }, exitCode);
 

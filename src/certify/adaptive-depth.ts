@@ -1,5 +1,5 @@
 /** Certifies ALBERT with fixed and with adaptive depth: outputs, halting decisions, every depth, loss and all gradients. */
-import { reject } from "../base/errors.ts";
+import { rejectFile } from "../base/errors.ts";
 import {
   type Albert,
   type AlbertOptions,
@@ -107,7 +107,7 @@ function batchOf(golden: GoldenCase, inputs: models.Tensors): Record<string, Fee
       const shape = tensor.shape as readonly number[];
       const stored = `input.${inputNames[name] ?? name}`;
       if (golden.tensors.has(stored)) return [name, { shape, data: numbers(golden, stored, tensor) }];
-      if (name !== "mask" && name !== "types") reject({ who: golden.name, needed: stored, got: "nothing" });
+      if (name !== "mask" && name !== "types") rejectFile({ who: golden.name, needed: stored, got: "nothing" });
       return [name, { shape, data: new Int32Array(shape[0]! * shape[1]!).fill(name === "mask" ? 1 : 0) }];
     }),
   );
@@ -224,7 +224,7 @@ function outputFinding(
 ): Finding {
   const tensor = `output.${name}`;
   const actual = found[tensor] ?? derived(golden, name, found);
-  if (!actual) return reject({ who: golden.name, needed: "an output that is built here", got: tensor });
+  if (!actual) return rejectFile({ who: golden.name, needed: "an output that is built here", got: tensor });
   if (name === "iterations") return compare(tensor, actual, integers(golden, tensor), EXACT);
   const expected = floats(golden, tensor);
   if (name.endsWith("updates")) return compare(tensor, actual, expected, EXACT);

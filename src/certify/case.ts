@@ -1,5 +1,5 @@
 /** A golden case: what its JSON says, the numbers it holds, and how a port's numbers are held to them. */
-import { reject } from "../base/errors.ts";
+import { rejectFile } from "../base/errors.ts";
 import { formats } from "../index.ts";
 
 /** A golden case: options, inputs and the values expected of them. */
@@ -50,13 +50,17 @@ export function systemOf(about: Readonly<Record<string, unknown>>, folder: strin
 export function floats(golden: GoldenCase, name: string): Float32Array {
   const tensor = golden.tensors.get(name);
   if (tensor?.data instanceof Float32Array) return tensor.data;
-  return reject({ who: `${golden.folder}/${golden.name}`, needed: `float32 ${name}`, got: tensor?.dtype ?? "nothing" });
+  return rejectFile({
+    who: `${golden.folder}/${golden.name}`,
+    needed: `float32 ${name}`,
+    got: tensor?.dtype ?? "nothing",
+  });
 }
 
 export function integers(golden: GoldenCase, name: string): Int32Array {
   const tensor = golden.tensors.get(name);
   if (tensor) return formats.int32Of(tensor.data, `${golden.folder}/${golden.name} / ${name}`);
-  return reject({ who: `${golden.folder}/${golden.name}`, needed: name, got: "nothing" });
+  return rejectFile({ who: `${golden.folder}/${golden.name}`, needed: name, got: "nothing" });
 }
 
 /** Names that begin with the prefix, without it. */

@@ -1,5 +1,5 @@
 /** Certifies the optimisers: ten steps on given gradients, every value after every step. */
-import { reject } from "../base/errors.ts";
+import { rejectFile } from "../base/errors.ts";
 import { adam, adamw, lamb, sgd, training } from "../index.ts";
 import { compare, type Finding, floats, type GoldenCase, namesUnder } from "./case.ts";
 
@@ -56,7 +56,7 @@ async function certifyTensor(golden: GoldenCase, name: string): Promise<Finding[
   const given = floats(golden, `input.grad.${name}`);
   if (!(config.steps * start.length <= given.length)) {
     const needed = `at most ${given.length / start.length} steps, as there are gradients`;
-    reject({ who: `${golden.folder}/${golden.name}.json / config.steps`, needed, got: `${config.steps}` });
+    rejectFile({ who: `${golden.folder}/${golden.name}.json / config.steps`, needed, got: `${config.steps}` });
   }
   const values = new Float32Array(given.length);
   const ratios = new Float32Array(config.steps);

@@ -1,5 +1,5 @@
 /** Exits: every token may leave at any depth, by a trained gate or by a rule that needs no training; then it runs on, or stops. */
-import { reject } from "../base/errors.ts";
+import { reject, rejectOption } from "../base/errors.ts";
 import { anything, checkOptions, number, oneOf, type Rules, required, text, truth, whole } from "../base/options.ts";
 import {
   add,
@@ -329,7 +329,7 @@ function scoresOf({ scores }: Context, kind: string): (state: Tensor) => Tensor 
   if (scores) return scores;
   const remedy = "choose difference, or a rule of a trained gate";
   return () =>
-    reject({ who: `exits / ${kind}`, needed: "a model with a head that scores tokens", got: "none", remedy });
+    rejectOption({ who: `exits / ${kind}`, needed: "a model with a head that scores tokens", got: "none", remedy });
 }
 
 function weighted(list: readonly Exit[]): Tensor {

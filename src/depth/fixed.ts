@@ -1,5 +1,5 @@
 /** Fixed depth: the blocks run in the order of a plan, every token through all of them. */
-import { reject } from "../base/errors.ts";
+import { rejectOption } from "../base/errors.ts";
 import { within } from "../graph/index.ts";
 import type { Block } from "../nn/index.ts";
 import { cachesOf, contextsOf } from "./caches.ts";
@@ -10,7 +10,7 @@ import type { DepthPolicy } from "./policy.ts";
 export function checkPlan(plan: Plan, blocks: number): void {
   const fits = plan.every((i) => Number.isInteger(i) && i >= 0 && i < blocks);
   if (fits && new Set(plan).size === blocks) return;
-  reject({
+  rejectOption({
     who: "plan",
     needed: `each of the blocks 0 … ${blocks - 1} at least once`,
     got: `[${plan}]`,

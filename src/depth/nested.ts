@@ -1,5 +1,5 @@
 /** Depth within depth: whole policies take the place of another policy's blocks, so that sharing, search and halting compose. */
-import { reject } from "../base/errors.ts";
+import { rejectOption } from "../base/errors.ts";
 import { add, multiply, type Tensor } from "../graph/index.ts";
 import type { Block, Mode } from "../nn/index.ts";
 import { checkPlan } from "./fixed.ts";
@@ -62,7 +62,7 @@ export function joinedScalars(policies: readonly DepthPolicy[]): TrainingScalars
     const [a, b] = [valuesOf(joined[name].at), valuesOf(scalar.at)];
     if (joined[name].input === scalar.input && String(a) === String(b)) continue;
     const remedy = "give all policies the same options for it";
-    reject({ who: `nested / ${name}`, needed: "one course for all policies", got: `${a} and ${b}`, remedy });
+    rejectOption({ who: `nested / ${name}`, needed: "one course for all policies", got: `${a} and ${b}`, remedy });
   }
   return joined;
 }

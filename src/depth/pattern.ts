@@ -1,5 +1,5 @@
 /** Block patterns: `(sfff)x6(f)x8` says which kind of block stands at each depth, `s f:1024` also how large it is. */
-import { reject } from "../base/errors.ts";
+import { reject, rejectOption } from "../base/errors.ts";
 
 /** Kinds of blocks by their letters in a pattern. */
 export const kinds = { s: "attention", f: "feed-forward", i: "identity" } as const;
@@ -154,7 +154,7 @@ function letterOf(kind: BlockKind): string {
   if (Object.hasOwn(letters, kind)) return letters[kind]!;
   if (isOwnLetter(kind)) return kind;
   const needed = `${Object.keys(letters).join(", ")}, or the letter of a candidate of your own`;
-  return reject({ who: "pattern", needed, got: JSON.stringify(kind) });
+  return rejectOption({ who: "pattern", needed, got: JSON.stringify(kind) });
 }
 
 function unitOf(block: BlockKind | PatternBlock): string {

@@ -1,5 +1,5 @@
 /** Relaxed sharing: one block at several depths, with a few weights of its own at each: low-rank additions, norms, biases, scales. */
-import { reject } from "../base/errors.ts";
+import { rejectOption } from "../base/errors.ts";
 import { check, checkOptions, type Rules, truth, whole } from "../base/options.ts";
 import { add, matmul, multiply, roleOf, substituting, subtract, type Tensor } from "../graph/index.ts";
 import {
@@ -129,10 +129,10 @@ class Relaxed implements Block {
     const who = `${commonName(this.#block)} / relaxed`;
     if (visit === undefined) {
       const remedy = "let the policy give every block a context of contextsOf";
-      return reject({ who, needed: "context.visit, how often the block ran before", got: "nothing", remedy });
+      return rejectOption({ who, needed: "context.visit, how often the block ran before", got: "nothing", remedy });
     }
     const remedy = "relax it for more visits, or loop less";
-    return reject({ who, needed: `at most ${this.#visits} visits`, got: `visit ${visit + 1}`, remedy });
+    return rejectOption({ who, needed: `at most ${this.#visits} visits`, got: `visit ${visit + 1}`, remedy });
   }
 }
 

@@ -1,5 +1,5 @@
 /** Routed depth: a router sends tokens as deep as it finds worth while, each by itself at the entrance or the best ones at every depth. */
-import { reject } from "../base/errors.ts";
+import { reject, rejectShape } from "../base/errors.ts";
 import {
   anything,
   check,
@@ -268,7 +268,11 @@ function missed(score: Tensor, came: Tensor): Tensor {
 /** The so many highest of each text, bool [B·T, 1]; of equals the earlier. A token's rank is the number of those before it in that order. */
 function highest(scores: Tensor, capacity: number, { rows: { batch, length } }: Context): Tensor {
   if (typeof length !== "number") {
-    return reject({ who: "routed / expert choice", needed: "texts of a known length in training", got: `${length}` });
+    return rejectShape({
+      who: "routed / expert choice",
+      needed: "texts of a known length in training",
+      got: `${length}`,
+    });
   }
   const count = Math.ceil(capacity * length);
   const [own, others] = [reshape(scores, [batch, length, 1]), reshape(scores, [batch, 1, length])];

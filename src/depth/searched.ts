@@ -1,5 +1,5 @@
 /** Searched depth: every block mixes candidates by a learned distribution π, which annealed Gumbel draws harden into a choice. */
-import { reject } from "../base/errors.ts";
+import { reject, rejectOption } from "../base/errors.ts";
 import { anything, checkOptions, number, oneOf, type Rules, truth } from "../base/options.ts";
 import {
   add,
@@ -97,7 +97,7 @@ export class Searched implements DepthPolicy {
     const empty = blocks.findIndex((candidates) => candidates.length === 0);
     if (blocks.length === 0 || empty >= 0) {
       const got = blocks.length === 0 ? "no blocks" : `none in block ${empty}`;
-      reject({ who: name, needed: "at least one candidate a block", got });
+      rejectOption({ who: name, needed: "at least one candidate a block", got });
     }
     this.blocks = blocks;
     this.#options = options;
@@ -269,7 +269,7 @@ function checkSearch(name: string, options: SearchedOptions): void {
   const { temperature, finalTemperature } = options;
   if (temperature !== "trained" || finalTemperature === undefined) return;
   const remedy = "leave finalTemperature out";
-  reject({ who: name, needed: "a trained temperature without an end", got: `${finalTemperature}`, remedy });
+  rejectOption({ who: name, needed: "a trained temperature without an end", got: `${finalTemperature}`, remedy });
 }
 
 function temperatureCourse({ initialTemperature, finalTemperature, compat }: SearchedOptions): Course {

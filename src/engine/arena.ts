@@ -1,5 +1,5 @@
 /** The arena: one WebAssembly.Memory, sized up front, that holds weights, gradients, moments and masks at 64-byte alignment. */
-import { reject } from "../base/errors.ts";
+import { rejectOption } from "../base/errors.ts";
 import { Wasm, type WasmMemory } from "../base/wasm.ts";
 import { type ArenaView, Kernels, SCRATCH_BYTES } from "./kernels.ts";
 
@@ -29,7 +29,8 @@ export class Arena {
   #kernels: Kernels | undefined;
 
   constructor(bytes: number) {
-    if (!Number.isSafeInteger(bytes) || bytes < 0) reject({ who: "arena", needed: "a size in bytes", got: `${bytes}` });
+    if (!Number.isSafeInteger(bytes) || bytes < 0)
+      rejectOption({ who: "arena", needed: "a size in bytes", got: `${bytes}` });
     this.capacity = aligned(bytes);
     this.memory = allocate(this.capacity + SCRATCH_BYTES);
   }
@@ -61,7 +62,7 @@ export class Arena {
   /** Where a view (or a part of one) lies in the memory. */
   address(view: ArenaView): number {
     if (view.buffer !== this.memory.buffer)
-      reject({
+      rejectOption({
         who: "arena",
         needed: "a view of its memory",
         got: `${view.constructor.name}(${view.length}) elsewhere`,
@@ -71,10 +72,10 @@ export class Arena {
 
   #take(length: number, width: number, name = "a tensor"): number {
     const who = `arena / ${name}`;
-    if (!Number.isSafeInteger(length) || length < 0) reject({ who, needed: "a length", got: `${length}` });
+    if (!Number.isSafeInteger(length) || length < 0) rejectOption({ who, needed: "a length", got: `${length}` });
     const left = this.capacity - this.#used;
     if (length * width > left)
-      reject({
+      rejectOption({
         who,
         needed: `${length * width} bytes`,
         got: `${left} left of ${this.capacity}`,
@@ -90,7 +91,7 @@ export class Arena {
 function allocate(bytes: number): WasmMemory {
   const pages = Math.ceil(bytes / PAGE);
   if (bytes > MAX_BYTES)
-    reject({
+    rejectOption({
       who: "arena",
       needed: `at most ${MAX_BYTES} bytes`,
       got: `${bytes}`,

@@ -57,7 +57,7 @@ export async function download(url: string, path: string, given: DownloadOptions
 
 async function rejectContent(url: string, part: string, needed: string, got: string): Promise<never> {
   await rm(part, { force: true });
-  return reject({
+  return rejectFile({
     who: url,
     needed: `content with SHA-256 ${needed}`,
     got,

@@ -1,6 +1,6 @@
 /** Lines of UTF-8 text files, read in blocks so that a file may be larger than memory; invalid UTF-8 is named by line. */
 import { closeSync, openSync, readSync } from "node:fs";
-import { reject } from "../base/errors.ts";
+import { rejectFile } from "../base/errors.ts";
 
 const BLOCK_BYTES = 1 << 20;
 const NEWLINE = 10;
@@ -64,7 +64,7 @@ function decodeLine(bytes: Buffer, path: string, number: number): string {
   try {
     return decoder.decode(bytes.subarray(0, end));
   } catch {
-    return reject({
+    return rejectFile({
       who: `${path}: line ${number}`,
       needed: "UTF-8 text",
       got: "bytes that are not",

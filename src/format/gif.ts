@@ -2,7 +2,7 @@
 
 import type { Gifenc } from "gifenc";
 import * as loaded from "gifenc";
-import { reject } from "../base/errors.ts";
+import { rejectOption } from "../base/errors.ts";
 import type { Picture } from "./png.ts";
 
 /** A picture and how long it stays. */
@@ -31,7 +31,7 @@ export interface FilmOptions {
  * sample. Pixels that do not change are left out, which makes films of drawings small.
  */
 export function encodeFilm(frames: Iterable<Frame>, { sample, exact = [] }: FilmOptions): Uint8Array {
-  if (sample.length === 0) return reject({ who: "gif", needed: "at least one frame", got: "none" });
+  if (sample.length === 0) return rejectOption({ who: "gif", needed: "at least one frame", got: "none" });
   const palette = paletteFor(sample, exact);
   const gif = GIFEncoder();
   let before: Uint8Array | undefined;
@@ -52,7 +52,7 @@ export function encodeFilm(frames: Iterable<Frame>, { sample, exact = [] }: Film
     });
     before = now;
   }
-  if (!first) return reject({ who: "gif", needed: "at least one frame", got: "none" });
+  if (!first) return rejectOption({ who: "gif", needed: "at least one frame", got: "none" });
   gif.finish();
   return gif.bytes();
 }
@@ -82,7 +82,7 @@ function paletteFor(sample: readonly Picture[], exact: readonly string[]): numbe
 /** The bytes of a GIF that plays the frames over and over; all have the size and palette of the first. */
 export function encodeGif(frames: readonly Frame[]): Uint8Array {
   const first = frames[0]?.picture;
-  if (!first) return reject({ who: "gif", needed: "at least one frame", got: "none" });
+  if (!first) return rejectOption({ who: "gif", needed: "at least one frame", got: "none" });
   for (const { picture } of frames) check(picture, first, 1);
   const gif = GIFEncoder();
   frames.forEach(({ picture: { data, width, height }, ms }, i) => {
@@ -95,7 +95,7 @@ export function encodeGif(frames: readonly Frame[]): Uint8Array {
 function check({ width, height, channels, data }: Picture, first: Picture, bytes: 1 | 4): void {
   const needed = `${first.width} × ${first.height} pixels of ${bytes === 1 ? "one byte" : "four bytes"}`;
   if (width === first.width && height === first.height && data.length === width * height * bytes) return;
-  reject({ who: "gif", needed, got: `${width} × ${height} with ${channels} channels` });
+  rejectOption({ who: "gif", needed, got: `${width} × ${height} with ${channels} channels` });
 }
 
 /** Red, green and blue of all values; greys where the picture has no palette. */

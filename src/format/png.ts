@@ -1,7 +1,7 @@
 /** PNG files of 8-bit pictures. */
 
 import { zlibSync } from "fflate";
-import { reject } from "../base/errors.ts";
+import { rejectData } from "../base/errors.ts";
 import { crc32 } from "./crc.ts";
 import { joined } from "./joined.ts";
 
@@ -23,7 +23,7 @@ const PALETTE_TYPE = 3;
 export function encodePng({ width, height, channels, data, palette }: Picture): Uint8Array {
   const stride = width * channels;
   if (data.length !== height * stride)
-    reject({ who: "picture", needed: `${height}·${width}·${channels} bytes`, got: `${data.length}` });
+    rejectData({ who: "picture", needed: `${height}·${width}·${channels} bytes`, got: `${data.length}` });
   const rows = new Uint8Array(height * (stride + 1)); // each row begins with its filter: 0, none
   for (let y = 0; y < height; y++) rows.set(data.subarray(y * stride, (y + 1) * stride), y * (stride + 1) + 1);
   const header = new Uint8Array(13);

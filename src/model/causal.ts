@@ -1,5 +1,5 @@
 /** What every causal model offers: training, generation, export and reports ask for nothing else. */
-import { reject } from "../base/errors.ts";
+import { rejectData } from "../base/errors.ts";
 import type { Course, DepthPolicy } from "../depth/policy.ts";
 import type { Engine } from "../engine/engine.ts";
 import type { NoiseInput, Sizes, Tensor } from "../graph/index.ts";
@@ -56,5 +56,9 @@ export function checkedIds(ids: ArrayLike<number>, vocabulary: number): number[]
   const tokens = Array.from(ids);
   const bad = tokens.find((id) => !Number.isInteger(id) || id < 0 || id >= vocabulary);
   if (tokens.length > 0 && bad === undefined) return tokens;
-  return reject({ who: "text", needed: `ids from 0 to ${vocabulary - 1}`, got: bad === undefined ? "none" : `${bad}` });
+  return rejectData({
+    who: "text",
+    needed: `ids from 0 to ${vocabulary - 1}`,
+    got: bad === undefined ? "none" : `${bad}`,
+  });
 }

@@ -1,5 +1,5 @@
 /** Continuing a text with any causal model: token after token by their ids, or as text with a tokenizer. */
-import { reject } from "../base/errors.ts";
+import { reject, rejectOption } from "../base/errors.ts";
 import { check, checkOptions, whole } from "../base/options.ts";
 import { RandomStream } from "../base/random.ts";
 import type { Engine } from "../engine/engine.ts";
@@ -102,7 +102,11 @@ async function openDecoder<Reading>(
 
 function rewindable(decoder: Decoder): RewindableDecoder {
   if ("rewind" in decoder) return decoder as RewindableDecoder;
-  return reject({ who: "draft", needed: "a decoder with caches", got: "one that reads the whole text each time" });
+  return rejectOption({
+    who: "draft",
+    needed: "a decoder with caches",
+    got: "one that reads the whole text each time",
+  });
 }
 
 /** Continues `prompt` with a model, id after id: compiles, generates, releases. `reading` is what the model's decoder may be told. */

@@ -1,5 +1,5 @@
 /** Choosing the next token from logits: temperature, the k likeliest, the likeliest that make up p. Pure functions. */
-import { reject } from "../base/errors.ts";
+import { reject, rejectData } from "../base/errors.ts";
 import type { RandomStream } from "../base/random.ts";
 
 /** Which tokens may come next, and how evenly they are drawn. */
@@ -41,7 +41,7 @@ export function choices(logits: Float32Array, options: SamplingOptions = {}): Ch
   const { temperature = 1, topK = logits.length, topP = 1 } = options;
   const top = logits[likeliest(logits)];
   if (top === undefined || !Number.isFinite(top)) {
-    reject({ who: "sampling", needed: "finite logits", got: `${top}`, remedy: "check the weights for NaN" });
+    rejectData({ who: "sampling", needed: "finite logits", got: `${top}`, remedy: "check the weights for NaN" });
   }
   if (temperature === 0) return { ids: Int32Array.of(likeliest(logits)), probabilities: Float64Array.of(1) };
   const kept = keep(allOf(logits, top, temperature), Math.min(topK, logits.length));

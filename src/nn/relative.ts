@@ -1,5 +1,5 @@
 /** Relative attention over a segment of text and a memory of what came before it: positions, shift, the layer. */
-import { reject } from "../base/errors.ts";
+import { rejectShape } from "../base/errors.ts";
 import {
   add,
   concat,
@@ -259,7 +259,7 @@ function part(x: Tensor, i: number): Tensor {
 
 function segmentRows({ rows: { batch, length } }: Context): { batch: Dim; length: number } {
   if (typeof length === "number") return { batch, length };
-  return reject({
+  return rejectShape({
     who: "relative attention",
     needed: "a segment of known length",
     got: length,

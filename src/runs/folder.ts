@@ -2,7 +2,7 @@
 import { appendFileSync, closeSync, existsSync, fsyncSync, openSync, readdirSync, statSync } from "node:fs";
 import { mkdir, readdir, readFile, rm } from "node:fs/promises";
 import { basename, join } from "node:path";
-import { reject } from "../base/errors.ts";
+import { reject, rejectOption } from "../base/errors.ts";
 import { writeAtomically } from "../files/atomic.ts";
 import { sha256 } from "../files/checksum.ts";
 import { readLines } from "../files/lines.ts";
@@ -289,7 +289,7 @@ export class RunFolder {
 
   #missing(choice: CheckpointChoice, places: readonly CheckpointPlace[]): never {
     const steps = places.map(({ step }) => step).join(", ");
-    return reject({
+    return rejectOption({
       who: this.path,
       needed: typeof choice === "number" ? `a checkpoint of step ${choice}` : `a ${choice} checkpoint`,
       got: steps ? `checkpoints of steps ${steps}` : "none yet",
@@ -339,7 +339,7 @@ export class RunFolder {
 
   #own(): void {
     if (this.#lock === null)
-      reject({ who: this.path, needed: "a run opened for writing", got: "one opened for reading" });
+      rejectOption({ who: this.path, needed: "a run opened for writing", got: "one opened for reading" });
   }
 
   /** Whoever deletes a folder deletes its lock; another run may have begun in its place. */

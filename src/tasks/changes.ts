@@ -1,7 +1,7 @@
 /** What may differ when a run is resumed: settings that are set anew, a longer length, another text. */
 
 import { isDeepStrictEqual } from "node:util";
-import { reject } from "../base/errors.ts";
+import { reject, rejectData } from "../base/errors.ts";
 import type { FieldInfo } from "../runs/fields.ts";
 import type { Changed, RunFolder } from "../runs/folder.ts";
 import { migrateRun } from "../runs/migration.ts";
@@ -80,7 +80,7 @@ function read(info: FieldInfo | undefined, value: unknown): unknown {
 export function isNewText(run: RunFolder, { text }: Pick<Job, "text">, wanted: boolean): boolean {
   if (run.text === undefined || text === null || run.text === text) return false;
   if (wanted) return true;
-  return reject({
+  return rejectData({
     who: run.path,
     needed: `the text that the run learnt from so far (SHA-256 ${run.text.slice(0, 12)}…)`,
     got: `another (${text.slice(0, 12)}…)`,

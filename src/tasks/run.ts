@@ -1,5 +1,5 @@
 /** Run folders from a program: made for a session to fill, opened by kind, resumed. */
-import { reject } from "../base/errors.ts";
+import { reject, rejectFile, rejectOption } from "../base/errors.ts";
 import { RunFolder } from "../runs/folder.ts";
 import { relayed, type Session, startSession } from "../train/session.ts";
 import type { CustomRun } from "./custom/uses.ts";
@@ -72,7 +72,7 @@ export function kindIn(config: Readonly<Record<string, unknown>>, path: string):
   const task = taskIn(config);
   if (Object.hasOwn(openers, task)) return task as RunKind;
   const needed = `a task of ${Object.keys(openers).join(", ")}`;
-  return reject({ who: path, needed, got: task, remedy: "use the version of layerwise that made the run" });
+  return rejectFile({ who: path, needed, got: task, remedy: "use the version of layerwise that made the run" });
 }
 
 /** Kinds of ALBERTs by the command that trained them. */
@@ -98,7 +98,7 @@ async function open(path: string, second?: RunKind | OpenOptions, third: OpenOpt
   const [wanted, options] = typeof second === "string" ? [second, third] : [undefined, second ?? {}];
   const kind = await kindOf(path);
   if (wanted !== undefined && wanted !== kind) {
-    reject({
+    rejectOption({
       who: path,
       needed: `a run of kind ${wanted}`,
       got: kind,

@@ -1,5 +1,5 @@
 /** What the model of a stored run stores and costs, from its settings and the shapes of its weights; nothing is loaded or run. */
-import { reject } from "../base/errors.ts";
+import { rejectFile } from "../base/errors.ts";
 import type { Plan } from "../depth/plan.ts";
 import type { ModelReport } from "../model/report.ts";
 import { RunFolder } from "../runs/folder.ts";
@@ -31,7 +31,7 @@ const source = (path: string) => `${path}/config.yaml`;
 
 function vocabularyIn({ shapes, path }: Stored): number {
   const [vocabulary] = shapes.get("embedding.weight") ?? [];
-  return vocabulary ?? reject({ who: path, needed: "weights with embedding.weight", got: "none" });
+  return vocabulary ?? rejectFile({ who: path, needed: "weights with embedding.weight", got: "none" });
 }
 
 async function languageReport(stored: Stored): Promise<StoredReport> {
@@ -81,7 +81,7 @@ async function parReport({ yaml, path, shapes }: Stored): Promise<StoredReport> 
   const { networkFlops } = await import("../analysis/latency.ts");
   const { settings, task } = parSettings(yaml, path);
   const { size } =
-    (await keptTokenizer(path))?.tokenizer ?? reject({ who: path, needed: "its tokenizer", got: "none" });
+    (await keptTokenizer(path))?.tokenizer ?? rejectFile({ who: path, needed: "its tokenizer", got: "none" });
   const model = modelOf(settings, size, (await keptCosts(path)) ?? null);
   const { batch, length } = settings.latency;
   const flops = task === "retrain" ? networkFlops(model, settings.latency) / (batch * length) : null;

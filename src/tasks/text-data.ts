@@ -1,6 +1,6 @@
 /** Running text for a task: its corpus and tokenizer, batches of its splits, and how much text stands behind them. */
 
-import { reject } from "../base/errors.ts";
+import { rejectData } from "../base/errors.ts";
 import { sha256, sha256OfFile } from "../files/checksum.ts";
 import { type Corpus, identityOf, linesOf, partOf, type Split } from "../text/corpus.ts";
 import { type CorpusOptions, openCorpus } from "../text/files/corpus.ts";
@@ -72,7 +72,7 @@ export async function corpusNamed(name: string | undefined, options: CorpusOptio
 /** Fails where settings name a text that only a program has; `what` is the option it is given with. */
 export function refuseMemory(name: string | undefined, what: string): void {
   if (!name?.startsWith(MEMORY)) return;
-  reject({
+  rejectData({
     who: `${what} ${name}`,
     needed: "the text that a program gave when the run began",
     got: "none",

@@ -1,5 +1,5 @@
 /** Corpora: text in three parts, read line by line, in memory or behind an interface that files fulfil too. */
-import { reject } from "../base/errors.ts";
+import { reject, rejectData } from "../base/errors.ts";
 import { checkOptions } from "../base/options.ts";
 import { sha256Of } from "../format/sha256.ts";
 
@@ -57,7 +57,7 @@ export function textCorpus(parts: TextParts, name = "text"): Corpus {
 
 function linesFrom(lines: TextLines, who: string): string[] {
   const cutLines = typeof lines === "string" ? linesOfText(lines) : [...lines].flatMap((line) => cutLine(line, who));
-  if (cutLines.length === 0) reject({ who, needed: "at least one line", got: "none" });
+  if (cutLines.length === 0) rejectData({ who, needed: "at least one line", got: "none" });
   return cutLines;
 }
 
@@ -88,7 +88,7 @@ function cut(lines: readonly string[], who: string): (readonly [Split, readonly 
 /** One text for all: the first 90 % of its lines train, the next 5 % validate, the last 5 % test; each gets one at least. */
 export function cutPoints(lines: number, who: string): { split: Split; from: number; to: number }[] {
   if (lines < 3) {
-    reject({ who, needed: "at least 3 lines of text to split", got: `${lines}`, remedy: "give a longer text" });
+    rejectData({ who, needed: "at least 3 lines of text to split", got: `${lines}`, remedy: "give a longer text" });
   }
   const validFrom = Math.min(lines - 2, Math.floor(lines * 0.9));
   const testFrom = Math.min(lines - 1, Math.max(validFrom + 1, Math.floor(lines * 0.95)));
@@ -103,7 +103,7 @@ export function cutPoints(lines: number, who: string): { split: Split; from: num
 export function partOf(corpus: Corpus, split: Split): CorpusPart {
   const part = corpus.parts.get(split);
   if (part) return part;
-  return reject({
+  return rejectData({
     who: `corpus ${corpus.name}`,
     needed: `a ${split} part`,
     got: `only ${[...corpus.parts.keys()].join(", ")}`,
@@ -114,7 +114,7 @@ export function partOf(corpus: Corpus, split: Split): CorpusPart {
 export function textsOf(corpus: Corpus, split: Split): readonly CorpusText[] {
   const part = partOf(corpus, split);
   if (part.kind === "text") return part.texts;
-  return reject({
+  return rejectData({
     who: `corpus ${corpus.name}`,
     needed: "text",
     got: `${part.kind === "records" ? "TFRecord batches" : "token files"}, which have no text any more`,

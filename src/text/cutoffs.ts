@@ -1,5 +1,5 @@
 /** Optimal cutoffs: where to cut a vocabulary, sorted by falling frequency, so that an adaptive softmax costs least. */
-import { reject } from "../base/errors.ts";
+import { reject, rejectOption } from "../base/errors.ts";
 import { formatNumber, table } from "../base/table.ts";
 
 /** Where a vocabulary is cut, and what that costs. */
@@ -114,7 +114,7 @@ export function costsOfClusters(
 
 function convex(cluster: number, cost: ClusterCost): ClusterCost {
   if (cost.perProduct >= 0) return cost;
-  return reject({ who: `cost of cluster ${cluster}`, needed: "a perProduct from 0", got: `${cost.perProduct}` });
+  return rejectOption({ who: `cost of cluster ${cluster}`, needed: "a perProduct from 0", got: `${cost.perProduct}` });
 }
 
 function check(weights: ArrayLike<number>, clusters: number): void {

@@ -1,5 +1,5 @@
 /** Optimiser groups from the roles of parameters: one function for every task. */
-import { reject } from "../base/errors.ts";
+import { rejectOption } from "../base/errors.ts";
 import type { Engine } from "../engine/engine.ts";
 import { type Role, roleOf } from "../graph/index.ts";
 import type { Group, ParameterTensor } from "./memory.ts";
@@ -85,7 +85,12 @@ function ownGroups(options: GroupOptions): Readonly<Partial<Record<Role, OwnGrou
 
 function muonOf({ engine, settings, weightDecay = 0 }: GroupOptions): Optimiser {
   if (engine) return muon(engine, { ...settings?.muon, weightDecay });
-  return reject({ who: "optimiser groups / muon", needed: "an engine", got: "none", remedy: "give `engine` too" });
+  return rejectOption({
+    who: "optimiser groups / muon",
+    needed: "an engine",
+    got: "none",
+    remedy: "give `engine` too",
+  });
 }
 
 function inOrder(parameters: readonly GroupedParameter[], { matricesFirst }: GroupOptions) {
@@ -119,5 +124,5 @@ function optimiserOf({ optimiser, settings = {}, weightDecay = 0 }: GroupOptions
   if (typeof optimiser === "function") return optimiser(decays);
   if (Object.hasOwn(makers, optimiser)) return makers[optimiser](settings, decays ? weightDecay : 0, decays);
   const needed = `one of ${Object.keys(makers).join(", ")}, or a function`;
-  return reject({ who: "optimiser groups / optimiser", needed, got: `${optimiser}` });
+  return rejectOption({ who: "optimiser groups / optimiser", needed, got: `${optimiser}` });
 }

@@ -1,5 +1,5 @@
 /** Phases of a search in which weights and architecture are trained by turns. */
-import { reject } from "../base/errors.ts";
+import { rejectOption } from "../base/errors.ts";
 
 /** How weights and architecture take turns. */
 export interface AlternationOptions {
@@ -22,7 +22,7 @@ export interface Phases {
 export function alternation({ freeze, period, share = 0.2 }: AlternationOptions): Phases {
   if (!(share > 0 && share < 1) || !(period >= 2) || !(freeze >= 0)) {
     const got = `freeze ${freeze}, period ${period}, share ${share}`;
-    reject({ who: "alternation", needed: "freeze from 0, a period from 2, a share between 0 and 1", got });
+    rejectOption({ who: "alternation", needed: "freeze from 0, a period from 2, a share between 0 and 1", got });
   }
   const own = Math.min(period - 1, Math.max(1, Math.round(share * period)));
   const architecture = (step: number) => step > freeze && (step - freeze - 1) % period >= period - own;

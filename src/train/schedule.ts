@@ -1,5 +1,5 @@
 /** Learning-rate schedules as functions of the update's index; the originals' formulas under their own names. */
-import { reject } from "../base/errors.ts";
+import { rejectOption } from "../base/errors.ts";
 import { check, checkOptions, fraction, number, oneOf, type Rules, required, whole } from "../base/options.ts";
 
 /** Learning rate of update `step`, counted from 0. */
@@ -49,7 +49,7 @@ export function schedule(name: ScheduleName, options: ScheduleOptions): Schedule
   checkOptions(`schedule ${name}`, options, rules);
   const { rate, warmup, total, floor = 0 } = options;
   if (warmup > total) {
-    reject({
+    rejectOption({
       who: "schedule",
       needed: `a warm-up of at most ${total} steps`,
       got: `${warmup}`,
@@ -73,7 +73,7 @@ export function parSchedule(options: Omit<ScheduleOptions, "floor">): Schedule {
   checkOptions("PAR schedule", options, known);
   const { rate, warmup, total } = options;
   if (total === warmup) {
-    reject({ who: "schedule", needed: `another length than the warm-up's`, got: `${total} steps for both` });
+    rejectOption({ who: "schedule", needed: `another length than the warm-up's`, got: `${total} steps for both` });
   }
   return (step) => {
     const cosine = 0.5 * rate * (1 + Math.cos((Math.PI * Math.max(step - warmup, 0)) / (total - warmup)));

@@ -1,5 +1,5 @@
 /** Training over several processes: which part of a batch, of noise and of carried state is this one's, and how all agree. */
-import { reject } from "../base/errors.ts";
+import { reject, rejectShape } from "../base/errors.ts";
 import { decodeJson, encodeJson } from "../base/json.ts";
 import type { World } from "../engine/engine.ts";
 import { add, input, multiply, type NoiseInput, type Shape, subtract, type Tensor } from "../graph/index.ts";
@@ -38,7 +38,7 @@ function axisOf(name: string, whole: Shape, part: Shape, size: number): number |
   if (axes.length === 1 && whole.length === part.length && Number(whole[axis]) === size * Number(part[axis]))
     return axis;
   const got = `[${whole}] for a whole batch, [${part}] for one process`;
-  return reject({
+  return rejectShape({
     who: `training over ${size} processes / ${name}`,
     needed: "one axis that grows with the batch",
     got,

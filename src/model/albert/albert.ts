@@ -1,6 +1,6 @@
 /** ALBERT: factorised embeddings, one layer (or a few) run again and again, a pooler. Depth is fixed, or each token halts by itself. */
 
-import { reject, rejectShape } from "../../base/errors.ts";
+import { rejectOption, rejectShape } from "../../base/errors.ts";
 import { LARGEST } from "../../base/limits.ts";
 import {
   anything,
@@ -247,7 +247,7 @@ export class Albert {
   get haltingPolicy(): HaltingPolicy {
     if (isHalting(this.policy)) return this.policy;
     const remedy = "give the model halting options";
-    return reject({ who: "ALBERT", needed: "a model whose tokens halt", got: "fixed depth", remedy });
+    return rejectOption({ who: "ALBERT", needed: "a model whose tokens halt", got: "fixed depth", remedy });
   }
 
   #encoded({ hidden, penalty, penaltyCount, probes }: Deepened, context: HaltingContext): Encoded {

@@ -1,5 +1,5 @@
 /** Looking into an adaptive ALBERT: how deep each token ran, and how much each step still turned its state. */
-import { reject } from "../../base/errors.ts";
+import { rejectOption } from "../../base/errors.ts";
 import { concat, type Dim, divide, full, multiply, sqrt, sum, type Tensor } from "../../graph/index.ts";
 import { inference, type Mode } from "../../nn/index.ts";
 import type { Albert, AlbertInputs, Encoded } from "./albert.ts";
@@ -28,7 +28,8 @@ const dot = (a: Tensor, b: Tensor) => sum(multiply(a, b), { axes: [1], keepDims:
 
 /** Cosines between successive states, [B·T, L]: steps that a token did not run have 1. */
 export function similarityTrace(states: readonly Tensor[]): Tensor {
-  if (states.length < 2) reject({ who: "similarity trace", needed: "a model whose tokens halt", got: "fixed depth" });
+  if (states.length < 2)
+    rejectOption({ who: "similarity trace", needed: "a model whose tokens halt", got: "fixed depth" });
   const lengths = states.map((state) => sqrt(dot(state, state)));
   const cosines = states.slice(1).map((state, k) => {
     return divide(dot(states[k]!, state), multiply(lengths[k]!, lengths[k + 1]!));

@@ -1,5 +1,5 @@
 /** What ALBERT is used for: a head turns encoded texts into logits, and logits and targets into a loss. */
-import { reject, rejectShape } from "../../base/errors.ts";
+import { rejectOption, rejectShape } from "../../base/errors.ts";
 import { checkOptions, dropoutRate, number, oneOf, type Rules, required, whole } from "../../base/options.ts";
 import { scalarCourses, scalarInputs } from "../../depth/policy.ts";
 import {
@@ -170,7 +170,7 @@ export function sentenceOrderHead(model: Albert, options: SentenceOrderOptions =
 
 /** The pooled first token, [B, C]; a model without a pooler is refused. */
 export function pooledOf({ pooled }: Encoded): Tensor {
-  return pooled ?? reject({ who: "head", needed: "a model with a pooler", got: "pooler: false" });
+  return pooled ?? rejectOption({ who: "head", needed: "a model with a pooler", got: "pooler: false" });
 }
 
 /** Mean of the states of real tokens: [B·T, C] → [B, C]. */

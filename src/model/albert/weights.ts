@@ -1,5 +1,5 @@
 /** ALBERT's weights under the names others give them: Hugging Face's ALBERT, ALBERT-ACT, and TensorFlow's variables as .npy files. */
-import { LayerwiseError, reject, rejectFile } from "../../base/errors.ts";
+import { LayerwiseError, rejectFile } from "../../base/errors.ts";
 import { nearest } from "../../base/nearest.ts";
 import { checkOptions } from "../../base/options.ts";
 import { compat, type HaltingOptions } from "../../depth/halting.ts";
@@ -183,19 +183,19 @@ export function saveAlbert(
 function numberIn(config: Readonly<Record<string, unknown>>, source: string, key: string, fallback?: number): number {
   const value = config[key] ?? fallback;
   if (typeof value === "number" && Number.isFinite(value)) return value;
-  return reject({ who: `${source} / ${key}`, needed: "a number", got: JSON.stringify(value) ?? "nothing" });
+  return rejectFile({ who: `${source} / ${key}`, needed: "a number", got: JSON.stringify(value) ?? "nothing" });
 }
 
 /** The model a Hugging Face `config.json` describes, ALBERT or ALBERT-ACT; what is not built here is an error that names `source`. */
 export function albertOptionsFrom(config: Readonly<Record<string, unknown>>, source = "config"): AlbertOptions {
   const position = config.position_embedding_type ?? "absolute";
   if (position !== "absolute") {
-    reject({ who: `${source} / position_embedding_type`, needed: '"absolute"', got: JSON.stringify(position) });
+    rejectFile({ who: `${source} / position_embedding_type`, needed: '"absolute"', got: JSON.stringify(position) });
   }
   const activation = config.hidden_act ?? "gelu_new";
   if (typeof activation !== "string" || !Object.hasOwn(activations, activation)) {
     const needed = `one of ${Object.keys(activations).join(", ")}`;
-    reject({ who: `${source} / hidden_act`, needed, got: JSON.stringify(activation) });
+    rejectFile({ who: `${source} / hidden_act`, needed, got: JSON.stringify(activation) });
   }
   const number = (key: string, fallback?: number) => numberIn(config, source, key, fallback);
   return {

@@ -1,6 +1,6 @@
 /** The language model: learned positions, a depth policy, a norm, and a head tied to the embedding. The policy is an argument. */
 
-import { reject } from "../../base/errors.ts";
+import { reject, rejectOption, rejectShape } from "../../base/errors.ts";
 import { LARGEST } from "../../base/limits.ts";
 import {
   check,
@@ -153,7 +153,7 @@ export class LanguageModel implements CausalModel {
     const foreign = depth.parameters.find(({ tensor }) => !own.has(tensor));
     if (foreign) {
       const remedy = "take one of the policy's own, such as policy.at(…)";
-      reject({
+      rejectOption({
         who: "language model / withDepth",
         needed: "a policy over the same parameters",
         got: foreign.name,
@@ -261,7 +261,12 @@ export class LanguageModel implements CausalModel {
     if (!count) return refuseCaches(`${count ?? "unknown"}`);
     if (past && past.length !== count) {
       const remedy = "give one pair per cache of the policy";
-      reject({ who: "language model", needed: `keys and values for ${count} caches`, got: `${past.length}`, remedy });
+      rejectShape({
+        who: "language model",
+        needed: `keys and values for ${count} caches`,
+        got: `${past.length}`,
+        remedy,
+      });
     }
     const added: (KeyValues | undefined)[] = Array.from({ length: count });
     const store = (i: number) => (pair: KeyValues) => {
@@ -285,7 +290,12 @@ export class LanguageModel implements CausalModel {
 function refuseCaches(got: string): never {
   const remedy =
     "let every block read and store context.cache, or leave `caches` out, which recomputes the text for every token";
-  return reject({ who: "depth policy / caches", needed: "one pair of keys and values stored per cache", got, remedy });
+  return rejectShape({
+    who: "depth policy / caches",
+    needed: "one pair of keys and values stored per cache",
+    got,
+    remedy,
+  });
 }
 
 const sizeRules: Rules<TextSizes> = {
@@ -378,7 +388,11 @@ function ownPolicy({ depth }: OwnDepth, width: number): DepthPolicy {
     scores: (rows) => rows,
   });
   if (`${hidden.shape}` === `2,${width}`) return depth;
-  return reject({ who: "depth policy", needed: `states of width ${width}, [2,${width}]`, got: `[${hidden.shape}]` });
+  return rejectShape({
+    who: "depth policy",
+    needed: `states of width ${width}, [2,${width}]`,
+    got: `[${hidden.shape}]`,
+  });
 }
 
 function checkNames(parameters: readonly Parameter[]): void {
@@ -386,7 +400,7 @@ function checkNames(parameters: readonly Parameter[]): void {
   if (new Set(names).size === names.length) return;
   const twice = names.find((name, i) => names.indexOf(name) < i);
   const remedy = "give every block a name of its own";
-  reject({ who: "language model", needed: "parameters of different names", got: `${twice} twice`, remedy });
+  rejectOption({ who: "language model", needed: "parameters of different names", got: `${twice} twice`, remedy });
 }
 
 /** A language model with the given sizes over a plan of transformer blocks, or over a depth policy. */

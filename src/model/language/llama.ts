@@ -1,5 +1,5 @@
 /** Language models of Llama's shape (Llama, SmolLM, Qwen 3): a config and tensors under Hugging Face's names in, our model out. */
-import { reject, rejectData } from "../../base/errors.ts";
+import { rejectData, rejectOption } from "../../base/errors.ts";
 import { check, whole } from "../../base/options.ts";
 import { sequence } from "../../depth/plan.ts";
 import { type Activation, activations } from "../../nn/index.ts";
@@ -182,7 +182,7 @@ function refuseUnknown(config: LlamaConfig, source: string, headWidth: number): 
   };
   for (const [key, got] of Object.entries(faults)) {
     if (got === null) continue;
-    reject(
+    rejectOption(
       { who: `${source} / ${key}`, needed: "a model that has none, or the usual one", got: JSON.stringify(got) },
       1,
     );

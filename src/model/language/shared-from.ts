@@ -1,5 +1,5 @@
 /** First weights of a language model with shared blocks, out of a deeper trained one; what the blocks cannot hold is measured and said. */
-import { reject } from "../../base/errors.ts";
+import { rejectData, rejectOption } from "../../base/errors.ts";
 import { lowRank } from "../../base/low-rank.ts";
 import { checkOptions, oneOf, whole } from "../../base/options.ts";
 import { nameAt } from "../../depth/relaxed.ts";
@@ -169,7 +169,7 @@ class Mapping {
     this.#used.add(from);
     if (got === needed) return this.#source.get(from)!;
     const remedy = "give both models the same sizes";
-    return reject({
+    return rejectData({
       who: `sharedFrom / ${from}`,
       needed: `[${needed}] for ${name}`,
       got: `[${got ?? "nothing"}]`,
@@ -180,7 +180,7 @@ class Mapping {
 
 function planOf({ options: { plan } }: LanguageModel, who: string): readonly number[] {
   if (plan) return plan;
-  return reject({ who: `sharedFrom / ${who}`, needed: "a model over a plan of blocks", got: "a depth policy" });
+  return rejectOption({ who: `sharedFrom / ${who}`, needed: "a model over a plan of blocks", got: "a depth policy" });
 }
 
 function distance(a: Float32Array, b: Float32Array): number {

@@ -1,5 +1,5 @@
 /** The network that a search found, cut out of the supernet: one candidate a block, with the weights it has there. */
-import { reject } from "../../base/errors.ts";
+import { rejectData } from "../../base/errors.ts";
 import { type PatternBlock, patternBlocks, printPattern } from "../../depth/pattern.ts";
 import type { Weights } from "../weights.ts";
 import { type CandidateChoice, ParModel } from "./par.ts";
@@ -36,7 +36,11 @@ function ownCandidates({ choices }: ParModel): CandidateChoice[] {
 /** Where each block of a pattern stands among the candidates of its depth; of twins the more probable one. */
 function placesOf({ policy }: ParModel, weights: Weights, blocks: readonly PatternBlock[]): number[] {
   if (blocks.length !== policy.blocks.length) {
-    reject({ who: "pattern", needed: `${policy.blocks.length} blocks, as the supernet has`, got: `${blocks.length}` });
+    rejectData({
+      who: "pattern",
+      needed: `${policy.blocks.length} blocks, as the supernet has`,
+      got: `${blocks.length}`,
+    });
   }
   return policy.probabilities(weights).map((shares, i) => {
     const { kind, size } = blocks[i]!;
@@ -51,5 +55,5 @@ function placesOf({ policy }: ParModel, weights: Weights, blocks: readonly Patte
 
 function refuse(i: number, left: readonly PatternBlock[], wanted: PatternBlock): never {
   const needed = `one of the supernet's ${left.map((block) => printPattern([block])).join(", ")}`;
-  return reject({ who: `block ${i + 1}`, needed, got: printPattern([wanted]), remedy: "train it from scratch" });
+  return rejectData({ who: `block ${i + 1}`, needed, got: printPattern([wanted]), remedy: "train it from scratch" });
 }

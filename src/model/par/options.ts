@@ -1,6 +1,6 @@
 /** What a PAR Transformer-XL is told, and what it refuses: mistakes show when the model is built. */
 
-import { reject } from "../../base/errors.ts";
+import { reject, rejectOption } from "../../base/errors.ts";
 import { check, checkOptions } from "../../base/options.ts";
 import { MOST_BLOCKS, patternBlocks, printPattern } from "../../depth/pattern.ts";
 import type { Budget, SearchedOptions } from "../../depth/searched.ts";
@@ -111,7 +111,12 @@ export function checkParOptions(options: ParOptions): void {
   }
   if (adaptiveInput && (!cutoffs?.length || compat === "original")) {
     const got = compat === "original" ? "compat" : "none";
-    reject({ who: "adaptiveInput", needed: "cutoffs, and no compat", got, remedy: "give cutoffs or leave it off" });
+    rejectOption({
+      who: "adaptiveInput",
+      needed: "cutoffs, and no compat",
+      got,
+      remedy: "give cutoffs or leave it off",
+    });
   }
 }
 
@@ -160,7 +165,7 @@ export function aliveOf({ alive }: ParOptions, choices: Choices): Alive {
   const fits = alive?.length === every.length && alive.every(own);
   if (alive && !fits) {
     const needed = `places among the ${every.map(({ length }) => length).join(", ")} candidates`;
-    reject({ who: "alive", needed, got: JSON.stringify(alive) });
+    rejectOption({ who: "alive", needed, got: JSON.stringify(alive) });
   }
   return alive ?? every;
 }

@@ -1,5 +1,5 @@
 /** Fine-tuning with a head of any kind: an ALBERT, a task and its examples in, a model that answers out. */
-import { reject } from "../../base/errors.ts";
+import { rejectData } from "../../base/errors.ts";
 import { LARGEST } from "../../base/limits.ts";
 import { anything, checkOptions, number, required, whole } from "../../base/options.ts";
 import { RandomStream } from "../../base/random.ts";
@@ -145,7 +145,7 @@ export function headBatches<X, Y>(
   const encoded = examples.map((each) => task.encode(each, tokenizer, length));
   const usable = encoded.filter(({ targets }) => targets !== undefined);
   if (usable.length === 0) {
-    reject({
+    rejectData({
       who: task.name,
       needed: "an example to learn from",
       got: "none that fits",

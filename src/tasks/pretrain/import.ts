@@ -2,7 +2,7 @@
 import { existsSync, statSync } from "node:fs";
 import { readdir, readFile } from "node:fs/promises";
 import { basename, dirname, extname, join, relative } from "node:path";
-import { reject } from "../../base/errors.ts";
+import { reject, rejectData } from "../../base/errors.ts";
 import { readJsonObject } from "../../files/json.ts";
 import type { TensorData } from "../../format/safetensors.ts";
 import type { HeadOptions } from "../../model/albert/description.ts";
@@ -84,7 +84,7 @@ export async function readTokenizer(
   const opened = await openTokenizer(file);
   const { size } = opened.tokenizer;
   if (size <= vocabulary) return opened;
-  return reject({ who: file, needed: `at most the model's ${vocabulary} pieces`, got: `${size}` });
+  return rejectData({ who: file, needed: `at most the model's ${vocabulary} pieces`, got: `${size}` });
 }
 
 /** The folder of a weight file, or of .npy files. */

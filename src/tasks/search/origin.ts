@@ -2,7 +2,7 @@
 import { existsSync, statSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { reject } from "../../base/errors.ts";
+import { rejectFile } from "../../base/errors.ts";
 import { patternBlocks, printPattern } from "../../depth/pattern.ts";
 import { foundNetwork } from "../../model/par/found.ts";
 import { type NamedTensor, stateDict } from "../../model/state-dict.ts";
@@ -69,7 +69,7 @@ function refuse(who: string, file: string): never {
   const got = existsSync(file) ? "JSON without a pattern" : `no ${ARCHITECTURE_FILE}`;
   const remedy =
     "name a run that has ended, its architecture.json, or a pattern; unfinished ones go on with `layerwise resume`";
-  return reject({ who, needed: "the architecture that a search found", got, remedy });
+  return rejectFile({ who, needed: "the architecture that a search found", got, remedy });
 }
 
 /** The settings of a run of search or retrain; the tokenizer that it keeps is its own, wherever it came from. */

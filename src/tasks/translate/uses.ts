@@ -1,5 +1,5 @@
 /** Runs of translation: lines translated, scored with BLEU, evaluated, resumed. */
-import { reject } from "../../base/errors.ts";
+import { rejectOption } from "../../base/errors.ts";
 import { averageCheckpoints } from "../../model/averaging.ts";
 import { type BeamOptions, Translator } from "../../model/seq2seq/beam.ts";
 import type { TranslationModel } from "../../model/seq2seq/translation.ts";
@@ -102,7 +102,7 @@ async function averaged(path: string, model: TranslationModel, count: number): P
   const kept = [...new Set((await run.checkpoints()).map(({ step }) => step))].sort((a, b) => b - a);
   if (kept.length < count) {
     const remedy = `train with keep ${count}`;
-    reject({ who: "average", needed: `${count} checkpoints`, got: `${kept.length} that were kept`, remedy });
+    rejectOption({ who: "average", needed: `${count} checkpoints`, got: `${kept.length} that were kept`, remedy });
   }
   const states = [];
   for (const step of kept.slice(0, count)) states.push((await run.readCheckpoint(step)).state.weights);

@@ -2,7 +2,7 @@
 import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { LayerwiseError, reject } from "../../base/errors.ts";
+import { LayerwiseError, reject, rejectFile } from "../../base/errors.ts";
 import { writeAtomically } from "../../files/atomic.ts";
 import { sha256 } from "../../files/checksum.ts";
 import { crc32c } from "../../format/crc.ts";
@@ -44,7 +44,7 @@ function bytesOf(array: Uint16Array | Int32Array | Uint32Array): Uint8Array {
 /** Parses a token file; damage is named with `source`. */
 export function decodeTokens(bytes: Uint8Array, source: string): TokenizedText {
   const damaged = (needed: string, got: string): never =>
-    reject({ who: source, needed: `a token file with ${needed}`, got, remedy: "delete it and build it again" });
+    rejectFile({ who: source, needed: `a token file with ${needed}`, got, remedy: "delete it and build it again" });
   if (bytes.length < HEADER_BYTES) damaged(`${HEADER_BYTES} bytes of header`, `${bytes.length}`);
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const word = (i: number) => view.getUint32(i * 4, true);

@@ -2,7 +2,7 @@
 import { existsSync } from "node:fs";
 import { readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
-import { reject } from "../../base/errors.ts";
+import { reject, rejectFile } from "../../base/errors.ts";
 import { writeAtomically } from "../../files/atomic.ts";
 import { sha256, sha256OfFile } from "../../files/checksum.ts";
 import { download } from "../../files/download.ts";
@@ -242,7 +242,7 @@ function refuseUnverified(name: string, files: readonly FetchedFile[], dataset: 
   const bad = files.find(({ verified }) => !verified);
   if (!bad) return;
   const path = Object.keys(dataset.files).find((file) => bad.path.endsWith(join(name, file)));
-  reject({
+  rejectFile({
     who: bad.path,
     needed: `content with SHA-256 ${path ? dataset.files[path] : "unknown"}`,
     got: bad.sha256,

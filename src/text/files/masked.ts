@@ -1,7 +1,7 @@
 /** Stored pre-training data: a corpus to ALBERT's tf.Example shards, and such shards back to examples. */
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { reject } from "../../base/errors.ts";
+import { rejectFile } from "../../base/errors.ts";
 import { decodeExample } from "../../format/tfexample.ts";
 import { readRecords, writeRecords } from "../../format/tfrecord.ts";
 import type { Corpus, Split } from "../corpus.ts";
@@ -81,7 +81,7 @@ export async function* readPretrainingFiles(
       const example = decodePretraining(record, source);
       const bad = [...example.inputIds, ...example.maskedIds].find((id) => id < 0 || id >= vocabulary);
       if (bad !== undefined) {
-        reject({ who: source, needed: `ids below the tokenizer's ${vocabulary} pieces`, got: `${bad}` });
+        rejectFile({ who: source, needed: `ids below the tokenizer's ${vocabulary} pieces`, got: `${bad}` });
       }
       yield example;
     }

@@ -57,7 +57,7 @@ export function pairsOf(corpus: PairsCorpus, split: Split): SentencePairs {
   const target = readLanguage(corpus, split, corpus.targetLanguage);
   if (source.length !== target.length || source.length === 0) {
     const got = `${source.length} and ${target.length}`;
-    reject({ who: `${corpus.name} / ${split}`, needed: "as many lines in both languages, at least one", got });
+    rejectFile({ who: `${corpus.name} / ${split}`, needed: "as many lines in both languages, at least one", got });
   }
   return { source, target };
 }

@@ -1,7 +1,7 @@
 /** The original's batch files: TFRecords whose one feature `batch` is a serialised int32 tensor [rows, window]. */
 import { readFile } from "node:fs/promises";
 import { basename } from "node:path";
-import { reject } from "../../base/errors.ts";
+import { rejectFile } from "../../base/errors.ts";
 import { Allowance, type ReadLimits } from "../../format/limits.ts";
 import {
   decodeExample,
@@ -32,7 +32,7 @@ export function decodeBatchFile(bytes: Uint8Array, source: string, limits: ReadL
   for (const record of readRecords(bytes, source))
     tensors.push(decodeBatch(record, allowance, `${source}: record ${tensors.length}`));
   const first = tensors[0];
-  if (!first) reject({ who: source, needed: "at least one batch", got: "an empty file" });
+  if (!first) rejectFile({ who: source, needed: "at least one batch", got: "an empty file" });
   const [rows, window] = first.shape as [number, number];
   const odd = tensors.findIndex(({ shape }) => shape[0] !== rows || shape[1] !== window);
   if (odd >= 0) rejectShape(`${source}: record ${odd}`, [rows, window], tensors[odd]!.shape);
@@ -44,7 +44,7 @@ export function decodeBatchFile(bytes: Uint8Array, source: string, limits: ReadL
 }
 
 function rejectShape(who: string, needed: number[], got: number[]): never {
-  reject({ who, needed: `a batch of shape [${needed.join(",")}] like the others`, got: `[${got.join(",")}]` });
+  rejectFile({ who, needed: `a batch of shape [${needed.join(",")}] like the others`, got: `[${got.join(",")}]` });
 }
 
 function decodeBatch(record: Uint8Array, allowance: Allowance, source: string): IntTensor {
@@ -52,13 +52,13 @@ function decodeBatch(record: Uint8Array, allowance: Allowance, source: string): 
   const feature = example.get("batch");
   if (feature?.kind !== "bytes" || feature.values.length !== 1) {
     const names = [...example.keys()].join(", ").slice(0, 200) || "none";
-    reject({ who: source, needed: "one bytes feature named batch", got: `features: ${names}` });
+    rejectFile({ who: source, needed: "one bytes feature named batch", got: `features: ${names}` });
   }
   const tensor = decodeIntTensor(feature.values[0]!, source, allowance.rest);
   allowance.take(2 * tensor.data.byteLength + TENSOR_BYTES, "its batches");
   const [rows, window] = tensor.shape;
   if (tensor.shape.length !== 2 || rows! < 1 || window! < 2) {
-    reject({ who: source, needed: "a tensor [rows, length + 1]", got: `[${tensor.shape.join(",")}]` });
+    rejectFile({ who: source, needed: "a tensor [rows, length + 1]", got: `[${tensor.shape.join(",")}]` });
   }
   return tensor;
 }
@@ -102,7 +102,7 @@ export async function openBatchFiles(paths: readonly string[], vocabulary: numbe
 function checkIds({ data, source }: BatchFile, vocabulary: number): void {
   const bad = data.find((id) => id < 0 || id >= vocabulary);
   if (bad === undefined) return;
-  reject({
+  rejectFile({
     who: source,
     needed: `ids below the tokenizer's ${vocabulary} pieces`,
     got: `${bad}`,

@@ -1,7 +1,7 @@
 /** SentencePiece and files: lines as bytes from files or a stream, and training from text files to `.model` and `.vocab`. */
 import { createReadStream } from "node:fs";
 import { stat } from "node:fs/promises";
-import { LayerwiseError, messageOf, reject } from "../../base/errors.ts";
+import { LayerwiseError, messageOf, rejectFile } from "../../base/errors.ts";
 import { refuseExisting, writeAtomically } from "../../files/atomic.ts";
 import type { Model } from "../sentencepiece/model.ts";
 import { writeModel, writeVocabulary } from "../sentencepiece/model-writer.ts";
@@ -97,7 +97,7 @@ function trainingText(line: Uint8Array, source: TextSource, number: number): str
     const text = strict.decode(line.at(-1) === 13 ? line.subarray(0, -1) : line);
     return number === 1 && text.startsWith("\ufeff") ? text.slice(1) : text;
   } catch {
-    return reject({
+    return rejectFile({
       who: `${nameOf(source)}: line ${number}`,
       needed: "UTF-8 text",
       got: "bytes that are not",

@@ -1,6 +1,6 @@
 /** From a corpus to token ids and batches, through the cache. */
 import { readFile } from "node:fs/promises";
-import { reject } from "../../base/errors.ts";
+import { reject, rejectFile } from "../../base/errors.ts";
 import { checkOptions, text } from "../../base/options.ts";
 import type { BatchSource } from "../batches.ts";
 import { type Corpus, identityOf, liesInFiles, linesOf, partOf, type Split } from "../corpus.ts";
@@ -48,7 +48,7 @@ async function readTokens(path: string, vocabulary: number): Promise<TokenizedTe
   const text = decodeTokens(await readFile(path), path);
   const bad = text.ids.find((id: number) => id < 0 || id >= vocabulary);
   if (bad === undefined) return text;
-  return reject({
+  return rejectFile({
     who: path,
     needed: `ids below the tokenizer's ${vocabulary} pieces`,
     got: `${bad}`,

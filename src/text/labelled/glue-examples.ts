@@ -1,5 +1,5 @@
 /** Lines of GLUE's files, tab-separated without quoting, to texts and labels; what is wrong is named by file and line. */
-import { reject } from "../../base/errors.ts";
+import { rejectFile } from "../../base/errors.ts";
 import { type Columns, type GlueTask, RANGE } from "./glue-tasks.ts";
 import type { TextExample } from "./text-task.ts";
 
@@ -36,7 +36,7 @@ export function parseGlue(
     if (examples.length >= limit) break;
   }
   if (bad > 0) warn?.(`${source}: ${bad} lines without their ${width} columns are left out`);
-  if (examples.length === 0) reject({ who: source, needed: "at least one example", got: "none" });
+  if (examples.length === 0) rejectFile({ who: source, needed: "at least one example", got: "none" });
   return examples;
 }
 
@@ -52,7 +52,7 @@ export function* glueTexts(
     const cells = line.split("\t");
     number++;
     if (cells.length < least) {
-      reject({ who: `${source}: line ${number}`, needed: `at least ${least} columns`, got: `${cells.length}` });
+      rejectFile({ who: `${source}: line ${number}`, needed: `at least ${least} columns`, got: `${cells.length}` });
     }
     for (const at of train.texts) yield cells[at]!.trim();
   }
@@ -62,7 +62,7 @@ export function* glueTexts(
 function firstWidth(cells: readonly string[], { texts, label = 0 }: Columns, path: string): number {
   const least = Math.max(...texts, label) + 1;
   if (cells.length >= least) return cells.length;
-  return reject({ who: `${path}: line 1`, needed: `at least ${least} columns`, got: `${cells.length}` });
+  return rejectFile({ who: `${path}: line 1`, needed: `at least ${least} columns`, got: `${cells.length}` });
 }
 
 function exampleOf(
@@ -73,7 +73,7 @@ function exampleOf(
   who: string,
 ): GlueExample {
   if (cells.length !== width) {
-    reject({ who, needed: `${width} columns with tabs between`, got: `${cells.length}`, remedy: "mend the line" });
+    rejectFile({ who, needed: `${width} columns with tabs between`, got: `${cells.length}`, remedy: "mend the line" });
   }
   return {
     texts: texts.map((at) => cells[at]!) as [string] | [string, string],
@@ -87,5 +87,5 @@ function labelOf(text: string, { labels }: GlueTask, who: string): number {
   const value = labels ? labels.indexOf(text) : text.trim() === "" ? Number.NaN : Number(text);
   if (labels ? value >= 0 : value >= least && value <= most) return value;
   const needed = labels ? `a label of ${labels.join(", ")}` : `a number from ${least} to ${most}`;
-  return reject({ who, needed, got: JSON.stringify(text) });
+  return rejectFile({ who, needed, got: JSON.stringify(text) });
 }

@@ -1,5 +1,5 @@
 /** How well predictions agree with the truth: accuracy, F1, Matthews, R², Pearson and Spearman, as scikit-learn and SciPy count. */
-import { reject } from "../../base/errors.ts";
+import { rejectData } from "../../base/errors.ts";
 
 /** A figure of guesses against the truth, both of one length. */
 export type Metric = (truth: ArrayLike<number>, guess: ArrayLike<number>) => number;
@@ -92,7 +92,7 @@ export function figuresOf(
   guess: ArrayLike<number>,
 ): Record<string, number> {
   if (truth.length === 0 || truth.length !== guess.length) {
-    reject({ who: "metrics", needed: "one guess an example", got: `${guess.length} for ${truth.length}` });
+    rejectData({ who: "metrics", needed: "one guess an example", got: `${guess.length} for ${truth.length}` });
   }
   return Object.fromEntries(names.map((name) => [name, metrics[name](truth, guess)]));
 }

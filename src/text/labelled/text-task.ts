@@ -1,5 +1,5 @@
 /** Tasks on labelled texts: one class per text, any number of them, or a number; by name, so that they can be stored. */
-import { reject } from "../../base/errors.ts";
+import { reject, rejectData } from "../../base/errors.ts";
 import { metrics as known, type MetricName } from "./metrics.ts";
 
 /** What is learnt from labelled texts, and how it is scored. */
@@ -91,5 +91,5 @@ export function exampleOf(example: LabelledText, task: TextTask, index: number, 
   }
   const needed = labels ? `${task.several ? "labels" : "a label"} of ${labels.join(", ")}` : "a number as label";
   const got = JSON.stringify(label) ?? "none";
-  return reject({ who: who ?? `${task.name}: example ${index}`, needed, got }, who === undefined ? 2 : 1);
+  return rejectData({ who: who ?? `${task.name}: example ${index}`, needed, got }, who === undefined ? 2 : 1);
 }

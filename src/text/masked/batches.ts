@@ -1,5 +1,5 @@
 /** Masked-LM batches by place: drawn again in each pass over the documents, or stacked from stored examples. */
-import { reject } from "../../base/errors.ts";
+import { rejectData } from "../../base/errors.ts";
 import type { Document, PieceTokenizer } from "./documents.ts";
 import {
   type PretrainingBatch,
@@ -86,10 +86,11 @@ export function storedBatches(examples: readonly PretrainingExample[], rows: num
   const length = examples[0]?.inputIds.length ?? 0;
   const count = Math.floor(examples.length / rows);
   if (count === 0) {
-    reject({ who: source, needed: `at least ${rows} examples for a batch`, got: `${examples.length}` });
+    rejectData({ who: source, needed: `at least ${rows} examples for a batch`, got: `${examples.length}` });
   }
   const other = examples.find(({ inputIds }) => inputIds.length !== length);
-  if (other) reject({ who: source, needed: `examples of ${length} tokens`, got: `one of ${other.inputIds.length}` });
+  if (other)
+    rejectData({ who: source, needed: `examples of ${length} tokens`, got: `one of ${other.inputIds.length}` });
   const at = (place: number) => {
     const first = (place % count) * rows;
     return stackExamples(examples.slice(first, first + rows));

@@ -1,5 +1,5 @@
 /** Documents for masked-LM data: text normalised as ALBERT does, one sentence per line, a blank line between documents. */
-import { reject } from "../../base/errors.ts";
+import { rejectData } from "../../base/errors.ts";
 import { type Corpus, type Split, textCorpus, textsOf } from "../corpus.ts";
 import type { Tokenizer } from "../tokenizer.ts";
 
@@ -145,7 +145,7 @@ export function specialIds(tokenizer: PieceTokenizer): SpecialIds {
   const idOf = (...names: string[]) => {
     const found = names.find((name) => tokenizer.pieceOf(tokenizer.idOf(name)) === name);
     if (found !== undefined) return tokenizer.idOf(found);
-    return reject({
+    return rejectData({
       who: "masked-LM data",
       needed: `a tokenizer with the piece ${names.join(" or ")}`,
       got: `one of ${tokenizer.size} pieces without it`,

@@ -1,5 +1,5 @@
 /** Masked-LM + sentence-order examples: made on the fly from documents, or stored as ALBERT's tf.Example shards. */
-import { reject } from "../../base/errors.ts";
+import { reject, rejectData, rejectFile } from "../../base/errors.ts";
 import { RandomStream } from "../../base/random.ts";
 import { decodeExample, encodeExample, type Feature } from "../../format/tfexample.ts";
 import { type Document, type PieceTokenizer, type SpecialIds, specialIds, startPieces } from "./documents.ts";
@@ -109,7 +109,7 @@ function checkOptions({ length, maxPredictions, maxNgram }: PretrainingOptions, 
   if (length < 8) reject({ who, needed: "a length of at least 8", got: `${length}` }, 2);
   if (maxPredictions < 1) reject({ who, needed: "at least 1 prediction", got: `${maxPredictions}` }, 2);
   if (maxNgram < 1) reject({ who, needed: "n-grams of at least 1 word", got: `${maxNgram}` }, 2);
-  if (documents.length === 0) reject({ who, needed: "at least one sentence", got: "no text" });
+  if (documents.length === 0) rejectData({ who, needed: "at least one sentence", got: "no text" });
 }
 
 /** [CLS] A [SEP] B [SEP], masked and padded. */
@@ -195,7 +195,7 @@ export function decodePretraining(bytes: Uint8Array, source: string): Pretrainin
   const ints = (name: string): Int32Array => {
     const feature = features.get(name);
     if (feature?.kind === "int" && feature.values instanceof Int32Array) return feature.values;
-    return reject({
+    return rejectFile({
       who: source,
       needed: `integers of 32 bits named ${name}`,
       got: feature?.kind === "int" ? "larger ones" : `features: ${namesOf(features)}`,
@@ -223,11 +223,12 @@ function checkExample(example: PretrainingExample, source: string): void {
   const { inputIds, inputMask, segmentIds, tokenBoundary, maskedPositions, maskedIds, maskedWeights } = example;
   const same = (fields: ArrayLike<number>[], what: string) => {
     const lengths = fields.map(({ length }) => length);
-    if (new Set(lengths).size > 1) reject({ who: source, needed: `${what} of one length`, got: lengths.join(", ") });
+    if (new Set(lengths).size > 1)
+      rejectFile({ who: source, needed: `${what} of one length`, got: lengths.join(", ") });
   };
   same([inputIds, inputMask, segmentIds, tokenBoundary], "input fields");
   same([maskedPositions, maskedIds, maskedWeights], "masked_lm fields");
   const outside = maskedPositions.find((at) => at < 0 || at >= inputIds.length);
   if (outside === undefined) return;
-  reject({ who: source, needed: `masked positions from 0 to ${inputIds.length - 1}`, got: `${outside}` });
+  rejectFile({ who: source, needed: `masked positions from 0 to ${inputIds.length - 1}`, got: `${outside}` });
 }

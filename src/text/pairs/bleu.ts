@@ -1,5 +1,5 @@
 /** BLEU of a corpus as SacreBLEU scores it: 13a tokenisation, four orders, exponential smoothing, cased. */
-import { reject } from "../../base/errors.ts";
+import { rejectData } from "../../base/errors.ts";
 
 /** A score with the figures it is made of. */
 export interface Bleu {
@@ -101,7 +101,7 @@ function checkLengths(translations: readonly string[], references: readonly (rea
   const wrong = references.find((list) => list.length !== translations.length);
   if (references.length > 0 && !wrong && translations.length > 0) return;
   const got = `${translations.length} translations, ${references.map((list) => list.length).join(", ") || "no"} references`;
-  reject({ who: "BLEU", needed: "as many references as translations, at least one", got });
+  rejectData({ who: "BLEU", needed: "as many references as translations, at least one", got });
 }
 
 /** An order without a match counts as half a match, the next such order as a quarter, and so on. */

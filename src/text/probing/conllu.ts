@@ -1,5 +1,5 @@
 /** CoNLL-U treebanks: sentences of words with part of speech and dependency relation, and the text they stand in. */
-import { reject } from "../../base/errors.ts";
+import { rejectFile } from "../../base/errors.ts";
 import { linesOfText, type TextLines } from "../corpus.ts";
 
 /** A word with its tags. */
@@ -59,7 +59,7 @@ class Sentence {
   add(line: string, number: number): void {
     const who = `${this.#source}:${number}`;
     const columns = line.split("\t");
-    if (columns.length !== 10) reject({ who, needed: "10 columns apart by tabs", got: `${columns.length}` });
+    if (columns.length !== 10) rejectFile({ who, needed: "10 columns apart by tabs", got: `${columns.length}` });
     const [id, form, , upos, , , , deprel, , misc] = columns as [string, ...string[]];
     const spaceAfter = !misc!.split("|").includes("SpaceAfter=No");
     if (/^\d+\.\d+$/.test(id)) return; // an empty node is not in the text
@@ -68,7 +68,7 @@ class Sentence {
       this.#joined = { form: form!, last: Number(range[2]), spaceAfter, from: this.#words.length };
       return;
     }
-    if (id !== String(this.#count + 1)) reject({ who, needed: `word ${this.#count + 1}`, got: `id ${id}` });
+    if (id !== String(this.#count + 1)) rejectFile({ who, needed: `word ${this.#count + 1}`, got: `id ${id}` });
     this.#first ||= number;
     this.#count++;
     this.#words.push({ form: form!, upos: upos!, deprel: deprel!.split(":")[0]!, spaceAfter });
@@ -88,7 +88,7 @@ class Sentence {
   finish(): TreebankSentence[] {
     if (this.#joined) {
       const needed = `words up to ${this.#joined.last} of the joined form ${this.#joined.form}`;
-      reject({ who: `${this.#source}:${this.#first || "?"}`, needed, got: `${this.#count} words` });
+      rejectFile({ who: `${this.#source}:${this.#first || "?"}`, needed, got: `${this.#count} words` });
     }
     return this.#words.length === 0 ? [] : [{ line: this.#first, words: this.#words }];
   }

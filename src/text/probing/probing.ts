@@ -1,5 +1,5 @@
 /** Probing texts: SentEval's sentences with a label, and sentences of subject–verb agreement with the distance between the two. */
-import { reject } from "../../base/errors.ts";
+import { rejectFile } from "../../base/errors.ts";
 import { linesOfText, type TextLines } from "../corpus.ts";
 
 /** A sentence with its label. */
@@ -21,7 +21,11 @@ export function parseProbe(text: TextLines, source = "probe"): ProbeSentence[] {
     const who = `${source}:${line}`;
     const [split, label, sentence, index, ...more] = text.split("\t");
     if (sentence === undefined || more.length > 0) {
-      reject({ who, needed: "split, label, text and perhaps a word's index, apart by tabs", got: text.slice(0, 60) });
+      rejectFile({
+        who,
+        needed: "split, label, text and perhaps a word's index, apart by tabs",
+        got: text.slice(0, 60),
+      });
     }
     const words = sentence.split(/\s+/).filter(Boolean);
     const masked = index === undefined ? {} : { masked: wordIndex(index, words, who) };
@@ -37,12 +41,13 @@ export function parseAgreement(text: TextLines, source = "agreement"): ProbeSent
   const separator = heading?.[1].includes("\t") ? "\t" : ",";
   const names = heading ? cells(heading[1], separator) : [];
   const missing = AGREEMENT.find((name) => !names.includes(name));
-  if (missing) reject({ who: `${source}:1`, needed: `a heading with ${AGREEMENT.join(", ")}`, got: names.join(", ") });
+  if (missing)
+    rejectFile({ who: `${source}:1`, needed: `a heading with ${AGREEMENT.join(", ")}`, got: names.join(", ") });
   return rows.map(([line, text]) => {
     const who = `${source}:${line}`;
     const row = cells(text, separator);
     if (row.length !== names.length) {
-      reject({ who, needed: `${names.length} columns`, got: `${row.length}` });
+      rejectFile({ who, needed: `${names.length} columns`, got: `${row.length}` });
     }
     const of = (name: (typeof AGREEMENT)[number]) => row[names.indexOf(name)]!;
     const words = of("orig_sentence").split(/\s+/).filter(Boolean);
@@ -76,11 +81,11 @@ function cells(line: string, separator: string): string[] {
 function wordIndex(text: string, words: readonly string[], who: string): number {
   const index = Number(text);
   if (Number.isInteger(index) && index >= 0 && index < words.length) return index;
-  return reject({ who, needed: `a word's place in a sentence of ${words.length}`, got: text });
+  return rejectFile({ who, needed: `a word's place in a sentence of ${words.length}`, got: text });
 }
 
 function count(text: string, name: string, who: string): number {
   const value = Number(text);
   if (text.trim() !== "" && Number.isInteger(value) && value >= 0) return value;
-  return reject({ who, needed: `a whole number as ${name}`, got: text });
+  return rejectFile({ who, needed: `a whole number as ${name}`, got: text });
 }

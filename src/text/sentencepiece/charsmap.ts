@@ -1,5 +1,5 @@
 /** A model's rewriting rules: a trie from byte strings to places in a block of NUL-ended replacements. */
-import { reject } from "../../base/errors.ts";
+import { rejectFile } from "../../base/errors.ts";
 import { DoubleArray, labelOf, offsetOf } from "./double-array.ts";
 import { buildDoubleArray, type TrieEntry } from "./double-array-builder.ts";
 import { SPACE, SPACE_MARK_BYTES, toBytes } from "./utf8.ts";
@@ -26,7 +26,7 @@ export function readCharsmap(blob: Uint8Array, source: string): Charsmap {
 }
 
 function damaged(source: string, got: string): never {
-  reject({ who: source, needed: "normalisation rules (a trie and its strings)", got });
+  rejectFile({ who: source, needed: "normalisation rules (a trie and its strings)", got });
 }
 
 /** A unit with bit 31 set is a value; each one must point into the replacements. */

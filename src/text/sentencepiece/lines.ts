@@ -1,5 +1,5 @@
 /** Lines of text to lines of ids or pieces, and back: what the commands print. */
-import { reject } from "../../base/errors.ts";
+import { rejectData } from "../../base/errors.ts";
 import type { SentencePieceTokenizer } from "./tokenizer.ts";
 import { toText } from "./utf8.ts";
 
@@ -45,5 +45,5 @@ export function lineDecoder(tokenizer: Codec, pieces: boolean): LineTurner {
 function idIn(word: string, place: string, { size }: Codec): number {
   const id = Number(word);
   if (Number.isInteger(id) && id >= 0 && id < size) return id;
-  return reject({ who: place, needed: `ids from 0 to ${size - 1}`, got: JSON.stringify(word.slice(0, 40)) });
+  return rejectData({ who: place, needed: `ids from 0 to ${size - 1}`, got: JSON.stringify(word.slice(0, 40)) });
 }

@@ -1,5 +1,5 @@
 /** A SentencePiece model at work: encodes, decodes, and knows its pieces. */
-import { reject } from "../../base/errors.ts";
+import { rejectData } from "../../base/errors.ts";
 import { BpeSegmenter } from "./bpe.ts";
 import { decodePieces } from "./decoder.ts";
 import type { DoubleArray } from "./double-array.ts";
@@ -89,7 +89,7 @@ export class SentencePieceTokenizer {
   pieceOf(id: number): string {
     const piece = this.model.pieces[id];
     if (piece === undefined) {
-      reject({ who: this.#source, needed: `an id from 0 to ${this.size - 1}`, got: String(id) });
+      rejectData({ who: this.#source, needed: `an id from 0 to ${this.size - 1}`, got: String(id) });
     }
     return piece.text;
   }

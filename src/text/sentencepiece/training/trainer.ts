@@ -1,5 +1,5 @@
 /** Trains a unigram vocabulary: seeds, then expectation-maximisation and pruning in turn, down to the wanted size. */
-import { reject } from "../../../base/errors.ts";
+import { reject, rejectData } from "../../../base/errors.ts";
 import { writeCharsmap } from "../charsmap.ts";
 import { defaultNormaliserSpec, type Model, type NormaliserSpec, type Piece } from "../model.ts";
 import { type Normalisation, normalisationRules } from "../normalisation-rules.ts";
@@ -73,7 +73,7 @@ export class Trainer {
   }
 
   #checkAlphabet({ characters, counts }: Fragments): void {
-    if (counts.length === 0) reject({ who: WHO, needed: "text", got: `${this.lines} lines without a word` });
+    if (counts.length === 0) rejectData({ who: WHO, needed: "text", got: `${this.lines} lines without a word` });
     const needed = characters.length + this.#meta.size;
     if (needed <= this.#options.vocabularySize) return;
     reject(

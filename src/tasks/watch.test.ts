@@ -34,18 +34,14 @@ describe("a picture that is watched", () => {
     expect(written()).toBe("12345\n1234\n\n\x1b[4A\x1b[Jx\n");
   });
 
-  it("stays where something was said since", () => {
-    const { watch, written } = watched(true);
+  it.each([
+    ["where something was said since", true, "block 1 loses identity\n"],
+    ["elsewhere", false, ""],
+  ])("stays %s", (_, isTTY, said) => {
+    const { watch, written } = watched(isTTY);
     watch.picture("a");
-    watch.say("block 1 loses identity");
+    if (said) watch.say(said.trim());
     watch.picture("b");
-    expect(written()).toBe("a\nblock 1 loses identity\nb\n");
-  });
-
-  it("stays elsewhere", () => {
-    const { watch, written } = watched(false);
-    watch.picture("a");
-    watch.picture("b");
-    expect(written()).toBe("a\nb\n");
+    expect(written()).toBe(`a\n${said}b\n`);
   });
 });

@@ -31,18 +31,7 @@ export { LoneTensor } from "./lone.ts";
 export { type Length, type Lengths, type LoopOptions, trainLoop } from "./loop.ts";
 export type { Group, ParameterTensor } from "./memory.ts";
 export { type Muon, type MuonOptions, muon, orthogonalise } from "./muon.ts";
-export {
-  type AdamOptions,
-  adam,
-  adamw,
-  type LambOptions,
-  lamb,
-  type Optimiser,
-  type SgdOptions,
-  type Slot,
-  sgd,
-  type UpdateSettings,
-} from "./optimiser.ts";
+export * from "./optimiser.ts";
 export { PathEvaluator } from "./path-evaluator.ts";
 export { type Path, PathProgram } from "./path-program.ts";
 export { type AlternationOptions, alternation, type Phases } from "./phases.ts";

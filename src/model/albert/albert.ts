@@ -74,6 +74,22 @@ export interface AlbertOptions {
   lora?: LoraOptions | undefined;
 }
 
+/** What the model makes of texts. */
+export interface Encoded {
+  /** [B·T, C] */
+  readonly sequence: Tensor;
+  /** [B, C], where there is a pooler. */
+  readonly pooled?: Tensor | undefined;
+  readonly penalty?: Tensor | undefined;
+  /** Tokens that the penalty is a mean over, where texts differ in that. */
+  readonly penaltyCount?: Tensor | undefined;
+  readonly probes: Readonly<Record<string, Tensor>>;
+  /** bool [B·T]: true for tokens, where there may be padding. */
+  readonly real?: Tensor | undefined;
+  readonly batch: Dim;
+  readonly length: Dim;
+}
+
 /** W + alpha / rank · B·A, with A [rank, in] and B [out, rank]. */
 export interface LoraOptions {
   readonly rank: number;
@@ -93,22 +109,6 @@ export interface AlbertInputs {
   readonly caps?: Tensor | undefined;
   /** Tokens see themselves and what stands before them only. Default: false. */
   readonly causal?: boolean | undefined;
-}
-
-/** What the model makes of texts. */
-export interface Encoded {
-  /** [B·T, C] */
-  readonly sequence: Tensor;
-  /** [B, C], where there is a pooler. */
-  readonly pooled?: Tensor | undefined;
-  readonly penalty?: Tensor | undefined;
-  /** Tokens that the penalty is a mean over, where texts differ in that. */
-  readonly penaltyCount?: Tensor | undefined;
-  readonly probes: Readonly<Record<string, Tensor>>;
-  /** bool [B·T]: true for tokens, where there may be padding. */
-  readonly real?: Tensor | undefined;
-  readonly batch: Dim;
-  readonly length: Dim;
 }
 
 /** The deepest published one has 24; a damaged config must not ask for a graph of millions. */

@@ -1,4 +1,4 @@
-import { cpSync, existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
 import { ownFolder } from "../../test/command.ts";
@@ -89,6 +89,17 @@ describe("a run that is resumed", () => {
       Array.from({ length: 10 }, (_, i) => 31 + i),
     );
     expect((await Run.open(path, "language", { corpus })).settings.steps).toBe(40);
+  });
+
+  it("that ended when it was killed keeps no more checkpoints than it should", async () => {
+    const path = copied();
+    await resumed(path, { set: { checkpointEvery: 5 } });
+    const there = () => readdirSync(join(path, "checkpoints")).sort();
+    const kept = there();
+    cpSync(join(path, "checkpoints", kept.at(-1)!), join(path, "checkpoints/step-00000001"), { recursive: true });
+    expect(there()).toHaveLength(kept.length + 1); // as a kill leaves it after the last checkpoint is there
+    expect((await resumed(path, {})).steps).toEqual([]);
+    expect(there()).toEqual(kept);
   });
 
   it("refuses another text unless it is wanted, and writes that down", async () => {

@@ -109,6 +109,7 @@ export async function* resumed<R>(
       if (Object.keys(settings).length > 0)
         yield note(`${path} has ended: nothing is changed; --steps makes it longer`);
       const result = await job.concluded(stored.state, run);
+      if (first) await run.prune(); // a kill may have come between the last checkpoint and this
       if (first) await keep(run, job, result);
       return result;
     }

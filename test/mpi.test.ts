@@ -104,7 +104,7 @@ describe.skipIf(!hasMpi)("training over MPI", { timeout: 120_000 }, () => {
 });
 
 it("sweeps want one process", () => {
-  const world = { OMPI_COMM_WORLD_SIZE: "2", OMPI_COMM_WORLD_RANK: "1" };
+  const world = { OMPI_COMM_WORLD_SIZE: "2", OMPI_COMM_WORLD_RANK: "0" }; // the first speaks for all
   const args = ["dist/cli/main.js", "compare", "--preset", "tiny", "--only", "vanilla 3/3", "--out", path("sweep")];
   const { status, stderr } = spawnSync(process.execPath, args, { env: { ...env, ...world }, encoding: "utf8" });
   expect([status, stderr]).toEqual([2, expect.stringContaining("sweep: expected one process, got 2 of mpirun")]);

@@ -99,7 +99,7 @@ export interface RunRow {
 export interface RunList {
   readonly runs: readonly RunRow[];
   readonly jobs: readonly JobState[];
-  /** All sweeps below the folder, by their paths. */
+  /** All sweeps below the folder, the one that changed last first. */
   readonly sweeps: readonly SweepName[];
   /** True while runs are still being found: those that are missing come with updates of `/api/events?runs=1`. */
   readonly loading: boolean;

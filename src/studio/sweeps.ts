@@ -7,10 +7,10 @@ import { quoted } from "./commands.ts";
 import { Refusal } from "./refusal.ts";
 import { idOf, type RunIndex } from "./run-index.ts";
 
-/** All sweeps of an index, by their paths. */
+/** All sweeps of an index, the one that changed last first. */
 export function sweepsIn(index: RunIndex): SweepName[] {
   const sweeps = [...index.sweeps].map(([id, { path, changedMs }]) => ({ id, path: index.relative(path), changedMs }));
-  return sweeps.sort((a, b) => (a.path < b.path ? -1 : 1));
+  return sweeps.sort((a, b) => b.changedMs - a.changedMs);
 }
 
 /** What a sweep came to so far. */

@@ -13,7 +13,7 @@ const LEAD = "many settings tried, and which do best";
 /** Curves that can be looked at together. */
 const MOST_CURVES = 16;
 
-/** The sweep of the address, or the first. */
+/** The sweep of the address, or the one that changed last. */
 export function SweepView() {
   const list = sweeps.value;
   const id = useShown(list ?? []) || undefined;

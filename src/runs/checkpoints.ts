@@ -3,7 +3,7 @@ import { createHash, randomBytes } from "node:crypto";
 import { existsSync } from "node:fs";
 import { type FileHandle, mkdir, open, readdir, readFile, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
-import { LayerwiseError, rejectFile } from "../base/errors.ts";
+import { LayerwiseError, reject, rejectFile } from "../base/errors.ts";
 import { writeAtomically } from "../files/atomic.ts";
 import { readSafetensors, safetensorsBlocks, type TensorRecord } from "../format/safetensors.ts";
 import { notFinite, type Progress, type StateTensor, type TrainState } from "../train/events.ts";
@@ -282,7 +282,8 @@ export function parseState(text: string, path: string): StoredState {
   if (!isStored(value)) return damaged(path, `the state of a ${FORMAT}`, "other JSON");
   if (value.version > VERSION) {
     const remedy = "use the layerwise it is from";
-    rejectFile({ who: path, needed: `version ${VERSION} at most`, got: `${value.version}`, remedy });
+    // Not `bad-file`, which means damage: damaged checkpoints are passed over and pruned.
+    reject({ who: path, needed: `version ${VERSION} at most`, got: `${value.version}`, remedy });
   }
   if (value.version === VERSION && !sealed) return damaged(path, "a seal", "none");
   return value;

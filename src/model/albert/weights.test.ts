@@ -126,7 +126,7 @@ describe("saving and loading ALBERT", () => {
   it("refuses options it does not know", () => {
     const options: object = { transposepooler: true };
     expect(() => importAlbert(saved(), huggingFaceConfig(adaptive.options), "f", options)).toThrow(
-      "importAlbert: expected options among halt, transposePooler, activation, seed, heads, configSource, got transposepooler; did you mean transposePooler?",
+      "importAlbert: expected options among halt, transposePooler, activation, ponder, seed, heads, configSource, got transposepooler; did you mean transposePooler?",
     );
   });
 

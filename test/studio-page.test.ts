@@ -476,7 +476,8 @@ vary:
       });
 
       it("is read by keyboard: arrows walk from the best candidate to the worst, and the address keeps it", async () => {
-        await open("#/sweep");
+        await open("#/sweep"); // the one that changed last, which may be one of another test
+        await page.locator(".controls select").selectOption("rates");
         const picture = page.getByRole("img", {
           name: /^Candidates across rate, unique, perplexity\. Best so far: rank 1/,
         });

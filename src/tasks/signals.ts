@@ -13,7 +13,7 @@ export interface SignalOptions {
 
 /** The first signal asks training to stop after its step; the second ends the process. */
 export function stopOnSignals(
-  output: Pick<NodeJS.WriteStream, "write">,
+  output: { write(text: string): unknown },
   { terminal = hasTerminal(), scheduled = false }: SignalOptions = {},
 ): { signal: AbortSignal; release: () => void } {
   const controller = new AbortController();

@@ -9,7 +9,11 @@ import type { TaskEvent } from "./job.ts";
 const REDRAW_MS = 250;
 
 /** What is needed of an output: `process.stderr` fits. */
-export type WatchOutput = Pick<NodeJS.WriteStream, "write"> & { readonly isTTY?: boolean; readonly columns?: number };
+export interface WatchOutput {
+  write(text: string): unknown;
+  readonly isTTY?: boolean;
+  readonly columns?: number;
+}
 
 /** How long the run is, as far as it is known. */
 export interface Expected {

@@ -114,6 +114,7 @@ export function describePretraining(config: PretrainingConfig, vocabulary: numbe
     reject({ who: "pretrain", needed: `positions from ${longest}, the longest text`, got: `${positions}` }, 2);
   }
   refuseOrder(config);
+  refuseShares(config);
   const halting = {
     epsilon: config.haltEpsilon,
     accumulate: config.accumulateStates,
@@ -154,6 +155,13 @@ function refuseOrder({ randomNext, sentenceOrder, packed }: PretrainingConfig): 
     const remedy = "give --no-sentence-order too";
     reject({ who: "pretrain", needed: "--packed without a task of sentence order", got: "both", remedy }, 2);
   }
+}
+
+/** Masked words need updates of their own between next words and long texts. */
+function refuseShares({ causalShare, longLength, longShare }: PretrainingConfig): void {
+  if (longLength === null || causalShare + longShare < 1) return;
+  const needed = "--causal-share and --long-share below 1 together";
+  reject({ who: "pretrain", needed, got: `${causalShare} and ${longShare}`, remedy: "lower one of the two" }, 2);
 }
 
 /** Matrices decay; biases and norms do not. What decides on depth has a rate of its own, and learns when `unitLearns`. */

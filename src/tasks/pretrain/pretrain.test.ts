@@ -76,6 +76,12 @@ describe("pre-training from a program", () => {
     );
   });
 
+  it("refuses shares of next words and long texts that leave nothing between them", async () => {
+    await expect(pretrain({ ...options, causalShare: 0.7 }).result).rejects.toThrow(
+      "--causal-share and --long-share below 1 together, got 0.7 and 0.333",
+    );
+  });
+
   it("gives a model that shows how deep its tokens run, on any engine", async () => {
     const { phases: _, ...short } = options;
     const found = await pretrain({ ...short, steps: 1, length: 16, batch: 2 }).result;

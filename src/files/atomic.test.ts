@@ -1,10 +1,10 @@
 import { spawnSync } from "node:child_process";
-import { mkdirSync, readdirSync, readFileSync } from "node:fs";
+import { mkdirSync, readdirSync, readFileSync, utimesSync, writeFileSync } from "node:fs";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { ownFolder } from "../../test/command.ts";
-import { writeAtomically, writeFolderAtomically } from "./atomic.ts";
+import { writeAtomically, writeFolderAtomically, writeToCache } from "./atomic.ts";
 
 const root = ownFolder("atomic");
 const one = (text: string) => (folder: string) => writeFile(join(folder, "a.txt"), text);
@@ -80,4 +80,24 @@ describe("atomic writes", () => {
     await writeFolderAtomically(join(folder, "out"), one("x"), how);
     expect(readdirSync(folder).sort()).toEqual([`.out.${process.ppid}.0123abcd.tmp`, "out"]);
   });
+});
+
+it("A write to a cache clears away what killed programs left there an hour ago", async () => {
+  const folder = join(root, "cache");
+  mkdirSync(folder);
+  const { pid: dead } = spawnSync(process.execPath, ["--version"]);
+  const left = (name: string, pid: number | undefined, minutes: number) => {
+    const path = join(folder, `.${name}.${pid}.0123abcd.tmp`);
+    writeFileSync(path, "half");
+    utimesSync(path, new Date(), new Date(Date.now() - 60_000 * minutes));
+  };
+  left("old.tokens", dead, 70);
+  left("new.tokens", dead, 5);
+  left("live.tokens", process.ppid, 70);
+  await writeToCache(join(folder, "text.tokens"), new Uint8Array([1, 2]));
+  expect(readdirSync(folder).sort()).toEqual([
+    `.live.tokens.${process.ppid}.0123abcd.tmp`,
+    `.new.tokens.${dead}.0123abcd.tmp`,
+    "text.tokens",
+  ]);
 });

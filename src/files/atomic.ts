@@ -1,7 +1,7 @@
 /** Files and folders that appear whole or not at all: written beside their place under a temporary name, then renamed. */
 import { randomBytes } from "node:crypto";
 import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
-import { mkdir, open, readdir, rename, rm } from "node:fs/promises";
+import { mkdir, open, readdir, rename, rm, stat } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { reject } from "../base/errors.ts";
 
@@ -29,6 +29,24 @@ export async function writeAtomically(path: string, data: Uint8Array | string | 
     throw named(error, path);
   }
 }
+
+/** The same in a cache, which programs of several machines may share: files that killed ones left there an hour ago or more are removed. */
+export async function writeToCache(path: string, data: Uint8Array): Promise<void> {
+  await writeAtomically(path, data);
+  const folder = dirname(path);
+  for (const name of await readdir(folder)) {
+    const pid = TEMPORARY.exec(name)?.[2];
+    if (pid && !isRunning(Number(pid)) && (await ageMs(join(folder, name))) > HOUR_MS)
+      await rm(join(folder, name), { force: true });
+  }
+}
+
+/** What `temporaryName` gives: of which file, and the process that chose it. */
+const TEMPORARY = /^\.(.+)\.(\d+)\.[0-9a-f]{8}\.tmp$/;
+const HOUR_MS = 3_600_000;
+
+/** Of a file that another process may remove meanwhile. */
+const ageMs = async (path: string) => Date.now() - (await stat(path).catch(() => ({ mtimeMs: Date.now() }))).mtimeMs;
 
 /** The system does not say which file a write to an open one was for. */
 function named(error: unknown, path: string): unknown {
@@ -71,10 +89,10 @@ export async function writeFolderAtomically(
 /** Removes what killed programs left of earlier attempts at the same folder. */
 async function removeLeftovers(path: string): Promise<void> {
   const folder = dirname(path);
-  const prefix = `.${basename(path)}.`;
   for (const name of existsSync(folder) ? await readdir(folder) : []) {
-    const pid = name.startsWith(prefix) ? /^(\d+)\.[0-9a-f]{8}\.tmp$/.exec(name.slice(prefix.length))?.[1] : undefined;
-    if (pid && !isRunning(Number(pid))) await rm(join(folder, name), { recursive: true, force: true });
+    const [, of, pid] = TEMPORARY.exec(name) ?? [];
+    if (of === basename(path) && !isRunning(Number(pid)))
+      await rm(join(folder, name), { recursive: true, force: true });
   }
 }
 

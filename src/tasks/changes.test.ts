@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
 import { ownFolder } from "../../test/command.ts";
 import { Run, textCorpus } from "../index.ts";
+import { RunFolder } from "../runs/folder.ts";
 import type { TaskEvent } from "./job.ts";
 import { languageJob, openLanguage } from "./language/job.ts";
 import { languageSettings } from "./language/settings.ts";
@@ -100,6 +101,19 @@ describe("a run that is resumed", () => {
     expect(there()).toHaveLength(kept.length + 1); // as a kill leaves it after the last checkpoint is there
     expect((await resumed(path, {})).steps).toEqual([]);
     expect(there()).toEqual(kept);
+  });
+
+  it("that ended when it was killed says in its log how it ended", async () => {
+    const path = copied();
+    await resumed(path, {});
+    const log = join(path, "events.jsonl");
+    const lines = readFileSync(log, "utf8").trimEnd().split("\n");
+    writeFileSync(log, `${lines.slice(0, -1).join("\n")}\n${lines.at(-1)!.slice(0, 20)}`); // as a kill leaves it in the middle of its last line
+    expect((await resumed(path, {})).steps).toEqual([]);
+    const { events, damaged } = (await RunFolder.read(path)).eventLog();
+    expect(damaged).toBe(0);
+    expect(events.at(-1)).toMatchObject({ type: "end", step: 30, reason: "finished" });
+    expect(events).toHaveLength(lines.length);
   });
 
   it("refuses another text unless it is wanted, and writes that down", async () => {

@@ -109,7 +109,7 @@ export async function* resumed<R>(
       if (Object.keys(settings).length > 0)
         yield note(`${path} has ended: nothing is changed; --steps makes it longer`);
       const result = await job.concluded(stored.state, run);
-      if (first) await run.prune(); // a kill may have come between the last checkpoint and this
+      if (first) await completed(run, stored.state);
       if (first) await keep(run, job, result);
       return result;
     }
@@ -130,6 +130,16 @@ export async function* resumed<R>(
   } finally {
     run.close();
   }
+}
+
+/** A kill may have come between the last checkpoint and what follows it: the removal of an older one, the line that says how it ended. */
+async function completed(run: RunFolder, { progress }: TrainState): Promise<void> {
+  await run.prune();
+  const last = run.eventLog().events.at(-1);
+  if (last === undefined || last.type === "end") return;
+  const { step, totalSteps, elapsedMs } = progress;
+  await run.cutBack(step); // the kill may have cut a line short
+  run.append({ type: "end", step, reason: step === totalSteps ? "finished" : "stopped early", elapsedMs });
 }
 
 function damagedLines(run: RunFolder): string[] {

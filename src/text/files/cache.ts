@@ -3,7 +3,7 @@ import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { LayerwiseError, reject, rejectFile } from "../../base/errors.ts";
-import { writeAtomically } from "../../files/atomic.ts";
+import { writeToCache } from "../../files/atomic.ts";
 import { sha256 } from "../../files/checksum.ts";
 import { crc32c } from "../../format/crc.ts";
 import type { TokenizedText } from "../tokens.ts";
@@ -85,6 +85,6 @@ export async function cachedTokens(
     }
   }
   const tokens = make();
-  await writeAtomically(path, encodeTokens(tokens));
+  await writeToCache(path, encodeTokens(tokens));
   return tokens;
 }

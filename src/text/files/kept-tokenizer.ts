@@ -1,7 +1,7 @@
 /** Tokenizers in the cache: each under the key of what it was trained from and the hash of its bytes, so that damage shows. */
 import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
-import { writeAtomically } from "../../files/atomic.ts";
+import { writeToCache } from "../../files/atomic.ts";
 import { sha256 } from "../../files/checksum.ts";
 import { openTokenizer, type TokenizerFile } from "./tokenizer.ts";
 
@@ -23,7 +23,7 @@ export async function keptTokenizer(
   }
   const bytes = await train();
   const path = join(folder, `${key}-${sha256(bytes).slice(0, HASH_LENGTH)}.model`);
-  await writeAtomically(path, bytes);
+  await writeToCache(path, bytes);
   return openTokenizer(path);
 }
 

@@ -3,6 +3,9 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { tasks, text } from "../index.ts";
+import { taskNames as glueNames } from "./commands/glue.ts";
+import { tasks as schemaNames } from "./commands/schema.ts";
 import { commands } from "./commands.ts";
 import { scriptFor } from "./completion.ts";
 
@@ -43,6 +46,15 @@ describe.skipIf(!hasBash)("completion in bash", () => {
     [["runs", "remo"], ["remove"]],
     [["runs", "remove", "--y"], ["--yes"]],
     [["completion", "--h"], ["--help"]],
+    [
+      ["completion", ""],
+      ["bash", "zsh", "fish"],
+    ],
+    [
+      ["help", "com"],
+      ["compare", "completion"],
+    ],
+    [["glue", "search", "SS"], []],
   ])("offers after %j %j", (words, wanted) => {
     expect(offered(...words).sort()).toEqual([...wanted].sort());
   });
@@ -50,6 +62,13 @@ describe.skipIf(!hasBash)("completion in bash", () => {
   it("offers files where a flag takes one, and as arguments", () => {
     expect(offered("train", "--config", "package")).toEqual(expect.arrayContaining(["package.json"]));
     expect(offered("eval", "fixt")).toEqual(["fixtures"]);
+  });
+});
+
+describe("names that are completed", () => {
+  it("are those that the commands take", async () => {
+    expect(glueNames).toEqual([...text.glueTasks.values()].flatMap(({ name, files }) => (files.train ? [name] : [])));
+    expect(schemaNames).toEqual(tasks.taskNames);
   });
 });
 
@@ -75,6 +94,10 @@ const asked: readonly (readonly [string, readonly string[]])[] = [
   ["runs remo", ["remove"]],
   ["runs remove --y", ["--yes"]],
   ["eval fixt", ["fixtures/"]],
+  ["completion ", ["bash", "fish", "zsh"]],
+  ["schema se", ["search"]],
+  ["glue SS", ["SST-2"]],
+  ["help com", ["compare", "completion"]],
 ];
 
 describe.skipIf(!hasFish)("completion in a real fish", () => {

@@ -1,5 +1,5 @@
 /** The commands as completion wants them described. */
-import { Command, type Option } from "commander";
+import { type Argument, Command, type Option } from "commander";
 import { completionScript, type KnownCommand, type KnownFlag, type Shell } from "../base/index.ts";
 import { suggestedValues } from "./flags.ts";
 
@@ -15,9 +15,13 @@ const knownFlag = (option: Option): KnownFlag => ({
   values: option.argChoices ?? suggestedValues.get(option) ?? [],
 });
 
+const valuesOf = (argument: Argument | undefined) =>
+  argument ? (argument.argChoices ?? suggestedValues.get(argument) ?? []) : [];
+
 const known = (command: Command, before: string, about = command.description()): KnownCommand => ({
   words: `${before}${command.name()}`,
   about,
+  values: valuesOf(command.registeredArguments[0]),
   flags: command.options.filter(({ long, hidden }) => long && !hidden).map(knownFlag),
   below: command.commands.map((each) => known(each, `${before}${command.name()} `)),
 });
@@ -29,7 +33,14 @@ async function knownCommands(commands: CommandTable): Promise<KnownCommand[]> {
     (await load())(program);
     found.push(known(program.commands.find((each) => each.name() === name)!, "", about));
   }
-  return found;
+  const help: KnownCommand = {
+    words: "help",
+    about: "explain a command",
+    values: Object.keys(commands),
+    flags: [],
+    below: [],
+  };
+  return [...found, help];
 }
 
 /** The script of a shell for this program. */

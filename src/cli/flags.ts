@@ -1,5 +1,5 @@
 /** Flags: an option per setting of a task, the layers that preset, file and flags make, and numbers as flags. */
-import { type Command, InvalidArgumentError, Option } from "commander";
+import { Argument, type Command, InvalidArgumentError, Option } from "commander";
 import type { FieldInfo, Layer, SettingsSchema, Values } from "../runs/index.ts";
 import {
   flagOf,
@@ -58,8 +58,15 @@ export interface RunFlags {
   readonly json?: string;
 }
 
-/** What the value of an option may be where it is checked elsewhere, for completion. */
-export const suggestedValues = new WeakMap<Option, readonly string[]>();
+/** What the value of an option or argument may be where it is checked elsewhere, for completion. */
+export const suggestedValues = new WeakMap<Option | Argument, readonly string[]>();
+
+/** An argument that is checked elsewhere, with what it may be. */
+export function argumentAmong(name: string, about: string, values: readonly string[]): Argument {
+  const argument = new Argument(name, about);
+  suggestedValues.set(argument, values);
+  return argument;
+}
 
 /** Adds --out, --preset, --config, --json and, where it is described, --dry-run. */
 export function addRunFlags(command: Command, schemas: readonly SettingsSchema[], about: RunFlags): Command {

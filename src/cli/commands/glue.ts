@@ -8,16 +8,28 @@ import type { GlueSettings } from "../../tasks/finetune/index.ts";
 import { taskSettings } from "../../tasks/settings/index.ts";
 import type { GlueTask } from "../../text/index.ts";
 import { addCheckpointFlag } from "../finished.ts";
-import { addRunFlags, addSettings, type SettingsFlags, settingsFrom, settingsIn, whole, wholeFrom } from "../flags.ts";
+import {
+  addRunFlags,
+  addSettings,
+  argumentAmong,
+  type SettingsFlags,
+  settingsFrom,
+  settingsIn,
+  whole,
+  wholeFrom,
+} from "../flags.ts";
 import { freeFolder } from "../free-folder.ts";
 import { fitted } from "../help.ts";
 import { print, say } from "../output.ts";
 import { addAll } from "./glue-all.ts";
 
+/** The benchmark's tasks, which `text.glueTasks` describes. */
+export const taskNames = ["CoLA", "SST-2", "MRPC", "STS-B", "QQP", "MNLI", "QNLI", "RTE", "WNLI"] as const;
+
 const finetuneSettings = await taskSettings.finetune();
 
 const examples = `
-Tasks: CoLA, SST-2, MRPC, STS-B, QQP, MNLI, QNLI, RTE, WNLI. GLUE's folder holds one folder a task, with train.tsv and dev.tsv.
+Tasks: ${taskNames.join(", ")}. GLUE's folder holds one folder a task, with train.tsv and dev.tsv.
 
 Examples:
   layerwise glue SST-2 --from runs/pretrained --glue ~/data/glue
@@ -70,7 +82,8 @@ interface GlueSearchFlags extends TuneFlags, SearchFlags {
 }
 
 export function addGlue(program: Command): void {
-  const command = program.command("glue").argument("<task>", "CoLA, SST-2, MRPC, STS-B, QQP, MNLI, QNLI, RTE or WNLI");
+  const names = `${taskNames.slice(0, -1).join(", ")} or ${taskNames.at(-1)}`;
+  const command = program.command("glue").addArgument(argumentAmong("<task>", names, taskNames));
   const out = "run folder (default: runs/glue/ and the task, with a number where that is taken)";
   addOriginFlags(command, out, "print model, texts, memory and an estimate of time, and stop");
   addSettings(command, [finetuneSettings]).addHelpText("after", fitted(examples)).action(tune);
@@ -107,7 +120,7 @@ function addSearch(glue: Command): void {
     .description(
       "fine-tune with many settings and seeds, in parallel processes, and pick the best by the mean over seeds",
     )
-    .argument("<task>", "a task of GLUE")
+    .addArgument(argumentAmong("<task>", "a task of GLUE", taskNames))
     .option("--strategy <name>", "grid, random or halving", "grid")
     .option("--rates <numbers>", "learning rates; for random and halving the lowest and highest count", positive)
     .option("--batches <numbers>", "batch sizes", numbers(isCount, "whole numbers from 1 with commas between"))

@@ -1,6 +1,10 @@
 /** `layerwise schema`: the settings of a task as JSON Schema, for editors and forms. */
 import type { Command } from "commander";
+import { argumentAmong } from "../flags.ts";
 import { fitted } from "../help.ts";
+
+/** The tasks that have settings. */
+export const tasks = ["language", "translate", "search", "retrain", "pretrain", "finetune"] as const;
 
 const examples = `
 A YAML file is checked by editors that know its schema: put this into its first line.
@@ -15,7 +19,7 @@ Examples:
 export function addSchema(program: Command): void {
   program
     .command("schema")
-    .argument("[task]", "language, translate, search, retrain, pretrain or finetune")
+    .addArgument(argumentAmong("[task]", `${tasks.slice(0, -1).join(", ")} or ${tasks.at(-1)}`, tasks))
     .option("--json", "without a task: print the schemas of all, by name")
     .addHelpText("after", fitted(examples))
     .action(run);

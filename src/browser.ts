@@ -53,7 +53,7 @@ export { loadStateDict, stateDict } from "./model/state-dict.ts";
 export type { Weights } from "./model/weights.ts";
 export * as nn from "./nn/index.ts";
 export { initialise } from "./nn/parameter.ts";
-export { type LowerSource, lower as toOnnx } from "./onnx/lower.ts";
+export { type LowerSource, lower as toOnnx, type Target as OnnxTarget } from "./onnx/lower.ts";
 export { defaultEngine, type TrainOptions, train } from "./page.ts";
 export * as pictures from "./pictures/index.ts";
 

@@ -1,6 +1,6 @@
 /** A program on ONNX Runtime, whichever package brings the runtime: native in Node, WebAssembly in browsers. */
 import { LayerwiseError, messageOf } from "../base/errors.ts";
-import { lower } from "../onnx/lower.ts";
+import { lower, type Target } from "../onnx/lower.ts";
 import type { Feed, Feeds, Numbers, Port, Program, ProgramSource } from "./engine.ts";
 import { bindFeeds, checkTargets, inputPorts, outputPorts, shaped } from "./ports.ts";
 import { runtimeError } from "./runtime-error.ts";
@@ -21,6 +21,8 @@ interface Runtime<T extends RuntimeTensor> {
   open(model: Uint8Array): Promise<RuntimeSession<T>>;
   /** It writes results into tensors that it is given. The web's loses such results without a word. */
   readonly writesInto: boolean;
+  /** What its programs are written for. Default: cpu. */
+  readonly target?: Target;
 }
 
 const types = { float: "float32", int: "int32", bool: "bool" } as const;
@@ -41,7 +43,7 @@ export async function compileWith<T extends RuntimeTensor>(
 ): Promise<Program> {
   const ports = { inputs: inputPorts(source), outputs: outputPorts(source) };
   try {
-    return new OrtProgram(await runtime.open(lower(source)), runtime, ports);
+    return new OrtProgram(await runtime.open(lower({ ...source, target: runtime.target })), runtime, ports);
   } catch (error) {
     const message = `onnxruntime: could not compile the program: ${messageOf(error)}`;
     throw new LayerwiseError(message, 1, { code: "runtime", cause: error });

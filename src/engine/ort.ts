@@ -21,6 +21,8 @@ export interface OrtOptions {
   device?: Device;
   /** Writes a profile of every operator under this file name prefix. */
   profile?: string;
+  /** Refuse programs of which a node would run on the processor instead of the device. Default: no. */
+  strict?: boolean;
 }
 
 /** Physical cores, within what this process may use: two hardware threads of one core share the units that products need. */
@@ -89,7 +91,7 @@ async function runsOn(device: Device): Promise<boolean> {
 /** An engine on ONNX Runtime. Fails with the devices that are present when the wanted one is not. */
 export async function ortEngine(options: OrtOptions = {}): Promise<Engine> {
   const { threads = defaultThreads(), device = "cpu" } = options;
-  checkOptions("engine", options, ["threads", "device", "profile"]);
+  checkOptions("engine", options, ["threads", "device", "profile", "strict"]);
   check("threads", threads, whole(1));
   check("device", device, oneOf(devices));
   if (device !== "cpu" && !(await runsOn(device))) {
@@ -108,8 +110,12 @@ export async function ortEngine(options: OrtOptions = {}): Promise<Engine> {
   };
 }
 
+/** Each session has threads of its own; those that wait busily for their next run take the cores from another's. */
+const sleeping = { intra_op: { allow_spinning: "0" } };
+const onDevice = { disable_cpu_ep_fallback: "1" };
+
 function sessionOptions(
-  { threads, device, profile }: OrtOptions,
+  { threads, device, profile, strict }: OrtOptions,
   takesTurns: boolean,
 ): ort.InferenceSession.SessionOptions {
   return {
@@ -117,14 +123,16 @@ function sessionOptions(
     executionProviders: [device ?? "cpu"],
     intraOpNumThreads: threads ?? 1,
     interOpNumThreads: 1,
-    // Each session has threads of its own; those that wait busily for their next run take the cores from another's.
-    ...(takesTurns ? { extra: { session: { intra_op: { allow_spinning: "0" } } } } : {}),
+    ...(takesTurns || strict ? { extra: { session: { ...(takesTurns && sleeping), ...(strict && onDevice) } } } : {}),
     ...(profile ? { enableProfiling: true, profileFilePrefix: profile } : {}),
   };
 }
 
+const targetOf = ({ device = "cpu" }: OrtOptions) => (device === "cpu" ? "cpu" : "gpu");
+
 async function compile(source: ProgramSource, options: OrtOptions): Promise<Program> {
   const { InferenceSession, Tensor } = await loadRuntime();
   const settings = sessionOptions(options, source.takesTurns ?? false);
-  return compileWith(source, { Tensor, open: (model) => InferenceSession.create(model, settings), writesInto: true });
+  const open = (model: Uint8Array) => InferenceSession.create(model, settings);
+  return compileWith(source, { Tensor, open, writesInto: true, target: targetOf(options) });
 }

@@ -22,7 +22,7 @@ export function matmul(node: Tensor<"matmul">, [a, b]: readonly string[], to: Lo
 }
 
 /** Gemm for matrices (it takes a bias on the way), FusedMatMul for stacks of them. */
-function product(node: Tensor<"matmul">, inputs: readonly string[], to: Lowering): string {
+export function product(node: Tensor<"matmul">, inputs: readonly string[], to: Lowering): string {
   const { transposeA, transposeB, scale } = node.attributes;
   const [transA, transB, alpha] = [Number(transposeA), Number(transposeB), { float: scale }];
   if (node.inputs.every((input) => input.shape.length === 2)) {

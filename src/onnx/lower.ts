@@ -1,9 +1,11 @@
 /** Graph → ONNX: one row an operation. */
+import { check, oneOf } from "../base/options.ts";
 import { type Dim, is, type Op, type Shape, sizeOf, type Tensor, topological } from "../graph/index.ts";
 import { usersOf } from "../graph/order.ts";
 import { isDistinct } from "../graph/rewrite/row-rules.ts";
 import { add, cast, column, gather, inverseDeviation, isFused, layerNorm, matmul, normKey, sum } from "./fusions.ts";
-import { type Lower, Lowering, onnxTypes, reduce } from "./lowering.ts";
+import { gpuLowering } from "./gpu.ts";
+import { type Lower, Lowering, onnxTypes, range, reduce } from "./lowering.ts";
 import { encodeModel, MICROSOFT, type OnnxGraph, type OnnxValue } from "./proto.ts";
 
 const simple =
@@ -35,21 +37,6 @@ function scatterAdd(node: Tensor<"scatterAdd">, [ids, rows]: readonly string[], 
   const inputs = [zeros(to, [node.attributes.size, width]), index, to.reshape(rows!, [count, width])];
   const flat = to.emit("ScatterElements", inputs, { attributes: { axis: 0, reduction: "add" } });
   return to.reshape(flat, node.shape);
-}
-
-function range(to: Lowering, size: Dim): string {
-  if (typeof size === "number") {
-    return to.once(`range ${size}`, () =>
-      to.store(
-        to.fresh("range"),
-        "int",
-        [size],
-        Array.from({ length: size }, (_, i) => i),
-      ),
-    );
-  }
-  const limit = to.emit("Cast", [to.reshape(to.dim(size), [])], { attributes: { to: 6 } });
-  return to.emit("Range", [to.scalar(0, "int"), limit, to.scalar(1, "int")]);
 }
 
 function constant(node: Tensor<"constant">, _: readonly string[], to: Lowering): string {
@@ -157,10 +144,17 @@ export interface LowerSource {
   readonly outputs: Readonly<Record<string, Tensor>>;
   /** Parameters whose values are stored in the model; each once, however often it is used. */
   readonly weights?: ReadonlyMap<Tensor, Float32Array>;
+  /** What it is to run on: `gpu` takes operations that have a WebGPU kernel, where there are such. Default: cpu. */
+  readonly target?: Target | undefined;
 }
 
+/** What a graph is written for. */
+export type Target = "cpu" | "gpu";
+
 /** The ONNX graph of the named outputs. Inputs and parameters without a value keep their names. */
-export function lowerGraph({ outputs, weights }: LowerSource): OnnxGraph {
+export function lowerGraph({ outputs, weights, target = "cpu" }: LowerSource): OnnxGraph {
+  check("target", target, oneOf(["cpu", "gpu"]));
+  const page = target === "gpu" ? { ...lowering, ...gpuLowering } : lowering;
   const wanted = Object.values(outputs);
   const order = topological(wanted);
   const leaves = order.filter((node) => is(node, "input") || is(node, "parameter"));
@@ -174,7 +168,7 @@ export function lowerGraph({ outputs, weights }: LowerSource): OnnxGraph {
   for (const node of order) {
     if (to.names.has(node) || isFused(node, results, users, to)) continue;
     const sources = node.inputs.map((input) => to.names.get(input) ?? "");
-    to.names.set(node, (lowering[node.op] as Lower<Op>)(node, sources, to));
+    to.names.set(node, (page[node.op] as Lower<Op>)(node, sources, to));
     if (results.has(node)) release(node, outputs, to);
   }
   for (const leaf of leaves) if (results.has(leaf)) release(leaf, outputs, to);

@@ -1,5 +1,5 @@
 /** What lowering a graph needs at hand: names of values that are done, who uses them, and the ONNX emitted so far. */
-import type { Op, Tensor } from "../graph/index.ts";
+import type { Dim, Op, Tensor } from "../graph/index.ts";
 import { useCounts } from "../graph/order.ts";
 import { Emitter } from "./emitter.ts";
 
@@ -31,4 +31,20 @@ export function reduce(op: string): Lower<"sum" | "mean" | "max"> {
     if (axes.length === 0) return x!;
     return to.emit(op, [x!, to.integers(axes)], { attributes: { keepdims: Number(keepDims) } });
   };
+}
+
+/** 0, 1, … below a size, as int. */
+export function range(to: Lowering, size: Dim): string {
+  if (typeof size === "number") {
+    return to.once(`range ${size}`, () =>
+      to.store(
+        to.fresh("range"),
+        "int",
+        [size],
+        Array.from({ length: size }, (_, i) => i),
+      ),
+    );
+  }
+  const limit = to.emit("Cast", [to.reshape(to.dim(size), [])], { attributes: { to: 6 } });
+  return to.emit("Range", [to.scalar(0, "int"), limit, to.scalar(1, "int")]);
 }

@@ -1,12 +1,12 @@
 /** What runs have whose model can be used elsewhere: its files in memory, or in a folder. */
-import { writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { mkdir, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
 import { reject } from "../base/errors.ts";
 import { writeFolderAtomically } from "../files/atomic.ts";
 import type { ExportedFiles } from "./exports.ts";
 
-/** Formats of an export: `onnx` (ONNX with safetensors) or `huggingface` (a folder that transformers load). */
-export const exportFormats = ["onnx", "huggingface"] as const;
+/** Formats of an export: `onnx` (ONNX with safetensors), `huggingface` (a folder that transformers load), `transformers.js` (one that transformers.js loads). */
+export const exportFormats = ["onnx", "huggingface", "transformers.js"] as const;
 
 /** A format of an export. */
 export type ExportFormat = (typeof exportFormats)[number];
@@ -25,10 +25,20 @@ export interface Exporting {
   export(folder: string, options?: ExportOptions & { readonly force?: boolean | undefined }): Promise<ExportedFiles>;
 }
 
+/** How the files of each format are made; transformers.js knows ALBERTs alone. */
+type Makers = Readonly<Record<Exclude<ExportFormat, "transformers.js">, () => Promise<ExportedFiles>>> & {
+  readonly "transformers.js"?: () => Promise<ExportedFiles>;
+};
+
 /** Both ways to export, from how the files of each format are made. */
-export function exporting(made: Readonly<Record<ExportFormat, () => Promise<ExportedFiles>>>): Exporting {
+export function exporting(made: Makers): Exporting {
   const exported = async ({ format = "onnx" }: ExportOptions = {}) => {
-    if (exportFormats.includes(format)) return made[format]();
+    const make = exportFormats.includes(format) ? made[format] : undefined;
+    if (make) return make();
+    if (format === "transformers.js") {
+      const needed = "an ALBERT, the one architecture of ours that transformers.js knows";
+      reject({ who: "export --format transformers.js", needed, got: "another model", remedy: "export it as ONNX" }, 2);
+    }
     return reject({ who: "export / format", needed: exportFormats.join(" or "), got: `${format}` }, 2);
   };
   return {
@@ -36,7 +46,10 @@ export function exporting(made: Readonly<Record<ExportFormat, () => Promise<Expo
     export: async (path, { force = false, format } = {}) => {
       const files = await exported({ format });
       const fill = async (folder: string) => {
-        for (const [name, bytes] of Object.entries(files)) await writeFile(join(folder, name), bytes);
+        for (const [name, bytes] of Object.entries(files)) {
+          await mkdir(dirname(join(folder, name)), { recursive: true });
+          await writeFile(join(folder, name), bytes);
+        }
       };
       await writeFolderAtomically(path, fill, { command: "export", force });
       return files;

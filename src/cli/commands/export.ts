@@ -14,6 +14,7 @@ Examples:
   layerwise export runs/1                         runs/1/export/{model.onnx, model.safetensors, config.json, tokenizer.model}
   layerwise export runs/1 --out model --checkpoint best
   layerwise export runs/1 --format huggingface    runs/1/huggingface, which transformers load; \`layerwise import\` brings it back
+  layerwise export runs/topics --format transformers.js                   runs/topics/transformers.js, for pipeline("text-classification")
   layerwise export runs/topics --format adapter --out adapters/topics     small files for predict --adapter
   layerwise export runs/retrain-1                 a Transformer-XL: model.onnx for segments, token.onnx for one token at a time
 
@@ -25,13 +26,13 @@ export function addExport(program: Command): void {
   const command = program
     .command("export")
     .argument("<run>", "run folder")
-    .option("--out <dir>", "folder to write (default: in the run folder, export, huggingface or adapter)")
+    .option("--out <dir>", "folder to write (default: in the run folder, export, or the name of the format)")
     .addOption(
       new Option(
         "--format <name>",
-        "ONNX with safetensors, a folder for Hugging Face's transformers, or what finetune --lora learnt alone",
+        "ONNX with safetensors, a folder for Hugging Face's transformers or for transformers.js (ALBERT), or what finetune --lora learnt alone",
       )
-        .choices(["onnx", "huggingface", "adapter"])
+        .choices(["onnx", "huggingface", "transformers.js", "adapter"])
         .default("onnx"),
     )
     .option("--force", "replace a folder that export wrote");

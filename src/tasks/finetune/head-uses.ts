@@ -49,8 +49,8 @@ export interface HeadEvaluation {
 
 /** Opens one to use it. */
 export async function open(stored: StoredRun): Promise<HeadRun> {
-  const albert = await albertUses(stored);
   const { settings, spec, files, origin } = storedHead(stored.config, stored.path);
+  const albert = await albertUses(stored, { length: settings.length });
   const answers = async (examples: readonly HeadInput[]) => {
     const { description, weights } = albert;
     const model = { description, described: albert, weights, tokenizer: needTokenizer(albert), origin };

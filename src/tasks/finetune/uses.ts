@@ -96,8 +96,8 @@ export interface FinetuneRun extends OpenRun<"finetune", FinetuneResult>, Albert
 
 /** Opens a fine-tuning to use it. */
 export async function open(stored: StoredRun): Promise<FinetuneRun> {
-  const albert = await albertUses(stored);
   const { settings, task, files } = storedFinetuning(stored.config, stored.path);
+  const albert = await albertUses(stored, { task, length: settings.length });
   const length = lengthFor(settings, { described: albert });
   const tuned = async (): Promise<Tuned> => ({
     engine: await stored.engine(),

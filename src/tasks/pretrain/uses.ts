@@ -13,6 +13,7 @@ import { type Exporting, exporting } from "../exporting.ts";
 import type { TaskEvent } from "../job.ts";
 import { type OpenRun, openRunBase, type ResumeOptions, type StoredRun } from "../open-run.ts";
 import { resumeRun } from "../perform.ts";
+import type { AnswerNotes } from "../transformers-js.ts";
 import { type AlbertRun, albertIn, needTokenizer, parseAlbertRun } from "./albert-run.ts";
 import {
   type DepthOptions,
@@ -78,8 +79,8 @@ export interface ImportedRun extends Omit<OpenRun<"imported", never>, "resume">,
   evaluate(how?: MaskedOptions): Promise<MaskedFigures>;
 }
 
-/** The model of a stored run, with what can be done with it. */
-export async function albertUses(stored: StoredRun): Promise<AlbertUses> {
+/** The model of a stored run, with what can be done with it; `answers` says what its head was taught, where it was. */
+export async function albertUses(stored: StoredRun, answers: AnswerNotes = {}): Promise<AlbertUses> {
   const albert = await albertIn(stored);
   const { corpus } = stored.options;
   const own = async <O extends DepthOptions>(options?: O) => ({
@@ -125,6 +126,11 @@ export async function albertUses(stored: StoredRun): Promise<AlbertUses> {
         const notes = { step: albert.step, tokenizer: albert.tokenizer?.bytes };
         const merged = mergedAlbert(albert);
         return huggingFaceAlbert(merged, merged.description.heads, merged.weights, notes);
+      },
+      "transformers.js": async () => {
+        const { transformersJsAlbert } = await import("../transformers-js.ts");
+        const merged = mergedAlbert(albert);
+        return transformersJsAlbert(merged, merged.weights, needTokenizer(albert), answers);
       },
     }),
   };

@@ -31,7 +31,7 @@ export function normaliseForAlbert(text: string, { lowerCase = true }: { lowerCa
 const combining = new Map<string, boolean>();
 
 /** Whether a mark has a combining class other than 0: exactly then normalisation moves it past a mark of another class. */
-function combines(mark: string): boolean {
+export function combines(mark: string): boolean {
   let known = combining.get(mark);
   if (known === undefined) {
     const moves = (pair: string) => pair.normalize("NFD") !== pair;

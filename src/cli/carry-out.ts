@@ -2,21 +2,24 @@
 
 import { factTable } from "../base/index.ts";
 import { type Ended, figuresOfKind, type Job, newRun, perform, type RunKind } from "../tasks/index.ts";
+import { freeFolder } from "./flags.ts";
 import { say } from "./output.ts";
 import { concludeTraining } from "./resume.ts";
 import { watchSession } from "./session.ts";
 
 /** Where a job goes, and how it is shown. */
 export interface CarryingOut {
-  /** The run folder. */
-  readonly into: string;
+  /** The run folder. Default: the first free one of `prefix`. */
+  readonly out?: string | undefined;
+  readonly prefix?: string | undefined;
   readonly dryRun?: boolean | undefined;
   readonly json?: boolean | undefined;
 }
 
 /** Prints what the run would be, or trains and says how it ended. */
-export async function carryOut(job: Job<Ended>, kind: RunKind, { into: path, dryRun, json }: CarryingOut) {
+export async function carryOut(job: Job<Ended>, kind: RunKind, { out, prefix, dryRun, json }: CarryingOut) {
   if (dryRun) return (await import("./dry-run.ts")).printDryRun(job, json);
+  const path = out ?? freeFolder(prefix);
   const into = await newRun(path);
   say(factTable(job.describe()));
   const result = await watchSession((signal) => perform(job, { into, signal }), { shown: figuresOfKind(kind) });

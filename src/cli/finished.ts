@@ -20,6 +20,10 @@ function checkpointChoice(text: string): CheckpointChoice {
   return step;
 }
 
+/** `--split`, of the corpus that a run is used on. */
+export const splitOption = (): Option =>
+  new Option("--split <split>", "which part of the corpus").choices(["train", "valid", "test"]).default("valid");
+
 /** What models with memory or with a choice of blocks may be told when they are used. */
 export function addSegmentFlags(command: Command): Command {
   return command
@@ -39,11 +43,12 @@ export function addSegmentFlags(command: Command): Command {
 /** Which checkpoint, and what is changed of its depth. */
 export interface UseFlags extends DepthUse {
   checkpoint?: CheckpointChoice | undefined;
+  threads?: number | undefined;
 }
 
 /** The flags that are not about which checkpoint is used and how deep. */
 export function besidesUse<T extends UseFlags>(flags: T): Omit<T, keyof UseFlags> {
-  const { checkpoint, loops, cap, threshold, exit, keys, ...others } = flags;
+  const { checkpoint, threads, loops, cap, threshold, exit, keys, ...others } = flags;
   return others;
 }
 

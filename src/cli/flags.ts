@@ -1,5 +1,7 @@
 /** Flags: an option per setting of a task, the layers that preset, file and flags make, and numbers as flags. */
 import { Argument, type Command, InvalidArgumentError, Option } from "commander";
+import { reject } from "../base/index.ts";
+import { freeName } from "../files/index.ts";
 import type { FieldInfo, Layer, SettingsSchema, Values } from "../runs/index.ts";
 import {
   flagOf,
@@ -11,26 +13,18 @@ import {
 } from "../tasks/settings/index.ts";
 import { say } from "./output.ts";
 
-/** Reads a whole number from `least` on, to `most` at most. */
-export const wholeFrom =
-  (least: number, most = Number.MAX_SAFE_INTEGER) =>
-  (text: string) => {
+const reader =
+  (what: string, isOne: (value: number) => boolean) => (least: number, most?: number) => (text: string) => {
     const value = text.trim() === "" ? Number.NaN : Number(text);
-    if (Number.isSafeInteger(value) && value >= least && value <= most) return value;
-    const to = most === Number.MAX_SAFE_INTEGER ? "" : ` to ${most}`;
-    throw new InvalidArgumentError(`It must be a whole number from ${least}${to}.`);
+    if (isOne(value) && value >= least && value <= (most ?? Infinity)) return value;
+    throw new InvalidArgumentError(`It must be ${what} from ${least}${most === undefined ? "" : ` to ${most}`}.`);
   };
+/** Reads a whole number from `least` on, to `most` at most. */
+export const wholeFrom = reader("a whole number", Number.isSafeInteger);
 /** Reads a whole number from 1 on. */
 export const whole = wholeFrom(1);
-
 /** Reads a number within limits, both included. */
-export const numberFrom =
-  (least: number, most = Number.POSITIVE_INFINITY) =>
-  (text: string) => {
-    const value = text.trim() === "" ? Number.NaN : Number(text);
-    if (value >= least && value <= most && Number.isFinite(value)) return value;
-    throw new InvalidArgumentError(`It must be a number from ${least}${most === Infinity ? "" : ` to ${most}`}.`);
-  };
+export const numberFrom = reader("a number", Number.isFinite);
 
 /** What --on may be, for commands whose runs are made in their own process unless it is given. */
 export const ON =
@@ -57,6 +51,9 @@ export interface RunFlags {
   readonly dryRun?: string;
   readonly json?: string;
 }
+
+/** The first of runs/1, runs/2, … (with a prefix: runs/search-1, …) that does not exist. */
+export const freeFolder = (prefix?: string): string => `runs/${freeName("runs", prefix)}`;
 
 /** What the value of an option or argument may be where it is checked elsewhere, for completion. */
 export const suggestedValues = new WeakMap<Option | Argument, readonly string[]>();
@@ -124,6 +121,13 @@ function optionsOf({ key, kind, group, description, ...info }: FieldInfo, remark
   const option = made(`${flagOf(key)} <value>`, about);
   if (kind === "choice") option.choices(info.choices);
   return info.optional && info.value !== null ? [option, off.hideHelp()] : [option];
+}
+
+/** Refuses a fine-tuning that begins from nothing, or from two things at once. */
+export function refuseOrigin(command: string, needed: string, from: string | undefined, scratch = false): void {
+  if ((from === undefined) === scratch) return;
+  const got = scratch ? "both" : "neither";
+  reject({ who: command, needed, got, remedy: `see layerwise ${command} --help` }, 2);
 }
 
 /** The settings among a command's flags. */

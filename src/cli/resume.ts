@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { reject } from "../base/index.ts";
 import type { Engine, LanguageModel, RetrainResult, RunKind, SearchResult } from "../index.ts";
 import {
+  choicePicture,
   type Ended,
   endingData,
   endingText,
@@ -15,8 +16,7 @@ import {
   sampleOf,
   type TrainedModel,
 } from "../tasks/index.ts";
-import { commandName } from "./command-name.ts";
-import { nextLines } from "./next-lines.ts";
+import { commandName, nextLines } from "./command-name.ts";
 import { print, say } from "./output.ts";
 import { watchSession } from "./session.ts";
 
@@ -34,7 +34,7 @@ export async function resume(path: string, how: Concluding = {}): Promise<void> 
   if (["sweep.yaml", "seeds.json"].some((name) => existsSync(join(path, name)))) return resumeTrials(path, how);
   if (how.on !== undefined) reject({ who: "--on", needed: "a sweep", got: path, remedy: "leave it out" }, 2);
   const kind = await kindOf(path);
-  const { choicePicture, concludeRetrain, concludeSearch } = await import("./searches.ts");
+  const { concludeRetrain, concludeSearch } = await import("./searches.ts");
   let began = false;
   const start = (signal: AbortSignal) => Run.resume(path, { ...how.changes, signal, say, engine: how.engine });
   const result = await watchSession(start, {
@@ -59,14 +59,11 @@ const afterwards = (kind: RunKind, path: string): string =>
 
 async function resumeTrials(path: string, { changes = {}, engine, json, on }: Concluding): Promise<void> {
   const changed = Object.entries(changes).find(([, value]) => value !== undefined && JSON.stringify(value) !== "{}");
-  if (changed)
-    reject(
-      { who: path, needed: "a single run, to change its settings", got: "a sweep", remedy: "change one of its runs" },
-      2,
-    );
+  const needed = "a single run, to change its settings";
+  if (changed) reject({ who: path, needed, got: "a sweep", remedy: "change one of its runs" }, 2);
   const { resumeSweep, sweepText } = await import("../sweep/index.ts");
   const { isUnfinished, watchTrials } = await import("./trials.ts");
-  const { choicePicture, concludeSeeds } = await import("./searches.ts");
+  const { concludeSeeds } = await import("./searches.ts");
   const start = (signal: AbortSignal) => resumeSweep(path, { signal, say, engine, on });
   const result = await watchTrials(start, { here: on === undefined, picture: choicePicture });
   if (result.found) return concludeSeeds(result, json);

@@ -1,6 +1,6 @@
 /** What a person sees of sweeps: the events of trials in this process, or a table of those elsewhere. */
 import { LayerwiseError } from "../base/index.ts";
-import type { Session, TaskEvent } from "../index.ts";
+import type { Session } from "../index.ts";
 import type { SweepEvent, SweepResult } from "../sweep/index.ts";
 import type { Showing } from "../tasks/index.ts";
 import { commandName } from "./command-name.ts";
@@ -13,8 +13,8 @@ export async function watchTrials<R>(
   start: (signal: AbortSignal) => Session<SweepEvent, R>,
   { here, ...showing }: Showing & { readonly here: boolean },
 ): Promise<R> {
-  if (here) return watchSession((signal) => taskEvents(start(signal)), showing);
-  const { showSweep, TrialTable } = await import("../sweep/index.ts");
+  const { eventsHere, showSweep, TrialTable } = await import("../sweep/index.ts");
+  if (here) return watchSession((signal) => eventsHere(start(signal)), showing);
   const { stopOnSignals } = await import("../tasks/index.ts");
   outliveOutput();
   const shown = new TrialTable(process.stderr);
@@ -27,19 +27,6 @@ export async function watchTrials<R>(
     shown.wipe();
     stop.release();
   }
-}
-
-/** The events of trials in this process, and notes. */
-function taskEvents<R>(session: Session<SweepEvent, R>): Session<TaskEvent, R> {
-  return {
-    result: session.result,
-    async *[Symbol.asyncIterator]() {
-      for await (const event of session) {
-        if (event.type === "event") yield event.event;
-        else if (event.type === "note") yield event;
-      }
-    },
-  };
 }
 
 /** Says why a sweep has not come to its end; false where it has. Trials that failed are an error. */

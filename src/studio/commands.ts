@@ -3,6 +3,7 @@ import { existsSync } from "node:fs";
 import { join, sep } from "node:path";
 import { messageOf } from "../base/errors.ts";
 import { parsePattern, printPattern } from "../depth/index.ts";
+import { freeName } from "../files/text.ts";
 import { flagOf } from "../runs/names.ts";
 import type { TaskOrder } from "../sweep/index.ts";
 import { settingsNamed } from "../tasks/index.ts";
@@ -35,7 +36,7 @@ const prefixes: Readonly<Record<StartRequest["task"], string>> = {
 /** What a request stands for; runs in it are named by their ids, and settings are checked before any process starts. */
 export async function prepare(request: StartRequest, index: RunIndex, program: string): Promise<Prepared> {
   const order = await orderOf(request, index);
-  const path = request.name ?? freeName(index, prefixes[request.task]);
+  const path = request.name ?? freeName(index.folder, prefixes[request.task]);
   const words = [...(await wordsOf(order)).map((word) => shownIn(index, word)), "--out", join(index.shown, path)];
   return { order, path, command: [program, ...words.map(quoted)].join(" ") };
 }
@@ -43,10 +44,6 @@ export async function prepare(request: StartRequest, index: RunIndex, program: s
 /** Folders below the studio's as the user names them. */
 const shownIn = (index: RunIndex, word: string) =>
   word.startsWith(`${index.folder}${sep}`) ? join(index.shown, index.relative(word)) : word;
-
-function freeName(index: RunIndex, prefix: string): string {
-  for (let i = 1; ; i++) if (!existsSync(join(index.folder, `${prefix}${i}`))) return `${prefix}${i}`;
-}
 
 async function orderOf(request: StartRequest, index: RunIndex): Promise<TaskOrder> {
   const { name: _, preset, settings: given = {}, ...rest } = request;

@@ -1,6 +1,8 @@
 /** The launcher in this process: one trial after another, whose events are those of the sweep. */
+import type { TaskEvent } from "../tasks/job.ts";
 import type { Given } from "../tasks/text-data.ts";
-import type { Launcher } from "./launcher.ts";
+import type { Session } from "../train/session.ts";
+import type { Launcher, SweepEvent } from "./launcher.ts";
 import { sharedThreads } from "./local.ts";
 import { runTrial } from "./sweep-folder.ts";
 import { trialName } from "./sweep-text.ts";
@@ -17,6 +19,19 @@ export function hereLauncher(given: Given = {}): Launcher {
         const session = runTrial(path, index, { ...given, signal });
         for await (const event of session) tell({ type: "event", trial, event });
         tell({ type: "ended", trial: await session.result });
+      }
+    },
+  };
+}
+
+/** A sweep as if its trials were one session: the events of those in this process, and notes. */
+export function eventsHere<R>(session: Session<SweepEvent, R>): Session<TaskEvent, R> {
+  return {
+    result: session.result,
+    async *[Symbol.asyncIterator]() {
+      for await (const event of session) {
+        if (event.type === "event") yield event.event;
+        else if (event.type === "note") yield event;
       }
     },
   };

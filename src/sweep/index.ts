@@ -21,7 +21,7 @@ export {
   searchSpec,
   searchTable,
 } from "./glue-search.ts";
-export { hereLauncher } from "./here.ts";
+export { eventsHere, hereLauncher } from "./here.ts";
 export { type StartedOrder, startOrder, tryOrder } from "./jobs.ts";
 export { MANIFEST_FILE } from "./kubernetes.ts";
 export type { Launcher, SweepEvent } from "./launcher.ts";
@@ -44,6 +44,7 @@ export { type SweepOptions, type SweepResult, sweep } from "./sweep.ts";
 export {
   type LookAtRun,
   readSpec,
+  readSpecFile,
   readSweep,
   runTrial,
   type SweepFolder,
@@ -54,4 +55,13 @@ export {
   type TrialState,
 } from "./sweep-folder.ts";
 export { type CompleteSpec, planSweep, type Range, type SweepPlan, type SweepSpec, variedKeys } from "./sweep-plan.ts";
-export { settingsRow, showSweep, sweepCsv, sweepPoints, sweepText, trialName } from "./sweep-text.ts";
+export {
+  planText,
+  settingsRow,
+  showSweep,
+  sweepCsv,
+  sweepPoints,
+  sweepText,
+  trialName,
+  trialText,
+} from "./sweep-text.ts";

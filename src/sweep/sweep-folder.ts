@@ -5,6 +5,7 @@ import { join, sep } from "node:path";
 import { reject } from "../base/errors.ts";
 import { writeAtomically } from "../files/atomic.ts";
 import { takeLock } from "../files/lock.ts";
+import { readText } from "../files/text.ts";
 import { COSTS_FILE, LOCK_FILE } from "../runs/folder.ts";
 import { readSealed, sealedJson } from "../runs/sealed.ts";
 import { type Values, yamlText } from "../runs/settings.ts";
@@ -157,6 +158,9 @@ export async function openSweep(path: string): Promise<SweepFolder> {
 
 /** A sweep's file, not checked yet but for being YAML. */
 export const readSpec = (yaml: string, source: string): SweepSpec => readable(parseYaml(yaml, source));
+
+/** The same of a file by name. */
+export const readSpecFile = async (file: string): Promise<SweepSpec> => readSpec(await readText(file, "sweep"), file);
 
 const readable = (values: object): SweepSpec => given(values) as unknown as SweepSpec;
 

@@ -2,8 +2,8 @@
 import { formatNumber, type Row, table } from "../base/table.ts";
 import type { SweepEvent } from "./launcher.ts";
 import type { TrialTable } from "./processes.ts";
-import type { SweepRow, SweepTable, SweepTrial } from "./sweep-folder.ts";
-import { variedKeys } from "./sweep-plan.ts";
+import type { SweepRow, SweepTable, SweepTrial, TrialState } from "./sweep-folder.ts";
+import { type SweepPlan, variedKeys } from "./sweep-plan.ts";
 
 const textOf = (value: unknown) => (typeof value === "string" ? value : JSON.stringify(value));
 const precise = (value: number) => formatNumber(value, 4);
@@ -12,11 +12,23 @@ const precise = (value: number) => formatNumber(value, 4);
 export const settingsRow = (values: object): Row =>
   Object.fromEntries(Object.entries(values).map(([key, value]) => [key, textOf(value)]));
 
+/** The candidates of a sweep before it begins, as a table, and how they are tried. */
+export function planText({ candidates, names, rounds, spec }: SweepPlan): string {
+  const rows = candidates.map((each, i) => ({ ...(names[i] ? { name: names[i] } : {}), ...settingsRow(each) }));
+  const more = rounds === 1 ? "" : `, ${rounds} rounds`;
+  const how = `${candidates.length} candidates, ${spec.seeds.length} seeds${more}; ${spec.goal} ${spec.figure}`;
+  return `${table(rows)}\n${how}`;
+}
+
 /** A trial in a line: `3: rate 0.001, seed 2`. */
 export function trialName({ index, name, values, seed }: SweepTrial): string {
   const settings = Object.entries(values).map(([key, value]) => `${key} ${textOf(value)}`);
   return `${index}: ${[...(name === null ? settings : [name]), `seed ${seed}`].join(", ")}`;
 }
+
+/** What a trial has come to, in a line. */
+export const trialText = ({ status, figure, run, step }: TrialState): string =>
+  `${run}: ${status} at step ${step}${figure === null ? "" : `, figure ${precise(figure)}`}`;
 
 /** Shows an event of a sweep in a table of its trials. */
 export function showSweep(shown: TrialTable, event: SweepEvent): void {

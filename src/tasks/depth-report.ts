@@ -1,4 +1,5 @@
 /** What there is to say about the depths of a run's tokens: tables for people, the same as data, and pictures of sentences. */
+import { reject } from "../base/errors.ts";
 import { table } from "../base/table.ts";
 import { type DepthRow, depthTable, type TraceRow, traceTable } from "../depth/tally.ts";
 import type { Split } from "../text/corpus.ts";
@@ -100,7 +101,7 @@ export async function textReport(run: DepthRun, text: string, how: DepthText = {
 export async function continuedReport(
   run: LanguageRun,
   prompt: string,
-  { tokens: maxTokens = 60, ...how }: DepthText & { readonly tokens?: number } = {},
+  { tokens: maxTokens = 60, ...how }: DepthText & { readonly tokens?: number | undefined } = {},
 ): Promise<DepthReport> {
   const [tokens, cap]: [WrittenToken[], number] = [[], capOf(run)];
   const writer = await run.writer();
@@ -178,4 +179,48 @@ export async function probeReport(
     ["the masked verb, by nouns of the other number between", intervening, "nouns"],
   );
   return { data: { ...found }, text, ...(distances.length > 0 ? { svg: distanceSvg(distances) } : {}) };
+}
+
+/** What a report is asked about: one of the texts or files below; without them the run's own text. */
+export interface DepthQuestion extends MaskedReading, DepthText {
+  /** One text, darker where it is deeper. */
+  readonly text?: string | undefined;
+  /** A text that a language model goes on with, by so many `tokens` (default: 60). */
+  readonly continue?: string | undefined;
+  readonly tokens?: number | undefined;
+  /** A treebank in CoNLL-U. */
+  readonly conllu?: string | undefined;
+  /** Sentences with labels, in SentEval's form; `classify` trains a linear classifier of them at each depth. */
+  readonly probe?: string | undefined;
+  readonly classify?: boolean | undefined;
+  /** Subject–verb agreement with distances. */
+  readonly agreement?: string | undefined;
+}
+
+/** What a language model is not asked. */
+const ofAlberts = ["conllu", "probe", "agreement", "corpus", "length"] as const;
+
+/** The report that answers a question; one that the run cannot answer is refused, its options `called` as the asker knows them. */
+export async function depthReport(
+  run: DepthRun,
+  asked: DepthQuestion,
+  called: (option: string) => string = (option) => option,
+): Promise<DepthReport> {
+  const { text, continue: prompt, conllu, probe, agreement } = asked;
+  if (text !== undefined) return textReport(run, text, asked);
+  if ("depthsByWord" in run) {
+    const stranger = ofAlberts.find((name) => asked[name]);
+    const remedy = "leave it out: words are told apart by their letters";
+    if (stranger)
+      reject({ who: called(stranger), needed: "a run of pretrain, import or glue", got: run.kind, remedy }, 2);
+    return prompt === undefined ? wordReport(run, asked) : continuedReport(run, prompt, asked);
+  }
+  if (prompt !== undefined) {
+    const remedy = `give ${called("text")}`;
+    reject({ who: called("continue"), needed: "a run of train", got: `one of kind ${run.kind}`, remedy }, 2);
+  }
+  if (conllu !== undefined) return tagReport(run, conllu, asked);
+  const { readAgreement, readProbe } = await import("../text/files/probing.ts");
+  if (probe !== undefined) return (asked.classify ? classifyReport : probeReport)(run, readProbe(probe), asked);
+  return agreement === undefined ? kindReport(run, asked) : probeReport(run, readAgreement(agreement), asked);
 }

@@ -3,7 +3,7 @@
  * they ran on. The code of a task is loaded when it is asked for. For Node.
  */
 
-export { openRunWith, type RunUse, type RunWith } from "./able.ts";
+export { openRunWith, type RunUse, type RunWith, refuseOptions } from "./able.ts";
 export type { ResumeChanges } from "./changes.ts";
 export type { Outcome } from "./concluded.ts";
 export type { CustomResumeOptions, CustomRun } from "./custom/uses.ts";
@@ -11,10 +11,12 @@ export {
   type AlbertDepthRun,
   classifyReport,
   continuedReport,
+  type DepthQuestion,
   type DepthReading,
   type DepthReport,
   type DepthRun,
   type DepthText,
+  depthReport,
   kindReport,
   type MaskedReading,
   probeReport,
@@ -66,6 +68,7 @@ export { type Performing, perform } from "./perform.ts";
 
 export { openRaster, type Raster, type RasterOptions } from "./raster.ts";
 export { type AnyRun, kindIn, kindOf, Run, type RunKind, type RunKinds } from "./run.ts";
+export { choicePicture } from "./search/found-text.ts";
 export { isSeedFolder } from "./search/seed-folder.ts";
 export { settingsNamed, type TaskName, taskNames, taskSettings } from "./settings/index.ts";
 

@@ -75,7 +75,14 @@ export { eachToken, kindsOf, TOKEN_KINDS, type TokenKind } from "./masked/token-
 
 export { type ChoiceQuestion, type ChoiceReading, parseChoices } from "./labelled/choices.ts";
 export { type GlueExample, type GlueReading, parseGlue } from "./labelled/glue-examples.ts";
-export { type Columns, type GlueTask, glueTask, glueTasks, type Submission } from "./labelled/glue-tasks.ts";
+export {
+  type Columns,
+  type GlueTask,
+  glueTask,
+  glueTasks,
+  type Submission,
+  trainableGlueTask,
+} from "./labelled/glue-tasks.ts";
 export { type TableTask, type TextColumns, tableTasks } from "./labelled/labelled-rows.ts";
 export {
   type LabelledTable,

@@ -62,6 +62,7 @@ export type { Contents, Dataset, Source } from "./files/datasets.ts";
 export { glueFile, hasGlueFile, readGlue } from "./files/glue.ts";
 export {
   linesIn,
+  type PlainColumns,
   plainText,
   plainTexts,
   readChoices,
@@ -74,6 +75,7 @@ export {
   type TextData,
   type TextFiles,
   tableFormOf,
+  textsIn,
 } from "./files/labelled.ts";
 export {
   buildPretraining,

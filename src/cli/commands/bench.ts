@@ -1,6 +1,7 @@
 /** `layerwise bench depth`: what halting saves, in time: adaptive depth beside fixed depth of the same cap, measured in turn. */
 import type { Command } from "commander";
 import { reject } from "../../base/index.ts";
+import type { analysis } from "../../index.ts";
 import { whole } from "../flags.ts";
 import { fitted } from "../help.ts";
 import { print } from "../output.ts";
@@ -33,15 +34,10 @@ export function addBench(program: Command): void {
     .action(run);
 }
 
-interface Flags {
+interface Flags extends Omit<analysis.DepthBenchOptions, "batches" | "means" | "hidden"> {
   batch?: number[];
-  length: number;
   mean: string[];
-  cap: number;
-  width: number;
-  heads: number;
   feedForward?: number;
-  rounds: number;
   threads?: number;
   json?: boolean;
 }

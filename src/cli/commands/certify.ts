@@ -36,7 +36,8 @@ async function run(folders: string[], { json, threads }: { json?: boolean; threa
   const cases = await findCases(folders.length > 0 ? folders : [shippedFixtures()]);
   const engine = await defaultEngine({ threads });
   const verdicts: Verdict[] = [];
-  for (const { tensorFile, ...files } of cases) {
+  for (const files of cases) {
+    const tensorFile = path.join(files.folder, `${files.name}.safetensors`);
     const tensors = existsSync(tensorFile) ? await readFile(tensorFile) : undefined;
     verdicts.push(await certifyFiles({ ...files, tensors }, engine));
   }
@@ -48,9 +49,7 @@ async function run(folders: string[], { json, threads }: { json?: boolean; threa
 
 const shippedFixtures = () => fileURLToPath(new URL("../../../fixtures", import.meta.url));
 
-interface Found extends Omit<CaseFiles, "tensors"> {
-  readonly tensorFile: string;
-}
+type Found = Omit<CaseFiles, "tensors">;
 
 async function findCases(folders: readonly string[]): Promise<Found[]> {
   const found = (await Promise.all(folders.map(casesUnder))).flat();
@@ -62,8 +61,6 @@ async function casesUnder(folder: string): Promise<Found[]> {
   const { isCase } = await import("../../certify/index.ts");
   const { jsonFilesBelow } = await import("../../files/index.ts");
   return (await jsonFilesBelow(folder, 2)).flatMap(({ path: file, value: about }) => {
-    const whole = file.slice(0, -".json".length);
-    const place = { folder: path.dirname(file), name: path.basename(whole), tensorFile: `${whole}.safetensors` };
-    return isCase(about) ? [{ ...place, about }] : [];
+    return isCase(about) ? [{ folder: path.dirname(file), name: path.basename(file, ".json"), about }] : [];
   });
 }

@@ -1,5 +1,5 @@
 /** `layerwise compare`: the paper's table of sharing schedules at laptop scale. */
-import { type Command, Option } from "commander";
+import type { Command } from "commander";
 import { LARGEST, reject } from "../../base/index.ts";
 import type { SettingsSchema } from "../../runs/index.ts";
 import type { Result } from "../../sweep/index.ts";
@@ -13,10 +13,11 @@ import {
   schemaFrom,
   settingsFrom,
   settingsIn,
+  taskOption,
   wholeFrom,
 } from "../flags.ts";
 import { fitted } from "../help.ts";
-import { say } from "../output.ts";
+import { print, say } from "../output.ts";
 
 /** The tasks of this command. */
 const schemas: readonly SettingsSchema[] = [await taskSettings.language(), await taskSettings.translate()];
@@ -48,11 +49,7 @@ interface CompareFlags extends SettingsFlags {
 export function addCompare(program: Command): void {
   const command = program
     .command("compare")
-    .addOption(
-      new Option("--task <name>", "the next token of a text, or translation (default: language)").choices(
-        schemas.map(({ task }) => task),
-      ),
-    )
+    .addOption(taskOption(schemas))
     .option("--seeds <n>", "runs of each model, seeds 1 to n", wholeFrom(1, LARGEST.seeds), 3)
     .option("--only <names>", "some of the models, with commas between")
     .option("--on <launcher>", ON)
@@ -86,26 +83,16 @@ async function run(flags: CompareFlags): Promise<void> {
   const { compare, comparisonTable, contestantsNamed, figuresSoFar } = await import("../../sweep/index.ts");
   const { isUnfinished, watchTrials } = await import("../trials.ts");
   const { seeds, out: folder, dryRun, only, json, on } = flags;
-  const print = (rows: readonly Result[]) =>
-    void process.stdout.write(
-      `${json ? JSON.stringify({ task: settings.task, seeds, rows }) : comparisonTable(rows)}\n`,
-    );
-  const options = {
-    settings,
-    rows: contestantsNamed(
-      only?.split(",").map((name) => name.trim()),
-      "--only",
-    ),
-    seeds,
-    folder,
-    on,
-  };
-  if (dryRun) return print(await figuresSoFar(options));
+  const show = (rows: readonly Result[]) =>
+    print(json ? JSON.stringify({ task: settings.task, seeds, rows }) : comparisonTable(rows));
+  const names = only?.split(",").map((name) => name.trim());
+  const options = { settings, rows: contestantsNamed(names, "--only"), seeds, folder, on };
+  if (dryRun) return show(await figuresSoFar(options));
   const start = (signal: AbortSignal) => compare({ ...options, signal });
   const found = await watchTrials(start, { here: on === undefined });
   if (isUnfinished(folder, found.reason)) return;
   await writePicture(flags, found.rows);
-  print(found.rows);
+  show(found.rows);
 }
 
 async function writePicture({ svg, out, json }: CompareFlags, results: readonly Result[]): Promise<void> {
@@ -113,6 +100,6 @@ async function writePicture({ svg, out, json }: CompareFlags, results: readonly 
   const { comparisonSvg } = await import("../../pictures/index.ts");
   const { writeAtomically } = await import("../../files/index.ts");
   const path = svg ?? join(out, "comparison.svg");
-  await writeAtomically(path, new TextEncoder().encode(comparisonSvg(results)));
+  await writeAtomically(path, comparisonSvg(results));
   if (!json) say(`picture: ${path}`);
 }

@@ -1,6 +1,6 @@
 /** `layerwise cutoffs`: where to cut a vocabulary into clusters for an adaptive softmax. */
 import type { Command } from "commander";
-import { reject, startProgress } from "../../base/index.ts";
+import { reject, withProgress } from "../../base/index.ts";
 import { whole } from "../flags.ts";
 import { fitted } from "../help.ts";
 import { print } from "../output.ts";
@@ -64,10 +64,9 @@ async function run(options: CutoffOptions): Promise<void> {
 async function measure({ width, rows, factor, clusters, threads }: CutoffOptions, counts: Float64Array) {
   const { analysis, tasks } = await import("../../index.ts");
   const engine = await tasks.defaultEngine({ threads });
-  const progress = startProgress("measuring", { output: process.stderr, total: 100, unit: "%" });
-  const tell = (done: number) => progress.at(100 * done);
-  const found = await analysis.measureCutoffs(engine, counts, { width, rows, factor, clusters }, tell);
-  progress.end();
+  const found = await withProgress("measuring", { output: process.stderr, total: 100, unit: "%" }, (at) =>
+    analysis.measureCutoffs(engine, counts, { width, rows, factor, clusters }, (done) => at(100 * done)),
+  );
   return { found: found.found, text: analysis.measuredCutoffsText(found, counts, { rows, width }) };
 }
 

@@ -1,19 +1,17 @@
 /** `layerwise data`: builds token files or batches from text, says what is in them, and downloads datasets. */
 import { type Command, Option } from "commander";
 import { type Progress, reject, startProgress, table } from "../../base/index.ts";
-import type { DataOptions, PretrainingOptions } from "../../text/index.ts";
+import type { DataBuilding, DataOptions, FetchOptions, PretrainingOptions } from "../../text/index.ts";
 import { numberFrom, whole } from "../flags.ts";
 import { exampleHelp } from "../help.ts";
-import { print } from "../output.ts";
+import { counting, print } from "../output.ts";
 
 interface BatchingFlags extends DataOptions {
   corpus: string;
   json?: boolean;
 }
 
-interface BuildFlags extends BatchingFlags {
-  out?: string;
-  tfrecord?: boolean;
+interface BuildFlags extends BatchingFlags, Pick<DataBuilding, "out" | "tfrecord" | "force"> {
   masked?: boolean;
   passes: number;
   seed: number;
@@ -24,15 +22,11 @@ interface BuildFlags extends BatchingFlags {
   wholeWord: boolean;
   shortTexts?: number;
   randomNext?: boolean;
-  force?: boolean;
 }
 
-interface DownloadCommandOptions {
+interface DownloadFlags extends Pick<FetchOptions, "from" | "unverified" | "force"> {
   data?: string;
-  from?: string;
-  unverified?: boolean;
   tasks?: string;
-  force?: boolean;
   json?: boolean;
 }
 
@@ -179,14 +173,14 @@ async function inspect({ json, corpus, ...flags }: BatchingFlags): Promise<void>
   print(json ? JSON.stringify(data, null, 2) : inspectionText(found));
 }
 
-async function download(dataset: string, options: DownloadCommandOptions): Promise<void> {
+async function download(dataset: string, options: DownloadFlags): Promise<void> {
   const { dataFolder, fetchDataset } = await import("../../text/index.ts");
   const { data, from, unverified, force } = options;
   const tasks = options.tasks?.split(",").map((task) => task.trim());
-  const progress = startProgress(`fetching ${dataset}`, { output: process.stderr, unit: "bytes" });
-  const onProgress = (_: string, done: number) => progress.at(done);
-  const how = { data: dataFolder(data), from, unverified, force, tasks, onProgress };
-  const files = await fetchDataset(dataset, how).finally(progress.end);
+  const how = { data: dataFolder(data), from, unverified, force, tasks };
+  const files = await counting(`fetching ${dataset}`, "bytes", (at) =>
+    fetchDataset(dataset, { ...how, onProgress: (_, done) => at(done) }),
+  );
   if (options.json) return print(JSON.stringify({ dataset, files }, null, 2));
   print(table(files.map(({ verified, ...file }) => ({ ...file, checked: verified ? "yes" : "not verified" }))));
 }

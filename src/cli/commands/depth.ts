@@ -1,9 +1,9 @@
 /** `layerwise depth`: how deep the tokens of an ALBERT or a language model run, and which ones run deeper. */
-import { type Command, Option } from "commander";
+import type { Command } from "commander";
 import { reject } from "../../base/index.ts";
-import type { DepthReading, DepthReport, DepthRun } from "../../tasks/index.ts";
-import type { Split } from "../../text/index.ts";
-import { addCheckpointFlag, addDepthFlags, type UseFlags } from "../finished.ts";
+import type { DepthQuestion } from "../../tasks/index.ts";
+import { flagOf } from "../../tasks/settings/index.ts";
+import { addCheckpointFlag, addDepthFlags, splitOption, type UseFlags } from "../finished.ts";
 import { whole } from "../flags.ts";
 import { fitted } from "../help.ts";
 import { counting, print } from "../output.ts";
@@ -26,22 +26,9 @@ Examples:
 JSON: {run, step, cap} with {kinds, trace, tokens}, {kinds, surprises, tokens}, {prompt, tokens}, {text, tokens}, {upos, deprel, trace, tokens}, {labels, masked, distances, intervening}, or {classes, commonest, depths}; a row
 has {name, tokens, mean, deviation, atCap}.`;
 
-interface Flags extends UseFlags {
-  corpus?: string;
-  data?: string;
-  split: Split;
-  texts: number;
-  length?: number;
-  text?: string;
-  continue?: string;
-  tokens: number;
-  conllu?: string;
-  probe?: string;
-  agreement?: string;
-  classify?: boolean;
+interface Flags extends UseFlags, DepthQuestion {
   html?: string;
   svg?: string;
-  threads?: number;
   json?: boolean;
 }
 
@@ -51,9 +38,7 @@ export function addDepth(program: Command): void {
     .argument("<run>", "run folder of pretrain, import, glue or train")
     .option("--corpus <name>", "text to mask (default: the run's own, or the embedded books)")
     .option("--data <dir>", "folder of datasets")
-    .addOption(
-      new Option("--split <split>", "which part of the corpus").choices(["train", "valid", "test"]).default("valid"),
-    )
+    .addOption(splitOption())
     .option("--texts <n>", "most texts or sentences to read", whole, 512)
     .option("--length <n>", "tokens of a masked text (default: as in training, at most 128)", whole)
     .option("--text <text>", "show one sentence, darker where it is deeper")
@@ -81,49 +66,17 @@ async function run(path: string, flags: Flags): Promise<void> {
     reject({ who: "depth", needed, got: `${asked.length}` }, 2);
   }
   const { openUsing } = await import("../opened.ts");
+  const { depthReport } = await import("../../tasks/index.ts");
+  const { writeAtomically } = await import("../../files/index.ts");
   const opened = await openUsing(path, "depths", flags);
-  const report = await counting("reading", "texts", (onText) => reportOf(opened, { ...flags, onText }));
-  const { data, text, ...pictures } = report;
+  const { isTTY, columns } = process.stdout;
+  const how = { colours: isTTY === true && process.env.NO_COLOR === undefined, columns: isTTY ? columns : undefined };
+  const { data, text, ...pictures } = await counting("reading", "texts", (onText) =>
+    depthReport(opened, { ...flags, ...how, onText }, flagOf),
+  );
   for (const form of ["html", "svg"] as const) {
-    if (flags[form] !== undefined && pictures[form] !== undefined) await written(flags[form], pictures[form]);
+    if (flags[form] !== undefined && pictures[form] !== undefined) await writeAtomically(flags[form], pictures[form]);
   }
   const all = { run: path, step: opened.step, cap: opened.model.policy.depth, ...data };
   print(flags.json ? JSON.stringify(all) : text);
-}
-
-async function reportOf(opened: DepthRun, flags: Flags & DepthReading): Promise<DepthReport> {
-  const reports = await import("../../tasks/index.ts");
-  const { isTTY, columns } = process.stdout;
-  const how = { colours: isTTY === true && process.env.NO_COLOR === undefined, columns: isTTY ? columns : undefined };
-  if (flags.text !== undefined) return reports.textReport(opened, flags.text, how);
-  if ("depthsByWord" in opened) {
-    refuseOthers(opened.kind, flags);
-    if (flags.continue === undefined) return reports.wordReport(opened, flags);
-    return reports.continuedReport(opened, flags.continue, { tokens: flags.tokens, ...how });
-  }
-  if (flags.continue !== undefined) {
-    const got = `one of kind ${opened.kind}`;
-    reject({ who: "--continue", needed: "a run of train", got, remedy: "give --text" }, 2);
-  }
-  if (flags.conllu !== undefined) return reports.tagReport(opened, flags.conllu, flags);
-  const { readAgreement, readProbe } = await import("../../text/index.ts");
-  if (flags.probe !== undefined) {
-    const report = flags.classify ? reports.classifyReport : reports.probeReport;
-    return report(opened, readProbe(flags.probe), flags);
-  }
-  if (flags.agreement !== undefined) return reports.probeReport(opened, readAgreement(flags.agreement), flags);
-  return reports.kindReport(opened, flags);
-}
-
-/** What a language model is not asked. */
-function refuseOthers(kind: string, flags: Flags): void {
-  const stranger = (["conllu", "probe", "agreement", "corpus", "length"] as const).find((name) => flags[name]);
-  if (stranger === undefined) return;
-  const remedy = "leave it out: words are told apart by their letters";
-  reject({ who: `--${stranger}`, needed: "a run of pretrain, import or glue", got: kind, remedy }, 2);
-}
-
-async function written(file: string, content: string): Promise<void> {
-  const { writeAtomically } = await import("../../files/index.ts");
-  await writeAtomically(file, new TextEncoder().encode(content));
 }

@@ -1,8 +1,8 @@
 /** `layerwise embed`: a vector per text, as safetensors or JSON lines. */
 import { type Command, Option } from "commander";
 import { reject } from "../../base/index.ts";
-import type { CheckpointChoice } from "../../runs/index.ts";
-import { addCheckpointFlag } from "../finished.ts";
+import type { EmbedOptions } from "../../tasks/pretrain/index.ts";
+import { addCheckpointFlag, type UseFlags } from "../finished.ts";
 import { whole } from "../flags.ts";
 import { fitted } from "../help.ts";
 import { textsFrom } from "../input.ts";
@@ -18,15 +18,11 @@ Examples:
 
 JSON: {file, texts, width, pooling}`;
 
-interface Flags {
+interface Flags extends EmbedOptions, Pick<UseFlags, "checkpoint" | "threads"> {
   out: string;
-  pooling: "first" | "mean";
   textColumn?: string;
   pairColumn?: string;
   header: boolean;
-  batch?: number;
-  threads?: number;
-  checkpoint?: CheckpointChoice;
   json?: boolean;
 }
 

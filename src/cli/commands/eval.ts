@@ -1,9 +1,16 @@
 /** `layerwise eval`: loss, perplexity and bits per byte of a run on a split. */
-import { type Command, Option } from "commander";
+import type { Command } from "commander";
 import { type Row, table, withScores } from "../../base/index.ts";
 import type { SegmentChoices } from "../../tasks/search/index.ts";
 import type { Split } from "../../text/index.ts";
-import { addCheckpointFlag, addDepthFlags, addSegmentFlags, besidesUse, type UseFlags } from "../finished.ts";
+import {
+  addCheckpointFlag,
+  addDepthFlags,
+  addSegmentFlags,
+  besidesUse,
+  splitOption,
+  type UseFlags,
+} from "../finished.ts";
 import { fitted } from "../help.ts";
 import { counting, print } from "../output.ts";
 
@@ -29,9 +36,7 @@ export function addEval(program: Command): void {
   const command = program
     .command("eval")
     .argument("<run>", "run folder")
-    .addOption(
-      new Option("--split <split>", "which part of the corpus").choices(["train", "valid", "test"]).default("valid"),
-    )
+    .addOption(splitOption())
     .option(
       "--corpus <name>",
       "text to measure an ALBERT on: a corpus by name, a file or a folder; of a fine-tuned one a table with labels",
@@ -44,9 +49,8 @@ export function addEval(program: Command): void {
 
 async function run(path: string, flags: Flags): Promise<void> {
   const { split, json, ...choices } = besidesUse(flags);
-  const { openUsing, refuseFlags } = await import("../opened.ts");
-  const opened = await openUsing(path, "evaluate", flags);
-  refuseFlags(opened, { ...choices });
+  const { openUsing } = await import("../opened.ts");
+  const opened = await openUsing(path, "evaluate", flags, choices);
   const found = await counting("evaluating", "batches", async (onBatch) =>
     opened.evaluate({ split, onBatch, ...choices }),
   );

@@ -1,8 +1,7 @@
 /** `layerwise fill`: the likeliest words for the masks of a text. */
 import type { Command } from "commander";
-import { reject, table } from "../../base/index.ts";
-import type { CheckpointChoice } from "../../runs/index.ts";
-import { addCheckpointFlag } from "../finished.ts";
+import { reject } from "../../base/index.ts";
+import { addCheckpointFlag, type UseFlags } from "../finished.ts";
 import { whole } from "../flags.ts";
 import { fitted } from "../help.ts";
 import { print } from "../output.ts";
@@ -13,10 +12,8 @@ Examples:
   layerwise fill runs/albert "the [MASK] sat on the [MASK]" --top 3 --json
                                      {text, masks: [{guesses: [{piece, probability}], depth}]}`;
 
-interface Flags {
+interface Flags extends Pick<UseFlags, "checkpoint" | "threads"> {
   top: number;
-  threads?: number;
-  checkpoint?: CheckpointChoice;
   json?: boolean;
 }
 
@@ -36,15 +33,8 @@ async function run(path: string, text: string, { top, json, checkpoint, threads 
     reject({ who: "fill", needed: "a text with [MASK] in it", got: JSON.stringify(text) }, 2);
   const { openUsing } = await import("../opened.ts");
   const opened = await openUsing(path, "fill", { checkpoint, threads });
-  const masks = (await opened.fill(text, { top })).map((mask) => ({ ...mask, depth: mask.depth ?? null }));
-  if (json) return print(JSON.stringify({ text, masks }));
-  const rows = masks.flatMap(({ guesses, depth }, i) =>
-    guesses.map(({ piece, probability }) => ({
-      mask: i + 1,
-      piece,
-      probability: probability.toFixed(4),
-      ...(depth === null ? {} : { depth }),
-    })),
-  );
-  print(table(rows));
+  const masks = await opened.fill(text, { top });
+  const { guessTable } = await import("../../tasks/pretrain/index.ts");
+  const data = masks.map((mask) => ({ ...mask, depth: mask.depth ?? null }));
+  print(json ? JSON.stringify({ text, masks: data }) : guessTable(masks));
 }

@@ -1,13 +1,12 @@
 /** `layerwise finetune`: an ALBERT on labelled texts of one's own: tables with a column of texts and a column of labels. */
 import { type Command, Option } from "commander";
-import { reject, startProgress } from "../../base/index.ts";
+import { reject } from "../../base/index.ts";
 import type { GlueSettings, HeadKind } from "../../tasks/finetune/index.ts";
 import { taskSettings } from "../../tasks/settings/index.ts";
 import { type TableTask, tableTasks } from "../../text/index.ts";
-import { addRunFlags, addSettings, type SettingsFlags, settingsFrom } from "../flags.ts";
-import { freeFolder } from "../free-folder.ts";
+import { addRunFlags, addSettings, refuseOrigin, type SettingsFlags, settingsFrom } from "../flags.ts";
 import { fitted } from "../help.ts";
-import { say } from "../output.ts";
+import { counting, say } from "../output.ts";
 
 const finetuneSettings = await taskSettings.finetune();
 
@@ -73,20 +72,17 @@ export function addFinetune(program: Command): void {
 }
 
 async function tune(from: string | undefined, flags: Flags): Promise<void> {
-  if ((from === undefined) === (flags.scratch !== true)) {
-    const got = flags.scratch ? "both" : "neither";
-    reject({ who: "finetune", needed: "a run, or --scratch", got, remedy: "see layerwise finetune --help" }, 2);
-  }
+  refuseOrigin("finetune", "a run, or --scratch", from, flags.scratch);
   const settings = await settingsFrom(finetuneSettings, flags);
   if (isHead(flags.task)) return tuneHead(flags.task, from, settings, flags);
   const { readTextFiles } = await import("../../text/index.ts");
   const { finetuneJob, openFinetune } = await import("../../tasks/finetune/index.ts");
   const { task, ...data } = readTextFiles(filesOf(flags, flags.task));
-  const progress = startProgress(`reading ${task.name}`, { output: process.stderr, unit: "texts" });
-  const parts = await openFinetune(task, settings, { from, ...data, say, onText: progress.at });
-  progress.end();
-  const into = flags.out ?? freeFolder("finetune-");
-  await (await import("../carry-out.ts")).carryOut(finetuneJob(parts), "finetune", { ...flags, into });
+  const parts = await counting(`reading ${task.name}`, "texts", (onText) =>
+    openFinetune(task, settings, { from, ...data, say, onText }),
+  );
+  const { carryOut } = await import("../carry-out.ts");
+  await carryOut(finetuneJob(parts), "finetune", { ...flags, prefix: "finetune-" });
 }
 
 const isHead = (task: TableTask | HeadKind): task is HeadKind => (heads as readonly string[]).includes(task);
@@ -99,8 +95,7 @@ async function tuneHead(kind: HeadKind, from: string | undefined, settings: Glue
   const { headJob, openHead } = await import("../../tasks/finetune/index.ts");
   const { train, dev } = flags;
   const parts = await openHead(kind, settings, { from, train, dev, say });
-  const into = flags.out ?? freeFolder(`${kind}-`);
-  await (await import("../carry-out.ts")).carryOut(headJob(parts), "head", { ...flags, into });
+  await (await import("../carry-out.ts")).carryOut(headJob(parts), "head", { ...flags, prefix: `${kind}-` });
 }
 
 /** What the run keeps of where its texts stand; columns that nobody named are left out. */

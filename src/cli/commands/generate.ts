@@ -64,9 +64,8 @@ function checkDraft({ draftDepth, draft, temperature }: GenerateFlags): void {
 
 async function run(path: string, flags: GenerateFlags): Promise<void> {
   checkDraft(flags);
-  const { openUsing, refuseFlags } = await import("../opened.ts");
-  const opened = await openUsing(path, "generate", flags);
-  refuseFlags(opened, { ...flags });
+  const { openUsing } = await import("../opened.ts");
+  const opened = await openUsing(path, "generate", flags, flags);
   const write = (text: string) => void (flags.json || process.stdout.write(text));
   const { prompt, tokens: maxTokens, json, draftDepth: depth, draft: tokens, ...options } = besidesUse(flags);
   let counts: models.DraftCounts | undefined;

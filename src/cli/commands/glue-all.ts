@@ -4,6 +4,7 @@ import type { Command } from "commander";
 import { table } from "../../base/index.ts";
 import type { GlueSettings } from "../../tasks/finetune/index.ts";
 import { fitted } from "../help.ts";
+import { print, say } from "../output.ts";
 
 const examples = `
 A run per task below --out; finished ones stay, so the same command goes on where it was stopped. The score of a task is the mean of its
@@ -24,18 +25,12 @@ export interface AllFlags {
   readonly json?: boolean;
 }
 
-/** Adds the command below `glue`; `settings` reads those of fine-tuning. */
-export function addAll<F extends AllFlags>(
-  glue: Command,
-  addFlags: (command: Command) => void,
-  settings: (flags: F) => Promise<GlueSettings>,
-): void {
-  const command = glue
-    .command("all")
+/** Says what the command does, and does it; `settings` reads those of fine-tuning. */
+export function describeAll<F extends AllFlags>(command: Command, settings: (flags: F) => Promise<GlueSettings>): void {
+  command
     .description("fine-tune on every task whose files are there; average and submission")
-    .option("--tasks <names>", "only these, with commas between");
-  addFlags(command);
-  command.addHelpText("after", fitted(examples)).action(async (flags: F) => tuneAll(flags, await settings(flags)));
+    .addHelpText("after", fitted(examples))
+    .action(async (flags: F) => tuneAll(flags, await settings(flags)));
 }
 
 async function tuneAll({ from, out = "runs/glue-all", tasks, json }: AllFlags, settings: GlueSettings): Promise<void> {
@@ -44,8 +39,7 @@ async function tuneAll({ from, out = "runs/glue-all", tasks, json }: AllFlags, s
   const { figuresOfKind } = await import("../../tasks/index.ts");
   const how = { settings, from, out, tasks: tasks?.split(",").map((name) => name.trim()) };
   const report = await watchSession((signal) => glueAll({ ...how, signal }), { shown: figuresOfKind("finetune") });
-  if (json) process.stdout.write(`${JSON.stringify(report)}\n`);
-  else process.stdout.write(`${table(glueTable(report))}\n`);
-  if (report.stopped) process.stderr.write("stopped; give the same command again to go on\n");
-  else if (report.submission.length > 0) process.stderr.write(`submission: ${join(out, "submission.zip")}\n`);
+  print(json ? JSON.stringify(report) : table(glueTable(report)));
+  if (report.stopped) say("stopped; give the same command again to go on");
+  else if (report.submission.length > 0) say(`submission: ${join(out, "submission.zip")}`);
 }

@@ -1,27 +1,25 @@
 /** `layerwise glue`: fine-tunes an ALBERT on a task of GLUE, searches for settings, and writes the benchmark's submission files. */
 import { join } from "node:path";
 import { type Command, InvalidArgumentError } from "commander";
-import { LARGEST, reject, startProgress, table, withScores } from "../../base/index.ts";
-import type { CheckpointChoice } from "../../runs/index.ts";
+import { LARGEST, reject, table, withScores } from "../../base/index.ts";
 import type { SearchFlags } from "../../sweep/index.ts";
 import type { GlueSettings } from "../../tasks/finetune/index.ts";
 import { taskSettings } from "../../tasks/settings/index.ts";
-import type { GlueTask } from "../../text/index.ts";
-import { addCheckpointFlag } from "../finished.ts";
+import { addCheckpointFlag, type UseFlags } from "../finished.ts";
 import {
   addRunFlags,
   addSettings,
   argumentAmong,
+  refuseOrigin,
   type SettingsFlags,
   settingsFrom,
   settingsIn,
   whole,
   wholeFrom,
 } from "../flags.ts";
-import { freeFolder } from "../free-folder.ts";
 import { fitted } from "../help.ts";
-import { print, say } from "../output.ts";
-import { addAll } from "./glue-all.ts";
+import { counting, print, say } from "../output.ts";
+import { describeAll } from "./glue-all.ts";
 
 /** The benchmark's tasks, which `text.glueTasks` describes. */
 export const taskNames = ["CoLA", "SST-2", "MRPC", "STS-B", "QQP", "MNLI", "QNLI", "RTE", "WNLI"] as const;
@@ -85,25 +83,24 @@ export function addGlue(program: Command): void {
   const names = `${taskNames.slice(0, -1).join(", ")} or ${taskNames.at(-1)}`;
   const command = program.command("glue").addArgument(argumentAmong("<task>", names, taskNames));
   const out = "run folder (default: runs/glue/ and the task, with a number where that is taken)";
-  addOriginFlags(command, out, "print model, texts, memory and an estimate of time, and stop");
-  addSettings(command, [finetuneSettings]).addHelpText("after", fitted(examples)).action(tune);
+  addTuneFlags(command, out, "print model, texts, memory and an estimate of time, and stop")
+    .addHelpText("after", fitted(examples))
+    .action(tune);
   addSearch(command);
   addEval(command);
   addPredict(command);
+  const all = command.command("all").option("--tasks <names>", "only these, with commas between");
   const folder = "folder of the runs, report.json and submission.zip (default: runs/glue-all)";
-  const addFlags = (all: Command) => {
-    addOriginFlags(all, folder);
-    addSettings(all, [finetuneSettings]);
-  };
-  addAll(command, addFlags, settingsOf);
+  describeAll(addTuneFlags(all, folder), settingsOf);
 }
 
-function addOriginFlags(command: Command, out: string, dryRun?: string): void {
+/** Where the weights come from, where runs go, and the settings of fine-tuning. */
+function addTuneFlags(command: Command, out: string, dryRun?: string): Command {
   command
     .option("--from <run>", "an ALBERT's run: pre-trained, imported or fine-tuned")
     .option("--scratch", "begin with random weights");
   const about = { out, json: "print only JSON", ...(dryRun === undefined ? {} : { dryRun }) };
-  addRunFlags(command, [finetuneSettings], about);
+  return addSettings(addRunFlags(command, [finetuneSettings], about), [finetuneSettings]);
 }
 
 const numbers = (check: (value: number) => boolean, what: string) => (text: string) => {
@@ -128,8 +125,9 @@ function addSearch(glue: Command): void {
     .option("--seeds <n>", "runs of each setting, seeds 1 to n", wholeFrom(1, LARGEST.seeds))
     .option("--parallel <n>", "trials at a time; they share the threads", whole, 1)
     .option("--on <launcher>", "where trials run instead: local:N, redis://host, slurm:N or kubernetes:N");
-  addOriginFlags(command, "folder of the trials (default: runs/glue/ and the task, -search)");
-  addSettings(command, [finetuneSettings]).addHelpText("after", fitted(searchExamples)).action(search);
+  addTuneFlags(command, "folder of the trials (default: runs/glue/ and the task, -search)")
+    .addHelpText("after", fitted(searchExamples))
+    .action(search);
 }
 
 const positive = numbers((value) => value > 0, "numbers above 0 with commas between");
@@ -161,33 +159,23 @@ function addUseFlags(command: Command, split: string): Command {
 }
 
 async function settingsOf(flags: TuneFlags): Promise<GlueSettings> {
-  if ((flags.from === undefined) === (flags.scratch !== true)) {
-    const got = flags.scratch ? "both" : "neither";
-    reject({ who: "glue", needed: "--from RUN or --scratch", got, remedy: "see layerwise glue --help" }, 2);
-  }
+  refuseOrigin("glue", "--from RUN or --scratch", flags.from, flags.scratch);
   return settingsFrom(finetuneSettings, flags);
 }
 
 async function tune(name: string, flags: TuneFlags): Promise<void> {
-  const task = await trainable(name);
+  const task = (await import("../../text/index.ts")).trainableGlueTask(name);
   const settings = await settingsOf(flags);
   const { finetuneJob, openFinetune } = await import("../../tasks/finetune/index.ts");
-  const progress = startProgress(`reading ${task.name}`, { output: process.stderr, unit: "texts" });
-  const parts = await openFinetune(task, settings, { from: flags.from, say, onText: progress.at });
-  progress.end();
-  const into = flags.out ?? freeFolder(`glue/${task.name}-`);
-  await (await import("../carry-out.ts")).carryOut(finetuneJob(parts), "finetune", { ...flags, into });
-}
-
-async function trainable(name: string): Promise<GlueTask> {
-  const task = (await import("../../text/index.ts")).glueTask(name);
-  if (task.files.train) return task;
-  const remedy = "fine-tune on MNLI, whose model answers it";
-  return reject({ who: task.name, needed: "a task with examples to learn from", got: "a diagnostic set", remedy }, 2);
+  const parts = await counting(`reading ${task.name}`, "texts", (onText) =>
+    openFinetune(task, settings, { from: flags.from, say, onText }),
+  );
+  const { carryOut } = await import("../carry-out.ts");
+  await carryOut(finetuneJob(parts), "finetune", { ...flags, prefix: `glue/${task.name}-` });
 }
 
 async function search(name: string, flags: GlueSearchFlags): Promise<void> {
-  const task = await trainable(name);
+  const task = (await import("../../text/index.ts")).trainableGlueTask(name);
   const settings = await settingsOf(flags);
   const { searchGlue, searchSpec, searchTable } = await import("../../sweep/index.ts");
   const { isUnfinished, watchTrials } = await import("../trials.ts");
@@ -200,36 +188,32 @@ async function search(name: string, flags: GlueSearchFlags): Promise<void> {
   if (!flags.json) say(`best: ${found.best.run}, step ${found.best.step}`);
 }
 
-interface UseFlags {
+interface MeasureFlags extends Pick<UseFlags, "checkpoint" | "threads"> {
   glue?: string;
   split: string;
-  threads?: number;
-  checkpoint?: CheckpointChoice;
   json?: boolean;
 }
 
-const openTuned = async (path: string, { threads, checkpoint }: UseFlags) =>
+const openTuned = async (path: string, { threads, checkpoint }: MeasureFlags) =>
   (await import("../opened.ts")).openUsing(path, "predict", { checkpoint, threads });
 
-const scoring = () => startProgress("scoring", { output: process.stderr, unit: "texts" });
-
-async function predict(path: string, flags: UseFlags & { out: string }): Promise<void> {
+async function predict(path: string, flags: MeasureFlags & { out: string }): Promise<void> {
   const { writeAtomically } = await import("../../files/index.ts");
   const run = await openTuned(path, flags);
   if (!run.glue) return reject({ who: path, needed: "a run of one of GLUE's tasks", got: run.task.name }, 2);
-  const progress = scoring();
-  const found = await run.glue.submissions({ split: flags.split, glue: flags.glue, say, onText: progress.at });
-  progress.end();
-  const written = found.map(({ file, texts }) => ({ file: join(flags.out, file), texts }));
-  for (const { file, content } of found) await writeAtomically(join(flags.out, file), content);
+  const { submissions } = run.glue;
+  const { split, glue, out } = flags;
+  const found = await counting("scoring", "texts", (onText) => submissions({ split, glue, say, onText }));
+  const written = found.map(({ file, texts }) => ({ file: join(out, file), texts }));
+  for (const { file, content } of found) await writeAtomically(join(out, file), content);
   print(flags.json ? JSON.stringify(written) : table(written));
 }
 
-async function measure(path: string, flags: UseFlags): Promise<void> {
+async function measure(path: string, flags: MeasureFlags): Promise<void> {
   const run = await openTuned(path, flags);
-  const progress = scoring();
   const { split, glue } = flags;
-  const { figures, ...measured } = await run.evaluate({ split, glue, onText: progress.at });
-  progress.end();
+  const { figures, ...measured } = await counting("scoring", "texts", (onText) =>
+    run.evaluate({ split, glue, onText }),
+  );
   print(flags.json ? JSON.stringify({ ...measured, figures }) : table([withScores({ ...measured, ...figures })]));
 }

@@ -95,7 +95,7 @@ async function show(plan: Plan, { svg, json }: PlanFlags, data: object, figures:
   const { drawPlan, planSvg } = await import("../../pictures/index.ts");
   if (svg !== undefined) {
     const { writeAtomically } = await import("../../files/index.ts");
-    await writeAtomically(svg, new TextEncoder().encode(planSvg(plan)));
+    await writeAtomically(svg, planSvg(plan));
   }
   process.stdout.write(`${json ? JSON.stringify(data) : `${drawPlan(plan)}\n\n${figures()}`}\n`);
 }

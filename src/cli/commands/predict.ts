@@ -1,15 +1,12 @@
 /** `layerwise predict`: labels, scores and depths of texts by a fine-tuned run. */
-import { readFileSync } from "node:fs";
 import { type Command, Option } from "commander";
 import { reject } from "../../base/index.ts";
-import type { CheckpointChoice } from "../../runs/index.ts";
-import type { FinetuneRun } from "../../tasks/finetune/index.ts";
+import type { AskedTexts, PredictOptions } from "../../tasks/finetune/index.ts";
 import { flagOf } from "../../tasks/settings/index.ts";
-import type { PlainText, TextFiles } from "../../text/index.ts";
-import { addCheckpointFlag } from "../finished.ts";
+import { addCheckpointFlag, type UseFlags } from "../finished.ts";
 import { numberFrom, whole } from "../flags.ts";
 import { fitted } from "../help.ts";
-import { textsFrom } from "../input.ts";
+import { readInput } from "../input.ts";
 import { counting, print } from "../output.ts";
 
 const examples = `
@@ -30,19 +27,8 @@ choice JSON lines of {text, choices}; --out then writes CoNLL columns, {id: answ
 JSON: [{text, pair, label, scores, depth}]; depth is the mean over tokens, null where none halt; of tagging [{words, tags}], of qa
 [{id, question, answer}], of choice [{text, label, choice}]`;
 
-interface Flags {
-  text?: string;
-  pair?: string;
-  textColumn?: string;
-  pairColumn?: string;
-  header: boolean;
+interface Flags extends AskedTexts, PredictOptions, Pick<UseFlags, "checkpoint" | "threads"> {
   adapter?: string;
-  batch?: number;
-  cap?: number;
-  threshold?: number;
-  labelThreshold?: number;
-  threads?: number;
-  checkpoint?: CheckpointChoice;
   out?: string;
   json?: boolean;
 }
@@ -70,33 +56,38 @@ export function addPredict(program: Command): void {
   addCheckpointFlag(command).addHelpText("after", fitted(examples)).action(run);
 }
 
-async function run(path: string, file: string | undefined, flags: Flags): Promise<void> {
+async function run(path: string, named: string | undefined, flags: Flags): Promise<void> {
   const { kindOf } = await import("../../tasks/index.ts");
-  if ((await kindOf(path)) === "head") return answer(path, file, flags);
+  const file = named === "-" ? undefined : named;
+  const isHead = (await kindOf(path)) === "head";
+  const { what, rows, text, file: content } = await (isHead ? answered : predicted)(path, file, flags);
+  if (flags.out !== undefined) {
+    const { writeAtomically } = await import("../../files/index.ts");
+    await writeAtomically(flags.out, content);
+  }
+  if (flags.json) print(JSON.stringify(rows));
+  else process.stdout.write(flags.out === undefined ? text : `${rows.length} ${what}: ${flags.out}\n`);
+}
+
+/** Labels of texts. */
+async function predicted(path: string, file: string | undefined, flags: Flags) {
+  const { askedTexts, predictionReport } = await import("../../tasks/finetune/index.ts");
   const { openUsing } = await import("../opened.ts");
   const { checkpoint, threads, batch, cap, threshold, labelThreshold } = flags;
   const opened = await (flags.adapter === undefined
     ? openUsing(path, "predict", { checkpoint, threads })
     : openAdapted(path, flags.adapter, flags));
-  const texts = await textsFor(opened, file, flags);
+  const texts = await askedTexts(opened.files, { ...flags, file, lines: await linesFor(file, flags) });
   const how = { batch, cap, threshold, labelThreshold };
   const found = await counting("predicting", "texts", (onText) => opened.predict(texts, { ...how, onText }));
-  const { predictedRow, predictionLines, predictionTable } = await import("../../tasks/finetune/index.ts");
-  const rows = found.map((prediction, i) => predictedRow(texts[i]!, prediction));
-  if (flags.out !== undefined) {
-    const { writeAtomically } = await import("../../files/index.ts");
-    await writeAtomically(flags.out, predictionLines(rows));
-  }
-  if (flags.json) print(JSON.stringify(rows));
-  else if (flags.out === undefined) print(predictionTable(rows));
-  else process.stdout.write(`${rows.length} labels: ${flags.out}\n`);
+  return { what: "labels", ...predictionReport(texts, found) };
 }
 
 /** Flags that only labelled texts understand. */
 const ofTexts = ["textColumn", "pairColumn", "adapter", "batch", "cap", "threshold", "labelThreshold"] as const;
 
 /** Tags, answers or choices by a run of such a head. */
-async function answer(path: string, file: string | undefined, flags: Flags): Promise<void> {
+async function answered(path: string, file: string | undefined, flags: Flags) {
   const stranger = ofTexts.find((name) => flags[name] !== undefined);
   if (stranger)
     reject({ who: flagOf(stranger), needed: "a run of labelled texts", got: path, remedy: "leave it out" }, 2);
@@ -104,57 +95,20 @@ async function answer(path: string, file: string | undefined, flags: Flags): Pro
   const { headInputs, headReport } = await import("../../tasks/finetune/index.ts");
   const opened = await openUsing(path, "answer", flags);
   const { text, pair } = flags;
-  const inputs = headInputs(opened.spec, { file, text, pair, lines: linesOf(file, text) });
-  const report = headReport(opened.spec, inputs, await opened.answer(inputs));
-  if (flags.out !== undefined) {
-    const { writeAtomically } = await import("../../files/index.ts");
-    await writeAtomically(flags.out, report.file);
-  }
-  if (flags.json) process.stdout.write(`${JSON.stringify(report.rows)}\n`);
-  else process.stdout.write(flags.out === undefined ? report.text : `${inputs.length} answers: ${flags.out}\n`);
+  const inputs = headInputs(opened.spec, { file, text, pair, lines: await linesFor(file, flags) });
+  return { what: "answers", ...headReport(opened.spec, inputs, await opened.answer(inputs)) };
 }
 
-const linesOf = (file: string | undefined, text: string | undefined) =>
-  file === undefined && text === undefined ? readFileSync(0, "utf8") : undefined;
+/** Standard input, where nothing else is given. */
+const linesFor = async (file: string | undefined, { text, pair }: Flags) =>
+  file === undefined && text === undefined && pair === undefined ? readInput() : undefined;
 
 /** Another head and adapters on top of a run's model. */
-async function openAdapted(path: string, adapter: string, how: Pick<Flags, "checkpoint" | "threads">) {
+async function openAdapted(path: string, adapter: string, { checkpoint, threads }: Flags) {
   const { openUsing } = await import("../opened.ts");
   const { withAdapter } = await import("../../tasks/finetune/index.ts");
   const { defaultEngine } = await import("../../tasks/index.ts");
-  const engine = how.threads === undefined ? undefined : await defaultEngine({ threads: how.threads });
-  const adapted = await withAdapter(await openUsing(path, "embed", how), adapter, { engine });
+  const engine = threads === undefined ? undefined : await defaultEngine({ threads });
+  const adapted = await withAdapter(await openUsing(path, "embed", { checkpoint, threads }), adapter, { engine });
   return { ...adapted, files: undefined };
 }
-
-/** The texts asked about: the one of --text, or those of a file; pairs where the run learnt from pairs. */
-async function textsFor(
-  { files }: Pick<FinetuneRun, "files">,
-  file: string | undefined,
-  flags: Flags,
-): Promise<readonly PlainText[]> {
-  const { text, pair } = flags;
-  if (text === undefined && pair !== undefined)
-    reject({ who: "predict", needed: "--text beside --pair", got: "none" }, 2);
-  if (text !== undefined && file !== undefined) reject({ who: "predict", needed: "a file or --text", got: "both" }, 2);
-  const pairs = files?.task === "pairs" || files?.pair !== undefined;
-  const { plainText } = await import("../../text/index.ts");
-  const said = () => [plainText(pair === undefined ? text! : `${text}\t${pair}`, "--text")];
-  const texts = text === undefined ? await textsFrom(file, "predict", columnsFor(files, flags)) : said();
-  const alone = pairs ? texts.findIndex((each) => each.pair === undefined) : -1;
-  if (alone < 0) return texts;
-  const who = text === undefined ? `${file ?? "standard input"}: text ${alone + 1}` : "--text";
-  return reject({
-    who,
-    needed: "two texts, as in training",
-    got: "one",
-    remedy: "give the second after a tab, or as --pair",
-  });
-}
-
-const columnsFor = (files: TextFiles | undefined, { textColumn, pairColumn, header }: Flags) => ({
-  text: textColumn ?? files?.text,
-  pair: pairColumn ?? files?.pair,
-  pairs: files?.task === "pairs",
-  header: header && files?.header,
-});

@@ -2,7 +2,6 @@
 import type { Command } from "commander";
 import { taskSettings } from "../../tasks/settings/index.ts";
 import { addRunFlags, addSettings, type SettingsFlags, settingsFrom } from "../flags.ts";
-import { freeFolder } from "../free-folder.ts";
 import { fitted } from "../help.ts";
 import { say } from "../output.ts";
 
@@ -58,6 +57,5 @@ async function runPretrain(flags: Flags): Promise<void> {
   const parts = await openPretrain(settings, { say });
   const { init } = flags;
   const initial = init === undefined ? undefined : await initialFrom(init, parts.described, settings.seed, { say });
-  const into = flags.out ?? freeFolder();
-  await (await import("../carry-out.ts")).carryOut(await pretrainJob(parts, initial), "pretrain", { ...flags, into });
+  await (await import("../carry-out.ts")).carryOut(await pretrainJob(parts, initial), "pretrain", flags);
 }

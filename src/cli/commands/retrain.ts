@@ -2,8 +2,7 @@
 import type { Command } from "commander";
 import { reject } from "../../base/index.ts";
 import { patternHelp, taskSettings } from "../../tasks/settings/index.ts";
-import { addRunFlags, addSettings, layersFrom, type SettingsFlags, whole } from "../flags.ts";
-import { freeFolder } from "../free-folder.ts";
+import { addRunFlags, addSettings, freeFolder, layersFrom, type SettingsFlags, whole } from "../flags.ts";
 import { fitted } from "../help.ts";
 import { print, say } from "../output.ts";
 
@@ -75,8 +74,6 @@ async function trainFront(source: string, networks: number, settings: object, fl
   const into = out ?? freeFolder("front-");
   const options = { ...settings, baseline: baseline === true, say, networks, into };
   const result = await watchSession((signal) => retrainFront(source, { ...options, signal }));
-  if (result.reason === "stopped") {
-    return void process.stderr.write(`stopped; the same command with --out ${into} goes on\n`);
-  }
+  if (result.reason === "stopped") return say(`stopped; the same command with --out ${into} goes on`);
   print(json ? JSON.stringify({ run: into, ...result }) : retrainedTable(result));
 }

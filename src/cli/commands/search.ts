@@ -3,8 +3,7 @@ import type { Command } from "commander";
 import { reject } from "../../base/index.ts";
 import type { SearchConfig, SearchOptions } from "../../tasks/search/index.ts";
 import { patternHelp, taskSettings } from "../../tasks/settings/index.ts";
-import { addRunFlags, addSettings, layersFrom, ON, type SettingsFlags, settingsIn } from "../flags.ts";
-import { freeFolder } from "../free-folder.ts";
+import { addRunFlags, addSettings, freeFolder, layersFrom, ON, type SettingsFlags, settingsIn } from "../flags.ts";
 import { fitted } from "../help.ts";
 import { say } from "../output.ts";
 
@@ -82,9 +81,9 @@ async function run(flags: SearchFlags): Promise<void> {
   if (flags.seeds !== undefined) return runSeeds(options, flags.seeds, flags);
   if (flags.on !== undefined) reject({ who: "--on", needed: "--seeds, for several searches", got: "one" }, 2);
   if (dryRun) return (await import("../dry-run.ts")).printDryRun(await openSearchJob(options), json);
-  const { newRun } = await import("../../tasks/index.ts");
+  const { choicePicture, newRun } = await import("../../tasks/index.ts");
   const { watchSession } = await import("../session.ts");
-  const { choicePicture, concludeSearch } = await import("../searches.ts");
+  const { concludeSearch } = await import("../searches.ts");
   const into = await newRun(out ?? freeFolder("search-"));
   const result = await watchSession((signal) => search({ ...options, into, signal }), { picture: choicePicture });
   await concludeSearch(into.path, result, json);
@@ -97,7 +96,8 @@ async function runSeeds(single: SearchOptions, text: string, { json, dryRun, out
   const options = { ...single, seeds: parseSeeds(text) };
   if (dryRun) return (await import("../dry-run.ts")).printDryRun(await openSeedsJob(options), json);
   const { watchTrials } = await import("../trials.ts");
-  const { choicePicture, concludeSeeds } = await import("../searches.ts");
+  const { choicePicture } = await import("../../tasks/index.ts");
+  const { concludeSeeds } = await import("../searches.ts");
   const into = out ?? freeFolder("search-");
   const start = (signal: AbortSignal) => searchSeeds({ ...options, into, on, signal });
   await concludeSeeds(await watchTrials(start, { here: on === undefined, picture: choicePicture }), json);

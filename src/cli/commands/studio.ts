@@ -1,5 +1,6 @@
 /** `layerwise studio`: a page in the browser over the runs of a folder. */
 import type { Command } from "commander";
+import type { StudioOptions } from "../../studio/index.ts";
 import { commandName } from "../command-name.ts";
 import { wholeFrom } from "../flags.ts";
 import { fitted } from "../help.ts";
@@ -14,11 +15,8 @@ Examples:
   layerwise studio experiments --open
   layerwise studio --port 8080 --host gpu-1.lan`;
 
-interface StudioFlags {
-  port?: number;
-  host?: string;
+interface StudioFlags extends Pick<StudioOptions, "port" | "host" | "token"> {
   open?: boolean;
-  token: boolean;
 }
 
 /** Adds `studio`. */

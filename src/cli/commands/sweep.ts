@@ -1,7 +1,6 @@
 /** `layerwise sweep` and `layerwise trial`: many runs over settings and seeds, as a folder, and one run of them. */
 import { basename, extname, join } from "node:path";
 import type { Command } from "commander";
-import { formatNumber, LayerwiseError, messageOf, table } from "../../base/index.ts";
 import { wholeFrom } from "../flags.ts";
 import { fitted } from "../help.ts";
 import { print, say } from "../output.ts";
@@ -97,42 +96,27 @@ export function addTrial(program: Command): void {
     .action(trial);
 }
 
-async function specIn(file: string) {
-  const { readFile } = await import("node:fs/promises");
-  const { readSpec } = await import("../../sweep/index.ts");
-  const text = await readFile(file, "utf8").catch((error: unknown) => {
-    throw new LayerwiseError(`sweep: cannot read ${file}: ${messageOf(error)}`, 2);
-  });
-  return readSpec(text, file);
-}
-
 async function run(file: string, flags: SweepFlags): Promise<void> {
-  const { launcherNamed, planSweep, settingsRow, sweep, sweepText } = await import("../../sweep/index.ts");
+  const { launcherNamed, MANIFEST_FILE, planSweep, planText, readSpecFile, sweep, sweepText } = await import(
+    "../../sweep/index.ts"
+  );
   const { sbatch, image, claim } = flags;
   const on = launcherNamed(flags.on, { sbatch, image, claim });
-  const spec = await specIn(file);
-  const { candidates, names, rounds, spec: complete } = await planSweep(spec, file);
+  const spec = await readSpecFile(file);
+  const plan = await planSweep(spec, file);
   if (flags.dryRun) {
-    if (flags.json) return print(JSON.stringify({ spec: complete, rounds, candidates }));
-    print(table(candidates.map((each, i) => ({ ...(names[i] ? { name: names[i] } : {}), ...settingsRow(each) }))));
-    const more = rounds === 1 ? "" : `, ${rounds} rounds`;
-    return print(
-      `${candidates.length} candidates, ${complete.seeds.length} seeds${more}; ${complete.goal} ${complete.figure}`,
-    );
+    const { spec: complete, rounds, candidates } = plan;
+    return print(flags.json ? JSON.stringify({ spec: complete, rounds, candidates }) : planText(plan));
   }
   const into = flags.out ?? join("runs", basename(file, extname(file)));
   const { isUnfinished, watchTrials } = await import("../trials.ts");
   const start = (signal: AbortSignal) => sweep({ ...spec, into, on, signal });
   const { failed, ...found } = await watchTrials(start, { here: false });
-  if (found.reason === "submitted" && flags.on.startsWith("kubernetes")) await printManifest(into);
-  else print(flags.json ? JSON.stringify({ ...found, failed }) : sweepText(found));
+  if (found.reason === "submitted" && flags.on.startsWith("kubernetes")) {
+    const { readText } = await import("../../files/index.ts");
+    process.stdout.write(await readText(join(into, MANIFEST_FILE), "sweep"));
+  } else print(flags.json ? JSON.stringify({ ...found, failed }) : sweepText(found));
   isUnfinished(into, found.reason);
-}
-
-async function printManifest(path: string): Promise<void> {
-  const { readFile } = await import("node:fs/promises");
-  const { MANIFEST_FILE } = await import("../../sweep/index.ts");
-  process.stdout.write(await readFile(join(path, MANIFEST_FILE), "utf8"));
 }
 
 async function show(path: string, { json, csv, svg }: { json?: boolean; csv?: string; svg?: string }): Promise<void> {
@@ -148,14 +132,9 @@ async function show(path: string, { json, csv, svg }: { json?: boolean; csv?: st
 }
 
 async function trial(path: string, index: number, { json }: { json?: boolean }): Promise<void> {
-  const { runTrial } = await import("../../sweep/index.ts");
+  const { runTrial, trialText } = await import("../../sweep/index.ts");
   const { watchSession } = await import("../session.ts");
   const state = await watchSession((signal) => runTrial(path, index, { signal, say }), { scheduled: true });
-  const { status, figure, run, step } = state;
-  print(
-    json
-      ? JSON.stringify(state)
-      : `${run}: ${status} at step ${step}${figure === null ? "" : `, figure ${formatNumber(figure, 4)}`}`,
-  );
-  if (status !== "finished" && status !== "diverged") process.exitCode = TRY_AGAIN;
+  print(json ? JSON.stringify(state) : trialText(state));
+  if (state.status !== "finished" && state.status !== "diverged") process.exitCode = TRY_AGAIN;
 }

@@ -112,7 +112,7 @@ function addEncode(tokenizer: Command): void {
         'echo "a line" | layerwise tokenizer encode --model books.model --pieces',
       ),
     )
-    .action(encode);
+    .action(turning("lineEncoder"));
 }
 
 function addDecode(tokenizer: Command): void {
@@ -121,7 +121,7 @@ function addDecode(tokenizer: Command): void {
     .argument("[files...]", "files of ids (default: standard input)")
     .option("--pieces", "read pieces instead of ids")
     .addHelpText("after", exampleHelp("layerwise tokenizer decode --model books.model ids.txt"))
-    .action(decode);
+    .action(turning("lineDecoder"));
 }
 
 function addInspect(tokenizer: Command): void {
@@ -179,17 +179,12 @@ function trainingOf({ input, out, force, json, ...flags }: TrainFlags): Partial<
   return Object.fromEntries(Object.entries(flags).map(([name, value]) => [renamed(name), value]));
 }
 
-async function encode(files: string[], options: CodecOptions): Promise<void> {
-  const { lineEncoder, openTokenizer, turnLines } = await import("../../text/index.ts");
+/** Turns lines into ids or pieces, or back. */
+const turning = (how: "lineEncoder" | "lineDecoder") => async (files: string[], options: CodecOptions) => {
+  const { openTokenizer, turnLines, [how]: turn } = await import("../../text/index.ts");
   const { tokenizer } = await openTokenizer(options.model, options);
-  await turnLines(sourcesOf(files), lineEncoder(tokenizer, options.pieces ?? false), write);
-}
-
-async function decode(files: string[], options: CodecOptions): Promise<void> {
-  const { lineDecoder, openTokenizer, turnLines } = await import("../../text/index.ts");
-  const { tokenizer } = await openTokenizer(options.model, options);
-  await turnLines(sourcesOf(files), lineDecoder(tokenizer, options.pieces ?? false), write);
-}
+  await turnLines(sourcesOf(files), turn(tokenizer, options.pieces ?? false), write);
+};
 
 /** Waits until the reader of our output has caught up. */
 function write(text: string): Promise<void> {

@@ -1,9 +1,9 @@
 /** `layerwise tour`: share, search and adapt on the embedded books, in about three minutes. */
 import type { Command } from "commander";
 import { Screen } from "../../base/index.ts";
+import type { TourOptions } from "../../tasks/tour/index.ts";
 import { commandName } from "../command-name.ts";
-import { whole, wholeFrom } from "../flags.ts";
-import { freeFolder } from "../free-folder.ts";
+import { freeFolder, whole, wholeFrom } from "../flags.ts";
 import { fitted } from "../help.ts";
 import { print } from "../output.ts";
 
@@ -16,10 +16,8 @@ Examples:
   layerwise tour --seed 2            other first weights
   layerwise tour --out runs/tour-1   goes on with a tour that was stopped`;
 
-interface Flags {
+interface Flags extends Pick<TourOptions, "seed" | "steps"> {
   out?: string;
-  seed?: number;
-  steps?: number;
   threads?: number;
   json?: boolean;
 }

@@ -14,7 +14,6 @@ import {
   taskOption,
   whole,
 } from "../flags.ts";
-import { freeFolder } from "../free-folder.ts";
 import { fitted } from "../help.ts";
 import { say } from "../output.ts";
 
@@ -74,6 +73,5 @@ async function runTrain(flags: SettingsFlags): Promise<void> {
   const { openJob } = await import("../../tasks/index.ts");
   // Mistakes in data or in the run to start from leave no folder.
   const job = await openJob(settings, { say });
-  const { carryOut } = await import("../carry-out.ts");
-  await carryOut(job, settings.task, { ...flags, into: flags.out ?? freeFolder() });
+  await (await import("../carry-out.ts")).carryOut(job, settings.task, flags);
 }

@@ -1,13 +1,13 @@
 /** `layerwise translate`: lines of text through a translation run, or its BLEU on a part of its corpus. */
 import { type Command, Option } from "commander";
-import { startProgress, table } from "../../base/index.ts";
-import type { CheckpointChoice } from "../../runs/index.ts";
+import { table } from "../../base/index.ts";
+import type { TranslateOptions } from "../../tasks/index.ts";
 import type { Split } from "../../text/index.ts";
-import { addCheckpointFlag } from "../finished.ts";
+import { addCheckpointFlag, type UseFlags } from "../finished.ts";
 import { numberFrom, whole } from "../flags.ts";
 import { fitted } from "../help.ts";
-import { readInput, readText } from "../input.ts";
-import { print, say } from "../output.ts";
+import { readInput } from "../input.ts";
+import { counting, print, say } from "../output.ts";
 
 const examples = `
 Examples:
@@ -18,13 +18,9 @@ Examples:
 
 Train a run with: layerwise train --task translate --data DIR`;
 
-interface TranslateFlags {
-  beam: number;
-  lengthPenalty: number;
-  average?: number;
+interface TranslateFlags extends TranslateOptions, Pick<UseFlags, "checkpoint"> {
   score?: Split;
   json?: boolean;
-  checkpoint?: CheckpointChoice;
 }
 
 export function addTranslate(program: Command): void {
@@ -43,23 +39,22 @@ export function addTranslate(program: Command): void {
 async function run(path: string, files: string[], flags: TranslateFlags): Promise<void> {
   const { Run } = await import("../../tasks/index.ts");
   const opened = await Run.open(path, "translate", { checkpoint: flags.checkpoint, say });
-  const { beam, lengthPenalty, average } = flags;
-  const progress = startProgress("translating", { output: process.stderr, unit: "lines" });
-  const how = { beam, lengthPenalty, average, onLine: progress.at };
-  if (flags.score !== undefined) {
-    const result = await opened.score(flags.score, how);
-    progress.end();
+  const { beam, lengthPenalty, average, score, json } = flags;
+  const translating = <T>(work: (how: TranslateOptions) => Promise<T>) =>
+    counting("translating", "lines", (onLine) => work({ beam, lengthPenalty, average, onLine }));
+  if (score !== undefined) {
+    const result = await translating((how) => opened.score(score, how));
     const row = { ...result, precisions: result.precisions.map((each) => each.toFixed(1)).join(" / ") };
-    print(flags.json ? JSON.stringify(result) : table([row]));
-    return;
+    return print(json ? JSON.stringify(result) : table([row]));
   }
-  const found = await opened.translate(await linesFrom(files), how);
-  progress.end();
-  process.stdout.write(flags.json ? `${JSON.stringify({ translations: found })}\n` : `${found.join("\n")}\n`);
+  const lines = await linesFrom(files);
+  const found = await translating((how) => opened.translate(lines, how));
+  print(json ? JSON.stringify({ translations: found }) : found.join("\n"));
 }
 
 async function linesFrom(files: readonly string[]): Promise<string[]> {
   const { linesIn } = await import("../../text/index.ts");
+  const { readText } = await import("../../files/index.ts");
   const named = files.map((file) => readText(file, "translate"));
   const texts = files.length > 0 ? await Promise.all(named) : [await readInput()];
   return texts.flatMap(linesIn);

@@ -1,5 +1,6 @@
 /** `layerwise worker`: runs trials of sweeps that wait on a queue. */
 import type { Command } from "commander";
+import type { WorkerOptions } from "../../sweep/index.ts";
 import { wholeFrom } from "../flags.ts";
 import { fitted } from "../help.ts";
 import { say } from "../output.ts";
@@ -16,13 +17,6 @@ Examples:
   layerwise worker --connect redis://office:6379
   LAYERWISE_QUEUE=rediss://user:password@host:6380 layerwise worker --slots 2`;
 
-interface WorkerFlags {
-  connect?: string;
-  slots: number;
-  folder: string;
-  shared: boolean;
-}
-
 export function addWorker(program: Command): void {
   program
     .command("worker")
@@ -34,7 +28,7 @@ export function addWorker(program: Command): void {
     .action(run);
 }
 
-async function run(flags: WorkerFlags): Promise<void> {
+async function run(flags: WorkerOptions): Promise<void> {
   const { serveQueue } = await import("../../sweep/index.ts");
   const { stopOnSignals } = await import("../../tasks/index.ts");
   (await import("../pipes.ts")).outliveOutput();

@@ -18,7 +18,8 @@ export interface Asked {
   readonly lines?: string | undefined;
 }
 
-const STDIN = "standard input";
+/** What lines without a file are called in errors. */
+export const STDIN = "standard input";
 
 /** The examples in it, without answers. */
 export function headInputs(spec: HeadSpec, { file, text, pair, lines }: Asked): HeadInput[] {

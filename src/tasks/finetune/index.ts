@@ -7,6 +7,7 @@ export {
   withAdapter,
   writeAdapter,
 } from "./adapter.ts";
+export { type AskedTexts, askedTexts } from "./asked-texts.ts";
 export type { ClassifierOptions } from "./classifier.ts";
 export type { Examples, GivenExamples } from "./examples.ts";
 export { type FinetuneOptions, finetune } from "./finetune.ts";
@@ -49,7 +50,13 @@ export {
   openFinetune,
 } from "./job.ts";
 export type { FinetuneModel, Origin } from "./model.ts";
-export { type PredictedRow, predictedRow, predictionLines, predictionTable } from "./prediction-table.ts";
+export {
+  type PredictedRow,
+  predictedRow,
+  predictionLines,
+  predictionReport,
+  predictionTable,
+} from "./prediction-table.ts";
 export type { Prediction, PredictOptions, ScoringOptions } from "./predictions.ts";
 export { type EpochResult, type TaskResult, taskResult } from "./result.ts";
 export type { GlueSettings } from "./settings.ts";

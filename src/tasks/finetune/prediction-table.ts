@@ -1,6 +1,7 @@
 /** Predictions for people and for files: a table of the terminal, or lines with tabs. */
 import { type Row, table } from "../../base/table.ts";
 import type { PlainText } from "../../text/labelled/text-task.ts";
+import type { HeadReport } from "./head-report.ts";
 import type { Prediction } from "./predictions.ts";
 
 /** A text with what a run says of it; `depth` is the mean over tokens, null where none halt. */
@@ -10,6 +11,12 @@ export type PredictedRow = PlainText & Pick<Prediction, "label" | "scores"> & { 
 export function predictedRow({ text, pair }: PlainText, { label, scores, depths }: Prediction): PredictedRow {
   const depth = depths ? depths.reduce((sum, each) => sum + each.depth, 0) / depths.length : null;
   return { text, ...(pair === undefined ? {} : { pair }), label, scores, depth };
+}
+
+/** Predictions as rows of data, as text for the terminal, and as a file with tabs. */
+export function predictionReport(texts: readonly PlainText[], found: readonly Prediction[]): HeadReport {
+  const rows = found.map((prediction, i) => predictedRow(texts[i]!, prediction));
+  return { rows, text: `${predictionTable(rows)}\n`, file: predictionLines(rows) };
 }
 
 /** Predictions as a table: texts cut short, of many classes only the label's own score. */

@@ -1,6 +1,7 @@
 /** The likeliest pieces for the masks of a text, by an ALBERT that was trained to guess them. */
 import { reject } from "../../base/errors.ts";
 import { check, checkOptions, whole } from "../../base/options.ts";
+import { table } from "../../base/table.ts";
 import { type Engine, feedsFor } from "../../engine/engine.ts";
 import { gather, input, simplifyNamed, softmax } from "../../graph/index.ts";
 import { textInputs } from "../../model/albert/heads.ts";
@@ -81,3 +82,16 @@ function likeliestOf(row: Float32Array, top: number, tokenizer: Tokenizer): Mask
   const order = Array.from(row.keys()).sort((a, b) => row[b]! - row[a]! || a - b);
   return order.slice(0, top).map((id) => ({ piece: tokenizer.pieceOf(id), probability: row[id]! }));
 }
+
+/** The guesses as a table, a row each. */
+export const guessTable = (masks: readonly FilledMask[]): string =>
+  table(
+    masks.flatMap(({ guesses, depth }, i) =>
+      guesses.map(({ piece, probability }) => ({
+        mask: i + 1,
+        piece,
+        probability: probability.toFixed(4),
+        ...(depth === undefined ? {} : { depth }),
+      })),
+    ),
+  );

@@ -22,7 +22,7 @@ export {
   type KindOptions,
 } from "./depths.ts";
 export { type Embeddings, type EmbedOptions, vectorLines, vectorTensors } from "./embed.ts";
-export type { FilledMask, MaskGuess } from "./fill.ts";
+export { type FilledMask, guessTable, type MaskGuess } from "./fill.ts";
 export { type ImportedAlbertRun, type ImportRunOptions, importAlbertRun } from "./import.ts";
 export { openPretrain, type PretrainParts, type PretrainResult, pretrainJob } from "./job.ts";
 export type { TextChoice } from "./masked-texts.ts";

@@ -24,6 +24,7 @@ export {
 export { measureCosts, writeCosts } from "./costs.ts";
 export type { Cut } from "./cut.ts";
 export { doubtsOf } from "./doubts.ts";
+export { foundText } from "./found-text.ts";
 export type { Front, FrontNetwork } from "./front/front.ts";
 export { frontTable, pickWithin } from "./front/front.ts";
 export { type RetrainedFront, type RetrainedRow, retrainedTable } from "./front/retrained.ts";

@@ -1,5 +1,4 @@
 /** Settings from several places: a preset, a file, and what lies on top of both. */
-import { LayerwiseError, messageOf } from "../../base/errors.ts";
 import type { FieldInfo } from "../../runs/fields.ts";
 import type { Layer, SettingsSchema, Values } from "../../runs/settings.ts";
 
@@ -36,12 +35,7 @@ async function settingsIn<S extends object>(
   return settings;
 }
 
-async function readText(path: string): Promise<string> {
-  const { readFile } = await import("node:fs/promises");
-  return readFile(path, "utf8").catch((error: unknown) => {
-    throw new LayerwiseError(`config: cannot read ${path}: ${messageOf(error)}`, 2, { code: "bad-file" });
-  });
-}
+const readText = async (path: string) => (await import("../../files/text.ts")).readText(path, "config");
 
 /** The schema that a task's name, the file or the preset asks for; the first where none does. */
 export async function schemaFor<T extends SettingsSchema>(

@@ -2,6 +2,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { reject, rejectData } from "../../base/errors.ts";
 import { readLines } from "../../files/lines.ts";
+import { readText } from "../../files/text.ts";
 import { type ChoiceQuestion, type ChoiceReading, parseChoices } from "../labelled/choices.ts";
 import {
   labelledRows,
@@ -86,11 +87,19 @@ export function readTable(source: string, { header }: { header?: boolean | undef
   return parseTable(readLines(source), { source, form, header });
 }
 
+/** Which columns of a table hold texts, and whether they are pairs. */
+export interface PlainColumns extends Pick<TextColumns, "text" | "pair">, Pick<TextFiles, "header"> {
+  readonly pairs?: boolean | undefined;
+}
+
 /** Texts without labels, of a table. */
-export const readTexts = (
-  source: string,
-  columns: TextColumns & { header?: boolean | undefined; pairs?: boolean | undefined } = {},
-) => plainRows(readTable(source, columns), source, columns) as readonly PlainText[];
+export const readTexts = (source: string, columns: PlainColumns = {}) =>
+  plainRows(readTable(source, columns), source, columns) as readonly PlainText[];
+
+/** Texts of a table (.tsv, .csv, .jsonl), or the lines of any other file: a text each, or two with a tab between. */
+export async function textsIn(file: string, who: string, columns: PlainColumns = {}): Promise<readonly PlainText[]> {
+  return tableFormOf(file) ? readTexts(file, columns) : plainTexts(await readText(file, who, 1), file);
+}
 
 const rowsOf = (source: string, files: Omit<TextFiles, "train" | "dev">): readonly TextRow[] =>
   labelledRows(readTable(source, files), source, files, files.task);

@@ -137,5 +137,13 @@ export function glueTask(name: string): GlueTask {
   return reject({ ...complaint, ...(guess ? { remedy: `did you mean ${guess}?` } : {}) }, 2);
 }
 
+/** A task by name that has examples to learn from. */
+export function trainableGlueTask(name: string): GlueTask {
+  const task = glueTask(name);
+  if (task.files.train) return task;
+  const remedy = "fine-tune on MNLI, whose model answers it";
+  return reject({ who: task.name, needed: "a task with examples to learn from", got: "a diagnostic set", remedy }, 2);
+}
+
 /** Whether a task is one of the benchmark's. */
 export const isGlue = (task: TextTask): task is GlueTask => "submissions" in task;

@@ -1,0 +1,17 @@
+/** Small text files read whole, and names in a folder that are not taken. */
+import { existsSync } from "node:fs";
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { type ExitCode, LayerwiseError, messageOf } from "../base/errors.ts";
+
+/** The text of a file; one that cannot be read is refused in the name of `who`. */
+export async function readText(file: string, who: string, exitCode: ExitCode = 2): Promise<string> {
+  return readFile(file, "utf8").catch((error: unknown) => {
+    throw new LayerwiseError(`${who}: cannot read ${file}: ${messageOf(error)}`, exitCode, { code: "bad-file" });
+  });
+}
+
+/** The first of the names prefix1, prefix2, … that is free in a folder. */
+export function freeName(folder: string, prefix = ""): string {
+  for (let i = 1; ; i++) if (!existsSync(join(folder, `${prefix}${i}`))) return `${prefix}${i}`;
+}

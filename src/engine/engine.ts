@@ -37,6 +37,8 @@ export interface ProgramSource {
    * for all); one left out is an input under its name (training).
    */
   readonly weights?: ReadonlyMap<Tensor, Float32Array>;
+  /** Matrices among these weights are 8-bit integers, and products with them run so, where the engine can. Default: false. */
+  readonly int8?: boolean | undefined;
   /** It runs in turn with other programs: its threads sleep between runs instead of waiting busily for the next. */
   readonly takesTurns?: boolean;
 }
@@ -73,8 +75,16 @@ export interface Engine {
   /** Threads that one program uses. */
   readonly threads: number;
   readonly device: string;
+  /** Programs with weights of their own multiply by them in 8-bit integers. */
+  readonly int8?: boolean | undefined;
   compile(source: ProgramSource): Promise<Program>;
 }
+
+/** Weights for a program that others might feed: part of it where its engine multiplies in 8-bit integers, else none, so that results keep their bits. */
+export const ownWeights = (
+  { int8 }: Engine,
+  weights: ReadonlyMap<Tensor, Float32Array>,
+): Pick<ProgramSource, "weights"> => (int8 ? { weights } : {});
 
 /** Those of some feeds that a program asks for: where a graph may have lost an input, or values of a whole model are at hand. */
 export function feedsFor<T>(

@@ -19,6 +19,8 @@ export interface OrtOptions {
   threads?: number;
   /** Where programs run. Default: cpu. */
   device?: Device;
+  /** Programs with weights of their own multiply by them in 8-bit integers: faster, a quarter of the size, a little less exact. Default: false. */
+  int8?: boolean;
   /** Writes a profile of every operator under this file name prefix. */
   profile?: string;
   /** Refuse programs of which a node would run on the processor instead of the device. Default: no. */
@@ -90,10 +92,12 @@ async function runsOn(device: Device): Promise<boolean> {
 
 /** An engine on ONNX Runtime. Fails with the devices that are present when the wanted one is not. */
 export async function ortEngine(options: OrtOptions = {}): Promise<Engine> {
-  const { threads = defaultThreads(), device = "cpu" } = options;
-  checkOptions("engine", options, ["threads", "device", "profile", "strict"]);
+  const { threads = defaultThreads(), device = "cpu", int8 = false } = options;
+  checkOptions("engine", options, ["threads", "device", "int8", "profile", "strict"]);
   check("threads", threads, whole(1));
   check("device", device, oneOf(devices));
+  if (int8 && device !== "cpu")
+    reject({ who: "engine / int8", needed: "the device cpu", got: device, remedy: "leave one of them out" }, 2);
   if (device !== "cpu" && !(await runsOn(device))) {
     const present = (await presentDevices()).join(", ");
     reject(
@@ -106,7 +110,8 @@ export async function ortEngine(options: OrtOptions = {}): Promise<Engine> {
     name: "onnxruntime",
     threads,
     device,
-    compile: (source) => compile(source, { ...options, threads, device }),
+    ...(int8 ? { int8 } : {}),
+    compile: (source) => compile({ ...source, int8 }, { ...options, threads, device }),
   };
 }
 

@@ -128,6 +128,8 @@ function bytesOf(type: ElementType, data: ArrayLike<number>): Uint8Array {
         ? Int32Array.from(data)
         : type === "bool"
           ? Uint8Array.from(data)
-          : BigInt64Array.from(Array.from(data, BigInt));
+          : type === "int8"
+            ? Int8Array.from(data)
+            : BigInt64Array.from(Array.from(data, BigInt));
   return new Uint8Array(array.buffer, array.byteOffset, array.byteLength);
 }

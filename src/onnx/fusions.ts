@@ -1,5 +1,6 @@
 /** The few fusions that the runtime does not find by itself: what becomes one ONNX node, and what then is not written on its own. */
 import { is, type Tensor } from "../graph/index.ts";
+import { int8Product, int8Rows } from "./int8.ts";
 import { type Lowering, onnxTypes, reduce } from "./lowering.ts";
 import { MICROSOFT } from "./proto.ts";
 
@@ -23,6 +24,7 @@ export function matmul(node: Tensor<"matmul">, [a, b]: readonly string[], to: Lo
 
 /** Gemm for matrices (it takes a bias on the way), FusedMatMul for stacks of them. */
 export function product(node: Tensor<"matmul">, inputs: readonly string[], to: Lowering): string {
+  if (to.int8.has(node.inputs[1]!)) return int8Product(node, inputs, to);
   const { transposeA, transposeB, scale } = node.attributes;
   const [transA, transB, alpha] = [Number(transposeA), Number(transposeB), { float: scale }];
   if (node.inputs.every((input) => input.shape.length === 2)) {
@@ -74,6 +76,7 @@ export function inverseDeviation(node: Tensor<"inverseDeviation">, [x]: readonly
 
 /** Rows at places, or those where a condition is true, whose numbers then are never written. */
 export function gather(node: Tensor<"gather">, [table, ids]: readonly string[], to: Lowering): string {
+  if (to.int8.has(node.inputs[0]!)) return int8Rows(node, [table!, ids!], to);
   const condition = takenWhere(node, to);
   if (condition === undefined) return to.emit("Gather", [table!, ids!]);
   const rows = compress(to, table!, condition);

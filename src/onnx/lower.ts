@@ -5,6 +5,7 @@ import { usersOf } from "../graph/order.ts";
 import { isDistinct } from "../graph/rewrite/row-rules.ts";
 import { add, cast, column, gather, inverseDeviation, isFused, layerNorm, matmul, normKey, sum } from "./fusions.ts";
 import { gpuLowering } from "./gpu.ts";
+import { int8Axis, int8Part, storeInt8 } from "./int8.ts";
 import { type Lower, Lowering, onnxTypes, range, reduce } from "./lowering.ts";
 import { encodeModel, MICROSOFT, type OnnxGraph, type OnnxValue } from "./proto.ts";
 
@@ -110,6 +111,7 @@ const lowering: { readonly [K in Op]: Lower<K> } = {
   },
   slice: (node, [x], to) => {
     const { axis, start, end } = node.attributes;
+    if (to.int8.has(node.inputs[0]!)) int8Part(node, to);
     return to.emit("Slice", [x!, to.dim(start), to.dim(end), to.integers([axis])]);
   },
   pad: (node, [x], to) => {
@@ -146,25 +148,28 @@ export interface LowerSource {
   readonly weights?: ReadonlyMap<Tensor, Float32Array>;
   /** What it is to run on: `gpu` takes operations that have a WebGPU kernel, where there are such. Default: cpu. */
   readonly target?: Target | undefined;
+  /** Matrices among them are stored as 8-bit integers, and multiplied in them. Default: false. */
+  readonly int8?: boolean | undefined;
 }
 
 /** What a graph is written for. */
 export type Target = "cpu" | "gpu";
 
 /** The ONNX graph of the named outputs. Inputs and parameters without a value keep their names. */
-export function lowerGraph({ outputs, weights, target = "cpu" }: LowerSource): OnnxGraph {
+export function lowerGraph({ outputs, weights, target = "cpu", int8 = false }: LowerSource): OnnxGraph {
   check("target", target, oneOf(["cpu", "gpu"]));
   const page = target === "gpu" ? { ...lowering, ...gpuLowering } : lowering;
   const wanted = Object.values(outputs);
   const order = topological(wanted);
   const leaves = order.filter((node) => is(node, "input") || is(node, "parameter"));
   const to = new Lowering(wanted, [...Object.keys(outputs), ...leaves.map(({ attributes }) => attributes.name)]);
-  const inputs = bindLeaves(order, weights, to);
+  const users = usersOf(order);
+  const results = new Set(wanted);
+  const axisOf = (leaf: Tensor) => (int8 && !results.has(leaf) ? int8Axis(leaf, users) : undefined);
+  const inputs = bindLeaves(order, weights, axisOf, to);
   for (const node of order) {
     if (is(node, "inverseDeviation")) to.deviations.set(normKey(node.inputs[0]!, node.attributes.epsilon), undefined);
   }
-  const users = usersOf(order);
-  const results = new Set(wanted);
   for (const node of order) {
     if (to.names.has(node) || isFused(node, results, users, to)) continue;
     const sources = node.inputs.map((input) => to.names.get(input) ?? "");
@@ -187,14 +192,22 @@ function release(node: Tensor, outputs: LowerSource["outputs"], to: Lowering): v
   }
 }
 
-function bindLeaves(order: readonly Tensor[], weights: LowerSource["weights"], to: Lowering): OnnxValue[] {
+/** Inputs of the model; values of weights are stored, as 8-bit integers where `axisOf` gives the axis of their scales. */
+function bindLeaves(
+  order: readonly Tensor[],
+  weights: LowerSource["weights"],
+  axisOf: (leaf: Tensor) => 0 | 1 | undefined,
+  to: Lowering,
+): OnnxValue[] {
   const inputs: OnnxValue[] = [];
   for (const node of order) {
     if (!is(node, "input") && !is(node, "parameter")) continue;
     const { name } = node.attributes;
     const value = weights?.get(node);
     to.names.set(node, name);
-    if (value) to.store(name, "float", node.shape as readonly number[], value);
+    const axis = value && axisOf(node);
+    if (value && axis !== undefined) storeInt8(name, node, value, axis, to);
+    else if (value) to.store(name, "float", node.shape as readonly number[], value);
     else {
       inputs.push({ name, type: node.dtype, shape: node.shape });
       to.learnDims(node, name);

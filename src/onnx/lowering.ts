@@ -12,6 +12,9 @@ export class Lowering extends Emitter {
   /** Normalisations whose deviation is wanted, and where it is once they are lowered. */
   readonly deviations = new Map<string, string | undefined>();
 
+  /** Weights that are stored as 8-bit integers, with the scale of each output. */
+  readonly int8 = new Map<Tensor, { readonly scales: Float32Array; readonly axis: 0 | 1 }>();
+
   constructor(outputs: readonly Tensor[], taken: Iterable<string>) {
     super(taken);
     this.uses = useCounts(outputs);

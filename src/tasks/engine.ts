@@ -9,6 +9,8 @@ export interface EngineSettings {
   /** Null: as many as there are physical cores. */
   readonly threads?: number | null | undefined;
   readonly device?: Device | undefined;
+  /** Models that are used, not trained, multiply in 8-bit integers. Default: false. */
+  readonly int8?: boolean | undefined;
   /** Under mpirun: updates between averages of the processes' weights. Default: 1, gradients are summed at every update. */
   readonly localSteps?: number | undefined;
   /** Rows that processes share, where it is known: refused at once where they cannot share them evenly. */
@@ -17,11 +19,11 @@ export interface EngineSettings {
 
 /** The best engine there is here. */
 export async function defaultEngine(settings: EngineSettings = {}): Promise<Engine> {
-  const { threads, device = "cpu", localSteps, batch } = settings;
+  const { threads, device = "cpu", int8 = false, localSteps, batch } = settings;
   const { defaultThreads, ortEngine } = await import("../engine/ort.ts");
   const world = await joinWorld(localSteps);
   if (world && batch !== undefined) rowsEach(batch, world);
-  const engine = await ortEngine({ device, threads: threads ?? threadsEach(defaultThreads()) });
+  const engine = await ortEngine({ device, int8, threads: threads ?? threadsEach(defaultThreads()) });
   return world ? Object.assign(engine, { world }) : engine;
 }
 

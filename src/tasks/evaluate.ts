@@ -36,7 +36,7 @@ export async function evaluateText(
   { batches, text, onBatch, signal }: EvaluateOptions & { batches: Batches; text: TextSize },
 ): Promise<Figures & { readonly depth?: number }> {
   const size = { batch: batches.rows ?? 1, length: batches.length ?? 1, training: false };
-  const evaluator = await Evaluator.create(engine, { ...model.objective(size), noise: [] });
+  const evaluator = await Evaluator.create(engine, { ...model.objective(size), noise: [] }, weights);
   try {
     const [losses, depths]: [number[], number[]] = [[], []];
     for await (const { loss, outputs } of evaluator.run(weights, counted(batches, onBatch), { signal })) {

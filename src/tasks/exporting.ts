@@ -15,7 +15,12 @@ export type ExportFormat = (typeof exportFormats)[number];
 export interface ExportOptions {
   /** Default: onnx. */
   readonly format?: ExportFormat | undefined;
+  /** The matrices of ONNX files are 8-bit integers, and are multiplied so. Default: false. */
+  readonly int8?: boolean | undefined;
 }
+
+/** What the makers of files are told. */
+export type ExportHow = Pick<ExportOptions, "int8">;
 
 /** Files that make a run's model usable elsewhere (ONNX, safetensors, config, tokenizer), in memory or in a folder. */
 export interface Exporting {
@@ -25,16 +30,20 @@ export interface Exporting {
   export(folder: string, options?: ExportOptions & { readonly force?: boolean | undefined }): Promise<ExportedFiles>;
 }
 
+type Maker = (how: ExportHow) => Promise<ExportedFiles>;
+
 /** How the files of each format are made; transformers.js knows ALBERTs alone. */
-type Makers = Readonly<Record<Exclude<ExportFormat, "transformers.js">, () => Promise<ExportedFiles>>> & {
-  readonly "transformers.js"?: () => Promise<ExportedFiles>;
+type Makers = Readonly<Record<Exclude<ExportFormat, "transformers.js">, Maker>> & {
+  readonly "transformers.js"?: Maker;
 };
 
 /** Both ways to export, from how the files of each format are made. */
 export function exporting(made: Makers): Exporting {
-  const exported = async ({ format = "onnx" }: ExportOptions = {}) => {
+  const exported = async ({ format = "onnx", int8 = false }: ExportOptions = {}) => {
+    if (int8 && format !== "onnx")
+      reject({ who: "export / int8", needed: "the format onnx", got: format, remedy: "leave one of them out" }, 2);
     const make = exportFormats.includes(format) ? made[format] : undefined;
-    if (make) return make();
+    if (make) return make({ int8 });
     if (format === "transformers.js") {
       const needed = "an ALBERT, the one architecture of ours that transformers.js knows";
       reject({ who: "export --format transformers.js", needed, got: "another model", remedy: "export it as ONNX" }, 2);
@@ -43,8 +52,8 @@ export function exporting(made: Makers): Exporting {
   };
   return {
     exported,
-    export: async (path, { force = false, format } = {}) => {
-      const files = await exported({ format });
+    export: async (path, { force = false, ...how } = {}) => {
+      const files = await exported(how);
       const fill = async (folder: string) => {
         for (const [name, bytes] of Object.entries(files)) {
           await mkdir(dirname(join(folder, name)), { recursive: true });

@@ -12,6 +12,7 @@ import { stateDict } from "../model/state-dict.ts";
 import { boundWeights, type Weights } from "../model/weights.ts";
 import type { Parameter } from "../nn/index.ts";
 import { lower } from "../onnx/lower.ts";
+import type { ExportHow } from "./exporting.ts";
 
 /** Files by name. */
 export type ExportedFiles = Readonly<Record<string, Uint8Array>>;
@@ -22,18 +23,22 @@ const json = (value: unknown, indent?: number) => new TextEncoder().encode(`${JS
  * An inference ONNX: `ids` int32 [B, T] → `logits` [B, T, V], any batch and any length up to the model's. It uses FusedMatMul of the
  * domain com.microsoft, so it runs in ONNX Runtime.
  */
-export function exportOnnx(model: LanguageModel, weights: Weights): Uint8Array {
-  return lower(languageProgram(model, weights));
+export function exportOnnx(model: LanguageModel, weights: Weights, { int8 }: ExportHow = {}): Uint8Array {
+  return lower({ ...languageProgram(model, weights), int8 });
 }
 
 /** An inference ONNX of a decided network with memory; `parProgram` says what goes in and comes out. */
-export function exportParOnnx(model: ParModel, weights: Weights, shape: ParProgramShape): Uint8Array {
-  return lower(parProgram(model, weights, shape));
+export function exportParOnnx(
+  model: ParModel,
+  weights: Weights,
+  { int8, ...shape }: ParProgramShape & ExportHow,
+): Uint8Array {
+  return lower({ ...parProgram(model, weights, shape), int8 });
 }
 
 /** An inference ONNX of an encoder; `albertProgram` says what goes in and comes out. */
-export function exportAlbertOnnx(model: Albert, weights: Weights): Uint8Array {
-  return lower(albertProgram(model, weights));
+export function exportAlbertOnnx(model: Albert, weights: Weights, { int8 }: ExportHow = {}): Uint8Array {
+  return lower({ ...albertProgram(model, weights), int8 });
 }
 
 /** All weights under their names, each once; `metadata` goes into the header. */
@@ -46,7 +51,7 @@ export function exportSafetensors(
 }
 
 /** What a run brings to its export besides a model and its weights. */
-export interface ExportNotes {
+export interface ExportNotes extends ExportHow {
   /** The step of the weights. */
   readonly step: number;
   /** The bytes of tokenizer.model. */
@@ -57,10 +62,10 @@ export interface ExportNotes {
 export function exportedLanguage(
   model: LanguageModel,
   weights: Weights,
-  { step, tokenizer }: ExportNotes,
+  { step, tokenizer, int8 }: ExportNotes,
 ): ExportedFiles {
   return {
-    "model.onnx": exportOnnx(model, weights),
+    "model.onnx": exportOnnx(model, weights, { int8 }),
     "model.safetensors": exportSafetensors(model, weights, { step: String(step) }),
     "config.json": json(exportConfig(model), 2),
     "tokenizer.model": tokenizer,
@@ -71,11 +76,11 @@ export function exportedLanguage(
 export function exportedPar(
   model: ParModel,
   weights: Weights,
-  { step, tokenizer, ranks, ...shape }: ExportNotes & ParProgramShape & { readonly ranks: Int32Array },
+  { step, tokenizer, ranks, int8, ...shape }: ExportNotes & ParProgramShape & { readonly ranks: Int32Array },
 ): ExportedFiles {
   const programs = { "model.onnx": shape, "token.onnx": { ...shape, length: 1 } };
   const onnx = Object.entries(programs).map(([name, each]) => {
-    return [name, exportParOnnx(model, weights, { ...each, ranks })] as const;
+    return [name, exportParOnnx(model, weights, { ...each, ranks, int8 })] as const;
   });
   return {
     ...Object.fromEntries(onnx),
@@ -90,13 +95,13 @@ export function exportedPar(
 export function exportedAlbert(
   { model, parameters, heads }: DescribedAlbert,
   weights: Weights,
-  tokenizer?: Uint8Array,
+  { tokenizer, int8 }: ExportHow & { readonly tokenizer?: Uint8Array | undefined } = {},
 ): ExportedFiles {
   const records = [...saveAlbert(model, parameters, weights)].map(([name, { shape, data }]) => {
     return [name, { dtype: "F32" as const, shape, data }] as const;
   });
   return {
-    "model.onnx": exportAlbertOnnx(model, weights),
+    "model.onnx": exportAlbertOnnx(model, weights, { int8 }),
     "model.safetensors": writeSafetensors(new Map(records), { format: "pt" }),
     "config.json": json(albertConfig(model, heads), 2),
     ...(tokenizer ? { "spiece.model": tokenizer } : {}),

@@ -2,7 +2,7 @@
 
 import { checkOptions } from "../base/options.ts";
 import { RandomStream } from "../base/random.ts";
-import { type Engine, type Feed, feedsFor, type Numbers, type Program } from "../engine/engine.ts";
+import { type Engine, type Feed, feedsFor, type Numbers, ownWeights, type Program } from "../engine/engine.ts";
 import { type NoiseInput, simplifyNamed, type Tensor, type Weights } from "../graph/index.ts";
 import { feedOf, refuseExtras } from "./buffers.ts";
 import { type Batches, checkBatches } from "./evaluate.ts";
@@ -46,10 +46,11 @@ export class Evaluator {
   /** The inputs that the program asks for: simplification may have found that it does not need some. */
   readonly #asked: readonly (readonly [string, Tensor])[];
 
-  static async create(engine: Engine, source: EvaluationSource): Promise<Evaluator> {
+  /** `weights` are those of all batches, where they are known: an engine of 8-bit integers makes them part of its program. */
+  static async create(engine: Engine, source: EvaluationSource, weights?: Weights): Promise<Evaluator> {
     const state = (source.carried ?? []).map(({ input, output }) => [newName(input.attributes.name), output] as const);
     const outputs = simplifyNamed({ loss: source.loss, ...source.outputs, ...Object.fromEntries(state) });
-    return new Evaluator(await engine.compile({ outputs }), source);
+    return new Evaluator(await engine.compile({ outputs, ...(weights && ownWeights(engine, weights)) }), source);
   }
 
   private constructor(program: Program, source: EvaluationSource) {

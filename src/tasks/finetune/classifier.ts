@@ -1,9 +1,9 @@
 /** A fine-tuned model at work: scores of texts in batches of one length, and what they say about a task. */
-import { type Engine, feedsFor, type Program } from "../../engine/engine.ts";
+import { type Engine, feedsFor, ownWeights, type Program } from "../../engine/engine.ts";
 import { add, multiply, simplifyNamed, type Tensor } from "../../graph/index.ts";
 import type { DescribedAlbert } from "../../model/albert/description.ts";
 import { albertObjective, textInputs } from "../../model/albert/heads.ts";
-import { inference } from "../../nn/index.ts";
+import { inference, type Parameter } from "../../nn/index.ts";
 import { type EncodedExample, evaluationBatches, layOut } from "../../text/labelled/glue-batches.ts";
 import { figuresOf } from "../../text/labelled/metrics.ts";
 import type { TextTask } from "../../text/labelled/text-task.ts";
@@ -33,6 +33,8 @@ export interface ClassifierOptions {
   readonly cap?: number | undefined;
   /** Leaves out what halted tokens would compute. Default: off, as in training. */
   readonly skips?: boolean | undefined;
+  /** The weights of all texts, where they do not change. */
+  readonly weights?: Weights | undefined;
 }
 
 /** The training objective for batches of any length. */
@@ -40,6 +42,12 @@ export const finetuneObjective = ({ model, heads }: DescribedAlbert, batch: numb
   ...albertObjective(model, Object.values(heads), { batch, length: LENGTH, training: true }),
   sizes: { [LENGTH]: model.options.length },
 });
+
+/** Weights of another instance of the same model, for this one. */
+function underNamesOf(parameters: readonly Parameter[], weights: Weights): Weights {
+  const named = new Map([...weights].map(([{ attributes }, data]) => [attributes.name, data]));
+  return new Map(parameters.map(({ name, tensor }) => [tensor, named.get(name)!]));
+}
 
 /** A compiled model that scores texts of any length. */
 export class Classifier {
@@ -49,8 +57,8 @@ export class Classifier {
 
   static async create(
     engine: Engine,
-    { model, heads }: DescribedAlbert,
-    { batch = ROWS, cap, skips = false }: ClassifierOptions = {},
+    { model, heads, parameters }: DescribedAlbert,
+    { batch = ROWS, cap, skips = false, weights }: ClassifierOptions = {},
   ): Promise<Classifier> {
     const texts = textInputs({ batch, length: LENGTH });
     const inputs = cap === undefined ? texts : { ...texts, caps: add(multiply(texts.ids, 0), cap) };
@@ -58,7 +66,8 @@ export class Classifier {
     const { classes } = heads.classification!.logits(encoded, {}, inference);
     const { updates } = encoded.probes;
     const outputs: Record<string, Tensor> = { classes: classes!, ...(updates ? { updates } : {}) };
-    const program = await engine.compile({ outputs: simplifyNamed(outputs), takesTurns: true });
+    const own = weights && ownWeights(engine, underNamesOf(parameters, weights));
+    const program = await engine.compile({ outputs: simplifyNamed(outputs), takesTurns: true, ...own });
     return new Classifier(program, model.options.length, batch);
   }
 

@@ -49,7 +49,7 @@ export async function scoresOf(
   const encoded = encodeGlue(examples, tokenizer, length);
   const exits = cap !== undefined || threshold !== undefined;
   const used = describedAlbert(exits ? halting(description, cap, threshold) : description);
-  const classifier = await Classifier.create(engine, used, { batch, cap, skips: exits });
+  const classifier = await Classifier.create(engine, used, { batch, cap, skips: exits, weights });
   try {
     const onBatch = (done: number) => onText?.(done, encoded.length);
     return { encoded, ...(await classifier.score(weights, encoded, { pad: specialIds(tokenizer).pad, onBatch })) };

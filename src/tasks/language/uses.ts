@@ -102,9 +102,9 @@ export async function open(stored: StoredRun): Promise<LanguageRun> {
       return depthByWord(await depthsOf({ model, weights, tokenizer }, lines, given), model.policy.depth);
     },
     ...exporting({
-      onnx: async () => {
+      onnx: async (how) => {
         const { exportedLanguage } = await import("../exports.ts");
-        return exportedLanguage(model, weights, { step, tokenizer: tokenizer.bytes });
+        return exportedLanguage(model, weights, { step, tokenizer: tokenizer.bytes, ...how });
       },
       huggingface: async () => {
         const { huggingFaceLanguage } = await import("../huggingface.ts");

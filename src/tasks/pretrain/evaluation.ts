@@ -1,7 +1,7 @@
 /** Evaluation on masked text: words and orders guessed, each part of the loss, and how deep each kind of token runs. */
 import { reject } from "../../base/errors.ts";
 import { DepthTally } from "../../depth/tally.ts";
-import { type Engine, feedsFor } from "../../engine/engine.ts";
+import { type Engine, feedsFor, ownWeights } from "../../engine/engine.ts";
 import { argMax, crossEntropy, reshape, simplifyNamed, type Tensor } from "../../graph/index.ts";
 import type { DescribedAlbert } from "../../model/albert/description.ts";
 import { albertObjective } from "../../model/albert/heads.ts";
@@ -39,15 +39,26 @@ function outputsOf(
   };
 }
 
+/** Texts to evaluate on. */
+export interface EvaluationTexts {
+  readonly batches: MaskedBatches;
+  readonly special: SpecialIds;
+  /** How many at most. */
+  readonly texts: number;
+  /** The weights of all evaluations, where they do not change. */
+  readonly weights?: Weights | undefined;
+}
+
 /** The same texts under weights that change: the first `texts` of the batches, or all there are. */
 export async function pretrainingEvaluator(
   engine: Engine,
   described: Described,
   shape: Shape,
-  { batches, special, texts }: { batches: MaskedBatches; special: SpecialIds; texts: number },
+  { batches, special, texts, weights: known }: EvaluationTexts,
 ) {
   const { depth, halting } = described.model.options;
-  const program = await engine.compile({ outputs: simplifyNamed(outputsOf(described, shape)) });
+  const outputs = simplifyNamed(outputsOf(described, shape));
+  const program = await engine.compile({ outputs, ...(known && ownWeights(engine, known)) });
   const count = Math.min(batches.count, Math.max(1, Math.round(texts / batches.rows)));
   const taken = Array.from({ length: count }, (_, i) => batches.at(i));
   const measure = async (weights: Weights, { onBatch, signal }: Omit<EvaluateOptions, "split"> = {}) => {

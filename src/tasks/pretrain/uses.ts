@@ -116,10 +116,10 @@ export async function albertUses(stored: StoredRun, answers: AnswerNotes = {}): 
       return probeByDepth(engine, probed, sentences, { onText });
     },
     ...exporting({
-      onnx: async () => {
+      onnx: async (how) => {
         const { exportedAlbert } = await import("../exports.ts");
         const merged = mergedAlbert(albert);
-        return exportedAlbert(merged, merged.weights, albert.tokenizer?.bytes);
+        return exportedAlbert(merged, merged.weights, { tokenizer: albert.tokenizer?.bytes, ...how });
       },
       huggingface: async () => {
         const { huggingFaceAlbert } = await import("../huggingface.ts");
@@ -166,7 +166,7 @@ async function evaluateMasked(run: AlbertRun, stored: StoredRun, given: MaskedOp
   const sizes = { length: Math.min(LENGTH, run.model.options.length), predictions: PREDICTIONS };
   const { corpus, batches } = await maskedTexts(run, how, { rows: BATCH, ...sizes });
   const special = specialIds(needTokenizer(run).tokenizer);
-  const all = { batches, special, texts: Number.POSITIVE_INFINITY };
+  const all = { batches, special, texts: Number.POSITIVE_INFINITY, weights: run.weights };
   const evaluator = await pretrainingEvaluator(await stored.engine(), run, { batch: BATCH, ...sizes }, all);
   const { scalars = {}, tokens = 0 } = await evaluator.measure(run.weights, how);
   await evaluator.release();

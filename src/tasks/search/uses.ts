@@ -9,7 +9,7 @@ import { Evaluator } from "../../train/evaluator.ts";
 import type { Figures } from "../../train/events.ts";
 import type { Session } from "../../train/session.ts";
 import { counted, type EvaluateOptions } from "../evaluate.ts";
-import { type Exporting, exporting } from "../exporting.ts";
+import { type ExportHow, type Exporting, exporting } from "../exporting.ts";
 import type { TaskEvent } from "../job.ts";
 import { type OpenRun, openRunBase, type ResumeOptions, type StoredRun } from "../open-run.ts";
 import { resumeRun } from "../perform.ts";
@@ -77,7 +77,7 @@ export async function parUses(stored: StoredRun): Promise<ParUses> {
       return { memory, write: (options) => writer.write(options), release: () => writer.release() };
     },
     ...exporting({
-      onnx: async () => exported(opened, (await decided(opened, path, ranked)).ranks, step),
+      onnx: async (how) => exported(opened, (await decided(opened, path, ranked)).ranks, { step, ...how }),
       huggingface: async () => forTorch(opened, (await decided(opened, path, ranked)).ranks, step),
     }),
   };
@@ -105,7 +105,7 @@ async function evaluate(
     checkReach("evaluation memory", memory, { batch: shape.batch, tokens: size.tokens });
   }
   const batches = counted(await segmentsOf(settings, text, model, { split, memory }), onBatch);
-  const evaluator = await Evaluator.create(engine, model.objective({ ...shape, evaluation, training: false }));
+  const evaluator = await Evaluator.create(engine, model.objective({ ...shape, evaluation, training: false }), weights);
   const measured = evaluateOn(evaluator, weights, batches, { signal });
   const { loss, meanBatchPerplexity } = await measured.finally(() => evaluator.release());
   return {
@@ -126,12 +126,16 @@ function decided({ model }: StoredModel, path: string, text: () => Promise<Ranke
   return reject({ who: path, needed: "blocks that are decided", got, remedy }, 2);
 }
 
-async function exported({ settings, model, weights, tokenizer }: StoredModel, ranks: Int32Array, step: number) {
+async function exported(
+  { settings, model, weights, tokenizer }: StoredModel,
+  ranks: Int32Array,
+  notes: ExportHow & { readonly step: number },
+) {
   const { exportedPar } = await import("../exports.ts");
   const { foundNetwork } = await import("../../model/par/found.ts");
   const { length, memory } = evaluationShape(settings);
   const network = foundNetwork(model, weights);
-  return exportedPar(network.model, network.weights, { length, memory, ranks, step, tokenizer: tokenizer.bytes });
+  return exportedPar(network.model, network.weights, { length, memory, ranks, tokenizer: tokenizer.bytes, ...notes });
 }
 
 /** The same for transformers; an import of it is a run of retrain. */

@@ -1,10 +1,10 @@
 /** A sweep is a folder: sweep.yaml says what is tried, trials/N.yaml the settings of a trial, runs/N is its run, or a folder named after the candidate. */
 import { existsSync, readdirSync } from "node:fs";
-import { mkdir, readFile } from "node:fs/promises";
+import { mkdir, readdir, readFile, rm } from "node:fs/promises";
 import { join, sep } from "node:path";
 import { reject } from "../base/errors.ts";
 import { writeAtomically } from "../files/atomic.ts";
-import { takeLock } from "../files/lock.ts";
+import { lockHolder, takeLock } from "../files/lock.ts";
 import { readText } from "../files/text.ts";
 import { COSTS_FILE, LOCK_FILE } from "../runs/folder.ts";
 import { readSealed, sealedJson } from "../runs/sealed.ts";
@@ -356,6 +356,15 @@ export async function nextRound(sweep: SweepFolder, below: Values): Promise<Swee
   kept.sort((a, b) => a - b);
   const places = kept.flatMap((candidate) => plan.spec.seeds.map((seed): Place => [candidate, last + 1, seed]));
   return extended(sweep, places, below);
+}
+
+/** Clears away what killed processes left: locks of trials that have ended, which nobody opens again, and temporary files beside the settings. */
+export async function clearSweep(sweep: SweepFolder): Promise<void> {
+  const folder = join(sweep.path, TRIALS);
+  for (const name of await readdir(folder)) if (/^\..*\.tmp$/.test(name)) await rm(join(folder, name), { force: true });
+  for (const trial of (await statesOf(sweep)).filter(hasEnded)) {
+    for (const path of trialLocks(sweep.path, trial)) if (lockHolder(path)?.live === false) takeLock(path).release();
+  }
 }
 
 /** What a trial may be told. */

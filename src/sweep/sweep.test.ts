@@ -1,4 +1,5 @@
 import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { hostname } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { ownFolder } from "../../test/command.ts";
@@ -193,6 +194,17 @@ describe("strategies", () => {
     ]);
     expect((await sweep(options).result).reason).toBe("finished");
     expect(await hashOf(join(path, "runs", "0"))).toBe(await hashOf(await trainedAlone(path, 0)));
+  });
+
+  it("clear away the locks of trials that were killed at their very end", async () => {
+    const path = join(folder, "cleared");
+    const options = { ...spec, settings: { ...spec.settings, steps: 2 }, vary: { rate: [0.01] }, into: path };
+    await sweep(options).result;
+    const stale = `${JSON.stringify({ pid: 2 ** 22 + 1, host: hostname(), started: null, token: "0" })}\n`;
+    const left = ["runs/0/lock", "trials/0.lock", "trials/.0.lock.1.ab.tmp"].map((name) => join(path, name));
+    for (const file of left) writeFileSync(file, stale);
+    expect((await sweep(options).result).reason).toBe("finished");
+    expect(left.filter((file) => existsSync(file))).toEqual([]);
   });
 
   it("halve: the better candidates train again for twice as long", async () => {

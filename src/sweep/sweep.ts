@@ -11,6 +11,7 @@ import { launcherNamed } from "./launchers.ts";
 import { localLauncher } from "./local.ts";
 import {
   beginSweep,
+  clearSweep,
   hasEnded,
   isTrialOf,
   nextRound,
@@ -65,6 +66,7 @@ async function* sweeping(
   const lock = takeLock(join(into, LOCK_FILE));
   try {
     let folder = await beginSweep(into, plan, below, spare);
+    await clearSweep(folder);
     for (;;) {
       const failed = yield* runRound(folder, plan, launcher, signal);
       const states = await statesOf(folder);

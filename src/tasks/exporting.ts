@@ -3,7 +3,7 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { reject } from "../base/errors.ts";
 import { writeFolderAtomically } from "../files/atomic.ts";
-import type { ExportedFiles } from "./exports.ts";
+import type { ExportedFiles, ExportHow } from "./exports.ts";
 
 /** Formats of an export: `onnx` (ONNX with safetensors), `huggingface` (a folder that transformers load), `transformers.js` (one that transformers.js loads). */
 export const exportFormats = ["onnx", "huggingface", "transformers.js"] as const;
@@ -12,15 +12,10 @@ export const exportFormats = ["onnx", "huggingface", "transformers.js"] as const
 export type ExportFormat = (typeof exportFormats)[number];
 
 /** What an export is asked for. */
-export interface ExportOptions {
+export interface ExportOptions extends ExportHow {
   /** Default: onnx. */
   readonly format?: ExportFormat | undefined;
-  /** The matrices of ONNX files are 8-bit integers, and are multiplied so. Default: false. */
-  readonly int8?: boolean | undefined;
 }
-
-/** What the makers of files are told. */
-export type ExportHow = Pick<ExportOptions, "int8">;
 
 /** Files that make a run's model usable elsewhere (ONNX, safetensors, config, tokenizer), in memory or in a folder. */
 export interface Exporting {

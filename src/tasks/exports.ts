@@ -12,10 +12,15 @@ import { stateDict } from "../model/state-dict.ts";
 import { boundWeights, type Weights } from "../model/weights.ts";
 import type { Parameter } from "../nn/index.ts";
 import { lower } from "../onnx/lower.ts";
-import type { ExportHow } from "./exporting.ts";
 
 /** Files by name. */
 export type ExportedFiles = Readonly<Record<string, Uint8Array>>;
+
+/** How numbers are written. */
+export interface ExportHow {
+  /** Matrices of ONNX files are 8-bit integers, and are multiplied so. Default: false. */
+  readonly int8?: boolean | undefined;
+}
 
 const json = (value: unknown, indent?: number) => new TextEncoder().encode(`${JSON.stringify(value, null, indent)}\n`);
 

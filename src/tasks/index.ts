@@ -33,7 +33,7 @@ export { defaultEngine, type EngineSettings, usualThreads } from "./engine.ts";
 export { type Environment, environment, instructionSets, packageVersion, processor } from "./environment.ts";
 export type { EvaluateOptions } from "./evaluate.ts";
 export { type ExportFormat, type Exporting, type ExportOptions, exportFormats } from "./exporting.ts";
-export type { ExportedFiles } from "./exports.ts";
+export type { ExportedFiles, ExportHow } from "./exports.ts";
 export { type AnyTokenizer, type GenerateOptions, generate } from "./generate.ts";
 export type { HuggingFaceNotes } from "./huggingface.ts";
 export {

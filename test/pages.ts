@@ -108,7 +108,8 @@ const kinds: Readonly<Record<string, string>> = {
 /** Serves a folder; what is not there is an empty page. */
 export async function serve(folder: string, headers: Readonly<Record<string, string>>) {
   const server = createServer(({ url = "/" }, response) => {
-    const file = join(folder, url === "/" ? "index.html" : url);
+    const path = url.replace(/\?.*/, "");
+    const file = join(folder, path === "/" ? "index.html" : path);
     const isFile = /\.\w+$/.test(file) && existsSync(file);
     response.setHeader("content-type", (isFile && kinds[extname(file)]) || "text/html");
     for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);

@@ -25,8 +25,8 @@ export interface ExportHow {
 const json = (value: unknown, indent?: number) => new TextEncoder().encode(`${JSON.stringify(value, null, indent)}\n`);
 
 /**
- * An inference ONNX: `ids` int32 [B, T] → `logits` [B, T, V], any batch and any length up to the model's. It uses FusedMatMul of the
- * domain com.microsoft, so it runs in ONNX Runtime.
+ * An inference ONNX: `ids` int32 [B, T] → `logits` [B, T, V], any batch and any length up to the model's, and `updates` [B, T] where
+ * tokens halt. It uses FusedMatMul of the domain com.microsoft, so it runs in ONNX Runtime.
  */
 export function exportOnnx(model: LanguageModel, weights: Weights, { int8 }: ExportHow = {}): Uint8Array {
   return lower({ ...languageProgram(model, weights), int8 });

@@ -57,6 +57,7 @@ export {
   type Document,
   documentCorpus,
   documentsOf,
+  normaliseForAlbert,
   type PieceTokenizer,
   type SpecialIds,
   specialIds,

@@ -19,7 +19,7 @@ export interface CarryingOut {
 /** Prints what the run would be, or trains and says how it ended. */
 export async function carryOut(job: Job<Ended>, kind: RunKind, { out, prefix, dryRun, json }: CarryingOut) {
   if (dryRun) return (await import("./dry-run.ts")).printDryRun(job, json);
-  const path = out ?? freeFolder(prefix);
+  const path = out ?? (await freeFolder(prefix));
   const into = await newRun(path);
   say(factTable(job.describe()));
   const result = await watchSession((signal) => perform(job, { into, signal }), { shown: figuresOfKind(kind) });

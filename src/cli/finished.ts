@@ -1,7 +1,8 @@
 /** Which checkpoint of a run a command uses. */
 import { type Command, InvalidArgumentError, Option } from "commander";
-import { type DepthUse, type ExitRule, parseExitRule } from "../depth/index.ts";
+import type { DepthUse, ExitRule } from "../depth/index.ts";
 import type { CheckpointChoice } from "../runs/index.ts";
+import { parseExitRule } from "../tasks/settings/index.ts";
 import { numberFrom, wholeFrom } from "./flags.ts";
 
 /** `--checkpoint last|best|STEP`, for every command that uses a run. */

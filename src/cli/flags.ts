@@ -1,7 +1,6 @@
 /** Flags: an option per setting of a task, the layers that preset, file and flags make, and numbers as flags. */
 import { Argument, type Command, InvalidArgumentError, Option } from "commander";
 import { reject } from "../base/index.ts";
-import { freeName } from "../files/index.ts";
 import type { FieldInfo, Layer, SettingsSchema, Values } from "../runs/index.ts";
 import {
   flagOf,
@@ -53,7 +52,8 @@ export interface RunFlags {
 }
 
 /** The first of runs/1, runs/2, … (with a prefix: runs/search-1, …) that does not exist. */
-export const freeFolder = (prefix?: string): string => `runs/${freeName("runs", prefix)}`;
+export const freeFolder = async (prefix?: string): Promise<string> =>
+  `runs/${(await import("../files/index.ts")).freeName("runs", prefix)}`;
 
 /** What the value of an option or argument may be where it is checked elsewhere, for completion. */
 export const suggestedValues = new WeakMap<Option | Argument, readonly string[]>();

@@ -14,8 +14,8 @@ export async function watchTrials<R>(
   { here, ...showing }: Showing & { readonly here: boolean },
 ): Promise<R> {
   const { eventsHere, showSweep, TrialTable } = await import("../sweep/index.ts");
-  if (here) return watchSession((signal) => eventsHere(start(signal)), showing);
-  const { stopOnSignals } = await import("../tasks/index.ts");
+  const { stopOnSignals, worldSize } = await import("../tasks/index.ts");
+  if (here || worldSize() > 1) return watchSession((signal) => eventsHere(start(signal)), showing);
   outliveOutput();
   const shown = new TrialTable(process.stderr);
   const stop = stopOnSignals(process.stderr);

@@ -45,13 +45,6 @@ export interface ExitRule {
   readonly level?: number | undefined;
 }
 
-/** A rule as text, `last` or with a level `difference:0.1`; undefined where it is none. */
-export function parseExitRule(text: string): ExitRule | undefined {
-  const [, kind, level] = /^([a-z]+)(?::(\d*\.?\d+))?$/.exec(text) ?? [];
-  if (kind === undefined) return undefined;
-  return { kind: kind as ExitRule["kind"], ...(level === undefined ? {} : { level: Number(level) }) };
-}
-
 /** Where exits are, and who leaves. */
 export interface ExitsOptions {
   /** Width C of the hidden state. */

@@ -1,7 +1,8 @@
 /** `layerwise/depth`: depth as data: plans (which block runs at each depth), patterns (which kind it is) and policies (how blocks become depth). */
 export { cachesOf, contextsOf } from "./caches.ts";
 export { chained } from "./chained.ts";
-export { type ExitRule, type ExitsOptions, type ExitsPolicy, exits, parseExitRule } from "./exits.ts";
+export { parseExitRule } from "./exit-rule.ts";
+export { type ExitRule, type ExitsOptions, type ExitsPolicy, exits } from "./exits.ts";
 export { fixed } from "./fixed.ts";
 export type { Accumulated, Share, Turn } from "./halting.ts";
 export {

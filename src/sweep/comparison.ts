@@ -15,13 +15,14 @@ import { openLanguage } from "../tasks/language/job.ts";
 import { languageSettings } from "../tasks/language/settings.ts";
 import type { TrainConfig } from "../tasks/trained-job.ts";
 import { translateSettings } from "../tasks/translate/settings.ts";
-import { relayed, type Session, type Stoppable, startSession } from "../train/session.ts";
+import { type Session, type Stoppable, startSession } from "../train/session.ts";
 import { hereLauncher } from "./here.ts";
 import type { SweepEvent } from "./launcher.ts";
 import { type Spread, spreadOf } from "./spread.ts";
-import { type SweepOptions, type SweepResult, sweep } from "./sweep.ts";
+import { type SweepOptions, type SweepResult, sweeping } from "./sweep.ts";
 import { namedFolder } from "./sweep-folder.ts";
 import type { SweepSpec } from "./sweep-plan.ts";
+import { together, worldOf } from "./together.ts";
 
 /** A row of the table. */
 export interface Contestant {
@@ -90,13 +91,16 @@ const PICTURE = "comparison.svg";
 
 /** Trains shared and unshared models side by side: a sweep with a run per model and seed. */
 export function compare(options: CompareOptions): Session<SweepEvent, Comparison> {
-  return startSession((signal) => comparing(options, signal), options.signal);
+  const { on = hereLauncher() } = options;
+  return startSession(async function* (signal) {
+    return yield* together(await worldOf(on), {}, () => comparing({ ...options, on }, signal));
+  }, options.signal);
 }
 
 async function* comparing(options: CompareOptions, signal: AbortSignal): AsyncGenerator<SweepEvent, Comparison, void> {
-  const { folder, on = hereLauncher() } = options;
+  const { folder, on } = options;
   const spec = await specOf(options);
-  const { reason, failed } = yield* relayed(sweep({ ...spec, into: folder, on, signal, spare: [PICTURE] }));
+  const { reason, failed } = yield* sweeping({ ...spec, into: folder, on, spare: [PICTURE] }, signal);
   return { reason, failed, rows: await figuresSoFar(options) };
 }
 

@@ -12,10 +12,10 @@ import { differences } from "../runs/summary.ts";
 import { RESULT_FILE, type TaskResult } from "../tasks/finetune/result.ts";
 import type { GlueSettings } from "../tasks/finetune/settings.ts";
 import type { GlueTask } from "../text/labelled/glue-tasks.ts";
-import { relayed, type Session, type Stoppable, startSession } from "../train/session.ts";
+import { type Session, type Stoppable, startSession } from "../train/session.ts";
 import type { SweepEvent } from "./launcher.ts";
 import { type Spread, spreadOf } from "./spread.ts";
-import { type SweepOptions, type SweepResult, sweep } from "./sweep.ts";
+import { type SweepOptions, type SweepResult, sweeping } from "./sweep.ts";
 import {
   byCandidate,
   divergedPath,
@@ -25,6 +25,7 @@ import {
   type SweepTrial,
 } from "./sweep-folder.ts";
 import type { SweepSpec } from "./sweep-plan.ts";
+import { together, worldOf } from "./together.ts";
 
 /** What the command line says about a search for settings. */
 export interface SearchFlags {
@@ -138,12 +139,14 @@ const RESULTS_FILE = "results.json";
 /** Fine-tunes with many settings and seeds, and picks the best by the mean over seeds. */
 export function searchGlue({ spec, into, on, signal }: GlueSearchOptions): Session<SweepEvent, GlueSearched> {
   return startSession(async function* (stop) {
-    await convertTrials(spec, into);
-    const { reason } = yield* relayed(sweep({ ...spec, into, on, signal: stop, spare: [RESULTS_FILE] }));
-    if (reason !== "finished") return { reason, found: null };
-    const found = await conclude(await openSweep(into));
-    await writeAtomically(join(into, RESULTS_FILE), `${JSON.stringify(found, null, 2)}\n`);
-    return { reason, found };
+    return yield* together(await worldOf(on), {}, async function* () {
+      await convertTrials(spec, into);
+      const { reason } = yield* sweeping({ ...spec, into, on, spare: [RESULTS_FILE] }, stop);
+      if (reason !== "finished") return { reason, found: null };
+      const found = await conclude(await openSweep(into));
+      await writeAtomically(join(into, RESULTS_FILE), `${JSON.stringify(found, null, 2)}\n`);
+      return { reason, found };
+    });
   }, signal);
 }
 

@@ -21,6 +21,8 @@ export type SweepEvent =
 export interface Launcher {
   /** Others run the trials in their own time: the sweep ends once they were asked to, and is read from its folder. */
   readonly handsOver?: boolean | undefined;
+  /** Trials run in this process: those that `mpirun` started may train each of them together. */
+  readonly together?: boolean | undefined;
   /** Defaults for settings that the sweep leaves open, such as threads. */
   below(): Promise<Values>;
   /** Runs trials of a round, and tells what happens to them. Aborting stops them after their present step, with checkpoints. */

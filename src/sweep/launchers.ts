@@ -1,5 +1,7 @@
 /** Launchers by name: `local:2`, `redis://host`, `slurm:8`, `kubernetes:8`. */
 import { reject } from "../base/errors.ts";
+import { worldSize } from "../tasks/mpi.ts";
+import { hereLauncher } from "./here.ts";
 import { kubernetesLauncher } from "./kubernetes.ts";
 import type { Launcher } from "./launcher.ts";
 import { localLauncher } from "./local.ts";
@@ -33,7 +35,8 @@ export function launcherNamed(name: string, options: ClusterOptions = {}): Launc
   }
   refuseForeign(kind, options);
   if (kind === "slurm") return slurmLauncher({ ...options, parallel: slots });
-  return kind === "kubernetes" ? kubernetesLauncher({ ...options, parallel: slots }) : localLauncher(slots);
+  if (kind === "kubernetes") return kubernetesLauncher({ ...options, parallel: slots });
+  return worldSize() > 1 && (slots ?? 1) === 1 ? hereLauncher() : localLauncher(slots); // of mpirun: all train each trial
 }
 
 const ownOptions: Readonly<Record<string, readonly string[]>> = { slurm: ["sbatch"], kubernetes: ["image", "claim"] };

@@ -15,12 +15,14 @@ import { isSeedFolder, SEEDS_FILE, seedRun } from "../tasks/search/seed-folder.t
 import { type Chosen, chooseSeed, seedsOf, seedTable } from "../tasks/search/seeds.ts";
 import { type SearchConfig, searchDefaults, searchSettings } from "../tasks/search/settings.ts";
 import type { Given } from "../tasks/text-data.ts";
-import { relayed, type Session, type Stoppable, startSession } from "../train/session.ts";
+import { type Session, type Stoppable, startSession } from "../train/session.ts";
+import { told } from "../train/world.ts";
 import { hereLauncher } from "./here.ts";
 import type { SweepEvent } from "./launcher.ts";
-import { type SweepOptions, type SweepResult, sweep } from "./sweep.ts";
+import { type SweepOptions, type SweepResult, sweeping } from "./sweep.ts";
 import { beginSweep, openSweep, SWEEP_FILE } from "./sweep-folder.ts";
 import { planSweep, type SweepSpec } from "./sweep-plan.ts";
+import { together, worldOf } from "./together.ts";
 
 /** A search, its seeds, and where it goes. */
 export interface SeedSearchOptions extends Omit<SearchOptions, "into"> {
@@ -46,15 +48,19 @@ export interface ResumedSweep extends SweepResult {
 }
 
 /** Searches from several seeds, a run each, all judged by one measurement of latencies; the best is chosen. */
-export function searchSeeds({ signal, ...options }: SeedSearchOptions): Session<SweepEvent, ResumedSweep> {
+export function searchSeeds({ signal, ...asked }: SeedSearchOptions): Session<SweepEvent, ResumedSweep> {
   return startSession(async function* (stop) {
-    const { seeds, into, on, ...single } = options;
+    const { seeds, into, on, ...single } = asked;
     const { settings, given } = splitSearch(single);
     const config = { ...searchDefaults, ...settings };
     const listed = seedsOf(seeds, config.seed);
-    if (!existsSync(join(into, SWEEP_FILE)))
-      await keepCosts(into, await openSearchJob({ ...single, seed: listed[0]! }));
-    return yield* concluded({ ...specOf(config, listed), into, on: on ?? hereLauncher(given), signal: stop });
+    const world = await worldOf(on);
+    if (!(await told(world, () => existsSync(join(into, SWEEP_FILE))))) {
+      const job = await openSearchJob({ ...single, seed: listed[0]! }); // latencies are measured by all
+      if ((world?.rank ?? 0) === 0) await keepCosts(into, job);
+    }
+    const options = { ...specOf(config, listed), into, on: on ?? hereLauncher(given) };
+    return yield* together(world, given, () => concluded(options, stop));
   }, signal);
 }
 
@@ -70,10 +76,12 @@ export async function openSeedsJob({ seeds, ...options }: Omit<SeedSearchOptions
 export function resumeSweep(path: string, options: ResumeSweepOptions = {}): Session<SweepEvent, ResumedSweep> {
   return startSession(async function* (signal) {
     const { on, signal: _, ...given } = options;
-    await convertSeeds(path);
-    const { plan } = await openSweep(path);
-    const spec = plan.spec as unknown as SweepSpec;
-    return yield* concluded({ ...spec, into: path, on: on ?? hereLauncher(given), signal });
+    return yield* together(await worldOf(on), given, async function* () {
+      await convertSeeds(path);
+      const { plan } = await openSweep(path);
+      const spec = plan.spec as unknown as SweepSpec;
+      return yield* concluded({ ...spec, into: path, on: on ?? hereLauncher(given) }, signal);
+    });
   }, options.signal);
 }
 
@@ -94,9 +102,12 @@ async function keepCosts(path: string, { files }: Job): Promise<void> {
   await writeAtomically(join(path, COSTS_FILE), costs);
 }
 
-async function* concluded(options: SweepOptions): AsyncGenerator<SweepEvent, ResumedSweep, void> {
+async function* concluded(
+  options: Omit<SweepOptions, "signal">,
+  signal: AbortSignal,
+): AsyncGenerator<SweepEvent, ResumedSweep, void> {
   const { into } = options;
-  const result = yield* relayed(sweep({ ...options, spare: [ARCHITECTURE_FILE, SEEDS_FILE] }));
+  const result = yield* sweeping({ ...options, spare: [ARCHITECTURE_FILE, SEEDS_FILE] }, signal);
   if (result.reason !== "finished" || !isSeedFolder(into)) return { ...result, found: null };
   const found = await chooseSeed(into, result.spec.seeds);
   yield { type: "note", text: seedTable(found) };

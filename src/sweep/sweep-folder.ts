@@ -15,7 +15,7 @@ import type { TaskEvent } from "../tasks/job.ts";
 import type { Given } from "../tasks/text-data.ts";
 import { Diverged } from "../train/diverged.ts";
 import { relayed, type Session, type Stoppable, startSession } from "../train/session.ts";
-import { carryOut } from "./orders.ts";
+import { carryOut, type RunOrder, type SingleOrder } from "./orders.ts";
 import { type Spread, spreadOf } from "./spread.ts";
 import {
   type CompleteSpec,
@@ -371,6 +371,8 @@ export async function clearSweep(sweep: SweepFolder): Promise<void> {
 export interface TrialOptions extends Given, Stoppable {
   /** Where the trial's settings leave them open. Default: as many as the machine has. */
   readonly threads?: number | undefined;
+  /** Told what is begun, or gone on with, before it is. */
+  readonly onOrder?: ((order: RunOrder<SingleOrder>) => Promise<unknown>) | undefined;
 }
 
 /** Runs one trial: begins it, goes on with it, or does nothing where it has ended. The run's lock keeps a second process out. */
@@ -381,7 +383,7 @@ export function runTrial(path: string, index: number, options: TrialOptions = {}
 async function* trying(
   path: string,
   index: number,
-  { signal: _, threads, ...given }: TrialOptions,
+  { signal: _, threads, onOrder, ...given }: TrialOptions,
   signal: AbortSignal,
 ): AsyncGenerator<TaskEvent, TrialState, void> {
   const sweep = await openSweep(path);
@@ -394,16 +396,9 @@ async function* trying(
   if (hasEnded(await stateOf(sweep, trial)) || signal.aborted) return stateOf(sweep, trial);
   const lock = takeLock(lockPath(path, index));
   try {
-    const { run, ...before } = await stateOf(sweep, trial);
-    if (before.status !== "waiting") yield* relayed(await carryOut({ do: "resume", path: run }, signal, given));
-    else {
-      const file = settingsPath(path, index);
-      const written = parseSettings(sweep.plan.schema, await readFile(file, "utf8"), file) as Values;
-      const settings = threads === undefined || written.threads != null ? written : { ...written, threads };
-      const costs = join(path, COSTS_FILE);
-      const order = orderOf(sweep.plan, settings, existsSync(costs) ? costs : undefined);
-      yield* relayed(await carryOut({ do: "begin", order, into: run }, signal, given));
-    }
+    const order = await trialOrder(sweep, trial, threads);
+    await onOrder?.(order);
+    yield* relayed(await carryOut(order, signal, given));
   } catch (error) {
     if (!(error instanceof Diverged)) throw error;
     await writeAtomically(divergedPath(path, index), sealedJson({ why: error.message }));
@@ -411,4 +406,16 @@ async function* trying(
     lock.release();
   }
   return stateOf(sweep, trial);
+}
+
+/** What a trial that has not ended comes to: its run is begun, or gone on with. */
+async function trialOrder(sweep: SweepFolder, trial: SweepTrial, threads?: number): Promise<RunOrder<SingleOrder>> {
+  const { run, status } = await stateOf(sweep, trial);
+  if (status !== "waiting") return { do: "resume", path: run };
+  const file = settingsPath(sweep.path, trial.index);
+  const written = parseSettings(sweep.plan.schema, await readFile(file, "utf8"), file) as Values;
+  const settings = threads === undefined || written.threads != null ? written : { ...written, threads };
+  const costs = join(sweep.path, COSTS_FILE);
+  const order = orderOf(sweep.plan, settings, existsSync(costs) ? costs : undefined);
+  return { do: "begin", order, into: run };
 }

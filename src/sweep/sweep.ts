@@ -1,10 +1,8 @@
 /** Sweeps: a session that makes the folder of a sweep and has a launcher run its trials, round by round. */
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
-import { reject } from "../base/errors.ts";
 import { takeLock } from "../files/lock.ts";
 import { LOCK_FILE } from "../runs/folder.ts";
-import { worldSize } from "../tasks/mpi.ts";
 import { type Session, startSession } from "../train/session.ts";
 import type { Launcher, SweepEvent } from "./launcher.ts";
 import { launcherNamed } from "./launchers.ts";
@@ -22,6 +20,7 @@ import {
   type TrialState,
 } from "./sweep-folder.ts";
 import { planSweep, type SweepPlan, type SweepSpec } from "./sweep-plan.ts";
+import { refuseUneven, together, worldOf } from "./together.ts";
 
 /** A sweep, where it goes, and how it is run. */
 export interface SweepOptions extends SweepSpec {
@@ -48,19 +47,21 @@ export interface SweepResult extends SweepTable {
 
 /** Tries settings: a run per candidate and seed, in processes of their own. Finished trials are kept, begun ones go on. */
 export function sweep({ signal, ...options }: SweepOptions): Session<SweepEvent, SweepResult> {
-  return startSession((stop) => sweeping(options, stop), signal);
+  return startSession(async function* (stop) {
+    const { parallel = 1, on = parallel === 1 ? "local" : localLauncher(parallel) } = options;
+    return yield* together(await worldOf(on), {}, () => sweeping({ ...options, on }, stop));
+  }, signal);
 }
 
-async function* sweeping(
-  { into, parallel = 1, on, spare, ...spec }: Omit<SweepOptions, "signal">,
+/** The same as a generator, for the first of processes that train together. */
+export async function* sweeping(
+  { into, parallel: _, on = "local", spare, ...spec }: Omit<SweepOptions, "signal">,
   signal: AbortSignal,
 ): AsyncGenerator<SweepEvent, SweepResult, void> {
-  if (worldSize() > 1) {
-    const remedy = "start the sweep alone, and single runs with mpirun";
-    reject({ who: "sweep", needed: "one process", got: `${worldSize()} of mpirun`, remedy }, 2);
-  }
-  const launcher = on === undefined ? localLauncher(parallel) : typeof on === "string" ? launcherNamed(on) : on;
+  const world = await worldOf(on);
+  const launcher = typeof on === "object" ? on : launcherNamed(on);
   const plan = await planSweep(spec);
+  if (world) refuseUneven(plan, world);
   const below = await launcher.below(); // a launcher that cannot work says so before there is a folder
   await mkdir(into, { recursive: true });
   const lock = takeLock(join(into, LOCK_FILE));

@@ -60,6 +60,7 @@ export type {
 export { openJob } from "./jobs.ts";
 export type { LanguageConfig } from "./language/settings.ts";
 export type { LanguageRun, WordDepthOptions } from "./language/uses.ts";
+export { worldRank, worldSize } from "./mpi.ts";
 export { type NewRun, newRun } from "./new-run.ts";
 export { nextWords } from "./next-words.ts";
 export type { OpenOptions, OpenRun, ResumeOptions, StoredRun } from "./open-run.ts";

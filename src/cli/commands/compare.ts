@@ -81,6 +81,7 @@ async function configFrom(flags: CompareFlags): Promise<TrainConfig> {
 async function run(flags: CompareFlags): Promise<void> {
   const settings = await configFrom(flags);
   const { compare, comparisonTable, contestantsNamed, figuresSoFar } = await import("../../sweep/index.ts");
+  const { worldRank } = await import("../../tasks/index.ts");
   const { isUnfinished, watchTrials } = await import("../trials.ts");
   const { seeds, out: folder, dryRun, only, json, on } = flags;
   const show = (rows: readonly Result[]) =>
@@ -90,7 +91,7 @@ async function run(flags: CompareFlags): Promise<void> {
   if (dryRun) return show(await figuresSoFar(options));
   const start = (signal: AbortSignal) => compare({ ...options, signal });
   const found = await watchTrials(start, { here: on === undefined });
-  if (isUnfinished(folder, found.reason)) return;
+  if (isUnfinished(folder, found.reason) || worldRank() > 0) return;
   await writePicture(flags, found.rows);
   show(found.rows);
 }

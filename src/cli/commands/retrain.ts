@@ -55,7 +55,7 @@ async function run(source: string, flags: RetrainFlags): Promise<void> {
   const { newRun } = await import("../../tasks/index.ts");
   const { watchSession } = await import("../session.ts");
   const { concludeRetrain } = await import("../searches.ts");
-  const into = await newRun(out ?? freeFolder("retrain-"));
+  const into = await newRun(out ?? (await freeFolder("retrain-")));
   const result = await watchSession((signal) => retrain(source, { ...options, into, signal }));
   await concludeRetrain(into.path, result, json);
 }
@@ -71,7 +71,7 @@ async function trainFront(source: string, networks: number, settings: object, fl
   }
   const { retrainedTable, retrainFront } = await import("../../tasks/search/index.ts");
   const { watchSession } = await import("../session.ts");
-  const into = out ?? freeFolder("front-");
+  const into = out ?? (await freeFolder("front-"));
   const options = { ...settings, baseline: baseline === true, say, networks, into };
   const result = await watchSession((signal) => retrainFront(source, { ...options, signal }));
   if (result.reason === "stopped") return say(`stopped; the same command with --out ${into} goes on`);

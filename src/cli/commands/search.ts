@@ -84,7 +84,7 @@ async function run(flags: SearchFlags): Promise<void> {
   const { choicePicture, newRun } = await import("../../tasks/index.ts");
   const { watchSession } = await import("../session.ts");
   const { concludeSearch } = await import("../searches.ts");
-  const into = await newRun(out ?? freeFolder("search-"));
+  const into = await newRun(out ?? (await freeFolder("search-")));
   const result = await watchSession((signal) => search({ ...options, into, signal }), { picture: choicePicture });
   await concludeSearch(into.path, result, json);
 }
@@ -98,7 +98,7 @@ async function runSeeds(single: SearchOptions, text: string, { json, dryRun, out
   const { watchTrials } = await import("../trials.ts");
   const { choicePicture } = await import("../../tasks/index.ts");
   const { concludeSeeds } = await import("../searches.ts");
-  const into = out ?? freeFolder("search-");
+  const into = out ?? (await freeFolder("search-"));
   const start = (signal: AbortSignal) => searchSeeds({ ...options, into, on, signal });
   await concludeSeeds(await watchTrials(start, { here: on === undefined, picture: choicePicture }), json);
 }

@@ -46,7 +46,8 @@ function nextCommands(path: string): string[] {
   ];
 }
 
-async function run({ out = freeFolder("tour-"), json, threads, ...how }: Flags): Promise<void> {
+async function run({ out: named, json, threads, ...how }: Flags): Promise<void> {
+  const out = named ?? (await freeFolder("tour-"));
   const { defaultEngine, stopOnSignals } = await import("../../tasks/index.ts");
   const { tour, tourSummary, TourView } = await import("../../tasks/tour/index.ts");
   const screen = new Screen(process.stderr, process.env);

@@ -3,7 +3,8 @@ import { reject } from "../../base/errors.ts";
 import { nearest } from "../../base/nearest.ts";
 import type { SettingsSchema } from "../../runs/settings.ts";
 
-/** How patterns of blocks are written, for help texts. */
+/** How rules of exits and patterns of blocks are written, for flags and help texts. */
+export { parseExitRule } from "../../depth/exit-rule.ts";
 export { patternHelp } from "../../depth/pattern.ts";
 export { flagOf } from "../../runs/names.ts";
 export { type SettingsSources, schemaFor, settingsLayers, wordsAsSettings } from "./layers.ts";

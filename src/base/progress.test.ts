@@ -19,7 +19,17 @@ describe("progress", () => {
     progress.at(20);
     progress.at(21);
     progress.end();
-    expect(written).toEqual(["\r\x1b[2Kencode  20 %  10 lines/s  0:08 left", "\r\x1b[2K"]);
+    expect(written).toEqual(["\r\x1b[2Kencode  ━━━━················  20 %  10 lines/s  0:08 left", "\r\x1b[2K"]);
+  });
+
+  it("draws a bar once the work says how much there is", () => {
+    const written: string[] = [];
+    let ms = 0;
+    const output = { isTTY: true, write: (text: string) => written.push(text) };
+    const progress = startProgress("evaluating", { output, unit: "batches", now: () => ms });
+    ms = 4000;
+    progress.at(30, 40);
+    expect(written).toEqual(["\r\x1b[2Kevaluating  ━━━━━━━━━━━━━━━·····  75 %  7.5 batches/s  0:01 left"]);
   });
 
   it("writes nothing when the output is not a terminal", () => {

@@ -4,6 +4,7 @@ import { formatNumber } from "./table.ts";
 /** What progress needs of an output: `process.stderr` fits. */
 export interface ProgressOutput {
   readonly isTTY?: boolean;
+  readonly columns?: number;
   write(text: string): unknown;
 }
 
@@ -20,8 +21,8 @@ export interface ProgressOptions {
 
 /** A line that shows how much is done. */
 export interface Progress {
-  /** Sets how much is done so far. */
-  at(done: number): void;
+  /** Sets how much is done so far, and of how much where that shows on the way. */
+  at(done: number, total?: number): void;
   /** Wipes the line. */
   end(): void;
 }
@@ -37,12 +38,13 @@ export function startProgress(label: string, options: ProgressOptions): Progress
   let dueMs = startMs + SHOW_AFTER_MS;
   let shown = false;
   return {
-    at(done) {
+    at(done, total = options.total) {
       const nowMs = now();
       if (nowMs < dueMs) return;
       dueMs = nowMs + REDRAW_MS;
       shown = true;
-      output.write(`\r\x1b[2K${progressLine(label, done, nowMs - startMs, options)}`);
+      const line = progressLine(label, done, nowMs - startMs, { ...options, total });
+      output.write(`\r\x1b[2K${line}`);
     },
     end() {
       if (shown) output.write("\r\x1b[2K");
@@ -65,18 +67,52 @@ export async function withProgress<T>(
   }
 }
 
-/** `label  42 %  1,234 tokens/s  0:12 left`. */
+/** What a line of progress is fitted to. */
+interface LineOptions {
+  readonly total?: number | undefined;
+  readonly unit?: string | undefined;
+  readonly output?: Pick<ProgressOutput, "columns"> | undefined;
+}
+
+/** `label  ━━━━━━━━············  42 %  1,234 tokens/s  0:12 left`. */
 export function progressLine(
   label: string,
   done: number,
   elapsedMs: number,
-  { total, unit = "steps" }: Pick<ProgressOptions, "total" | "unit">,
+  { total, unit = "steps", output }: LineOptions,
 ): string {
   const perSecond = elapsedMs > 0 ? (done / elapsedMs) * 1000 : 0;
-  const share = total ? `${Math.min(100, Math.floor((done / total) * 100))} %` : `${formatNumber(done, 0)} ${unit}`;
-  const left =
-    total && perSecond > 0 ? `${clock(Math.max(0, total - done) / perSecond)} left` : `${clock(elapsedMs / 1000)}`;
-  return `${label}  ${share}  ${formatNumber(perSecond, perSecond < 10 ? 1 : 0)} ${unit}/s  ${left}`;
+  const rate = `${formatNumber(perSecond, perSecond < 10 ? 1 : 0)} ${unit}/s`;
+  if (!total)
+    return lineWithin(output?.columns, [label, `${formatNumber(done, 0)} ${unit}`, rate, clock(elapsedMs / 1000)], [2]);
+  const left = perSecond > 0 ? `${clock(Math.max(0, total - done) / perSecond)} left` : clock(elapsedMs / 1000);
+  return lineWithin(output?.columns, [label, bar(done / total), percentOf(done / total), rate, left], [3, 1]);
+}
+
+const BAR = 20;
+const [FULL, EMPTY] = ["━", "·"];
+
+/** A share from 0 to 1 as a bar of twenty cells. */
+export function bar(share: number): string {
+  const full = Math.floor(BAR * Math.min(1, Math.max(0, share)));
+  return FULL.repeat(full) + EMPTY.repeat(BAR - full);
+}
+
+/** A share as `42 %`, rounded down. */
+export const percentOf = (share: number): string => `${Math.min(100, Math.max(0, Math.floor(100 * share)))} %`;
+
+/** Parts in one line of less than `columns`; where they do not fit, those at the places in `dispensable` go, one by one. */
+export function lineWithin(
+  columns: number | undefined,
+  parts: readonly string[],
+  dispensable: readonly number[] = [],
+): string {
+  const line = parts.join("  ");
+  const [first, ...others] = dispensable;
+  if (columns === undefined || columns === 0 || line.length < columns) return line;
+  if (first === undefined) return line.slice(0, Math.max(0, columns - 1));
+  const shifted = others.map((place) => (place > first ? place - 1 : place));
+  return lineWithin(columns, parts.toSpliced(first, 1), shifted);
 }
 
 /** Seconds as `m:ss` or `h:mm:ss`. */

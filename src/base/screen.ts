@@ -9,9 +9,9 @@ export interface ScreenOutput {
 
 const REDRAW_MS = 120;
 
-/** Without escape sequences: what takes room on a line. */
+/** Characters that take room on a line: those outside escape sequences. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: escape sequences begin with one
-const visible = (line: string) => [...line.replace(/\x1b\[[\d;]*m/g, "")].length;
+export const visibleLength = (line: string) => [...line.replace(/\x1b\[[\d;]*m/g, "")].length;
 
 /** Lines that stay and lines that move. */
 export class Screen {
@@ -41,7 +41,7 @@ export class Screen {
   draw(lines: readonly string[], now = performance.now()): void {
     if (!this.live || now < this.#due) return;
     this.#due = now + REDRAW_MS;
-    const fitting = lines.filter((line) => visible(line) < this.width);
+    const fitting = lines.filter((line) => visibleLength(line) < this.width);
     this.#output.write(`${this.#wiped()}${fitting.map((line) => `${line}\n`).join("")}`);
     this.#drawn = fitting.length;
   }

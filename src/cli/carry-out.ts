@@ -1,9 +1,7 @@
 /** Carries out the job of a command: tried with `--dry-run`, or into a run folder before the user's eyes. */
 
-import { factTable } from "../base/index.ts";
 import { type Ended, figuresOfKind, type Job, newRun, perform, type RunKind } from "../tasks/index.ts";
 import { freeFolder } from "./flags.ts";
-import { say } from "./output.ts";
 import { concludeTraining } from "./resume.ts";
 import { watchSession } from "./session.ts";
 
@@ -21,7 +19,6 @@ export async function carryOut(job: Job<Ended>, kind: RunKind, { out, prefix, dr
   if (dryRun) return (await import("./dry-run.ts")).printDryRun(job, json);
   const path = out ?? (await freeFolder(prefix));
   const into = await newRun(path);
-  say(factTable(job.describe()));
   const result = await watchSession((signal) => perform(job, { into, signal }), { shown: figuresOfKind(kind) });
   await concludeTraining(path, kind, result, { json, engine: job.engine });
 }

@@ -1,6 +1,8 @@
 /** Sessions before the user's eyes: shown on the terminal; Ctrl-C once stops after the step, twice quits. */
+import { Screen } from "../base/index.ts";
 import type { Session, TaskEvent } from "../index.ts";
 import type { Showing, SignalOptions } from "../tasks/index.ts";
+import { terminal } from "./output.ts";
 import { outliveOutput } from "./pipes.ts";
 
 /** Runs a session to its end. `start` is given the signal that Ctrl-C aborts. */
@@ -12,7 +14,8 @@ export async function watchSession<R>(
   outliveOutput();
   const stop = stopOnSignals(process.stderr, { scheduled });
   try {
-    return await watch(start(stop.signal), process.stderr, showing);
+    const output = terminal();
+    return await watch(start(stop.signal), output, { screen: new Screen(output, process.env), ...showing });
   } finally {
     stop.release();
   }

@@ -23,14 +23,31 @@ function hued(share: number, largest: boolean, hue: string): string {
   return `\x1b[48;2;${ground.join(";")}m\x1b[38;2;${ink}m${largest ? ` ${share.toFixed(2)} ` : " ".repeat(6)}\x1b[0m`;
 }
 
-/** `names` are those of the candidates, in order; blocks with fewer candidates leave cells empty. */
+const CELL = 7;
+
+/**
+ * `names` are those of the candidates, in order; blocks with fewer candidates leave cells empty. Blocks that do not fit into `columns`
+ * stand below the others.
+ */
 export function heatMap(
   probabilities: readonly (readonly number[])[],
   names: readonly string[],
   colours = false,
+  columns = Number.POSITIVE_INFINITY,
+): string {
+  const width = Math.max(...names.map((name) => name.length));
+  const fitting = Math.max(1, Math.min(probabilities.length, Math.floor((columns - width - 3) / CELL)));
+  const bands = Array.from({ length: Math.max(1, Math.ceil(probabilities.length / fitting)) }, (_, i) => i * fitting);
+  const band = (first: number) => bandOf(probabilities.slice(first, first + fitting), names, { colours, width, first });
+  return bands.map(band).join("\n");
+}
+
+function bandOf(
+  probabilities: readonly (readonly number[])[],
+  names: readonly string[],
+  { colours, width, first }: { colours: boolean; width: number; first: number },
 ): string {
   const hues = huesOf(names);
-  const width = Math.max(...names.map((name) => name.length));
   const rows = names.map((name, row) => {
     const cells = probabilities.map((shares) => {
       const share = shares[row];
@@ -42,7 +59,7 @@ export function heatMap(
   });
   const blocks = probabilities
     .map((_, i) =>
-      String(i + 1)
+      String(first + i + 1)
         .padStart(4)
         .padEnd(6),
     )

@@ -177,8 +177,9 @@ export class RunFolder {
     if (event.type !== "step" || stored.timeMs - this.#flushedMs >= FLUSH_MS) this.flush();
   }
 
-  /** Keeps any event of training: checkpoints are stored, all others written down. */
+  /** Keeps any event of training: checkpoints are stored, all others written down but how far an evaluation is. */
   async record(event: TrainEvent): Promise<void> {
+    if (event.type === "evaluating") return;
     if (event.type === "checkpoint") await this.writeCheckpoint(event.state, { best: event.best });
     else this.append(event);
   }

@@ -5,26 +5,29 @@ import { formatNumber } from "../base/table.ts";
 import { tokensIn } from "../train/evaluate.ts";
 import { fed } from "../train/loop.ts";
 import type { Stage } from "../train/stages.ts";
+import type { Tell } from "../train/telling.ts";
 import type { Fact, Rehearsal, Rehearsed } from "./job.ts";
 
 const [WARM_UP, MEASURED] = [2, 5];
 /** Slow steps are measured less often. */
 const LONG_MS = 20_000;
 
-/** The job's description, and for each of its parts memory, step and time; nothing is kept. */
-export async function dryRun(job: Rehearsed): Promise<Fact[]> {
+/** The job's description, and for each of its parts memory, step and time; nothing is kept. `onStep` is told of measured steps. */
+export async function dryRun(job: Rehearsed, onStep?: Tell): Promise<Fact[]> {
   const facts = [...job.describe()];
   const parts = await job.rehearse();
-  for (const part of parts) {
+  const each = WARM_UP + MEASURED;
+  for (const [i, part] of parts.entries()) {
     const heading = parts.length > 1 ? `${part.name}: ` : "";
-    for (const { what, value } of await rehearse(part)) facts.push({ what: `${heading}${what}`, value });
+    const tell: Tell = (done) => onStep?.(i * each + done, parts.length * each);
+    for (const { what, value } of await rehearse(part, tell)) facts.push({ what: `${heading}${what}`, value });
   }
   return facts;
 }
 
-async function rehearse({ stage, accumulate, times = 1, updates }: Rehearsal): Promise<Fact[]> {
+async function rehearse({ stage, accumulate, times = 1, updates }: Rehearsal, tell: Tell): Promise<Fact[]> {
   try {
-    const stepMs = times * (await measureStep(stage, accumulate));
+    const stepMs = times * (await measureStep(stage, accumulate, tell));
     const count = updates(stepMs);
     const tokens = times * accumulate * tokensIn(stage.batches);
     return [
@@ -42,12 +45,13 @@ async function rehearse({ stage, accumulate, times = 1, updates }: Rehearsal): P
 }
 
 /** How long an update takes, in milliseconds: the median of a few. */
-export async function measureStep({ step, batches, scalars }: Stage, accumulate = 1): Promise<number> {
+export async function measureStep({ step, batches, scalars }: Stage, accumulate = 1, tell?: Tell): Promise<number> {
   const given = fed(scalars?.(1)(0) ?? {});
   const times: number[] = [];
   const begin = performance.now();
   for (let i = 0; i < WARM_UP + MEASURED && (i < 2 || performance.now() - begin < LONG_MS); i++) {
     const taken = Array.from({ length: accumulate }, (_, k) => ({ ...batches.at(i * accumulate + k), ...given }));
+    tell?.(i, WARM_UP + MEASURED);
     const start = performance.now();
     await step.run(taken, 0);
     times.push(performance.now() - start);

@@ -1,7 +1,7 @@
 /** Evaluation of a model on a split of its text. */
 import type { Engine } from "../engine/engine.ts";
 import type { Split } from "../text/corpus.ts";
-import { type Batches, figures, type TextSize, tokensIn } from "../train/evaluate.ts";
+import { type Batches, counted, figures, type TextSize, tokensIn } from "../train/evaluate.ts";
 import { Evaluator } from "../train/evaluator.ts";
 import type { Figures } from "../train/events.ts";
 import type { Weights } from "../train/stages.ts";
@@ -14,16 +14,6 @@ export interface EvaluateOptions {
   /** Told how many batches are done, of how many. */
   readonly onBatch?: ((done: number, count: number) => void) | undefined;
   readonly signal?: AbortSignal | undefined;
-}
-
-/** The same batches, telling how far their reader is. */
-export function counted(batches: Batches, onBatch?: (done: number, count: number) => void): Batches {
-  if (!onBatch) return batches;
-  const at = (index: number) => {
-    onBatch(index, batches.count);
-    return batches.at(index);
-  };
-  return { ...batches, at };
 }
 
 const mean = (values: readonly number[]) => values.reduce((a, b) => a + b, 0) / values.length;

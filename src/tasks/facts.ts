@@ -31,6 +31,15 @@ export const batchesFact = (batches: Batches): Fact => ({
   value: `${formatNumber(batches.count)} of ${formatNumber(tokensIn(batches))} tokens`,
 });
 
+/** How long a run is, and from where it goes on. */
+export function lengthFact(
+  { totalSteps, minutes }: { readonly totalSteps: number | null; readonly minutes: number | null },
+  step: number,
+): Fact {
+  const length = minutes === null ? `${formatNumber(totalSteps ?? 0)} updates` : `${formatNumber(minutes, 2)} minutes`;
+  return { what: "length", value: step === 0 ? length : `${length}, on from step ${formatNumber(step)}` };
+}
+
 /** What the job runs on. */
 export const engineFact = ({ threads, device }: Engine): Fact => ({
   what: "threads",

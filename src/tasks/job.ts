@@ -10,13 +10,17 @@ export interface NoteEvent {
   readonly text: string;
 }
 
-/** Comes first: how long the run is, as far as it is known, and after which step it goes on. */
+/** Comes first: what is trained, how long, as far as it is known, and after which step it goes on. */
 export interface BeginEvent {
   readonly type: "begin";
   readonly path: string | undefined;
   readonly totalSteps: number | null;
   readonly minutes: number | null;
   readonly step: number;
+  /** Milliseconds spent in earlier sessions. */
+  readonly elapsedMs: number;
+  /** Text, model and cost, in a few rows. */
+  readonly facts: readonly Fact[];
 }
 
 /** What a session of a task yields. */

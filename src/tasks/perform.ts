@@ -10,6 +10,7 @@ import { told } from "../train/world.ts";
 import { changedConfig, isNewText, lengthened, lengthens, settingsIn } from "./changes.ts";
 import { engineAsBegun } from "./engine.ts";
 import { changes, environment } from "./environment.ts";
+import { lengthFact } from "./facts.ts";
 import type { Fact, Job, NoteEvent, Say, TaskEvent } from "./job.ts";
 import { worldRank } from "./mpi.ts";
 import type { NewRun } from "./new-run.ts";
@@ -156,7 +157,9 @@ async function* recorded<R>(
 ): AsyncGenerator<TaskEvent, R, void> {
   const { totalSteps, minutes } = job.length;
   const total = resume?.progress.totalSteps ?? totalSteps;
-  yield { type: "begin", path: run?.path, totalSteps: total, minutes, step: resume?.progress.step ?? 0 };
+  const { step = 0, elapsedMs = 0 } = resume?.progress ?? {};
+  const facts = [...job.describe(), lengthFact({ totalSteps: total, minutes }, step)];
+  yield { type: "begin", path: run?.path, totalSteps: total, minutes, step, elapsedMs, facts };
   const observer = run && (await job.attach?.(run));
   let stored = resume?.progress.step ?? null;
   const result = yield* toldOf(

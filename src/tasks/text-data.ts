@@ -33,6 +33,8 @@ export interface Given extends Handed {
   readonly tokenizer?: OpenTokenizer | undefined;
   /** Sentence pairs, of translation. */
   readonly pairs?: PairsCorpus | undefined;
+  /** Told how far the training of a tokenizer is, where one is trained: its steps so far, then null once it is there. */
+  readonly onTokenizer?: ((steps: number | null) => void) | undefined;
 }
 
 const silent: Say = () => {};
@@ -90,11 +92,18 @@ export async function openData(settings: TextSettings, given: Given = {}, masked
     ...(settings.pieces === null ? {} : { pieces: settings.pieces }),
     ...(settings.cased === undefined ? {} : { cased: settings.cased }),
     masked,
-    say,
+    ...tokenizerWatch(given),
   };
   const tokenizer = given.tokenizer ?? (await chooseTokenizer(settings.tokenizer ?? undefined, corpus, choice));
+  given.onTokenizer?.(null);
   return { corpus, tokenizer };
 }
+
+/** Who is told of the training of a tokenizer. */
+export const tokenizerWatch = ({ say = silent, onTokenizer }: Given) => ({
+  say,
+  ...(onTokenizer ? { onStep: onTokenizer } : {}),
+});
 
 /** Batches of a split, in the form the training step takes. */
 export async function batchesOf(

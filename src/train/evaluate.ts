@@ -2,6 +2,7 @@
 import { check, whole } from "../base/options.ts";
 import type { Figures } from "./events.ts";
 import type { Batch } from "./step.ts";
+import type { Tell } from "./telling.ts";
 
 /** Batches by index: named arrays of numbers, whatever they stand for. */
 export interface Batches {
@@ -41,4 +42,14 @@ export function figures(loss: number, tokens: number, text: TextSize): Figures {
 /** Fails where there is no batch at all. */
 export function checkBatches({ count }: Pick<Batches, "count">, who = "batches"): void {
   check(`${who} / count`, count, whole(1));
+}
+
+/** The same batches, telling how far their reader is. */
+export function counted(batches: Batches, tell?: Tell): Batches {
+  if (!tell) return batches;
+  const at = (index: number) => {
+    tell(index, batches.count);
+    return batches.at(index);
+  };
+  return { ...batches, at };
 }

@@ -112,6 +112,15 @@ export interface EvaluationEvent extends Measured {
   readonly meanBatchPerplexity?: number;
 }
 
+/** An evaluation is under way, and takes a while; run folders do not keep this. */
+export interface EvaluatingEvent {
+  readonly type: "evaluating";
+  readonly step: number;
+  /** Batches or texts so far, and in all. */
+  readonly done: number;
+  readonly count: number;
+}
+
 /** Asks for the state to be stored; `state` is a copy. */
 export interface CheckpointEvent {
   readonly type: "checkpoint";
@@ -132,4 +141,4 @@ export interface EndEvent {
 }
 
 /** What happens while a model trains. */
-export type TrainEvent = StepEvent | EvaluationEvent | CheckpointEvent | EndEvent;
+export type TrainEvent = StepEvent | EvaluatingEvent | EvaluationEvent | CheckpointEvent | EndEvent;

@@ -9,6 +9,7 @@ export type {
   Choice,
   EndEvent,
   EndReason,
+  EvaluatingEvent,
   EvaluationEvent,
   Figures,
   Latency,
@@ -49,6 +50,7 @@ export { type Session, type Stoppable, startSession, type Work } from "./session
 export { type Opened, type Stage, type StagedOptions, type Trained, trainStages } from "./stages.ts";
 export { type Batch, type StepOptions, type StepResult, type StepState, TrainingStep } from "./step.ts";
 export type { RowOutput, StepGraph } from "./step-graph.ts";
+export type { Tell } from "./telling.ts";
 export type {
   Metric,
   ObjectiveSize,

@@ -6,6 +6,7 @@ import { type Batches, checkBatches, tokensIn } from "./evaluate.ts";
 import { type Measured, notFinite, type Progress, type TrainEvent, type TrainState } from "./events.ts";
 import type { Schedule } from "./schedule.ts";
 import type { TrainingStep } from "./step.ts";
+import { type Tell, telling } from "./telling.ts";
 import { anyOf, told } from "./world.ts";
 
 /** How long to train: updates, passes over the data, or minutes. */
@@ -43,7 +44,7 @@ export interface LoopOptions {
   readonly shuffle: boolean;
   /** Batches for one update. */
   readonly accumulate: number;
-  readonly evaluate?: () => Promise<Measured>;
+  readonly evaluate?: (tell?: Tell) => Promise<Measured>;
   /** Evaluate every so many updates; also at the end. */
   readonly evaluateEvery: number;
   /** Ask for a checkpoint every so many updates; also at the end. */
@@ -123,7 +124,8 @@ export async function* trainLoop(options: LoopOptions): AsyncGenerator<TrainEven
     if (!options.evaluate || evaluatedAt === progress.step) return false;
     evaluatedAt = progress.step;
     if (!step.isEven) await step.gather();
-    const figures = await pace.untimed(() => told(step.world, options.evaluate!));
+    const { evaluate: work } = options;
+    const figures = yield* pace.untimed(telling(progress.step, (tell) => told(step.world, () => work(tell))));
     const best = isBest(figures, progress.best);
     progress.best = best ? { step: progress.step, ...standing(figures) } : progress.best;
     progress.evaluationsWithoutBest = best ? 0 : progress.evaluationsWithoutBest + 1;
@@ -237,10 +239,10 @@ class Pace {
     return this.#now() - this.#start;
   }
 
-  /** Runs something that does not count when the pace of updates is measured. */
-  async untimed<T>(work: () => Promise<T>): Promise<T> {
+  /** What does not count when the pace of updates is measured. */
+  async *untimed<E, T>(work: AsyncGenerator<E, T, void>): AsyncGenerator<E, T, void> {
     const before = this.#now();
-    const result = await work();
+    const result = yield* work;
     this.#lastPauseMs = this.#now() - before;
     this.#paused += this.#lastPauseMs;
     return result;

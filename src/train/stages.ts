@@ -5,6 +5,7 @@ import type { EndEvent, EvaluationEvent, Measured, StateTensor, TrainEvent, Trai
 import { type LoopOptions, trainLoop } from "./loop.ts";
 import { watched } from "./session.ts";
 import type { TrainingStep } from "./step.ts";
+import type { Tell } from "./telling.ts";
 
 /** A compiled step, and what goes with it. */
 export interface Stage {
@@ -12,7 +13,7 @@ export interface Stage {
   readonly batches: Batches;
   /** Batches for one update, where stages differ in it. */
   readonly accumulate?: number | undefined;
-  readonly evaluate?: (() => Promise<Measured>) | undefined;
+  readonly evaluate?: ((tell?: Tell) => Promise<Measured>) | undefined;
   readonly scalars?: LoopOptions["scalars"] | undefined;
   /** Asked before each update: true ends the stage, and another one is opened. */
   readonly pause?: ((step: number) => boolean) | undefined;

@@ -4,7 +4,7 @@ import { lazily } from "../base/lazily.ts";
 import { RandomStream } from "../base/random.ts";
 import type { Engine, Feed } from "../engine/engine.ts";
 import type { NoiseInput, Tensor } from "../graph/index.ts";
-import { type Batches, figures, type TextSize, tokensIn } from "./evaluate.ts";
+import { type Batches, counted, figures, type TextSize, tokensIn } from "./evaluate.ts";
 import { Evaluator } from "./evaluator.ts";
 import type { EndReason, EvaluationEvent, Measured, TrainEvent, TrainState } from "./events.ts";
 import { type GroupedParameter, type GroupOptions, optimiserGroups } from "./groups.ts";
@@ -15,6 +15,7 @@ import { type Session, type Stoppable, startSession, watched } from "./session.t
 import { partOf } from "./shared-batches.ts";
 import { type Stage, type Trained, trainStages, type Weights } from "./stages.ts";
 import { type Batch, TrainingStep } from "./step.ts";
+import type { Tell } from "./telling.ts";
 import { rowsEach, type Share, sharedLoss, shareOf } from "./world.ts";
 
 /** What an objective is built for; `batch` and `length` are those of the data, where it says them. */
@@ -96,8 +97,8 @@ export interface TrainOptions extends Lengths, Stoppable {
   readonly metrics?: Readonly<Record<string, Metric>> | undefined;
   /** The metric that decides which evaluation is best, the higher the better. Default: the loss decides. */
   readonly decisive?: string | undefined;
-  /** Evaluates instead of the mean loss and the metrics of the valid batches. */
-  readonly evaluate?: ((weights: Weights) => Promise<Measured>) | undefined;
+  /** Evaluates instead of the mean loss and the metrics of the valid batches; `tell` is told how far it is. */
+  readonly evaluate?: ((weights: Weights, tell?: Tell) => Promise<Measured>) | undefined;
   /** Stop after so many evaluations without a new best. */
   readonly patience?: number | undefined;
   /** Scalar inputs that follow the step, such as a temperature: made once the number of updates is known. */
@@ -221,12 +222,13 @@ export async function openStage(model: Trainable, options: TrainOptions): Promis
   const { objective, share } = sharedObjective(model, options);
   const step = await openStep(model, options, objective, share);
   const evaluator = lazily(() => Evaluator.create(engine, evaluated(model, data.valid!)));
-  const measure = evaluate ?? (data.valid && (async (weights) => validate(await evaluator(), weights, options)));
+  const measure =
+    evaluate ?? (data.valid && (async (weights, tell) => validate(await evaluator(), weights, options, tell)));
   return {
     step,
     batches: share ? partOf(data.train, objective, share) : data.train,
     scalars: options.scalars ?? coursesOf(objective),
-    evaluate: measure && (() => measure(step.weights)),
+    evaluate: measure && ((tell) => measure(step.weights, tell)),
     release: async () => void (await Promise.all([step.release(), evaluator.release()])),
   };
 }
@@ -254,12 +256,12 @@ function coursesOf({ courses }: TrainingObjective): LoopOptions["scalars"] | und
 }
 
 /** Mean loss and metrics of the valid batches. */
-async function validate(evaluator: Evaluator, weights: Weights, options: TrainOptions): Promise<Measured> {
+async function validate(evaluator: Evaluator, weights: Weights, options: TrainOptions, tell?: Tell): Promise<Measured> {
   const { validText, metrics = {}, decisive } = options;
   const batches = options.data.valid!;
   const sums = new Map(Object.keys(metrics).map((name) => [name, 0]));
   let total = 0;
-  for await (const { loss, outputs, batch } of evaluator.run(weights, batches)) {
+  for await (const { loss, outputs, batch } of evaluator.run(weights, counted(batches, tell))) {
     total += loss;
     for (const [name, metric] of Object.entries(metrics)) sums.set(name, sums.get(name)! + metric(outputs, batch));
   }

@@ -1,9 +1,9 @@
 /** `layerwise cutoffs`: where to cut a vocabulary into clusters for an adaptive softmax. */
 import type { Command } from "commander";
-import { reject, withProgress } from "../../base/index.ts";
+import { reject } from "../../base/index.ts";
 import { whole } from "../flags.ts";
 import { fitted } from "../help.ts";
-import { print } from "../output.ts";
+import { counting, print } from "../output.ts";
 
 const examples = `
 The cost of a cluster is its size times the mass of its words; the cutoffs printed have the least total, exactly. With --measured
@@ -64,8 +64,8 @@ async function run(options: CutoffOptions): Promise<void> {
 async function measure({ width, rows, factor, clusters, threads }: CutoffOptions, counts: Float64Array) {
   const { analysis, tasks } = await import("../../index.ts");
   const engine = await tasks.defaultEngine({ threads });
-  const found = await withProgress("measuring", { output: process.stderr, total: 100, unit: "%" }, (at) =>
-    analysis.measureCutoffs(engine, counts, { width, rows, factor, clusters }, (done) => at(100 * done)),
+  const found = await counting("measuring", "%", (at) =>
+    analysis.measureCutoffs(engine, counts, { width, rows, factor, clusters }, (done) => at(100 * done, 100)),
   );
   return { found: found.found, text: analysis.measuredCutoffsText(found, counts, { rows, width }) };
 }

@@ -1,10 +1,10 @@
 /** `layerwise data`: builds token files or batches from text, says what is in them, and downloads datasets. */
 import { type Command, Option } from "commander";
-import { type Progress, reject, startProgress, table } from "../../base/index.ts";
+import { type Progress, reject, table } from "../../base/index.ts";
 import type { DataBuilding, DataOptions, FetchOptions, PretrainingOptions } from "../../text/index.ts";
 import { numberFrom, whole } from "../flags.ts";
 import { exampleHelp } from "../help.ts";
-import { counting, print } from "../output.ts";
+import { counting, countingLine, print } from "../output.ts";
 
 interface BatchingFlags extends DataOptions {
   corpus: string;
@@ -121,10 +121,10 @@ function withBatching(command: Command): Command {
 const warn = (message: string) => void process.stderr.write(`layerwise: ${message}\n`);
 /** Lines of progress for the two things that take long. */
 function watching() {
-  const training = startProgress("training the tokenizer", { output: process.stderr, unit: "steps" });
+  const training = countingLine("training the tokenizer", "steps");
   let tokenising: Progress | undefined;
   const onLine = (done: number) => {
-    tokenising ??= startProgress("tokenising", { output: process.stderr, unit: "lines" });
+    tokenising ??= countingLine("tokenising", "lines");
     tokenising.at(done);
   };
   const end = () => {

@@ -3,7 +3,7 @@ import type { Command } from "commander";
 import { taskSettings } from "../../tasks/settings/index.ts";
 import { addRunFlags, addSettings, layersFrom, type SettingsFlags } from "../flags.ts";
 import { fitted } from "../help.ts";
-import { print, say } from "../output.ts";
+import { handed, print } from "../output.ts";
 
 const searchSettings = await taskSettings.search();
 
@@ -29,7 +29,7 @@ export function addLatency(program: Command): void {
 async function run(flags: SettingsFlags): Promise<void> {
   const settings = searchSettings.resolve(await layersFrom(searchSettings, flags));
   const { latencyTable, measureCosts, writeCosts } = await import("../../tasks/search/index.ts");
-  const costs = await measureCosts({ ...settings, say });
+  const costs = await measureCosts({ ...settings, ...handed() });
   if (flags.out !== undefined) await writeCosts(flags.out, costs);
   print(flags.json ? JSON.stringify(costs) : latencyTable(costs));
 }

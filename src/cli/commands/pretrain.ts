@@ -3,7 +3,7 @@ import type { Command } from "commander";
 import { taskSettings } from "../../tasks/settings/index.ts";
 import { addRunFlags, addSettings, type SettingsFlags, settingsFrom } from "../flags.ts";
 import { fitted } from "../help.ts";
-import { say } from "../output.ts";
+import { handed, say } from "../output.ts";
 
 const pretrainSettings = await taskSettings.pretrain();
 
@@ -54,7 +54,7 @@ async function sizesIn(file: string, named: boolean) {
 async function runPretrain(flags: Flags): Promise<void> {
   const settings = await configFrom(flags);
   const { initialFrom, openPretrain, pretrainJob } = await import("../../tasks/pretrain/index.ts");
-  const parts = await openPretrain(settings, { say });
+  const parts = await openPretrain(settings, handed());
   const { init } = flags;
   const initial = init === undefined ? undefined : await initialFrom(init, parts.described, settings.seed, { say });
   await (await import("../carry-out.ts")).carryOut(await pretrainJob(parts, initial), "pretrain", flags);

@@ -4,7 +4,7 @@ import { reject } from "../../base/index.ts";
 import { patternHelp, taskSettings } from "../../tasks/settings/index.ts";
 import { addRunFlags, addSettings, freeFolder, layersFrom, type SettingsFlags, whole } from "../flags.ts";
 import { fitted } from "../help.ts";
-import { print, say } from "../output.ts";
+import { handed, print, say } from "../output.ts";
 
 const retrainSettings = await taskSettings.retrain();
 
@@ -50,7 +50,7 @@ async function run(source: string, flags: RetrainFlags): Promise<void> {
   const { openRetrainJob, retrain } = await import("../../tasks/search/index.ts");
   const settings = retrainSettings.merge(await layersFrom(retrainSettings, flags));
   if (flags.front !== undefined) return trainFront(source, flags.front, settings, flags);
-  const options = { ...settings, fromSupernet, baseline, say };
+  const options = { ...settings, fromSupernet, baseline, ...handed() };
   if (dryRun) return (await import("../dry-run.ts")).printDryRun(await openRetrainJob(source, options), json);
   const { newRun } = await import("../../tasks/index.ts");
   const { watchSession } = await import("../session.ts");
@@ -72,7 +72,7 @@ async function trainFront(source: string, networks: number, settings: object, fl
   const { retrainedTable, retrainFront } = await import("../../tasks/search/index.ts");
   const { watchSession } = await import("../session.ts");
   const into = out ?? (await freeFolder("front-"));
-  const options = { ...settings, baseline: baseline === true, say, networks, into };
+  const options = { ...settings, baseline: baseline === true, ...handed(), networks, into };
   const result = await watchSession((signal) => retrainFront(source, { ...options, signal }));
   if (result.reason === "stopped") return say(`stopped; the same command with --out ${into} goes on`);
   print(json ? JSON.stringify({ run: into, ...result }) : retrainedTable(result));

@@ -5,7 +5,7 @@ import type { SearchConfig, SearchOptions } from "../../tasks/search/index.ts";
 import { patternHelp, taskSettings } from "../../tasks/settings/index.ts";
 import { addRunFlags, addSettings, freeFolder, layersFrom, ON, type SettingsFlags, settingsIn } from "../flags.ts";
 import { fitted } from "../help.ts";
-import { say } from "../output.ts";
+import { handed } from "../output.ts";
 
 const searchSettings = await taskSettings.search();
 
@@ -77,7 +77,7 @@ async function run(flags: SearchFlags): Promise<void> {
   const settings = await configOf(flags);
   const { openSearchJob, readCosts, search } = await import("../../tasks/search/index.ts");
   const costs = flags.costs === undefined ? {} : { costs: await readCosts(flags.costs) };
-  const options = { ...settings, ...costs, say };
+  const options = { ...settings, ...costs, ...handed() };
   if (flags.seeds !== undefined) return runSeeds(options, flags.seeds, flags);
   if (flags.on !== undefined) reject({ who: "--on", needed: "--seeds, for several searches", got: "one" }, 2);
   if (dryRun) return (await import("../dry-run.ts")).printDryRun(await openSearchJob(options), json);

@@ -1,10 +1,9 @@
 /** `layerwise tokenizer`: trains SentencePiece vocabularies, turns text into ids and back, and looks into models. */
 import { type Command, InvalidArgumentError, Option } from "commander";
-import { startProgress } from "../../base/index.ts";
 import type { Release, TextSource, TokenizerTraining, TokenizerTrainingStep } from "../../text/index.ts";
 import { whole, wholeFrom } from "../flags.ts";
 import { exampleHelp } from "../help.ts";
-import { print } from "../output.ts";
+import { countingLine, print } from "../output.ts";
 
 interface ModelOptions {
   model: string;
@@ -152,7 +151,7 @@ async function trainModel(options: TrainFlags): Promise<void> {
   const { bytesIn, summaryText, trainToFiles } = await import("../../text/index.ts");
   const sources = sourcesOf(options.input);
   const total = await bytesIn(sources);
-  const reading = startProgress("reading", { output: process.stderr, unit: "bytes", ...(total ? { total } : {}) });
+  const reading = countingLine("reading", "bytes", total || undefined);
   const training = trainingProgress();
   const how = { force: options.force, onBytes: reading.at, onStep: training.at };
   const { summary, ...files } = await trainToFiles(sources, options.out, trainingOf(options), how).finally(() => {
@@ -165,11 +164,11 @@ async function trainModel(options: TrainFlags): Promise<void> {
 
 /** A line that knows its length once the seeds are there. */
 function trainingProgress(): { at: (step: TokenizerTrainingStep) => void; end: () => void } {
-  let progress = startProgress("training", { output: process.stderr });
+  let progress = countingLine("training", "steps");
   let done = 0;
   const at = ({ steps: total }: TokenizerTrainingStep) => {
     if (total === undefined) progress.at(++done);
-    else progress = startProgress("training", { output: process.stderr, total, unit: "steps" });
+    else progress = countingLine("training", "steps", total);
   };
   return { at, end: () => progress.end() };
 }

@@ -5,7 +5,7 @@ import type { TourOptions } from "../../tasks/tour/index.ts";
 import { commandName } from "../command-name.ts";
 import { freeFolder, whole, wholeFrom } from "../flags.ts";
 import { fitted } from "../help.ts";
-import { print } from "../output.ts";
+import { print, terminal } from "../output.ts";
 
 const examples = `
 Everything is trained and measured while you watch, and kept in the folder: a report with pictures, and runs that other commands
@@ -50,7 +50,7 @@ async function run({ out: named, json, threads, ...how }: Flags): Promise<void> 
   const out = named ?? (await freeFolder("tour-"));
   const { defaultEngine, stopOnSignals } = await import("../../tasks/index.ts");
   const { tour, tourSummary, TourView } = await import("../../tasks/tour/index.ts");
-  const screen = new Screen(process.stderr, process.env);
+  const screen = new Screen(terminal(), process.env);
   const view = new TourView(screen);
   const next = nextCommands(out);
   screen.say(

@@ -15,7 +15,7 @@ import {
   whole,
 } from "../flags.ts";
 import { fitted } from "../help.ts";
-import { say } from "../output.ts";
+import { handed } from "../output.ts";
 
 /** The tasks of this command. */
 const schemas: readonly SettingsSchema[] = [await taskSettings.language(), await taskSettings.translate()];
@@ -72,6 +72,6 @@ async function runTrain(flags: SettingsFlags): Promise<void> {
   const settings = (await settingsFrom(await schemaFrom(schemas, flags), flags)) as TrainConfig;
   const { openJob } = await import("../../tasks/index.ts");
   // Mistakes in data or in the run to start from leave no folder.
-  const job = await openJob(settings, { say });
+  const job = await openJob(settings, handed());
   await (await import("../carry-out.ts")).carryOut(job, settings.task, flags);
 }

@@ -10,6 +10,7 @@ import { type TaggedSentence, tagsIn } from "../../text/labelled/tagged.ts";
 import type { TextTask } from "../../text/labelled/text-task.ts";
 import type { EvaluationEvent, TrainEvent } from "../../train/events.ts";
 import type { Weights } from "../../train/stages.ts";
+import type { Tell } from "../../train/telling.ts";
 import { train } from "../../train/train.ts";
 import { concludedFrom, type Outcome } from "../concluded.ts";
 import { defaultEngine } from "../engine.ts";
@@ -184,7 +185,12 @@ export function headJob(parts: HeadParts, before?: Before): Job<HeadResult> {
     }),
     events: async function* ({ resume, signal }: Start): AsyncGenerator<TrainEvent, HeadResult, void> {
       const evaluations = [...(before?.evaluations ?? [])];
-      const session = train(head, { ...options, evaluate: (weights) => judge(parts, weights), resume, signal });
+      const session = train(head, {
+        ...options,
+        evaluate: (weights, tell) => judge(parts, weights, tell),
+        resume,
+        signal,
+      });
       for await (const event of session) {
         if (event.type === "evaluation") evaluations.push(event);
         yield event;
@@ -207,10 +213,10 @@ const namedTask = (spec: HeadSpec): TextTask => {
   return { name: spec.kind, labels: spec.labels ?? places, metrics: [decisive === "f1" ? "f1" : "accuracy"] };
 };
 
-async function judge(parts: HeadParts, weights: Weights) {
+async function judge(parts: HeadParts, weights: Weights, tell?: Tell) {
   const { dev, model } = parts;
   const opened = openedHead(parts);
-  const { loss, answers } = await answersOf(opened, new Map([...frozenOf(model), ...weights]), dev);
+  const { loss, answers } = await answersOf(opened, new Map([...frozenOf(model), ...weights]), dev, tell);
   const { task } = opened;
   return { loss, tokens: dev.length, scalars: task.figures(dev, answers), decisive: task.decisive };
 }

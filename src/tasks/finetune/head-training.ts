@@ -12,6 +12,7 @@ import { specialIds } from "../../text/masked/documents.ts";
 import type { Batches } from "../../train/evaluate.ts";
 import { optimiserGroups } from "../../train/groups.ts";
 import type { Weights } from "../../train/stages.ts";
+import type { Tell } from "../../train/telling.ts";
 import { train } from "../../train/train.ts";
 import { defaultEngine } from "../engine.ts";
 import type { Handed } from "../job.ts";
@@ -89,8 +90,8 @@ export async function finetuneHead<X, Y>(
     groups: optimiserGroups(described.parameters, { optimiser: "adamw", weightDecay: 0.01, settings: {} }),
     initial: transferred(withoutHead(from), described, seed).weights,
     evaluateEvery: data.count,
-    evaluate: async (weights) => {
-      const { loss, answers } = await answersOf(opened, weights, options.dev);
+    evaluate: async (weights, tell) => {
+      const { loss, answers } = await answersOf(opened, weights, options.dev, tell);
       const scalars = task.figures(options.dev, answers);
       epochs.push(scalars);
       return { loss, scalars, decisive: task.decisive };
@@ -205,6 +206,7 @@ export async function answersOf<X, Y>(
   opened: OpenedHead<X, Y>,
   weights: Weights,
   examples: readonly X[],
+  tell?: Tell,
 ): Promise<{ loss: number; answers: Y[] }> {
   const { task, described, tokenizer, engine, length, batch } = opened;
   const encoded = examples.map((each) => task.encode(each, tokenizer, length));
@@ -216,6 +218,7 @@ export async function answersOf<X, Y>(
   const [answers, found]: [Y[], number[]] = [[], []];
   try {
     for (let first = 0; first < encoded.length; first += batch) {
+      tell?.(first, encoded.length);
       // Rows that only fill the batch repeat the last example.
       const taken = Array.from({ length: batch }, (_, i) => encoded[Math.min(first + i, encoded.length - 1)]!);
       const { loss, ...scores } = await program.run(feedsFor(program, laidOut(opened, taken)));

@@ -16,6 +16,7 @@ import type { Batches } from "../../train/evaluate.ts";
 import type { EvaluationEvent, TrainEvent } from "../../train/events.ts";
 import { optimiserGroups } from "../../train/groups.ts";
 import type { Weights } from "../../train/stages.ts";
+import type { Tell } from "../../train/telling.ts";
 import { type TrainOptions, train } from "../../train/train.ts";
 import { concludedFrom, type Outcome } from "../concluded.ts";
 import { defaultEngine } from "../engine.ts";
@@ -147,8 +148,8 @@ async function* events(
   const evaluations = [...(before?.evaluations ?? [])];
   const said: Float64Array[] = [];
   try {
-    const evaluate = async (weights: Weights) => {
-      const { guesses, ...measured } = await judge(await classifier(), parts, weights);
+    const evaluate = async (weights: Weights, tell?: Tell) => {
+      const { guesses, ...measured } = await judge(await classifier(), parts, weights, tell);
       said.push(guesses);
       return measured;
     };
@@ -167,8 +168,14 @@ async function* events(
 }
 
 /** Loss, metrics and depth of the dev set. The task's first metric decides. */
-async function judge(classifier: Classifier, { task, model, examples: { dev } }: FinetuneParts, weights: Weights) {
-  const scored = await classifier.score(withFrozen({ model }, weights), dev, { pad: padOf(model) });
+async function judge(
+  classifier: Classifier,
+  { task, model, examples: { dev } }: FinetuneParts,
+  weights: Weights,
+  tell?: Tell,
+) {
+  const onBatch = (done: number) => tell?.(done, dev.length);
+  const scored = await classifier.score(withFrozen({ model }, weights), dev, { pad: padOf(model), onBatch });
   const { loss, figures: scalars } = taskFigures(task, scored, dev);
   const guesses = guessesOf(scored, task);
   return { loss, perplexity: Math.exp(loss), tokens: dev.length, scalars, decisive: task.metrics[0]!, guesses };

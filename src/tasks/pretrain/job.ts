@@ -148,7 +148,7 @@ async function openPhase(parts: PretrainParts, start: PhaseStart): Promise<Stage
     ),
     initial: start.initial ?? (start.state ? undefined : firstWeights(settings, described, training)),
     unitLearns: (step) => step > settings.ponderFrom * start.total(),
-    evaluate: async (weights) => (await evaluator()).measure(weights),
+    evaluate: async (weights, tell) => (await evaluator()).measure(weights, { onBatch: tell }),
   });
   return {
     ...stage,

@@ -3,23 +3,24 @@ import { formatNumber } from "../../base/table.ts";
 import { heatMap } from "../../pictures/heat-map.ts";
 import type { EvaluationEvent } from "../../train/events.ts";
 import type { TaskEvent } from "../job.ts";
+import type { Drawing } from "../watch.ts";
 import type { Found } from "./result.ts";
 
-/** π as a heat map below its figures, while blocks have a choice. */
-export function choicePicture(event: TaskEvent): string | undefined {
+/** π as a heat map below its figures, while blocks have a choice; on a screen it fits, and has colours where there are some. */
+export function choicePicture(event: TaskEvent, screen?: Drawing): string | undefined {
   if (event.type !== "evaluation" || !event.choices) return undefined;
   const probabilities = event.choices.map((choice) => choice.probabilities);
   if (probabilities.every((shares) => shares.filter((share) => share > 0).length < 2)) return undefined;
   const { names } = event.choices.reduce((a, b) => (b.names.length > a.names.length ? b : a));
-  return `${figuresLine(event)}\n${heatMap(probabilities, names)}`;
+  return `${figureLines(event)}\n${heatMap(probabilities, names, screen?.colours, screen?.width)}`;
 }
 
-function figuresLine({ step, perplexity, meanBatchPerplexity, latency, pattern }: EvaluationEvent): string {
+function figureLines({ step, perplexity, meanBatchPerplexity, latency, pattern }: EvaluationEvent): string {
   const mean = `mean of batches ${formatNumber(meanBatchPerplexity!, 2)}`;
   const cost = latency
-    ? `  ${latency.expectedMs.toFixed(2)} ms expected, ${latency.chosenMs.toFixed(2)} ms chosen`
+    ? `: ${latency.chosenMs.toFixed(2)} ms forward, ${latency.expectedMs.toFixed(2)} ms expected by π`
     : "";
-  return `step ${formatNumber(step)}  perplexity ${formatNumber(perplexity!, 2)} (${mean})${cost}  ${pattern}`;
+  return `step ${formatNumber(step)}  perplexity ${formatNumber(perplexity!, 2)} (${mean})\nnow ${pattern}${cost}`;
 }
 
 /** What was found, with its figures and what they took, in a line. */

@@ -8,7 +8,7 @@ import { type Given, type GivenText, givenText } from "../text-data.ts";
 import { type NetworkSetting, retrainSettings, type SearchConfig, searchSettings } from "./settings.ts";
 
 /** What both take besides their settings. */
-export interface SharedOptions extends Performing, Handed {
+export interface SharedOptions extends Performing, Handed, Pick<Given, "onTokenizer"> {
   /** Text and tokenizer, opened or by name; or the folder in which names are looked for. */
   readonly data?: GivenText | string | null | undefined;
 }
@@ -39,7 +39,7 @@ export interface SplitOptions {
   readonly given: Given;
 }
 
-const sharedNames = ["data", "engine", "say", "into", "signal"];
+const sharedNames = ["data", "engine", "say", "onTokenizer", "into", "signal"];
 const searchNames = [...searchSettings.keys, "preset", "costs", ...sharedNames];
 const retrainNames = [...retrainSettings.keys, "baseline", "fromSupernet", ...sharedNames];
 
@@ -62,7 +62,7 @@ export function splitRetrain(named: RetrainOptions): SplitOptions {
   return split(rest);
 }
 
-function split({ data, engine, say, budget, into: _, signal: __, ...rest }: SearchOptions): SplitOptions {
+function split({ data, engine, say, onTokenizer, budget, into: _, signal: __, ...rest }: SearchOptions): SplitOptions {
   const text = typeof data === "object" && data !== null ? givenText(data) : undefined;
   return {
     settings: {
@@ -71,7 +71,7 @@ function split({ data, engine, say, budget, into: _, signal: __, ...rest }: Sear
       ...(typeof data === "string" ? { data } : {}),
       ...text?.settings,
     },
-    given: { engine, say, ...text?.given },
+    given: { engine, say, onTokenizer, ...text?.given },
   };
 }
 

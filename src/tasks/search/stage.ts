@@ -4,10 +4,11 @@ import { lazily } from "../../base/lazily.ts";
 import { printPattern } from "../../depth/pattern.ts";
 import { patternBlockOf } from "../../model/par/candidates.ts";
 import type { ParModel } from "../../model/par/par.ts";
-import { type Batches, figures, tokensIn } from "../../train/evaluate.ts";
+import { type Batches, counted, figures, tokensIn } from "../../train/evaluate.ts";
 import { Evaluator } from "../../train/evaluator.ts";
 import type { Choice, Figures, Latency } from "../../train/events.ts";
 import type { Stage, Weights } from "../../train/stages.ts";
+import type { Tell } from "../../train/telling.ts";
 import { openStage, type TrainOptions } from "../../train/train.ts";
 import { expectedLatency, latencyOf } from "./budget.ts";
 import { chosenOf } from "./choice.ts";
@@ -35,9 +36,16 @@ export async function evaluateOn(
   evaluator: Evaluator,
   weights: Weights,
   batches: Batches,
-  { temperature = 1, signal }: { temperature?: number; signal?: AbortSignal | undefined } = {},
+  {
+    temperature = 1,
+    signal,
+    tell,
+  }: { temperature?: number; signal?: AbortSignal | undefined; tell?: Tell | undefined } = {},
 ): Promise<{ loss: number; meanBatchPerplexity: number }> {
-  const losses = await evaluator.losses(weights, batches, { scalars: { temperature: [temperature] }, signal });
+  const losses = await evaluator.losses(weights, counted(batches, tell), {
+    scalars: { temperature: [temperature] },
+    signal,
+  });
   const mean = (values: readonly number[]) => values.reduce((a, b) => a + b, 0) / values.length;
   return { loss: mean(losses), meanBatchPerplexity: mean(losses.map(Math.exp)) };
 }
@@ -74,7 +82,7 @@ export async function openSearchStage(parts: SearchParts, model: ParModel): Prom
     groups: groupsOf(model, parts.settings, parts.course, parts.engine),
     initial: model === parts.model ? parts.initial : undefined,
     scalars: (total) => scalarsAt(parts, model, total, () => stage.step.weights),
-    evaluate: async (weights) => figuresBy(await evaluator(), parts, model, weights),
+    evaluate: async (weights, tell) => figuresBy(await evaluator(), parts, model, weights, tell),
   });
   return {
     ...stage,
@@ -102,8 +110,9 @@ async function figuresBy(
   { batches, validText, costs }: SearchParts,
   model: ParModel,
   weights: Weights,
+  tell?: Tell,
 ): Promise<SearchFigures> {
-  const { loss, meanBatchPerplexity } = await evaluateOn(evaluator, weights, batches.valid);
+  const { loss, meanBatchPerplexity } = await evaluateOn(evaluator, weights, batches.valid, { tell });
   return {
     ...figures(loss, batches.valid.count * tokensIn(batches.valid), validText),
     meanBatchPerplexity,

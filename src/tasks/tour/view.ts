@@ -1,5 +1,5 @@
 /** What a person sees of the tour: a bar per run that stays, the plan, π as it moves, a sentence coloured by depth. */
-import { clock } from "../../base/progress.ts";
+import { bar, clock, percentOf } from "../../base/progress.ts";
 import type { Screen } from "../../base/screen.ts";
 import { wrapped } from "../../base/wrapped.ts";
 import { sentenceLines, terminalView } from "../../pictures/depth-view.ts";
@@ -15,15 +15,10 @@ const titles: Readonly<Record<PartName, string>> = {
   adapt: "3 of 3  adapt: each token chooses how deep it runs",
 };
 
-const BAR = 20;
-const [FULL, EMPTY] = ["━", "·"];
-
 /** `shared          ━━━━━━━━━━··········  step 80/160  17 %  1:50 left`. */
 export function barLine({ run, step, steps, done, secondsLeft }: ProgressEvent): string {
-  const full = Math.floor((BAR * step) / steps);
-  const bar = FULL.repeat(full) + EMPTY.repeat(BAR - full);
   const left = step === steps && done >= 1 ? "done" : `${clock(secondsLeft)} left`;
-  return `  ${run.padEnd(14)}  ${bar}  step ${step}/${steps}  ${Math.floor(100 * done)} %  ${left}`;
+  return `  ${run.padEnd(14)}  ${bar(step / steps)}  step ${step}/${steps}  ${percentOf(done)}  ${left}`;
 }
 
 const indented = (text: string) => text.split("\n").map((line) => `  ${line}`);

@@ -19,7 +19,7 @@ import { translationGroups } from "../groups.ts";
 import { initialFrom } from "../initial.ts";
 import type { Fact, Handed, Job, Say } from "../job.ts";
 import { planOf } from "../language/job.ts";
-import { MEMORY, refuseMemory } from "../text-data.ts";
+import { type Given, MEMORY, refuseMemory, tokenizerWatch } from "../text-data.ts";
 import { type TrainedModel, trainedJob } from "../trained-job.ts";
 import { type TranslateConfig, translateSettings } from "./settings.ts";
 
@@ -33,7 +33,7 @@ export interface TranslateParts {
 }
 
 /** What a program hands over instead of names. */
-export interface TranslateGiven extends Handed {
+export interface TranslateGiven extends Handed, Pick<Given, "onTokenizer"> {
   readonly tokenizer?: OpenTokenizer | undefined;
   /** Sentence pairs in memory, or opened before. */
   readonly pairs?: PairsCorpus | undefined;
@@ -54,10 +54,12 @@ export function pairsCorpusOf(settings: TranslateConfig, say: Say = () => {}): P
 async function tokenizerOf(
   settings: TranslateConfig,
   corpus: PairsCorpus,
-  say: Say = () => {},
+  given: TranslateGiven,
 ): Promise<OpenTokenizer> {
   if (settings.tokenizer !== null) return openTokenizer(settings.tokenizer, placeOf(settings));
-  return jointTokenizer(corpus, { pieces: settings.pieces ?? PIECES, say });
+  const made = await jointTokenizer(corpus, { pieces: settings.pieces ?? PIECES, ...tokenizerWatch(given) });
+  given.onTokenizer?.(null);
+  return made;
 }
 
 /** How settings call pairs that a program handed over. */
@@ -72,7 +74,7 @@ export async function openTranslate(asked: TranslateConfig, given: TranslateGive
   planOf(asked); // before data are opened
   const corpus = given.pairs ?? (await pairsCorpusOf(asked, given.say));
   const settings = given.pairs ? { ...asked, ...namesOf(given.pairs) } : asked;
-  const tokenizer = given.tokenizer ?? (await tokenizerOf(settings, corpus, given.say));
+  const tokenizer = given.tokenizer ?? (await tokenizerOf(settings, corpus, given));
   const model = translationModelOf(settings, tokenizer.tokenizer.size);
   return { settings, corpus, tokenizer, model, engine: given.engine ?? (await defaultEngine(settings)) };
 }

@@ -10,7 +10,7 @@ import type { Split } from "../corpus.ts";
 import type { SentencePairs } from "../pairs/packing.ts";
 import type { PairsCorpus } from "../pairs/pairs-corpus.ts";
 import { type OpenTokenizer, tokenizerFromBytes } from "../tokenizer.ts";
-import { trainingOptions } from "../vocabulary.ts";
+import { type TrainingWatcher, trainingOptions } from "../vocabulary.ts";
 import { defaultCacheFolder, keyOf } from "./cache.ts";
 import { dataFolder } from "./corpus.ts";
 import { keptTokenizer } from "./kept-tokenizer.ts";
@@ -101,14 +101,14 @@ export function linesOfFile(
 /** A cased tokenizer trained on the training lines of both languages; of files once, then kept in the cache. */
 export async function jointTokenizer(
   corpus: PairsCorpus,
-  { pieces, cache = defaultCacheFolder(), say }: { pieces: number; cache?: string; say?: (message: string) => void },
+  { pieces, cache = defaultCacheFolder(), say, onStep }: TrainingWatcher & { pieces: number; cache?: string },
 ): Promise<OpenTokenizer> {
   const { source, target } = pairsOf(corpus, "train");
   // Every letter has a piece: an unknown one would stand in translations as such.
   const training = trainingOptions({ pieces, cased: true, coverage: 1 });
   const made = async () => {
     const { trainModelOn } = await import("../tokenizer-training.ts");
-    return trainModelOn([...source, ...target], `both sides of ${corpus.name}`, training, say ? { say } : {});
+    return trainModelOn([...source, ...target], `both sides of ${corpus.name}`, training, { say, onStep });
   };
   const named = <T extends OpenTokenizer>(opened: T): T => ({ ...opened, name: `joint-${opened.tokenizer.size}` });
   if (corpus.folder === undefined) return named(await tokenizerFromBytes(await made(), corpus.name));

@@ -13,6 +13,7 @@ import { bench as depth } from "./depth.ts";
 import { bench as encoder } from "./encoder.ts";
 import { bench as encoderStep } from "./encoder-step.ts";
 import { bench as generation } from "./generation.ts";
+import { bench as int8 } from "./int8.ts";
 import { bench as languageModel } from "./language-model.ts";
 import type { Bench, Fact } from "./measure.ts";
 import { bench as memory } from "./memory.ts";
@@ -32,6 +33,7 @@ const benches: Readonly<Record<string, Bench>> = {
   depth,
   act,
   generation,
+  int8,
   stopping,
   cutoffs,
   tokenizer,

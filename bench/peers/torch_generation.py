@@ -33,17 +33,20 @@ class Cached:
 
     def attend(self, w, x, depth, past):
         new = x.shape[0]
-        qkv = F.linear(F.layer_norm(x, (self.width,), w["norm1.weight"], w["norm1.bias"]), w["qkv.weight"], w["qkv.bias"])
+        qkv = self.multiply(F.layer_norm(x, (self.width,), w["norm1.weight"], w["norm1.bias"]), w, "qkv")
         q, k, v = qkv.view(new, 3, self.heads, -1).permute(1, 2, 0, 3)
         self.keys[depth, :, past : past + new] = k
         self.values[depth, :, past : past + new] = v
         keys, values = self.keys[depth, :, : past + new], self.values[depth, :, : past + new]
         mixed = F.scaled_dot_product_attention(q[None], keys[None], values[None], is_causal=new > 1)[0]
-        return F.linear(mixed.transpose(0, 1).reshape(new, self.width), w["out.weight"], w["out.bias"])
+        return self.multiply(mixed.transpose(0, 1).reshape(new, self.width), w, "out")
+
+    def multiply(self, x, w, name):
+        return F.linear(x, w[f"{name}.weight"], w.get(f"{name}.bias"))
 
     def feed(self, w, x):
         x = F.layer_norm(x, (self.width,), w["norm2.weight"], w["norm2.bias"])
-        return F.linear(F.gelu(F.linear(x, w["up.weight"], w["up.bias"])), w["down.weight"], w["down.bias"])
+        return self.multiply(F.gelu(self.multiply(x, w, "up")), w, "down")
 
     def __call__(self, ids, past):
         """Logits after the last of `ids` [T], the first of which stands at position `past`."""
@@ -53,7 +56,7 @@ class Cached:
             x = x + self.attend(block, x, depth, past)
             x = x + self.feed(block, x)
         last = F.layer_norm(x[-1:], (self.width,), w["norm.weight"], w["norm.bias"])
-        return F.linear(last, w["embedding.weight"])[0]
+        return self.multiply(last, w, "embedding")[0]
 
 
 @torch.inference_mode()
@@ -91,4 +94,5 @@ def main():
             break
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -8,11 +8,11 @@ import { say } from "./output.ts";
 export async function openUsing<U extends RunUse>(
   path: string,
   use: U,
-  { checkpoint, threads, loops, cap, threshold, exit, keys }: UseFlags = {},
+  { checkpoint, threads, int8, loops, cap, threshold, exit, keys }: UseFlags = {},
   flags: object = {},
 ): Promise<RunWith<U>> {
   const { defaultEngine, openRunWith, refuseOptions } = await import("../tasks/index.ts");
-  const engine = threads === undefined ? undefined : await defaultEngine({ threads });
+  const engine = threads === undefined && !int8 ? undefined : await defaultEngine({ threads, int8 });
   const changes = { loops, cap, threshold, exit, keys };
   const changed = Object.values(changes).some((each) => each !== undefined);
   const opened = await openRunWith(path, use, { checkpoint, engine, say, ...(changed ? { use: changes } : {}) });

@@ -8,6 +8,7 @@ import {
   addDepthFlags,
   addSegmentFlags,
   besidesUse,
+  int8Option,
   splitOption,
   type UseFlags,
 } from "../finished.ts";
@@ -41,6 +42,7 @@ export function addEval(program: Command): void {
       "--corpus <name>",
       "text to measure an ALBERT on: a corpus by name, a file or a folder; of a fine-tuned one a table with labels",
     )
+    .addOption(int8Option())
     .option("--json", "print JSON");
   addDepthFlags(addSegmentFlags(addCheckpointFlag(command)))
     .addHelpText("after", fitted(examples))

@@ -1,7 +1,7 @@
 /** `layerwise export`: a run's weights as ONNX and safetensors, with the config that makes them a model again. */
 import { join } from "node:path";
 import { type Command, Option } from "commander";
-import { formatNumber, table } from "../../base/index.ts";
+import { formatNumber, reject, table } from "../../base/index.ts";
 import type { CheckpointChoice } from "../../runs/index.ts";
 import type { FinetuneRun } from "../../tasks/finetune/index.ts";
 import type { ExportFormat } from "../../tasks/index.ts";
@@ -13,6 +13,7 @@ const examples = `
 Examples:
   layerwise export runs/1                         runs/1/export/{model.onnx, model.safetensors, config.json, tokenizer.model}
   layerwise export runs/1 --out model --checkpoint best
+  layerwise export runs/1 --out small --int8      model.onnx a quarter as large; ONNX Runtime multiplies in 8-bit integers
   layerwise export runs/1 --format huggingface    runs/1/huggingface, which transformers load; \`layerwise import\` brings it back
   layerwise export runs/topics --format transformers.js                   runs/topics/transformers.js, for pipeline("text-classification")
   layerwise export runs/topics --format adapter --out adapters/topics     small files for predict --adapter
@@ -35,21 +36,29 @@ export function addExport(program: Command): void {
         .choices(["onnx", "huggingface", "transformers.js", "adapter"])
         .default("onnx"),
     )
+    .option("--int8", "matrices of ONNX files as 8-bit integers: a quarter of the size, and faster")
     .option("--force", "replace a folder that export wrote");
   addCheckpointFlag(command).addHelpText("after", fitted(examples)).action(run);
 }
 
 async function run(
   path: string,
-  flags: { out?: string; force?: boolean; format: ExportFormat | "adapter"; checkpoint?: CheckpointChoice },
+  flags: {
+    out?: string;
+    force?: boolean;
+    int8?: boolean;
+    format: ExportFormat | "adapter";
+    checkpoint?: CheckpointChoice;
+  },
 ): Promise<void> {
   const { openUsing } = await import("../opened.ts");
-  const { force, format } = flags;
+  const { force, format, int8, checkpoint } = flags;
+  if (int8 && format === "adapter") reject({ who: "--int8", needed: "--format onnx", got: format }, 2);
   const out = flags.out ?? join(path, format === "onnx" ? "export" : format);
   const files =
     format === "adapter"
-      ? await exportAdapter(await openUsing(path, "adapter", flags), out, force)
-      : await (await openUsing(path, "export", flags)).export(out, { force, format });
+      ? await exportAdapter(await openUsing(path, "adapter", { checkpoint }), out, force)
+      : await (await openUsing(path, "export", { checkpoint })).export(out, { force, format, int8 });
   const rows = Object.entries(files).map(([file, bytes]) => ({
     file: join(out, file),
     size: `${formatNumber(bytes.length / 1e6, 2)} MB`,

@@ -3,7 +3,14 @@ import type { Command } from "commander";
 import { reject } from "../../base/index.ts";
 import type { models } from "../../index.ts";
 import type { SegmentChoices } from "../../tasks/search/index.ts";
-import { addCheckpointFlag, addDepthFlags, addSegmentFlags, besidesUse, type UseFlags } from "../finished.ts";
+import {
+  addCheckpointFlag,
+  addDepthFlags,
+  addSegmentFlags,
+  besidesUse,
+  int8Option,
+  type UseFlags,
+} from "../finished.ts";
 import { numberFrom, whole, wholeFrom } from "../flags.ts";
 import { fitted } from "../help.ts";
 import { say } from "../output.ts";
@@ -47,6 +54,7 @@ export function addGenerate(program: Command): void {
       whole,
     )
     .option("--draft <n>", "tokens to draft at a time (default: 4)", whole)
+    .addOption(int8Option())
     .option("--json", "print {prompt, text, tokensPerSecond}, with --draft-depth also {drafted, accepted}");
   addDepthFlags(addSegmentFlags(addCheckpointFlag(command)))
     .addHelpText("after", fitted(examples))

@@ -57,7 +57,9 @@ async function inside(): Promise<void> {
   for (let seed = 1; seed <= Number(values.seeds); seed++) {
     for (const every of values.every.split(",").map(Number)) {
       const row = await trained(world, every, seed);
-      if (world.rank === 0) process.stdout.write(`${JSON.stringify(row)}\n`);
+      if (world.rank !== 0) continue;
+      process.stdout.write(`${JSON.stringify(row)}\n`);
+      process.stderr.write(`${every} updates between averages, seed ${seed}: ${row.loss.toFixed(4)}\n`);
     }
   }
 }

@@ -209,7 +209,7 @@ describe("the architecture", () => {
     for (const command of ["./main.ts", ...commands]) {
       expect(loadedBy(resolved("cli/commands.ts", command), sources)).not.toContain("engine/ort.ts");
     }
-    expect(loadedBy("cli/devices.ts", sources)).toContain("engine/ort.ts");
+    expect(loadedBy("tasks/devices.ts", sources)).toContain("engine/ort.ts");
   });
 });
 

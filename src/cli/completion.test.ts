@@ -3,9 +3,8 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { tasks, text } from "../index.ts";
+import { text } from "../index.ts";
 import { taskNames as glueNames } from "./commands/glue.ts";
-import { tasks as schemaNames } from "./commands/schema.ts";
 import { commands } from "./commands.ts";
 import { scriptFor } from "./completion.ts";
 
@@ -68,7 +67,6 @@ describe.skipIf(!hasBash)("completion in bash", () => {
 describe("names that are completed", () => {
   it("are those that the commands take", async () => {
     expect(glueNames).toEqual([...text.glueTasks.values()].flatMap(({ name, files }) => (files.train ? [name] : [])));
-    expect(schemaNames).toEqual(tasks.taskNames);
   });
 });
 

@@ -10,12 +10,19 @@ export async function watchSession<R>(
   start: (signal: AbortSignal) => Session<TaskEvent, R>,
   { scheduled, ...showing }: Showing & Pick<SignalOptions, "scheduled"> = {},
 ): Promise<R> {
-  const { stopOnSignals, watchSession: watch } = await import("../tasks/index.ts");
+  const { watchSession: watch } = await import("../tasks/index.ts");
+  const output = terminal();
+  const shown = { screen: new Screen(output, process.env), ...showing };
+  return stoppable((signal) => watch(start(signal), output, shown), { scheduled });
+}
+
+/** Work that goes on without its output, and that signals stop. */
+export async function stoppable<R>(work: (signal: AbortSignal) => Promise<R>, how?: SignalOptions): Promise<R> {
+  const { stopOnSignals } = await import("../tasks/index.ts");
   outliveOutput();
-  const stop = stopOnSignals(process.stderr, { scheduled });
+  const stop = stopOnSignals(process.stderr, how);
   try {
-    const output = terminal();
-    return await watch(start(stop.signal), output, { screen: new Screen(output, process.env), ...showing });
+    return await work(stop.signal);
   } finally {
     stop.release();
   }

@@ -5,8 +5,7 @@ import type { SweepEvent, SweepResult } from "../sweep/index.ts";
 import type { Showing } from "../tasks/index.ts";
 import { commandName } from "./command-name.ts";
 import { say } from "./output.ts";
-import { outliveOutput } from "./pipes.ts";
-import { watchSession } from "./session.ts";
+import { stoppable, watchSession } from "./session.ts";
 
 /** Runs a sweep to its end before the user's eyes: trial by trial where they run `here`, else as a table of those at work. */
 export async function watchTrials<R>(
@@ -14,19 +13,14 @@ export async function watchTrials<R>(
   { here, ...showing }: Showing & { readonly here: boolean },
 ): Promise<R> {
   const { eventsHere, showSweep, TrialTable } = await import("../sweep/index.ts");
-  const { stopOnSignals, worldSize } = await import("../tasks/index.ts");
+  const { worldSize } = await import("../tasks/index.ts");
   if (here || worldSize() > 1) return watchSession((signal) => eventsHere(start(signal)), showing);
-  outliveOutput();
   const shown = new TrialTable(process.stderr);
-  const stop = stopOnSignals(process.stderr);
-  try {
-    const session = start(stop.signal);
+  return stoppable(async (signal) => {
+    const session = start(signal);
     for await (const event of session) showSweep(shown, event);
-    return await session.result;
-  } finally {
-    shown.wipe();
-    stop.release();
-  }
+    return session.result;
+  }).finally(() => shown.wipe());
 }
 
 /** Says why a sweep has not come to its end; false where it has. Trials that failed are an error. */

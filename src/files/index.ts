@@ -7,4 +7,4 @@ export { type Downloaded, type DownloadOptions, download } from "./download.ts";
 export { type JsonFile, jsonFilesBelow } from "./json.ts";
 export { countLines, type LineRange, readLines } from "./lines.ts";
 export { type Lock, type LockHolder, lockHolder, takeLock } from "./lock.ts";
-export { freeName, readText } from "./text.ts";
+export { freeName, readText, writeSlowly } from "./text.ts";

@@ -1,5 +1,8 @@
 /** What this machine offers: versions, processor, threads, devices, and how fast it multiplies matrices. */
+import { spawnSync } from "node:child_process";
 import os from "node:os";
+import { extname } from "node:path";
+import { fileURLToPath } from "node:url";
 import type { MatrixSpeed } from "../analysis/matrix-speed.ts";
 import { factTable, table } from "../base/table.ts";
 import { instructionSets, packageVersion, processor } from "./environment.ts";
@@ -33,9 +36,19 @@ export async function diagnose(devices?: readonly string[]): Promise<Diagnosis> 
     instructions: instructionSets(),
     memoryGb: Math.round((os.totalmem() / 2 ** 30) * 10) / 10,
     threads,
-    devices: devices ?? (await presentDevices()),
+    devices: devices ?? quietlyPresent() ?? (await presentDevices()),
     matrixSpeed,
   };
+}
+
+/** Asked in a process of its own, whose standard error is dropped: graphics libraries write there when a device is absent. */
+function quietlyPresent(): string[] | undefined {
+  const script = new URL(`./devices${extname(import.meta.url)}`, import.meta.url);
+  const { status, stdout } = spawnSync(process.execPath, [...process.execArgv, fileURLToPath(script)], {
+    stdio: ["ignore", "pipe", "ignore"],
+    encoding: "utf8",
+  });
+  return status === 0 ? (JSON.parse(stdout) as string[]) : undefined;
 }
 
 /** A machine in words, and its speeds as a table. */

@@ -1,6 +1,7 @@
 /** `layerwise cutoffs`: where to cut a vocabulary into clusters for an adaptive softmax. */
 import type { Command } from "commander";
 import { reject } from "../../base/index.ts";
+import type { analysis } from "../../index.ts";
 import { whole } from "../flags.ts";
 import { fitted } from "../help.ts";
 import { counting, print } from "../output.ts";
@@ -17,16 +18,12 @@ Examples:
 
 Exit code: 0, or 2 when the input cannot be used.`;
 
-interface CutoffOptions {
+interface CutoffOptions extends Omit<analysis.SoftmaxShape, "vocabulary"> {
   counts?: string;
-  clusters: number;
   corpus?: string;
   tokenizer?: string;
   data?: string;
   measured?: boolean;
-  width: number;
-  rows: number;
-  factor: number;
   threads?: number;
   json?: boolean;
 }

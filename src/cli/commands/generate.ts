@@ -24,14 +24,8 @@ Examples:
   layerwise generate runs/1 --loops 12                         a looped model, deeper than it was trained
   layerwise generate runs/1 --temperature 0 --draft-depth 2    the same text as without, faster where the model was trained with drop`;
 
-interface GenerateFlags extends SegmentChoices, UseFlags {
-  prompt: string;
+interface GenerateFlags extends SegmentChoices, UseFlags, Omit<models.TextOptions, "maxTokens"> {
   tokens: number;
-  temperature: number;
-  topK?: number;
-  topP?: number;
-  seed: number;
-  stop?: string;
   draftDepth?: number;
   draft?: number;
   json?: boolean;

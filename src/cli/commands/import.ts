@@ -2,6 +2,7 @@
 import type { Command } from "commander";
 import { LayerwiseError, table } from "../../base/index.ts";
 import type { ImportReport } from "../../tasks/index.ts";
+import type { ImportRunOptions } from "../../tasks/pretrain/index.ts";
 import { flagOf } from "../../tasks/settings/index.ts";
 import { numberFrom } from "../flags.ts";
 import { fitted } from "../help.ts";
@@ -18,14 +19,8 @@ Examples:
 Writes a run folder: eval, depth, glue and export take it; a language model or a found network also generates, and goes on with
 resume --steps N (its optimiser begins anew). No code in a .bin file is ever run.`;
 
-interface Flags {
+interface Flags extends Omit<ImportRunOptions, "into"> {
   out: string;
-  config?: string;
-  tokenizer?: string;
-  halt?: boolean;
-  transposePooler?: boolean;
-  activation?: string;
-  ponder?: number;
   force?: boolean;
   json?: boolean;
 }

@@ -1,10 +1,8 @@
 /** `layerwise schema`: the settings of a task as JSON Schema, for editors and forms. */
 import type { Command } from "commander";
+import { settingsNamed, taskNames } from "../../tasks/settings/index.ts";
 import { argumentAmong } from "../flags.ts";
 import { fitted } from "../help.ts";
-
-/** The tasks that have settings. */
-export const tasks = ["language", "translate", "search", "retrain", "pretrain", "finetune"] as const;
 
 const examples = `
 A YAML file is checked by editors that know its schema: put this into its first line.
@@ -19,14 +17,13 @@ Examples:
 export function addSchema(program: Command): void {
   program
     .command("schema")
-    .addArgument(argumentAmong("[task]", `${tasks.slice(0, -1).join(", ")} or ${tasks.at(-1)}`, tasks))
+    .addArgument(argumentAmong("[task]", `${taskNames.slice(0, -1).join(", ")} or ${taskNames.at(-1)}`, taskNames))
     .option("--json", "without a task: print the schemas of all, by name")
     .addHelpText("after", fitted(examples))
     .action(run);
 }
 
 async function run(task: string | undefined, { json }: { json?: boolean }): Promise<void> {
-  const { settingsNamed, taskNames } = await import("../../tasks/settings/index.ts");
   if (task !== undefined) return print((await settingsNamed(task)).jsonSchema());
   const all = await Promise.all(taskNames.map(settingsNamed));
   if (json) return print(Object.fromEntries(all.map((each) => [each.task, each.jsonSchema()])));

@@ -181,17 +181,11 @@ function trainingOf({ input, out, force, json, ...flags }: TrainFlags): Partial<
 /** Turns lines into ids or pieces, or back. */
 const turning = (how: "lineEncoder" | "lineDecoder") => async (files: string[], options: CodecOptions) => {
   const { openTokenizer, turnLines, [how]: turn } = await import("../../text/index.ts");
+  const { writeSlowly } = await import("../../files/index.ts");
   const { tokenizer } = await openTokenizer(options.model, options);
+  const write = (text: string) => writeSlowly(process.stdout, text);
   await turnLines(sourcesOf(files), turn(tokenizer, options.pieces ?? false), write);
 };
-
-/** Waits until the reader of our output has caught up. */
-function write(text: string): Promise<void> {
-  return new Promise((resolve) => {
-    if (text === "" || process.stdout.write(text)) resolve();
-    else process.stdout.once("drain", resolve);
-  });
-}
 
 async function inspect(options: ModelOptions & { json?: boolean }): Promise<void> {
   const { openTokenizer, readModel, summarise, summaryText } = await import("../../text/index.ts");

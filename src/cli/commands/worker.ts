@@ -30,12 +30,6 @@ export function addWorker(program: Command): void {
 
 async function run(flags: WorkerOptions): Promise<void> {
   const { serveQueue } = await import("../../sweep/index.ts");
-  const { stopOnSignals } = await import("../../tasks/index.ts");
-  (await import("../pipes.ts")).outliveOutput();
-  const stop = stopOnSignals(process.stderr);
-  try {
-    await serveQueue({ ...flags, say, signal: stop.signal });
-  } finally {
-    stop.release();
-  }
+  const { stoppable } = await import("../session.ts");
+  await stoppable((signal) => serveQueue({ ...flags, say, signal }));
 }

@@ -42,13 +42,28 @@ describe("the config of a run of version 0.1.0", () => {
 
   it("gets the defaults of its time for settings that came later", () => {
     const { settings } = migrateRun({ task: "search", blocks: 2, compat: true });
-    expect(settings).toEqual({ blocks: 2, compat: "original", keep: 3, threads: null, device: "cpu" });
+    expect(settings).toEqual({
+      blocks: 2,
+      compat: "original",
+      keep: 3,
+      threads: null,
+      device: "cpu",
+      evaluateTokens: 0,
+    });
     expect(migrate({ task: "search", blocks: 2 }).settings).toEqual({ blocks: 2 });
+  });
+
+  it("goes on to be evaluated on all of its text, where new runs have a limit", async () => {
+    for (const [run, task] of runs.filter(([, task]) => ["language", "translate", "search"].includes(task))) {
+      const schema = await settingsNamed(task);
+      expect(storedSettings(schema, yamlOf(run), run)).toMatchObject({ evaluateTokens: 0 });
+      expect(schema.resolve([])).toMatchObject({ evaluateTokens: 1_000_000 });
+    }
   });
 
   it("loses settings of the other task, which had no effect; a file only where nobody changed them", async () => {
     const config = { task: "language", width: 8, parts: "layers", source: "fr" };
-    expect(migrateRun(config).settings).toEqual({ width: 8 });
+    expect(migrateRun(config).settings).toEqual({ width: 8, evaluateTokens: 0 });
     expect(migrate(config).settings).toEqual({ width: 8, source: "fr" });
     const language = await settingsNamed("language");
     expect(() => parseSettings(language, "source: fr", "f")).toThrow("got source; it is for task translate");
@@ -56,9 +71,9 @@ describe("the config of a run of version 0.1.0", () => {
 
   it("trains translation with AdamW where it said Muon, as it did", () => {
     const config = { task: "translate", cased: false, optimiser: "muon" };
-    expect(migrateRun(config).settings).toEqual({ optimiser: "adamw" });
+    expect(migrateRun(config).settings).toEqual({ optimiser: "adamw", evaluateTokens: 0 });
     expect(migrate(config).settings).toEqual({ optimiser: "adamw" });
-    expect(migrateRun({ task: "translate", optimiser: "muon" }).settings).toEqual({ optimiser: "muon" });
+    expect(migrateRun({ task: "translate", optimiser: "muon" }).settings).toMatchObject({ optimiser: "muon" });
   });
 
   it("may be given as a file of settings", async () => {

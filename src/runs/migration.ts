@@ -29,8 +29,10 @@ const withoutEffect: Readonly<Record<string, Values | undefined>> = own({
 
 /** What runs did before a setting existed; today's default may differ. */
 const before: Readonly<Record<string, Values | undefined>> = own({
-  search: { keep: 3, threads: null, device: "cpu" },
-  retrain: { keep: 3, threads: null, device: "cpu" },
+  language: { evaluateTokens: 0 },
+  translate: { evaluateTokens: 0 },
+  search: { keep: 3, threads: null, device: "cpu", evaluateTokens: 0 },
+  retrain: { keep: 3, threads: null, device: "cpu", evaluateTokens: 0 },
 });
 
 /** The config of a run that this or an older version made: complete, with the defaults of its time. */

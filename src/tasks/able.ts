@@ -36,6 +36,7 @@ const segmented: readonly RunKind[] = ["search", "seeds", "retrain"];
 /** Options of uses that only some kinds of runs understand. */
 const understood: Readonly<Record<string, readonly RunKind[]>> = {
   corpus: ["pretrain", "imported", "finetune", "head"],
+  evaluateTokens: ["language", "translate", ...segmented],
   evaluationMemory: segmented,
   mixture: segmented,
 };

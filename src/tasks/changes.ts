@@ -91,7 +91,7 @@ export function isNewText(run: RunFolder, { text }: Pick<Job, "text">, wanted: b
 /** The state of a run that is made longer. */
 export function lengthened(state: TrainState, { length }: Pick<Job, "length">): TrainState {
   const { step } = state.progress;
-  const { totalSteps } = length;
+  const totalSteps = length.minutes === null ? length.totalSteps : null;
   if (totalSteps !== null && totalSteps <= step) {
     reject({ who: "length", needed: `more than the ${step} steps that were made`, got: `${totalSteps}` }, 2);
   }

@@ -1,11 +1,13 @@
 /** Evaluation of a model on a split of its text. */
+import { formatNumber } from "../base/table.ts";
 import type { Engine } from "../engine/engine.ts";
 import type { Split } from "../text/corpus.ts";
-import { type Batches, counted, figures, type TextSize, tokensIn } from "../train/evaluate.ts";
+import { type Batches, counted, figures, firstTokens, type TextSize, tokensIn } from "../train/evaluate.ts";
 import { Evaluator } from "../train/evaluator.ts";
 import type { Figures } from "../train/events.ts";
 import type { Weights } from "../train/stages.ts";
 import type { Trainable } from "../train/train.ts";
+import type { Fact } from "./job.ts";
 
 /** What is evaluated, and who is told. */
 export interface EvaluateOptions {
@@ -13,8 +15,22 @@ export interface EvaluateOptions {
   readonly split?: Split | undefined;
   /** Told how many batches are done, of how many. */
   readonly onBatch?: ((done: number, count: number) => void) | undefined;
+  /** Most tokens to evaluate on, from the first batch on; 0: all. Default: as the run does. */
+  readonly evaluateTokens?: number | undefined;
   readonly signal?: AbortSignal | undefined;
 }
+
+/** The batches of an evaluation as far as its tokens go, and a remark where that is not all. */
+export function evaluatedPart(batches: Batches, most: number, split: Split): { batches: Batches; remark?: string } {
+  const first = firstTokens(batches, most);
+  if (first === batches) return { batches };
+  const [part, all] = [first, batches].map((each) => formatNumber(each.count * tokensIn(each)));
+  return { batches: first, remark: `${part} of the ${split} split's ${all} tokens (all with --evaluate-tokens 0)` };
+}
+
+/** A row of a description on which part of a split evaluations see, where it is not all. */
+export const evaluatedFact = ({ remark }: { readonly remark?: string }): Fact[] =>
+  remark === undefined ? [] : [{ what: "evaluated on", value: remark }];
 
 const mean = (values: readonly number[]) => values.reduce((a, b) => a + b, 0) / values.length;
 
@@ -23,7 +39,12 @@ export async function evaluateText(
   engine: Engine,
   model: Trainable,
   weights: Weights,
-  { batches, text, onBatch, signal }: EvaluateOptions & { batches: Batches; text: TextSize },
+  {
+    batches,
+    text,
+    onBatch,
+    signal,
+  }: Pick<EvaluateOptions, "onBatch" | "signal"> & { batches: Batches; text: TextSize },
 ): Promise<Figures & { readonly depth?: number }> {
   const size = { batch: batches.rows ?? 1, length: batches.length ?? 1, training: false };
   const evaluator = await Evaluator.create(engine, { ...model.objective(size), noise: [] }, weights);

@@ -102,9 +102,13 @@ export const lengthFields = group("Length", {
   minutes: optional(real(1, "train for this many minutes")),
 });
 
+/** On how much of a large text models are evaluated: WikiText's valid and test text is a third of it. */
+export const evaluateTokens = whole(1_000_000, "evaluate on at most this many tokens of a split; 0: all", 0);
+
 /** Evaluations and checkpoints of language models and of translation. */
 const habitFields = group("Evaluation and checkpoints", {
   evaluateEvery: optional(whole(250, "updates between evaluations; default: each epoch, at most every 500")),
+  evaluateTokens,
   checkpointEvery: whole(50, "updates between checkpoints"),
   keep: whole(3, "checkpoints kept besides the best"),
   patience: optional(whole(5, "stop after this many evaluations without a new best; default: never")),

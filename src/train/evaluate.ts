@@ -39,6 +39,12 @@ export function figures(loss: number, tokens: number, text: TextSize): Figures {
   };
 }
 
+/** The first batches of an evaluation, of at most so many tokens but at least one; 0: all of them. */
+export function firstTokens<B extends Batches>(batches: B, most: number): B {
+  const count = most === 0 ? batches.count : Math.max(1, Math.floor(most / tokensIn(batches)));
+  return count >= batches.count ? batches : { ...batches, count, at: (index: number) => batches.at(index) };
+}
+
 /** Fails where there is no batch at all. */
 export function checkBatches({ count }: Pick<Batches, "count">, who = "batches"): void {
   check(`${who} / count`, count, whole(1));

@@ -2,7 +2,7 @@
 export type { PathCandidate as Candidate, Piece, Pieces } from "../graph/index.ts";
 export { type ArrayBatching, accuracy, arrayBatches, type Rows } from "./arrays.ts";
 export { Diverged, type Divergence } from "./diverged.ts";
-export { type Batches, figures, type TextSize, tokensIn } from "./evaluate.ts";
+export { type Batches, figures, firstTokens, type TextSize, tokensIn } from "./evaluate.ts";
 export { type EvaluatedBatch, type EvaluationOptions, type EvaluationSource, Evaluator } from "./evaluator.ts";
 export type {
   CheckpointEvent,

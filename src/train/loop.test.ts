@@ -2,8 +2,8 @@ import { describe, expect, it } from "vitest";
 import { ortEngine } from "../engine/ort.ts";
 import { input, multiply, sum } from "../graph/index.ts";
 import { newParameter } from "../nn/index.ts";
-import type { Measured } from "./events.ts";
-import { trainLoop } from "./loop.ts";
+import type { Measured, TrainEvent, TrainState } from "./events.ts";
+import { type LoopOptions, trainLoop } from "./loop.ts";
 import { sgd } from "./optimiser.ts";
 import { TrainingStep } from "./step.ts";
 
@@ -18,7 +18,11 @@ async function oneWeight(): Promise<TrainingStep> {
 }
 
 /** Seconds that a run of a minute takes where an update takes `stepMs`, and an evaluation after every 100 of them 2 s. */
-async function secondsOf(stepMs: (step: number) => number): Promise<number> {
+async function secondsOf(
+  stepMs: (step: number) => number,
+  how: Partial<LoopOptions> = {},
+  see: (event: TrainEvent) => void = () => {},
+): Promise<number> {
   const step = await oneWeight();
   let clock = 0;
   const at = (index: number) => {
@@ -29,11 +33,13 @@ async function secondsOf(stepMs: (step: number) => number): Promise<number> {
     clock += 2000;
     return { loss: 1 };
   };
-  for await (const _ of trainLoop({
+  for await (const event of trainLoop({
     ...{ step, batches: { count: 1, fresh: true, tokens: 1, at }, seed: 1, shuffle: false, accumulate: 1 },
     ...{ length: { minutes: 1 }, schedule: () => () => 0, now: () => clock },
     ...{ evaluate, evaluateEvery: 100, checkpointEvery: 1000 },
-  }));
+    ...how,
+  }))
+    see(event);
   await step.release();
   return clock / 1000;
 }
@@ -88,5 +94,32 @@ describe("the loop", () => {
       expect(seconds).toBeGreaterThan(55);
       expect(seconds).toBeLessThan(63);
     }
+  });
+
+  it("keeps to its minutes from a wrong guess on, and where updates become faster late", async () => {
+    const late = (i: number) => (i < 300 ? 100 : 40);
+    for (const expected of [100, 500, 5000]) {
+      const totals: number[] = [];
+      const how = { length: { minutes: 1, expected }, growUntil: 0.8, onTotal: (total: number) => totals.push(total) };
+      const seconds = await secondsOf(late, how);
+      expect([totals[0], totals.length > 2]).toEqual([expected, true]);
+      expect(seconds).toBeGreaterThan(55);
+      expect(seconds).toBeLessThan(63);
+    }
+  });
+
+  it("goes on for the minutes that are left", async () => {
+    let state: TrainState | undefined;
+    await secondsOf(
+      () => 100,
+      { checkpointEvery: 150 },
+      (event) => {
+        if (event.type === "checkpoint" && event.step === 300) state = event.state;
+      },
+    );
+    const spent = state!.progress.elapsedMs / 1000;
+    const seconds = await secondsOf(() => 200, { resume: state! });
+    expect(spent + seconds).toBeGreaterThan(55);
+    expect(spent + seconds).toBeLessThan(63);
   });
 });

@@ -9,8 +9,8 @@ import type { TrainingStep } from "./step.ts";
 import { type Tell, telling } from "./telling.ts";
 import { anyOf, told } from "./world.ts";
 
-/** How long to train: updates, passes over the data, or minutes. */
-export type Length = { steps: number } | { epochs: number } | { minutes: number };
+/** How long to train: updates, passes over the data, or minutes, of which may be known about how many updates they are. */
+export type Length = { steps: number } | { epochs: number } | { minutes: number; expected?: number };
 
 /** How long, as options say it: one of them. */
 export interface Lengths {
@@ -52,6 +52,10 @@ export interface LoopOptions {
   /** Stop after so many evaluations without a new best. */
   readonly patience?: number;
   readonly signal?: AbortSignal;
+  /** Told how many updates there are as soon as that is known, and again where minutes are estimated again. */
+  readonly onTotal?: (totalSteps: number) => void;
+  /** Up to which share of it a run measured in minutes may become longer. Default: 0.5. */
+  readonly growUntil?: number;
   /** Asked after each update: true ends the run for good, as patience does, with a last evaluation. */
   readonly enough?: (step: number) => boolean;
   /** Asked before each update: true ends the generator with the state, without an end event, so that another step can go on. */
@@ -100,9 +104,10 @@ function orderOf(epoch: number, count: number, seed: number): number[] {
 }
 
 /** Updates in all, where that is known from the start. */
-function knownTotal(length: Length, perEpoch: number): number | null {
+function knownTotal(length: Length, perEpoch: number, step: number): number | null {
   if ("steps" in length) return length.steps;
-  return "epochs" in length ? Math.max(1, Math.floor(length.epochs * perEpoch)) : null;
+  if ("epochs" in length) return Math.max(1, Math.floor(length.epochs * perEpoch));
+  return length.expected === undefined ? null : Math.max(length.expected, step + PACE_STEPS);
 }
 
 /**
@@ -114,8 +119,9 @@ export async function* trainLoop(options: LoopOptions): AsyncGenerator<TrainEven
   checkBatches(batches);
   const progress: Progress = structuredClone(options.resume?.progress ?? firstProgress);
   if (options.resume) restore(step, options.resume);
-  progress.totalSteps ??= knownTotal(length, batches.count / accumulate);
-  const pace = new Pace(length, progress, now);
+  progress.totalSteps ??= knownTotal(length, batches.count / accumulate, progress.step);
+  const pace = new Pace(length, progress, now, options.growUntil);
+  if (progress.totalSteps !== null) options.onTotal?.(progress.totalSteps);
   let rateAt = options.schedule(progress.totalSteps ?? Number.MAX_SAFE_INTEGER);
   let scalarsAt = options.scalars?.(progress.totalSteps ?? Number.MAX_SAFE_INTEGER);
   let [evaluatedAt, storedAt, ended] = [-1, progress.step, false];
@@ -173,6 +179,7 @@ export async function* trainLoop(options: LoopOptions): AsyncGenerator<TrainEven
       progress.totalSteps = await told(step.world, () => progress.totalSteps);
       rateAt = options.schedule(progress.totalSteps!);
       scalarsAt = options.scalars?.(progress.totalSteps!);
+      options.onTotal?.(progress.totalSteps!);
     }
     const isLast = progress.step === progress.totalSteps || options.enough?.(progress.step) === true;
     let best = false;
@@ -218,6 +225,7 @@ class Pace {
   readonly #length: Length;
   readonly #progress: Progress;
   readonly #now: () => number;
+  readonly #growUntil: number;
   readonly #start: number;
   /** Updates already made when this session began. */
   readonly #before: number;
@@ -229,8 +237,8 @@ class Pace {
   /** From where on the present pace is measured: update, and time without evaluations. */
   #mark = { step: 0, ms: 0 };
 
-  constructor(length: Length, progress: Progress, now: () => number) {
-    [this.#length, this.#progress, this.#now] = [length, progress, now];
+  constructor(length: Length, progress: Progress, now: () => number, growUntil = 0.5) {
+    [this.#length, this.#progress, this.#now, this.#growUntil] = [length, progress, now, growUntil];
     this.#start = now() - progress.elapsedMs;
     this.#before = progress.step;
   }
@@ -270,7 +278,7 @@ class Pace {
 
   /**
    * Estimates again how many updates fit, with evaluations and checkpoints and as fast as the machine is by now; the last evaluation
-   * has its time, too. True when it is another number. Upwards only in the first half: what follows the length has begun by then.
+   * has its time, too. True when it is another number. Upwards only in the first part: what follows the length has begun by then.
    */
   revise(): boolean {
     const { step, totalSteps: before } = this.#progress;
@@ -283,7 +291,7 @@ class Pace {
     if (step - this.#mark.step >= PACE_STEPS) this.#mark = { step, ms: busy };
     const left = this.#length.minutes * 60_000 - this.elapsedMs - this.#lastPauseMs;
     const fitting = step + Math.max(0, Math.floor(left / each));
-    this.#setTotal(step < before / 2 ? fitting : Math.min(before, fitting));
+    this.#setTotal(step < before * this.#growUntil ? fitting : Math.min(before, fitting));
     return this.#progress.totalSteps !== before;
   }
 }

@@ -12,6 +12,7 @@ import {
   splitOption,
   type UseFlags,
 } from "../finished.ts";
+import { wholeFrom } from "../flags.ts";
 import { fitted } from "../help.ts";
 import { counting, print } from "../output.ts";
 
@@ -30,6 +31,7 @@ Examples:
 interface Flags extends SegmentChoices, UseFlags {
   split: Split;
   corpus?: string;
+  evaluateTokens?: number;
   json?: boolean;
 }
 
@@ -43,6 +45,11 @@ export function addEval(program: Command): void {
       "text to measure an ALBERT on: a corpus by name, a file or a folder; of a fine-tuned one a table with labels",
     )
     .addOption(int8Option())
+    .option(
+      "--evaluate-tokens <n>",
+      "at most this many tokens of the split; 0: all (default: as the run evaluates)",
+      wholeFrom(0),
+    )
     .option("--json", "print JSON");
   addDepthFlags(addSegmentFlags(addCheckpointFlag(command)))
     .addHelpText("after", fitted(examples))

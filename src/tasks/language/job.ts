@@ -8,6 +8,7 @@ import type { Engine } from "../../engine/engine.ts";
 import { type LanguageModel, languageModel } from "../../model/language/language.ts";
 import { reportOn } from "../../model/report.ts";
 import { defaultEngine } from "../engine.ts";
+import { evaluatedFact, evaluatedPart } from "../evaluate.ts";
 import { textFact } from "../facts.ts";
 import { languageGroups } from "../groups.ts";
 import { initialFrom } from "../initial.ts";
@@ -36,6 +37,7 @@ export async function openLanguage(settings: LanguageConfig, given: Given = {}):
 export async function languageJob(parts: LanguageParts, given: Given = {}): Promise<Job<TrainedModel<LanguageModel>>> {
   const { data, model, engine } = parts;
   const { settings, initial } = await initialFrom(parts.settings, model.parameters, given.say);
+  const valid = evaluatedPart(await batchesOf(settings, data, "valid", given.say), settings.evaluateTokens, "valid");
   return trainedJob({
     settings,
     config: languageSettings.yaml(settings),
@@ -45,14 +47,18 @@ export async function languageJob(parts: LanguageParts, given: Given = {}): Prom
     tokenizer: data.tokenizer,
     data: {
       train: await batchesOf(settings, data, "train", given.say),
-      valid: await batchesOf(settings, data, "valid", given.say),
+      valid: valid.batches,
     },
     validText: await textSizeOf(data, "valid"),
     groups: languageGroups(settings, model.parameters, engine),
     ...(depthIsMeasured(settings, model) ? { metrics: { depth: ({ depth }) => depth!.data[0]! } } : {}),
     initial,
     report: () => reportOn(model, { length: settings.length }),
-    facts: [textFact(data.corpus, data.tokenizer), { what: "plan", value: planText(settings) }],
+    facts: [
+      textFact(data.corpus, data.tokenizer),
+      { what: "plan", value: planText(settings) },
+      ...evaluatedFact(valid),
+    ],
   });
 }
 

@@ -59,3 +59,25 @@ describe("a run of a written depth", () => {
     await expect(lossOf(path, { cap: 5 })).rejects.toThrow("halting / cap: expected a whole number from 1 to 4, got 5");
   });
 });
+
+describe("an evaluation on part of a text", () => {
+  it("is said in the run's description and by its uses, and may be asked for or be left out", async () => {
+    const settings = languageSettings.resolve([
+      {
+        source: "test",
+        values: { ...languageSettings.presets.tiny, corpus: "memory:ships", pieces: 36, length: 8, evaluateTokens: 64 },
+      },
+    ]);
+    const job = await languageJob(await openLanguage(settings, { corpus }));
+    const fact = job.describe().find(({ what }) => what === "evaluated on");
+    expect(fact?.value).toMatch(/^64 of the valid split's \d+ tokens \(all with --evaluate-tokens 0\)$/);
+    const said: string[] = [];
+    const run = await Run.open(await trained({}), "language", { corpus, say: (text) => said.push(text) });
+    const [whole, part] = [await run.evaluate(), await run.evaluate({ evaluateTokens: 128 })];
+    expect([whole.tokens > part.tokens, part.tokens, said]).toEqual([
+      true,
+      128,
+      [expect.stringContaining("evaluated on 128")],
+    ]);
+  });
+});

@@ -9,7 +9,7 @@ import type { OpenTokenizer } from "../../text/tokenizer.ts";
 import type { Figures } from "../../train/events.ts";
 import type { Session } from "../../train/session.ts";
 import type { Weights } from "../../train/stages.ts";
-import { type EvaluateOptions, evaluateText } from "../evaluate.ts";
+import { type EvaluateOptions, evaluatedPart, evaluateText } from "../evaluate.ts";
 import { type Exporting, exporting } from "../exporting.ts";
 import type { TaskEvent } from "../job.ts";
 import { type OpenRun, openRunBase, type ResumeOptions, type StoredRun } from "../open-run.ts";
@@ -71,9 +71,10 @@ export async function open(stored: StoredRun): Promise<LanguageRun> {
     model,
     weights,
     tokenizer,
-    evaluate: async ({ split = "valid", onBatch, signal } = {}) => {
+    evaluate: async ({ split = "valid", evaluateTokens = settings.evaluateTokens, onBatch, signal } = {}) => {
       const data = await openData(settings, { ...options, tokenizer });
-      const batches = await batchesOf(settings, data, split);
+      const { batches, remark } = evaluatedPart(await batchesOf(settings, data, split), evaluateTokens, split);
+      if (remark !== undefined) options.say?.(`evaluated on ${remark}`);
       return evaluateText(await engine(), model, weights, {
         batches,
         text: await textSizeOf(data, split),

@@ -61,7 +61,10 @@ export async function pretrainingEvaluator(
   const program = await engine.compile({ outputs, ...(known && ownWeights(engine, known)) });
   const count = Math.min(batches.count, Math.max(1, Math.round(texts / batches.rows)));
   const taken = Array.from({ length: count }, (_, i) => batches.at(i));
-  const measure = async (weights: Weights, { onBatch, signal }: Omit<EvaluateOptions, "split"> = {}) => {
+  const measure = async (
+    weights: Weights,
+    { onBatch, signal }: Omit<EvaluateOptions, "split" | "evaluateTokens"> = {},
+  ) => {
     const fixed = Object.fromEntries([...weights].map(([{ attributes }, data]) => [attributes.name, data]));
     const sums = new Sums(depth);
     for (const [i, batch] of taken.entries()) {

@@ -51,7 +51,7 @@ export interface AlbertUses extends AlbertRun, Exporting {
 }
 
 /** How an ALBERT is evaluated on masked text. */
-export interface MaskedOptions extends TextChoice, Omit<EvaluateOptions, "split"> {}
+export interface MaskedOptions extends TextChoice, Omit<EvaluateOptions, "split" | "evaluateTokens"> {}
 
 /** Figures of masked text; those of a head that the model lacks are absent. */
 export interface MaskedFigures {

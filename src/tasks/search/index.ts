@@ -45,8 +45,9 @@ export type { ParUses, SearchRun, SegmentFigures } from "./uses.ts";
 export async function openSearchJob(options: SearchOptions): Promise<Job<SearchResult>> {
   const { settings, given } = splitSearch(options);
   const { blocks = searchDefaults.blocks } = settings;
+  const lengths = (settings.minutes ?? null) === null ? {} : { steps: null, epochs: null };
   const costs = options.costs ?? (typeof blocks === "number" ? "measure" : undefined);
-  return searchJob(await openTimedSearch(settings, { ...given, costs }));
+  return searchJob(await openTimedSearch({ ...settings, ...lengths }, { ...given, costs }, true));
 }
 
 /** Searches which blocks a Transformer-XL wants at each depth. Iterate the session to see π in its evaluations, or await its result. */

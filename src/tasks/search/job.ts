@@ -29,7 +29,7 @@ import {
   resultOf,
   type SearchResult,
 } from "./result.ts";
-import { searchSettings } from "./settings.ts";
+import { loopLength, searchSettings } from "./settings.ts";
 import { openSearchStage, trainOptions } from "./stage.ts";
 
 /** The job that carries a search out. `config` is the text of config.yaml, where the run is not one of search itself. */
@@ -42,7 +42,7 @@ export function searchJob(parts: SearchParts, config = searchSettings.yaml(parts
     engine,
     files,
     keep: parts.settings.keep,
-    length: { totalSteps: course.total, minutes: null },
+    length: { totalSteps: course.total, minutes: parts.settings.minutes },
     describe: () => factsOf(parts),
     events: (start) => (parts.settings.front ? searchingFront(parts, start) : searching(parts, start)),
     concluded: (state, run) => concluded(parts, state, run),
@@ -71,6 +71,9 @@ function keptFiles(result: SearchResult): Record<string, string> {
   };
 }
 
+/** Candidates are cut until then, each time to the profit of later updates. */
+const GROW_UNTIL = 0.8;
+
 const note = (text: string): NoteEvent => ({ type: "note", text });
 
 async function* searching(
@@ -80,7 +83,9 @@ async function* searching(
   if (parts.costs && !resume) yield note(costTable(parts.costs, parts.model.choices));
   const narrowing = new Narrowing(parts, resume);
   const loop = loopOptions({ ...trainOptions(parts), resume, signal });
-  const events = trainStages({ ...loop, open: (state) => narrowing.open(state) });
+  const length = loopLength(parts.settings, parts.course.total);
+  const growing = { length, growUntil: GROW_UNTIL, onTotal: (total: number) => narrowing.expect(total) };
+  const events = trainStages({ ...loop, ...growing, open: (state) => narrowing.open(state) });
   try {
     for (;;) {
       const { value, done } = await events.next();
@@ -143,10 +148,14 @@ async function complete(run: RunFolder, files: Job["files"]): Promise<void> {
   }
 }
 
-const openPictures = (run: RunFolder, { model, course }: SearchParts): Promise<ChoicePictures> =>
-  ChoicePictures.open(run, { names: [...new Set(model.choices.flat().map(candidateName))], totalSteps: course.total });
+const openPictures = (run: RunFolder, { model, course, settings }: SearchParts): Promise<ChoicePictures> =>
+  ChoicePictures.open(run, {
+    names: [...new Set(model.choices.flat().map(candidateName))],
+    totalSteps: settings.minutes === null ? course.total : undefined,
+  });
 
-function factsOf({ settings, corpus, tokenizer, model, batches, engine, costs }: SearchParts): Fact[] {
+function factsOf(parts: SearchParts): Fact[] {
+  const { settings, corpus, tokenizer, model, batches, engine, costs } = parts;
   const { blocks, latency } = settings;
   const computing = model.choices.filter((block) => block.some(({ kind }) => kind !== "identity"));
   const names = [...new Set(model.choices.flat().map(candidateName))].join(", ");
@@ -161,6 +170,7 @@ function factsOf({ settings, corpus, tokenizer, model, batches, engine, costs }:
     ...(costs ? [{ what: "(sf)-baseline", value: `${ms(baselineCost(costs, model.choices.length))} forward` }] : []),
     ...(target === undefined ? [] : [{ what: "budget", value: ms(target) }]),
     batchesFact(batches.train),
+    ...parts.evaluated,
     engineFact(engine),
   ];
 }

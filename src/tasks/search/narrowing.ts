@@ -32,13 +32,20 @@ export class Narrowing {
   readonly #settled: Settled;
   readonly #told: string[] = [];
   #stage: SearchStage | undefined;
+  #total: number;
   #stepMs: number[] = [];
 
   constructor(parts: SearchParts, resume: TrainState | undefined) {
     this.#parts = parts;
     const { frozen: from, total } = parts.course;
+    this.#total = total;
     this.#settled = new Settled({ from, total }, (resume?.progress.notes as Notes | undefined)?.standing);
     this.cuts = [...cutsIn(resume)];
+  }
+
+  /** Takes note of how many updates there are, as far as that is known by now. */
+  expect(total: number): void {
+    this.#total = total;
   }
 
   /** The model of the present stage. */
@@ -54,7 +61,7 @@ export class Narrowing {
   /** Takes note of a step, and adds π to it now and then: some hundred times in all. */
   see(event: StepEvent): StepEvent {
     this.#stepMs.push((1000 * tokensIn(this.#parts.batches.train)) / event.tokensPerSecond);
-    const every = Math.max(1, Math.round(this.#parts.course.total / LOOKS));
+    const every = Math.max(1, Math.round(this.#total / LOOKS));
     if (event.step % every !== 0) return event;
     const { model, step } = this.#stage!;
     return { ...event, choices: choicesOf(model, step.weights), pattern: patternOf(model, step.weights) };
@@ -96,7 +103,7 @@ export class Narrowing {
 
   #survivors({ model, step: { weights } }: SearchStage, step: number): number[][] {
     const { cut, settle } = this.#parts.settings;
-    const part = step / this.#parts.course.total;
+    const part = step / this.#total;
     const alive = survivorsAt(part, model, weights, cut!);
     if (!settle) return alive;
     return settleSurest(alive, model, weights, openBlocks(model.alive.length, settle, part));

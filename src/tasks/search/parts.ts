@@ -13,7 +13,8 @@ import type { TrainState } from "../../train/events.ts";
 import type { Weights } from "../../train/stages.ts";
 import { told } from "../../train/world.ts";
 import { defaultEngine } from "../engine.ts";
-import type { Say } from "../job.ts";
+import { evaluatedFact, evaluatedPart } from "../evaluate.ts";
+import type { Fact, Say } from "../job.ts";
 import { type Data, type Given, openData, piecesOf, textHash, textSizeOf } from "../text-data.ts";
 import { budgetOf } from "./budget.ts";
 import { parseCandidates } from "./candidates.ts";
@@ -37,6 +38,8 @@ export interface SearchParts extends RankedText {
   /** With all its candidates. */
   readonly model: ParModel;
   readonly batches: { readonly train: Batches; readonly valid: Batches };
+  /** On which part of the valid text evaluations are, where it is not all. */
+  readonly evaluated: readonly Fact[];
   readonly validText: TextSize;
   readonly course: Course;
   /** What candidates cost on this machine; null where nobody asked. */
@@ -71,9 +74,12 @@ export async function openSearch(given: Partial<SearchConfig>, known: SearchGive
   const validText = await textSizeOf(data, "valid");
   checkMemories(settings, { train: ids.length, valid: validText.tokens });
   const text = { ...data, ranks: ranksOf(settings, ids, size) };
+  const memory = evaluationShape(settings).memory;
+  const all = await segmentsOf(settings, text, model, { split: "valid", memory });
+  const valid = evaluatedPart(all, settings.evaluateTokens, "valid");
   const batches = {
     train: await segmentsOf(settings, text, model, { split: "train", memory: settings.memory, say: known.say }),
-    valid: await segmentsOf(settings, text, model, { split: "valid", memory: evaluationShape(settings).memory }),
+    valid: valid.batches,
   };
   return {
     ...text,
@@ -81,6 +87,7 @@ export async function openSearch(given: Partial<SearchConfig>, known: SearchGive
     engine,
     model,
     batches,
+    evaluated: evaluatedFact(valid),
     validText,
     ...scheduled(settings, size, batches.train.count),
     costs,

@@ -23,17 +23,18 @@ const FILMS: Readonly<Record<string, Background>> = { "pi.gif": "light", "pi-dar
 export interface Searched {
   /** Of all candidates, in the order of their rows. */
   readonly names: readonly string[];
-  readonly totalSteps: number;
+  /** Where it is known from the start. */
+  readonly totalSteps: number | undefined;
 }
 
 /** π over a search: as many moments as its events tell of. */
 class Course {
   readonly moments: Milestone[] = [];
-  readonly #totalSteps: number;
+  readonly #totalSteps: number | undefined;
   #temperature: number | null = null;
   #perplexity: number | null = null;
 
-  constructor(totalSteps: number) {
+  constructor(totalSteps: number | undefined) {
     this.#totalSteps = totalSteps;
   }
 

@@ -23,7 +23,7 @@ import {
 import { defineSettings, type Resolved } from "../../runs/settings.ts";
 import type { Length } from "../../train/loop.ts";
 import { scheduleNames } from "../../train/schedule.ts";
-import { dataFields, hardwareFields, lengthFields } from "../fields.ts";
+import { dataFields, evaluateTokens, hardwareFields, lengthFields } from "../fields.ts";
 
 /** How candidates are written. */
 export const candidateForm = {
@@ -100,13 +100,12 @@ const others = {
     steps: lengthFields.steps,
     epochs: optional(real(1, "train for this many passes over the data; default: 1, unless another length is given")),
     minutes: optional(
-      real(10, "train for as many updates as fit, by the first ones measured; cut candidates make it shorter", {
-        above: 0,
-      }),
+      real(10, "train for this many minutes; how many updates they are is estimated again on the way", { above: 0 }),
     ),
   }),
   ...group("Evaluation and checkpoints", {
     evaluateEvery: whole(500, "updates between evaluations"),
+    evaluateTokens,
     checkpointEvery: whole(500, "updates between checkpoints"),
     keep: whole(3, "checkpoints kept besides the best"),
   }),
@@ -314,6 +313,11 @@ export type SearchConfig = Resolved<typeof searchSettings>;
 
 /** The base size on the embedded books. */
 export const searchDefaults: SearchConfig = searchSettings.resolve([]);
+
+/** The same for its loop: by the clock where minutes are given. */
+export function loopLength(settings: SearchConfig, expected: number): Length {
+  return settings.minutes === null ? lengthOf(settings) : { minutes: settings.minutes, expected };
+}
 
 /** How long a search trains: one pass unless told otherwise. */
 export function lengthOf({ steps, epochs }: SearchConfig): Exclude<Length, { minutes: number }> {

@@ -15,9 +15,10 @@ import type { Reopened } from "../perform.ts";
 import { openData } from "../text-data.ts";
 import { patternOfPath, turnsOf } from "./front/paths.ts";
 import { searchJob } from "./job.ts";
-import { modelAt, modelOf, openSearch, type SearchGiven } from "./parts.ts";
+import { modelAt, modelOf, type SearchGiven } from "./parts.ts";
 import { keptCosts, keptResult, type SearchResult } from "./result.ts";
 import { type SearchConfig, searchSettings } from "./settings.ts";
+import { openTimedSearch } from "./timed.ts";
 
 /** What a retrain run keeps besides the settings of its network. */
 export interface RetrainNotes {
@@ -98,10 +99,11 @@ export async function reopenSearch(
   const stored = storedSettings(run.config, run.path);
   const searches = stored.task === "search" && typeof stored.settings.blocks === "number";
   const unmeasured = searches && !resume ? "measure" : undefined; // killed before it could write them down
-  const parts = await openSearch(stored.settings, {
+  const known: SearchGiven = {
     ...given,
     costs: (await keptCosts(run.path)) ?? unmeasured,
     initial: resume ? undefined : await first?.(stored),
-  });
+  };
+  const parts = await openTimedSearch(stored.settings, known, stored.task === "search");
   return searchJob(parts, run.config);
 }

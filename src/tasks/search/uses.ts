@@ -4,14 +4,14 @@ import { once } from "../../base/lazily.ts";
 import type { Evaluation } from "../../depth/searched.ts";
 import type { Engine } from "../../engine/engine.ts";
 import { openWriter, type Writer } from "../../model/generation.ts";
-import { counted, figures, tokensIn } from "../../train/evaluate.ts";
+import { figures, tokensIn } from "../../train/evaluate.ts";
 import { Evaluator } from "../../train/evaluator.ts";
 import type { Figures } from "../../train/events.ts";
 import type { Session } from "../../train/session.ts";
-import type { EvaluateOptions } from "../evaluate.ts";
+import { type EvaluateOptions, evaluatedPart } from "../evaluate.ts";
 import { type Exporting, exporting } from "../exporting.ts";
 import type { ExportHow } from "../exports.ts";
-import type { TaskEvent } from "../job.ts";
+import type { Say, TaskEvent } from "../job.ts";
 import { type OpenRun, openRunBase, type ResumeOptions, type StoredRun } from "../open-run.ts";
 import { resumeRun } from "../perform.ts";
 import { textSizeOf } from "../text-data.ts";
@@ -63,7 +63,7 @@ export async function parUses(stored: StoredRun): Promise<ParUses> {
   return {
     ...opened,
     found: await keptResult(path),
-    evaluate: async (how = {}) => evaluate(await engine(), opened, await ranked(), how),
+    evaluate: async (how = {}) => evaluate(await engine(), opened, await ranked(), how, options.say),
     generate: async function* (how) {
       const { ranks } = await ranked();
       const { memory: evaluationMemory } = settled(opened, how);
@@ -96,7 +96,8 @@ async function evaluate(
   engine: Engine,
   opened: StoredModel,
   text: RankedText,
-  { split = "valid", onBatch, signal, ...choices }: EvaluateOptions & SegmentChoices,
+  { split = "valid", evaluateTokens, onBatch, signal, ...choices }: EvaluateOptions & SegmentChoices,
+  say: Say = () => {},
 ): Promise<SegmentFigures> {
   const { settings, model, weights } = opened;
   const { memory, evaluation } = settled(opened, choices);
@@ -105,9 +106,11 @@ async function evaluate(
   if (choices.evaluationMemory !== undefined) {
     checkReach("evaluation memory", memory, { batch: shape.batch, tokens: size.tokens });
   }
-  const batches = counted(await segmentsOf(settings, text, model, { split, memory }), onBatch);
+  const all = await segmentsOf(settings, text, model, { split, memory });
+  const { batches, remark } = evaluatedPart(all, evaluateTokens ?? settings.evaluateTokens, split);
+  if (remark !== undefined) say(`evaluated on ${remark}`);
   const evaluator = await Evaluator.create(engine, model.objective({ ...shape, evaluation, training: false }), weights);
-  const measured = evaluateOn(evaluator, weights, batches, { signal });
+  const measured = evaluateOn(evaluator, weights, batches, { signal, tell: onBatch });
   const { loss, meanBatchPerplexity } = await measured.finally(() => evaluator.release());
   return {
     ...figures(loss, batches.count * tokensIn(batches), size),

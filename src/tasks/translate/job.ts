@@ -14,6 +14,7 @@ import type { PairsCorpus } from "../../text/pairs/pairs-corpus.ts";
 import type { OpenTokenizer } from "../../text/tokenizer.ts";
 import type { Batches, TextSize } from "../../train/evaluate.ts";
 import { defaultEngine } from "../engine.ts";
+import { evaluatedFact, evaluatedPart } from "../evaluate.ts";
 import { textFact } from "../facts.ts";
 import { translationGroups } from "../groups.ts";
 import { initialFrom } from "../initial.ts";
@@ -86,6 +87,8 @@ export async function translateJob(
 ): Promise<Job<TrainedModel<TranslationModel>>> {
   const { corpus, tokenizer, model, engine } = parts;
   const { settings, initial } = await initialFrom(parts.settings, model.parameters, say);
+  const all = batchesOf(settings, corpus, tokenizer, "valid", say);
+  const valid = evaluatedPart(all, settings.evaluateTokens, "valid");
   return trainedJob({
     settings,
     config: translateSettings.yaml(settings),
@@ -95,13 +98,13 @@ export async function translateJob(
     tokenizer,
     data: {
       train: batchesOf(settings, corpus, tokenizer, "train", say),
-      valid: batchesOf(settings, corpus, tokenizer, "valid", say),
+      valid: valid.batches,
     },
     validText: textSizeOf(corpus, tokenizer, "valid"),
     groups: translationGroups(settings, model.parameters, engine),
     initial,
     report: () => translationReport(model, settings.length),
-    facts: factsOf(parts),
+    facts: [...factsOf(parts), ...evaluatedFact(valid)],
   });
 }
 

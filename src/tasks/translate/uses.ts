@@ -13,7 +13,7 @@ import type { OpenTokenizer, Tokenizer } from "../../text/tokenizer.ts";
 import type { Figures } from "../../train/events.ts";
 import type { Session } from "../../train/session.ts";
 import type { Weights } from "../../train/stages.ts";
-import { type EvaluateOptions, evaluateText } from "../evaluate.ts";
+import { type EvaluateOptions, evaluatedPart, evaluateText } from "../evaluate.ts";
 import type { TaskEvent } from "../job.ts";
 import { type OpenRun, openRunBase, type ResumeOptions, type StoredRun } from "../open-run.ts";
 import { resumeRun } from "../perform.ts";
@@ -76,9 +76,11 @@ export async function open(stored: StoredRun): Promise<TranslateRun> {
     model,
     weights,
     tokenizer,
-    evaluate: async ({ split = "valid", ...how } = {}) => {
+    evaluate: async ({ split = "valid", evaluateTokens = settings.evaluateTokens, ...how } = {}) => {
       const corpus = await pairs();
-      const batches = batchesOf(settings, corpus, tokenizer, split, () => {});
+      const all = batchesOf(settings, corpus, tokenizer, split, () => {});
+      const { batches, remark } = evaluatedPart(all, evaluateTokens, split);
+      if (remark !== undefined) options.say?.(`evaluated on ${remark}`);
       return evaluateText(await engine(), model, weights, {
         batches,
         text: textSizeOf(corpus, tokenizer, split),

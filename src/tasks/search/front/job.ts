@@ -14,6 +14,7 @@ import type { NoteEvent, Start } from "../../job.ts";
 import { costTable, targetOf } from "../budget.ts";
 import type { SearchParts } from "../parts.ts";
 import { type Choice, type Ending, figuresOf, type LatencyCheck, resultOf, type SearchResult } from "../result.ts";
+import { loopLength } from "../settings.ts";
 import { trainOptions } from "../stage.ts";
 import { type Front, type FrontNetwork, frontTable, pickWithin } from "./front.ts";
 import { fitsLimits, smallestPath } from "./limits.ts";
@@ -29,7 +30,8 @@ const note = (text: string): NoteEvent => ({ type: "note", text });
 export async function* searchingFront(parts: SearchParts, { resume, signal }: Start): Events {
   smallestPath(parts); // limits that no network keeps to show before anything is trained
   if (!resume) yield note(costTable(parts.costs!, parts.model.choices));
-  const loop = loopOptions({ ...trainOptions(parts), resume, signal });
+  const length = loopLength(parts.settings, parts.course.total);
+  const loop = { ...loopOptions({ ...trainOptions(parts), resume, signal }), length };
   const { end, weights } = yield* trainStages({ ...loop, open: async () => ({ stage: await openPathStage(parts) }) });
   const { reason, step: steps, elapsedMs } = end;
   return yield* rankedResult(

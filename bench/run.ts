@@ -8,6 +8,7 @@ import { defaultThreads } from "../src/engine/ort.ts";
 import { writeAtomically } from "../src/files/atomic.ts";
 import { bench as act } from "./act.ts";
 import { bench as blocks } from "./blocks.ts";
+import { bench as browser } from "./browser.ts";
 import { bench as cutoffs } from "./cutoffs.ts";
 import { bench as depth } from "./depth.ts";
 import { bench as encoder } from "./encoder.ts";
@@ -28,6 +29,7 @@ const benches: Readonly<Record<string, Bench>> = {
   supernet,
   "language-model": languageModel,
   blocks,
+  browser,
   encoder,
   "encoder-step": encoderStep,
   depth,

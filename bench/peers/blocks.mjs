@@ -7,12 +7,15 @@ import { readSafetensors } from "../../src/format/safetensors.ts";
 
 const [folder, path, text] = process.argv.slice(2);
 
-export const config = JSON.parse(text);
-export const { tensors } = readSafetensors(readFileSync(path), path);
+const { tensors } = readSafetensors(readFileSync(path), path);
 export const load = createRequire(join(folder, "package.json"));
 
-/** Names of the weights: what is no input. */
-export const weightNames = [...tensors.keys()].filter((name) => !name.startsWith("input."));
+/** Sizes, tensors, and the names of the weights: what is no input. */
+export const problem = {
+  config: JSON.parse(text),
+  tensors,
+  weightNames: [...tensors.keys()].filter((name) => !name.startsWith("input.")),
+};
 
 /**
  * Answers `about`, `losses N` (the losses of N updates) and `step N` (their times in milliseconds); prints `ready` first.

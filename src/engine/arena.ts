@@ -1,24 +1,11 @@
 /** The arena: one WebAssembly.Memory, sized up front, that holds weights, gradients, moments and masks at 64-byte alignment. */
+
+import { aligned, MAX_BYTES, PAGE } from "../base/arena-bytes.ts";
 import { rejectOption } from "../base/errors.ts";
 import { Wasm, type WasmMemory } from "../base/wasm.ts";
 import { type ArenaView, Kernels, SCRATCH_BYTES } from "./kernels.ts";
 
-/** Every tensor starts at a multiple of this: ONNX Runtime's reductions change bits with the alignment of their input. */
-export const ALIGNMENT = 64;
-const PAGE = 65_536;
-/** The largest arena: addresses are 32 bits wide. */
-export const MAX_BYTES = 65_536 * PAGE;
-
-/** Bytes an arena needs for tensors of these lengths, in elements of four bytes (float32, int32). */
-export function arenaBytes(lengths: Iterable<number>): number {
-  let bytes = 0;
-  for (const length of lengths) bytes += aligned(4 * length);
-  return bytes;
-}
-
-function aligned(bytes: number): number {
-  return Math.ceil(bytes / ALIGNMENT) * ALIGNMENT;
-}
+export { ALIGNMENT, arenaBytes, MAX_BYTES } from "../base/arena-bytes.ts";
 
 /** Memory for tensors that ONNX Runtime and the kernels share. It never grows (growing would detach every view) and frees nothing. */
 export class Arena {

@@ -27,16 +27,6 @@ type Exports = Record<Passes | Draws, Pass> &
 
 let compiled: WasmModule | undefined;
 
-/** Random words that `dropoutMask` takes from its stream: 16 bits a value. */
-export function maskWords(values: number): number {
-  return Math.ceil(values / 2);
-}
-
-/** Random words that `normal` takes from its stream: values come in pairs. */
-export function normalWords(values: number): number {
-  return 2 * Math.ceil(values / 2);
-}
-
 const TWO_32 = 2 ** 32;
 const WORDS_PER_BLOCK = 4;
 

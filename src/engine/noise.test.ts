@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
+import { maskWords, normalWords } from "../base/arena-bytes.ts";
 import { philoxBlock, RandomStream, type StreamKey } from "../base/random.ts";
 import { Arena, arenaBytes } from "./arena.ts";
-import { maskWords, normalWords } from "./kernels.ts";
 
 const LENGTHS = [0, 1, 2, 3, 5, 8, 31, 32, 33, 63, 64, 65, 127, 128, 129, 200];
 /** Block indices at the start, at an odd place, across 2^32 (with 8 blocks a pass), and high up. */

@@ -1,7 +1,9 @@
 /** Where training keeps its numbers: weights, gradients and moments of every parameter, group by group, in one arena. */
+
+import { ALIGNMENT, arenaBytes, MAX_BYTES } from "../base/arena-bytes.ts";
 import { reject } from "../base/errors.ts";
 import { anything, check, checkOptions, number, type Rules, required } from "../base/options.ts";
-import { ALIGNMENT, type Arena, arenaBytes, MAX_BYTES } from "../engine/arena.ts";
+import type { Arena } from "../engine/arena.ts";
 import type { Tensor } from "../graph/index.ts";
 import type { Optimiser, Slot, UpdateSettings } from "./optimiser.ts";
 

@@ -1,10 +1,11 @@
 /** One training step: a program that gives loss and gradients, kernels that clip and update, all in one arena. */
+
+import { maskWords, normalWords } from "../base/arena-bytes.ts";
 import { rejectData } from "../base/errors.ts";
 import { check, type Rule, whole } from "../base/options.ts";
 import { RandomStream, type StreamState } from "../base/random.ts";
-import { Arena } from "../engine/arena.ts";
+import type { Arena } from "../engine/arena.ts";
 import { type Engine, type Feed, feedsFor, type Program, type World } from "../engine/engine.ts";
-import { maskWords, normalWords } from "../engine/kernels.ts";
 import { evaluateShape, type NoiseInput, type Tensor, type Weights, weightsOf } from "../graph/index.ts";
 import { type Buffer, fill, newBuffer, refuseExtras, viewOf } from "./buffers.ts";
 import { Diverged } from "./diverged.ts";
@@ -54,6 +55,9 @@ export interface StepOptions {
   /** What this process has of a batch that others train on with it. Default: all. */
   readonly share?: Share;
 }
+
+/** The arena with its kernels: a page fetches them when it trains. */
+const arenas = async () => (await import("../engine/arena.ts")).Arena;
 
 /** What a checkpoint keeps of a step. */
 export interface StepState {
@@ -142,17 +146,23 @@ export class TrainingStep {
     const parameters = options.groups.flatMap((group) => group.parameters);
     const plan = stepGraph(options.loss, parameters, extrasOf(options));
     const program = await options.engine.compile({ outputs: plan.outputs });
-    return new TrainingStep(options, plan, program, await countsProgram(options));
+    return new TrainingStep(await arenas(), options, plan, program, await countsProgram(options));
   }
 
   /** A step around a program that was composed otherwise; `plan` names what leaves it. */
-  static around(options: Omit<StepOptions, "loss">, plan: StepGraph, program: Program): TrainingStep {
+  static async around(options: Omit<StepOptions, "loss">, plan: StepGraph, program: Program): Promise<TrainingStep> {
     const whole = { ...options, loss: plan.outputs.loss! };
     checkStep(whole);
-    return new TrainingStep(whole, plan, program, undefined);
+    return new TrainingStep(await arenas(), whole, plan, program, undefined);
   }
 
-  private constructor(options: StepOptions, plan: StepGraph, program: Program, counts: Program | undefined) {
+  private constructor(
+    NewArena: typeof Arena,
+    options: StepOptions,
+    plan: StepGraph,
+    program: Program,
+    counts: Program | undefined,
+  ) {
     this.#counts = counts;
     this.#capacities = new Map(Object.entries(options.sizes ?? {}));
     const others = [...Object.values(options.inputs), ...options.noise.map(({ tensor }) => tensor)];
@@ -166,7 +176,7 @@ export class TrainingStep {
     this.#program = program;
     this.#asked = new Set(program.inputs.map(({ name }) => name));
     const accumulate = (options.accumulate ?? 1) > 1;
-    this.#arena = new Arena(memoryBytes(options.groups, [...lengths, wholeNoise], accumulate));
+    this.#arena = new NewArena(memoryBytes(options.groups, [...lengths, wholeNoise], accumulate));
     this.#groups = options.groups.map((group) => allocateGroup(this.#arena, group, accumulate));
     this.#slots = new Map(this.#groups.flatMap((group) => [...group.slots]));
     this.#stream = new RandomStream(options.seed, "noise");

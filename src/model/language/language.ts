@@ -62,7 +62,7 @@ import { headWidth } from "../../nn/layers.ts";
 import { rotaryRules } from "../../nn/rotary.ts";
 import type { CausalModel, Decoder, ForwardPass, Objective } from "../causal.ts";
 import type { Weights } from "../weights.ts";
-import { CachedDecoder, type Extension, recomputingDecoder } from "./decoders.ts";
+import type { Extension } from "./decoders.ts";
 
 export type { Objective } from "../causal.ts";
 export { boundWeights, type Weights } from "../weights.ts";
@@ -282,7 +282,8 @@ export class LanguageModel implements CausalModel {
   }
 
   /** Reads texts of any length: from caches where the policy has them, otherwise from the whole text at every token. */
-  open(engine: Engine, weights: Weights): Promise<Decoder> {
+  async open(engine: Engine, weights: Weights): Promise<Decoder> {
+    const { CachedDecoder, recomputingDecoder } = await import("./decoders.ts");
     return this.policy.caches ? CachedDecoder.create(engine, this, weights) : recomputingDecoder(engine, this, weights);
   }
 }

@@ -49,7 +49,7 @@ import {
 import type { CausalModel, Decoder, ForwardPass, Objective } from "../causal.ts";
 import type { Weights } from "../weights.ts";
 import { type CandidateChoice, candidateOf } from "./candidates.ts";
-import { type Carried, type MemoryReading, ParDecoder } from "./decoder.ts";
+import type { Carried, MemoryReading } from "./decoder.ts";
 import { aliveOf, budgetOf, checkMemory, checkParOptions, checkWhole, choicesOf, type ParOptions } from "./options.ts";
 
 export type { CandidateChoice } from "./candidates.ts";
@@ -298,7 +298,8 @@ export class ParModel implements CausalModel<MemoryReading> {
   }
 
   /** Reads texts token by token, out of the memory. */
-  open(engine: Engine, weights: Weights, reading?: MemoryReading): Promise<Decoder> {
+  async open(engine: Engine, weights: Weights, reading?: MemoryReading): Promise<Decoder> {
+    const { ParDecoder } = await import("./decoder.ts");
     return ParDecoder.create(engine, this, weights, reading);
   }
 

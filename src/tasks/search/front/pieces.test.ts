@@ -84,7 +84,7 @@ describe("a supernet in pieces", () => {
     const program = await PathProgram.create(engine, pieces);
     const groups = optimiserGroups(model.parameters, { optimiser: "adamw", engine });
     const common = { engine, seed: 1, sizes: pieces.sizes };
-    const supernet = TrainingStep.around(
+    const supernet = await TrainingStep.around(
       {
         ...common,
         groups,

@@ -20,7 +20,7 @@ export async function openPathStage(parts: SearchParts): Promise<SearchStage> {
   const { batch, length, memory, seed, clipNorm } = settings;
   const pieces = parPieces(model, { batch, length, memory, training: true });
   const program = await PathProgram.create(engine, pieces);
-  const step = TrainingStep.around(
+  const step = await TrainingStep.around(
     {
       engine,
       inputs: { ...pieces.inputs, [PATH]: program.pathInput },

@@ -2,25 +2,22 @@
 import { LayerwiseError, messageOf, reject } from "../base/errors.ts";
 import type { World } from "../engine/engine.ts";
 
-/** Variables of a process; Node's own type is not there in every program that reads these declarations. */
-type Environment = Readonly<Record<string, string | undefined>>;
-
 /** Processes that `mpirun` started with this one, by the variables that Open MPI sets; 1 where it started none. */
-export function worldSize(env: Environment = process.env): number {
+export function worldSize(env: Readonly<Record<string, string | undefined>> = process.env): number {
   return Number(env.OMPI_COMM_WORLD_SIZE ?? 1);
 }
 
 /** Which of them this process is. */
-export function worldRank(env: Environment = process.env): number {
+export function worldRank(env: Readonly<Record<string, string | undefined>> = process.env): number {
   return Number(env.OMPI_COMM_WORLD_RANK ?? 0);
 }
 
 /** Threads for each of the processes on this machine, where nobody says how many. */
-export const threadsEach = (cores: number, env: Environment = process.env): number =>
+export const threadsEach = (cores: number, env: Readonly<Record<string, string | undefined>> = process.env): number =>
   Math.max(1, Math.floor(cores / Number(env.OMPI_COMM_WORLD_LOCAL_SIZE ?? 1)));
 
 /** Whether `mpirun` of another MPI started several processes: they would all train the same run. */
-function refuseOthers(env: Environment): void {
+function refuseOthers(env: Readonly<Record<string, string | undefined>>): void {
   if (env.OMPI_COMM_WORLD_SIZE !== undefined || !(Number(env.PMI_SIZE ?? 1) > 1)) return;
   const remedy = "start it with Open MPI's mpirun";
   reject({ who: "mpi", needed: "Open MPI", got: "another MPI (PMI_SIZE is set)", remedy, code: "runtime" }, 2);

@@ -24,6 +24,7 @@ export {
   type ClassificationOptions,
   type ClassifierOptions,
   classificationHead,
+  documentWordsHead,
   type Head,
   type MaskedLanguageOptions,
   type MultipleChoiceOptions,

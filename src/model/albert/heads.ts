@@ -17,6 +17,7 @@ import {
   iota,
   less,
   log,
+  logSoftmax,
   maximum,
   mean,
   multiply,
@@ -137,6 +138,20 @@ export function maskedLanguageHead(model: Albert, options: MaskedLanguageOptions
     count: ({ labels, maskedWeights }) => (labels ? sum(counting(labels)) : sum(maskedWeights!)),
   };
 }
+
+/** Guesses the words of a whole document from the mean state of a text that was cut from it, with the head of masked words. */
+export function documentWordsHead({ options: { vocabulary } }: Albert, words: Head): Head {
+  return {
+    parameters: [],
+    logits: (encoded, _, mode) => words.logits({ ...encoded, sequence: averaged(encoded) }, {}, mode),
+    targets: ({ batch }) => ({ documentWords: input("documentWords", [batch, vocabulary]) }),
+    loss: ({ words: logits }, { documentWords }) => mean(documentLosses(logits!, documentWords!)),
+  };
+}
+
+/** Cross-entropy of each text's guess with its document's words, [B, V] each. */
+export const documentLosses = (logits: Tensor, words: Tensor): Tensor =>
+  negate(sum(multiply(words, logSoftmax(logits)), { axes: [1] }));
 
 /** Rows at positions [B, P] of each text: [B·T, C] → [B·P, C]. */
 function picked(sequence: Tensor, positions: Tensor, length: Dim): Tensor {

@@ -4,7 +4,7 @@ import { DepthTally } from "../../depth/tally.ts";
 import { type Engine, feedsFor, ownWeights } from "../../engine/engine.ts";
 import { argMax, crossEntropy, reshape, simplifyNamed, type Tensor } from "../../graph/index.ts";
 import type { DescribedAlbert } from "../../model/albert/description.ts";
-import { albertObjective } from "../../model/albert/heads.ts";
+import { albertObjective, documentLosses, documentWordsHead, type Head } from "../../model/albert/heads.ts";
 import type { MaskedBatches } from "../../text/masked/batches.ts";
 import { pretrainingFeeds } from "../../text/masked/batches.ts";
 import type { SpecialIds } from "../../text/masked/documents.ts";
@@ -13,25 +13,37 @@ import { eachToken, TOKEN_KINDS } from "../../text/masked/token-kinds.ts";
 import type { Measured } from "../../train/events.ts";
 import type { Weights } from "../../train/stages.ts";
 import type { EvaluateOptions } from "../evaluate.ts";
-import type { Phase } from "./phases.ts";
+import type { Phase, PhaseTask } from "./phases.ts";
 
 type Described = Pick<DescribedAlbert, "model" | "heads">;
-type Shape = Pick<Phase, "batch" | "length" | "predictions"> & Partial<Pick<Phase, "causal">>;
+type Shape = Pick<Phase, "batch" | "length" | "predictions"> & Partial<Pick<Phase, "task">>;
+
+/** The heads that are asked in a phase: only masked texts have an order of sentences to guess. */
+export function headsOf(
+  { task = "masked" }: { readonly task?: PhaseTask | undefined },
+  { model, heads: { maskedLanguage, sentenceOrder } }: Described,
+): Head[] {
+  if (task === "document") return [documentWordsHead(model, maskedLanguage!)];
+  return [maskedLanguage, task === "next" ? undefined : sentenceOrder].filter((head) => head !== undefined);
+}
 
 /** What the heads that a model has for masked text say, and how deep its tokens run. */
-function outputsOf(
-  { model, heads: { maskedLanguage, sentenceOrder } }: Described,
-  shape: Shape,
-): Record<string, Tensor> {
-  const heads = [maskedLanguage, shape.causal ? undefined : sentenceOrder].filter((head) => head !== undefined);
+function outputsOf(described: Described, { task, ...shape }: Shape): Record<string, Tensor> {
+  const { model } = described;
+  const heads = headsOf({ task }, described);
   if (heads.length === 0) {
     const remedy = "published ALBERT-ACT files have no heads; look at depths with `layerwise depth`";
     reject({ who: "ALBERT", needed: "a head for masked pieces or the order of sentences", got: "none", remedy }, 2);
   }
-  const { logits, inputs, encoded } = albertObjective(model, heads, { ...shape, training: false });
+  const { logits, inputs, encoded } = albertObjective(model, heads, {
+    ...shape,
+    causal: task === "next",
+    training: false,
+  });
   const { words, order } = logits;
   const { updates, remainders } = encoded.probes;
   const labels = () => reshape(inputs.maskedLabels!, [words!.shape[0]!]);
+  if (task === "document") return { documentLoss: documentLosses(words!, inputs.documentWords!) };
   return {
     ...(words ? { wordLoss: crossEntropy(words, labels()), wordGuess: argMax(words) } : {}),
     ...(order ? { orderLoss: crossEntropy(order, inputs.order!), orderGuess: argMax(order) } : {}),
@@ -72,10 +84,17 @@ export async function pretrainingEvaluator(
       onBatch?.(i, count);
       sums.add(batch, await program.run(feedsFor(program, { ...fixed, ...pretrainingFeeds(batch) })), special);
     }
-    return shape.causal ? nextFigures(sums, halting) : figuresOf(sums, halting);
+    if (shape.task === "document") return documentFigures(sums);
+    return shape.task === "next" ? nextFigures(sums, halting) : figuresOf(sums, halting);
   };
   const read = taken.reduce((total, { rows }) => total + rows, 0);
   return { texts: read, measure, release: () => program.release() };
+}
+
+/** What words of documents cost. They decide nothing, either. */
+function documentFigures({ documents }: Sums): Measured {
+  const { loss } = documents.mean!;
+  return { loss, tokens: documents.count, scalars: { document_loss: loss } };
 }
 
 /** What next words cost. They decide nothing: masked words come after them. */
@@ -145,6 +164,7 @@ class Sums {
   readonly depths: DepthTally;
   readonly words = new Guesses();
   readonly order = new Guesses();
+  readonly documents = new Guesses();
   texts = 0;
   tokens = 0;
   /** Depths and remainders of all tokens. */
@@ -159,8 +179,9 @@ class Sums {
     found: Readonly<Record<string, { readonly data: ArrayLike<number> }>>,
     special: SpecialIds,
   ) {
-    const { wordLoss, wordGuess, orderLoss, orderGuess, depths, remainders } = found;
+    const { wordLoss, wordGuess, orderLoss, orderGuess, documentLoss, depths, remainders } = found;
     this.texts += batch.rows;
+    for (const loss of Array.from(documentLoss?.data ?? [])) this.documents.add(loss, false);
     batch.maskedWeights.forEach((weight, i) => {
       if (weight > 0 && wordLoss) this.words.add(wordLoss.data[i]!, wordGuess!.data[i] === batch.maskedIds[i]);
     });

@@ -4,7 +4,7 @@ import { lazily } from "../../base/lazily.ts";
 import { ponderScale } from "../../depth/halting.ts";
 import type { Engine } from "../../engine/engine.ts";
 import { type AlbertDescription, type DescribedAlbert, describedAlbert } from "../../model/albert/description.ts";
-import { albertObjective, type Head } from "../../model/albert/heads.ts";
+import { albertObjective } from "../../model/albert/heads.ts";
 import { initialise } from "../../nn/index.ts";
 import { type MaskedBatches, pretrainingFeeds } from "../../text/masked/batches.ts";
 import type { OpenTokenizer } from "../../text/tokenizer.ts";
@@ -19,10 +19,10 @@ import { engineFact, parametersFact, textFact } from "../facts.ts";
 import type { Fact, Job, Rehearsal, Start } from "../job.ts";
 import { type Given, textHash } from "../text-data.ts";
 import { albertContent, type TrainedAlbert } from "./albert-run.ts";
-import { pretrainingEvaluator } from "./evaluation.ts";
+import { headsOf, pretrainingEvaluator } from "./evaluation.ts";
 import { firstWeights } from "./first-weights.ts";
 import { type Initial, originOf } from "./origin.ts";
-import { describePretraining, isPacked, type MaskedData, openMaskedData, pretrainingGroups } from "./parts.ts";
+import { describePretraining, isPlaced, type MaskedData, openMaskedData, pretrainingGroups } from "./parts.ts";
 import { type Phase, phasedSchedule, phaseStarts, phasesOf } from "./phases.ts";
 import type { PretrainingConfig } from "./settings.ts";
 
@@ -144,7 +144,7 @@ async function openPhase(parts: PretrainParts, start: PhaseStart): Promise<Stage
   const stage = await phaseStage(parts, phase, {
     length: start.length,
     batches: fed(phase, settings, training, () =>
-      isPacked(settings, phase) ? 0 : startOf(start.index) * phases[0].accumulate,
+      isPlaced(settings, phase) ? 0 : startOf(start.index) * phases[0].accumulate,
     ),
     initial: start.initial ?? (start.state ? undefined : firstWeights(settings, described, training)),
     unitLearns: (step) => step > settings.ponderFrom * start.total(),
@@ -169,10 +169,10 @@ interface StageParts extends Pick<Parameters<typeof openStage>[1], "evaluate"> {
 async function phaseStage(parts: PretrainParts, phase: Phase, of: StageParts): Promise<Stage> {
   const { settings, described, engine } = parts;
   const { model, heads, parameters } = described;
-  const { length, predictions, causal, accumulate } = phase;
-  const asked = headsOf(phase, heads);
+  const { length, predictions, task, accumulate } = phase;
+  const asked = headsOf(phase, { model, heads });
   const objective = ({ batch }: { batch: number }) =>
-    albertObjective(model, asked, { batch, length, predictions, causal, training: true });
+    albertObjective(model, asked, { batch, length, predictions, causal: task === "next", training: true });
   return openStage(
     { parameters, objective },
     {
@@ -190,16 +190,16 @@ async function phaseStage(parts: PretrainParts, phase: Phase, of: StageParts): P
   );
 }
 
-/** The heads that learn in a phase: running text has no order of sentences to guess. */
-const headsOf = ({ causal }: Phase, { maskedLanguage, sentenceOrder }: DescribedAlbert["heads"]): Head[] =>
-  [maskedLanguage, causal ? undefined : sentenceOrder].filter((head) => head !== undefined);
-
 /** Batches in the form the loop takes; `from` is the place of a phase's first batch among those of all phases. */
 function fed(phase: Phase, { sentenceOrder }: PretrainingConfig, batches: MaskedBatches, from: () => number): Batches {
   const { count, rows, tokens, at } = batches;
   const feeds = (place: number) => {
     const { order, ...others } = pretrainingFeeds(at(place - from()));
-    return sentenceOrder && !phase.causal ? { ...others, order: order! } : others;
+    if (phase.task === "document") {
+      const { ids, mask, types, documentWords } = others;
+      return { ids: ids!, mask: mask!, types: types!, documentWords: documentWords! };
+    }
+    return sentenceOrder && phase.task === "masked" ? { ...others, order: order! } : others;
   };
   return { count, rows, tokens, fresh: true, at: feeds };
 }
@@ -230,10 +230,16 @@ function rehearsals(parts: PretrainParts, length: Length): Promise<Rehearsal[]> 
   return Promise.all(made);
 }
 
+const TASK_NOTES: Readonly<Record<Phase["task"], string>> = {
+  masked: "",
+  next: " (next words)",
+  document: " (words of documents)",
+};
+
 function describe({ settings, data, described, engine }: PretrainParts): Fact[] {
   const { model, parameters } = described;
-  const phases = phasesOf(settings).map(({ batch, accumulate, length, causal }) => {
-    return `${batch}${accumulate > 1 ? ` × ${accumulate}` : ""} texts of ${length}${causal ? " (next words)" : ""}`;
+  const phases = phasesOf(settings).map(({ batch, accumulate, length, task }) => {
+    return `${batch}${accumulate > 1 ? ` × ${accumulate}` : ""} texts of ${length}${TASK_NOTES[task]}`;
   });
   const { depth, ponder, optimiser, rate } = settings;
   return [

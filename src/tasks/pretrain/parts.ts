@@ -6,6 +6,7 @@ import type { Parameter } from "../../nn/index.ts";
 import { type Corpus, partOf, type Split } from "../../text/corpus.ts";
 import { holdsExamples, readPretrainingFiles } from "../../text/files/masked.ts";
 import { drawnBatches, type MaskedBatches, storedBatches } from "../../text/masked/batches.ts";
+import { croppedBatches } from "../../text/masked/cropped.ts";
 import { type Document, documentsOf, type SpecialIds, specialIds } from "../../text/masked/documents.ts";
 import type { PretrainingOptions } from "../../text/masked/examples.ts";
 import { packedBatches } from "../../text/masked/packed.ts";
@@ -40,8 +41,9 @@ export async function openMaskedData(config: PretrainingConfig, given: Given = {
       rows: phase.batch,
       distinctPasses: config.distinctPasses ?? undefined,
     };
+    if (phase.task === "document") return croppedBatches(documents(split), tokenizer.tokenizer, options);
     return isPacked(config, phase)
-      ? packedBatches(documents(split), tokenizer.tokenizer, { ...options, causal: phase.causal })
+      ? packedBatches(documents(split), tokenizer.tokenizer, { ...options, causal: phase.task === "next" })
       : drawnBatches(documents(split), tokenizer.tokenizer, options);
   };
   const batches = remembered(async (split: Split, phase: Phase) =>
@@ -51,12 +53,17 @@ export async function openMaskedData(config: PretrainingConfig, given: Given = {
 }
 
 /** Whether a phase reads its documents as running text. */
-export const isPacked = ({ packed }: PretrainingConfig, { causal }: Phase) => packed || causal;
+const isPacked = ({ packed }: PretrainingConfig, { task }: Phase) => packed || task === "next";
+
+/** Whether the batches of a phase are functions of their place alone; others are cheapest in rising order, counted over all phases. */
+export const isPlaced = (config: PretrainingConfig, phase: Phase): boolean =>
+  isPacked(config, phase) || phase.task === "document";
 
 /** Stored examples are cut and masked already. */
-function refuseRunning({ packed, causalShare }: PretrainingConfig, { name }: Corpus): void {
-  if (!packed && causalShare === 0) return;
-  const got = packed ? "--packed" : `--causal-share ${causalShare}`;
+function refuseRunning({ packed, causalShare, documentShare }: PretrainingConfig, { name }: Corpus): void {
+  if (!packed && causalShare + documentShare === 0) return;
+  const share = causalShare > 0 ? `--causal-share ${causalShare}` : `--document-share ${documentShare}`;
+  const got = packed ? "--packed" : share;
   reject(
     { who: `corpus ${name}`, needed: "text that is still to be cut and masked", got: `stored examples and ${got}` },
     2,
@@ -157,11 +164,18 @@ function refuseOrder({ randomNext, sentenceOrder, packed }: PretrainingConfig): 
   }
 }
 
-/** Masked words need updates of their own between next words and long texts. */
-function refuseShares({ causalShare, longLength, longShare }: PretrainingConfig): void {
-  if (longLength === null || causalShare + longShare < 1) return;
-  const needed = "--causal-share and --long-share below 1 together";
-  reject({ who: "pretrain", needed, got: `${causalShare} and ${longShare}`, remedy: "lower one of the two" }, 2);
+/** Masked words need updates of their own between what comes before them and long texts. */
+function refuseShares({ documentShare, causalShare, longLength, longShare }: PretrainingConfig): void {
+  const shares = { "--document-share": documentShare, "--causal-share": causalShare, "--long-share": longShare };
+  const given = Object.entries(shares).filter(([name, share]) =>
+    name === "--long-share" ? longLength !== null : share > 0,
+  );
+  if (given.reduce((sum, [, share]) => sum + share, 0) < 1) return;
+  const needed = `${given.map(([name]) => name).join(" and ")} below 1 together`;
+  reject(
+    { who: "pretrain", needed, got: given.map(([, share]) => share).join(" and "), remedy: "lower one of them" },
+    2,
+  );
 }
 
 /** Matrices decay; biases and norms do not. What decides on depth has a rate of its own, and learns when `unitLearns`. */

@@ -30,12 +30,15 @@ describe("phases of pre-training", () => {
 
   it("begin with next words where asked, at every place of a text", () => {
     const settings = config({ length: 64, batch: 32, longLength: 256, causalShare: 0.5, longShare: 0.2 });
-    expect(phasesOf(settings).map(({ causal, predictions }) => [causal, predictions])).toEqual([
-      [true, 63],
-      [false, 10],
-      [false, 39],
+    expect(phasesOf(settings).map(({ task, predictions }) => [task, predictions])).toEqual([
+      ["next", 63],
+      ["masked", 10],
+      ["masked", 39],
     ]);
     expect(phaseStarts(settings, 1000)).toEqual([0, 500, 800]);
+    const longer = config({ length: 64, documentShare: 0.3, causalShare: 0.5 });
+    expect(phasesOf(longer).map(({ task }) => task)).toEqual(["document", "next", "masked"]);
+    expect(phaseStarts(longer, 1000)).toEqual([0, 300, 800]);
   });
 
   it("warm up and decay one after the other", () => {

@@ -1,6 +1,9 @@
-/** The phases of pre-training: where asked, next words first and long texts last; sizes, rates and where one ends. */
+/** The phases of pre-training: where asked, words of documents and next words first and long texts last; sizes, rates and where one ends. */
 import { polynomialSchedule, type Schedule, schedule } from "../../train/schedule.ts";
 import type { PretrainingConfig } from "./settings.ts";
+
+/** What is predicted: masked pieces from all others, the next piece at every place from those before it, or the words of a text's document. */
+export type PhaseTask = "masked" | "next" | "document";
 
 /** Texts and batches of one phase. */
 export interface Phase {
@@ -9,8 +12,7 @@ export interface Phase {
   readonly accumulate: number;
   /** Places a text in which something is to be predicted. */
   readonly predictions: number;
-  /** The next piece is predicted at every place, from those before it; else masked pieces are, from all others. */
-  readonly causal: boolean;
+  readonly task: PhaseTask;
   readonly rate: number;
   /** A part of the phase's updates, or from 1 on a number of them. */
   readonly warmup: number;
@@ -19,16 +21,27 @@ export interface Phase {
 const slots = ({ predictions, maskShare }: PretrainingConfig, length: number) =>
   predictions ?? Math.max(1, Math.ceil(maskShare * length));
 
-/** One phase to three: next words, masked words, masked words of long texts. The last has as many texts an update as the others, in batches of as many tokens unless told otherwise. */
+/** One phase to four: words of documents, next words, masked words, masked words of long texts. The last has as many texts an update as the others, in batches of as many tokens unless told otherwise. */
 export function phasesOf(config: PretrainingConfig): [Phase, ...Phase[]] {
   const { length, batch, accumulate, rate, warmup, longLength } = config;
-  const short = { length, batch, accumulate, predictions: slots(config, length), rate, warmup, causal: false };
-  const next = { ...short, predictions: length - 1, causal: true };
-  const first: [Phase, ...Phase[]] = config.causalShare > 0 ? [next, short] : [short];
-  if (longLength === null) return first;
+  const masked = {
+    length,
+    batch,
+    accumulate,
+    predictions: slots(config, length),
+    rate,
+    warmup,
+    task: "masked",
+  } as const;
+  const before: Phase[] = [
+    ...(config.documentShare > 0 ? [{ ...masked, task: "document" } as const] : []),
+    ...(config.causalShare > 0 ? [{ ...masked, predictions: length - 1, task: "next" } as const] : []),
+  ];
+  const [first, ...others] = [...before, masked];
+  if (longLength === null) return [first!, ...others];
   const long = config.longBatch ?? Math.max(1, Math.round((batch * length) / longLength));
   const last = {
-    ...short,
+    ...masked,
     length: longLength,
     batch: long,
     accumulate: Math.max(1, Math.round((batch * accumulate) / long)),
@@ -36,13 +49,15 @@ export function phasesOf(config: PretrainingConfig): [Phase, ...Phase[]] {
     rate: config.longRate,
     warmup: config.longWarmup,
   };
-  return [...first, last];
+  return [first!, ...others, last];
 }
 
 /** The update with which each phase begins. */
 export function phaseStarts(config: PretrainingConfig, total: number): [number, ...number[]] {
-  const causal = config.causalShare > 0 ? [Math.round(config.causalShare * total)] : [];
-  return [0, ...causal, ...(config.longLength === null ? [] : [longFrom(config, total)])];
+  const { documentShare, causalShare } = config;
+  const document = documentShare > 0 ? [Math.round(documentShare * total)] : [];
+  const causal = causalShare > 0 ? [Math.round((documentShare + causalShare) * total)] : [];
+  return [0, ...document, ...causal, ...(config.longLength === null ? [] : [longFrom(config, total)])];
 }
 
 /** The update with which long texts begin, or the end where there are none. */

@@ -70,6 +70,33 @@ describe("pre-training from a program", () => {
     }
   });
 
+  it("guesses words of documents first where asked, and goes on from there to the same bits", {
+    timeout: 60_000,
+  }, async () => {
+    const { phases: _, ...short } = options;
+    const asked = {
+      ...short,
+      steps: 6,
+      length: 16,
+      batch: 2,
+      documentShare: 0.5,
+      evaluateEvery: 2,
+      frequencyBias: true,
+    };
+    const figures: string[] = [];
+    const session = pretrain(asked);
+    for await (const event of session) if (event.type === "evaluation") figures.push(Object.keys(event.scalars!)[0]!);
+    const whole = await session.result;
+    expect(figures).toEqual(["document_loss", "mlm_loss", "mlm_loss"]);
+    expect(whole.best!.step).toBeGreaterThan(3);
+    const path = join(folder, "document");
+    const stopped = pretrain({ ...asked, into: await Run.create(path) });
+    for await (const event of stopped) if (event.type === "step" && event.step === 2) break;
+    await stopped.result;
+    const run = await Run.open(path, "pretrain", { checkpoint: "last" });
+    expect(bitsOf(await run.resume().result)).toEqual(bitsOf(whole));
+  });
+
   it("refuses packed texts with a task of sentence order", async () => {
     await expect(pretrain({ ...options, packed: true }).result).rejects.toThrow(
       "--packed without a task of sentence order",

@@ -93,10 +93,15 @@ const fields = {
     clipNorm: optional(real(1, "largest gradient norm; none: no limit"), 1),
     seed: whole(1, "seed of weights, texts and masks", 0),
   }),
-  ...group("Next words first", {
+  ...group("Before masked words", {
+    documentShare: real(
+      0,
+      "fraction of the updates, the first ones, in which the mean state of a text guesses the words of the whole document",
+      { from: 0, below: 1 },
+    ),
     causalShare: real(
       0,
-      "fraction of the updates, the first ones, in which every token predicts the next and sees only those before it",
+      "fraction of the updates, the first ones or after those, in which every token predicts the next and sees only those before it",
       { from: 0, below: 1 },
     ),
   }),

@@ -117,5 +117,6 @@ export function pretrainingFeeds(batch: PretrainingBatch): Record<string, Int32A
     maskedLabels: batch.maskedIds,
     maskedWeights: batch.maskedWeights,
     order: batch.orderLabels,
+    ...(batch.documentWords ? { documentWords: batch.documentWords } : {}),
   };
 }

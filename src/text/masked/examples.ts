@@ -149,7 +149,12 @@ function padded(values: readonly number[], length: number): Int32Array {
 }
 
 /** Examples side by side: each field is [examples, …]. */
-export type PretrainingBatch = Omit<PretrainingExample, "orderLabel"> & { rows: number; orderLabels: Int32Array };
+export type PretrainingBatch = Omit<PretrainingExample, "orderLabel"> & {
+  rows: number;
+  orderLabels: Int32Array;
+  /** The words of each text's document as shares of 1, [rows, pieces], where they are to be guessed. */
+  documentWords?: Float32Array;
+};
 
 /** Stacks examples of one shape into a batch. */
 export function stackExamples(examples: readonly PretrainingExample[]): PretrainingBatch {

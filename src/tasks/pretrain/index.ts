@@ -28,7 +28,7 @@ export { openPretrain, type PretrainParts, type PretrainResult, pretrainJob } fr
 export type { TextChoice } from "./masked-texts.ts";
 export { type AlbertSource, type Initial, initialFrom } from "./origin.ts";
 export type { MaskedData } from "./parts.ts";
-export type { Phase } from "./phases.ts";
+export type { Phase, PhaseTask } from "./phases.ts";
 export type { Renamed } from "./pretrain.ts";
 export { type PretrainModel, type PretrainOptions, type PretrainPhase, pretrain } from "./pretrain.ts";
 export type { PretrainingConfig } from "./settings.ts";

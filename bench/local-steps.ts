@@ -19,36 +19,44 @@ const flags = { processes: "2", every: "1,8,32", seeds: "3", steps: "300", hosts
 const { values } = flagsOf(flags);
 const size = { pieces: 500, width: 64, heads: 4, depth: 2, batch: 16, length: 32, rate: 0.002, warmup: 20, threads: 1 };
 
-/** One training: the loss of held-out text at its end, and the share of its steps' time that reductions took. */
+/** One training: the loss of held-out text at its end, and shares of its steps' time. */
 interface Row {
   readonly every: number;
   readonly seed: number;
   readonly loss: number;
+  /** In sums of gradients or weights. */
   readonly share: number;
+  /** In sums of a few numbers (the loss, whether to stop): waiting for the slower process. */
+  readonly waiting: number;
   readonly stepMs: number;
 }
 
+/** Sums of fewer numbers carry no weights. */
+const FEW = 16;
+
 /** Trains in the processes of `mpirun`, all of which call it. */
 async function trained(world: World, every: number, seed: number): Promise<Row> {
-  let spent = 0;
+  const spent = { many: 0, few: 0 };
   const sum: World["sum"] = async (numbers) => {
     const started = performance.now();
     await world.sum(numbers);
-    spent += performance.now() - started;
+    spent[numbers.length < FEW ? "few" : "many"] += performance.now() - started;
   };
   const engine = Object.assign(await ortEngine({ threads: 1 }), { world: { ...world, localSteps: every, sum } });
   const steps = Number(values.steps);
   const own = { ...size, steps, seed, evaluateEvery: steps, checkpointEvery: steps, localSteps: every };
   const settings = languageSettings.resolve([{ source: "bench", values: own }]);
-  let [first, last, loss] = [{ at: 0, spent: 0 }, { at: 0, spent: 0 }, Number.NaN];
+  const now = () => ({ at: performance.now(), ...spent });
+  let [first, last, loss] = [now(), now(), Number.NaN];
   for await (const event of perform(await openJob({ ...settings, task: "language" }, { engine }))) {
     if (event.type === "evaluation") loss = event.loss;
     if (event.type !== "step") continue;
-    last = { at: performance.now(), spent };
+    last = now();
     if (event.step === 1) first = last;
   }
   const time = last.at - first.at;
-  return { every, seed, loss, share: (last.spent - first.spent) / time, stepMs: time / (steps - 1) };
+  const [share, waiting] = [(last.many - first.many) / time, (last.few - first.few) / time];
+  return { every, seed, loss, share, waiting, stepMs: time / (steps - 1) };
 }
 
 /** Inside the job: every H with every seed, by turns; the first process prints a line each. */
@@ -76,6 +84,8 @@ function rows(): Row[] {
     .map((line) => JSON.parse(line) as Row);
 }
 
+const percent = (shares: readonly number[]) => `${formatNumber(100 * median(shares)!, 0)} %`;
+
 function summary(found: readonly Row[]) {
   return [...new Set(found.map(({ every }) => every))].map((every) => {
     const own = found.filter((row) => row.every === every);
@@ -83,7 +93,8 @@ function summary(found: readonly Row[]) {
     return {
       "updates between averages": every,
       "held-out loss": `${formatNumber(mean, 4)}${deviation === null ? "" : ` ± ${formatNumber(deviation, 4)}`}`,
-      "share of time in reductions": `${formatNumber(100 * median(own.map(({ share }) => share))!, 1)} %`,
+      "time in reductions": percent(own.map(({ share }) => share)),
+      "time waiting": percent(own.map(({ waiting }) => waiting)),
       "ms per update": formatNumber(median(own.map(({ stepMs }) => stepMs))!, 1),
     };
   });

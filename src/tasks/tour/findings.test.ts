@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { adaptFinding, change, searchFinding, shareFinding } from "./findings.ts";
-import { commonWords, depthsByKind, kindOf } from "./kinds.ts";
+import { commonWords, depthsByKind, kindOf, mostVaried } from "./kinds.ts";
 import type { AdaptResult, SearchedResult, SharedModel } from "./results.ts";
 
 const model = (plan: readonly number[], parameters: number, loss: number): SharedModel => {
@@ -69,5 +69,13 @@ describe("what is said of depth", () => {
     expect(adaptFinding(result({ "▁the": 3, "▁zebra": 3 }))).toBe(
       "No finding: tokens took 3.00 of at most 4 passes, and every kind about as many (3.00 to 3.00).",
     );
+  });
+});
+
+describe("the sentence that is shown", () => {
+  it("is the one whose depths differ most", () => {
+    const of = (...depths: number[]) => depths.map((depth) => ({ depth }));
+    expect(mostVaried([of(3, 3, 4), of(2, 3, 4), of(5, 5, 5)])).toEqual(of(2, 3, 4));
+    expect(mostVaried([of(3)])).toEqual(of(3));
   });
 });

@@ -41,3 +41,13 @@ export function depthsByKind(
   const total = counts.reduce((sum, count, i) => sum + count * (i + 1), 0);
   return { kinds: tally.rows(kinds), counts, meanDepth: total / tokens };
 }
+
+/** The sentence whose tokens differ most in depth, by standard deviation: the one that shows most of what there is. */
+export function mostVaried<T extends { readonly depth: number }>(sentences: readonly (readonly T[])[]): readonly T[] {
+  return sentences.reduce((a, b) => (variance(b) > variance(a) ? b : a));
+}
+
+function variance(tokens: readonly { readonly depth: number }[]): number {
+  const mean = tokens.reduce((sum, { depth }) => sum + depth, 0) / tokens.length;
+  return tokens.reduce((sum, { depth }) => sum + (depth - mean) ** 2, 0) / tokens.length;
+}

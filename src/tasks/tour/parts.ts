@@ -16,7 +16,7 @@ import { performOpened } from "../perform.ts";
 import type { NetworkFigures, RetrainedNetwork } from "../search/comparison.ts";
 import { retrain, search } from "../search/index.ts";
 import type { TrainedModel } from "../trained-job.ts";
-import { commonWords, depthsByKind } from "./kinds.ts";
+import { commonWords, depthsByKind, mostVaried } from "./kinds.ts";
 import type { Course, TourEvent } from "./laps.ts";
 import { adaptSettings, retrainSettings, shareSettings, supernetSettings } from "./recipe.ts";
 import type { AdaptResult, SearchedResult, SharedModel, ShareResult } from "./results.ts";
@@ -105,21 +105,25 @@ export async function* adaptPart(course: Course): Part<AdaptResult> {
   const trained = yield* course.run("adapt", (into) => training(course, settings, into));
   if (trained.reason === "stopped") return null;
   const corpus = await openCorpus(settings.corpus);
-  const sentence = shownSentence(corpus, trained.tokenizer.tokenizer);
+  const sentences = fittingSentences(corpus, trained.tokenizer.tokenizer);
   const { engine } = course;
   const lines = [...linesOf(corpus, "valid")].filter((line) => line.length > 40).slice(0, LINES);
-  const [shown, ...read] = await depthsOf(trained, [sentence, ...lines], { engine });
+  const all = await depthsOf(trained, [...sentences, ...lines], { engine });
+  const [shown, read] = [mostVaried(all.slice(0, sentences.length)), all.slice(sentences.length)];
   const { loss, perplexity } = trained.evaluation!;
   const cap = trained.model.policy.depth;
   const figures = depthsByKind(read, commonWords(linesOf(corpus, "train")), cap);
-  const tokens = shown!.map(({ piece, depth }) => ({ piece, depth }));
+  const tokens = shown.map(({ piece, depth }) => ({ piece, depth }));
   return { run: "adapt", cap, loss, perplexity: perplexity!, ...figures, sentence: tokens };
 }
 
-/** The first sentence of the test text that fits on two lines and is not all in pieces. */
-function shownSentence(corpus: Corpus, tokenizer: Tokenizer): string {
+const SENTENCES = 40;
+
+/** The first sentences of the test text that fit on two lines and are not all in pieces. */
+function fittingSentences(corpus: Corpus, tokenizer: Tokenizer): string[] {
   const fits = (line: string) => line.length > 90 && line.length < 150;
   const isWhole = (line: string) => tokenizer.encode(line).length < 1.6 * line.split(" ").length;
-  for (const line of linesOf(corpus, "test")) if (fits(line) && isWhole(line)) return line.trim();
-  return [...linesOf(corpus, "test")].find((line) => line.length > 0) ?? "";
+  const lines = [...linesOf(corpus, "test")].map((line) => line.trim()).filter((line) => line.length > 0);
+  const found = lines.filter((line) => fits(line) && isWhole(line)).slice(0, SENTENCES);
+  return found.length > 0 ? found : lines.slice(0, 1);
 }

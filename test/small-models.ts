@@ -10,6 +10,7 @@ import {
   looped,
   nn,
   parModel,
+  RandomStream,
   routed,
   TranslationModel,
   type training,
@@ -19,8 +20,8 @@ export const [BATCH, LENGTH, VOCABULARY] = [2, 8, 24];
 const width = 16;
 const sizes = { width, heads: 2, hidden: 24, dropout: 0.1, activation: "gelu" } as const;
 const language = { vocabulary: VOCABULARY, length: LENGTH, width, dropout: 0.1 } as const;
-const blocks = () => [0, 1].map((i) => new nn.TransformerBlock(`blocks.${i}`, sizes));
-const plan = cycle({ unique: 2, depth: 3 });
+const blocks = () => [new nn.TransformerBlock("blocks.0", sizes)];
+const plan = cycle({ unique: 1, depth: 2 });
 const over = (depth: depths.DepthPolicy): LanguageModel => languageModel({ ...language, depth });
 const found = { vocabulary: VOCABULARY, width, heads: 2, hidden: 24, memory: 4, dropout: 0.1 } as const;
 
@@ -51,3 +52,14 @@ export const smallModels: Readonly<Record<string, () => training.Trainable>> = {
 function withMemory(model: ReturnType<typeof parModel>): training.Trainable {
   return { parameters: model.parameters, objective: (size) => model.objective({ ...size, memory: found.memory }) };
 }
+
+/** Batches of random tokens, with what a memory asks for besides. */
+export function smallBatches(name: string): training.Batches {
+  const random = new RandomStream(3, "tokens");
+  const draw = () => Int32Array.from({ length: BATCH * LENGTH }, () => random.integer(VOCABULARY));
+  const all = Array.from({ length: 20 }, () => ({ ids: draw(), targets: draw() }));
+  const more = (i: number) => (hasMemory(name) ? { missing: [i === 0 ? found.memory : 0] } : {});
+  return { count: all.length, rows: BATCH, length: LENGTH, at: (i) => ({ ...all[i]!, ...more(i) }) };
+}
+
+const hasMemory = (name: string) => ["Transformer-XL", "a search"].includes(name);

@@ -56,6 +56,35 @@ export interface Program {
   release(): Promise<void>;
 }
 
+/** Outputs of a program that stay where it ran, and under which name each stays. */
+export type Stays = Readonly<Record<string, string>>;
+
+/** A program some of whose inputs and outputs stay on a device. */
+export interface ResidentProgram {
+  /** Inputs that are fed: those that are not resident. */
+  readonly inputs: readonly Port[];
+  /**
+   * Runs once; the result holds the outputs that do not stay. Where `accepts` refuses it, what stays is given up, and the residents are
+   * what they were before.
+   */
+  run(
+    feeds: Feeds,
+    accepts?: (results: Readonly<Record<string, Feed>>) => boolean,
+  ): Promise<Readonly<Record<string, Feed>>>;
+}
+
+/** Tensors that stay on a device from one run to the next, by name. */
+export interface Residence {
+  /** Puts floats there, in place of what has these names. */
+  put(values: Readonly<Record<string, Feed>>): void;
+  /** Copies of some of them. */
+  read(names: readonly string[]): Promise<Readonly<Record<string, Float32Array>>>;
+  /** A program that takes inputs with the names of residents from there, and leaves some of its outputs there. */
+  compile(source: ProgramSource, stays: Stays): Promise<ResidentProgram>;
+  /** Gives programs and tensors back. */
+  release(): Promise<void>;
+}
+
 /** Processes that train one model together, each on its rows of every batch. */
 export interface World {
   /** Which of them this is, from 0; the first writes the run. */
@@ -78,6 +107,8 @@ export interface Engine {
   /** Programs with weights of their own multiply by them in 8-bit integers. */
   readonly int8?: boolean | undefined;
   compile(source: ProgramSource): Promise<Program>;
+  /** Room on the device for what programs hand on to each other; none where programs run in this process's memory. */
+  readonly residence?: (() => Residence) | undefined;
 }
 
 /** Weights for a program that others might feed: part of it where its engine multiplies in 8-bit integers, else none, so that results keep their bits. */

@@ -5,13 +5,15 @@ import type { Feed, Feeds, Numbers, Port, Program, ProgramSource } from "./engin
 import { bindFeeds, checkTargets, inputPorts, outputPorts, shaped } from "./ports.ts";
 import { runtimeError } from "./runtime-error.ts";
 
-interface RuntimeTensor {
+/** A tensor of the runtime. */
+export interface RuntimeTensor {
   readonly data: unknown;
   readonly dims: readonly number[];
 }
 
-interface RuntimeSession<T> {
-  run(feeds: Record<string, T>, fetches: Record<string, T | null>): Promise<Record<string, T>>;
+/** A compiled model. */
+export interface RuntimeSession<T> {
+  run(feeds: Record<string, T>, fetches?: Record<string, T | null>): Promise<Record<string, T>>;
   release(): Promise<void>;
 }
 
@@ -25,7 +27,8 @@ interface Runtime<T extends RuntimeTensor> {
   readonly target?: Target;
 }
 
-const types = { float: "float32", int: "int32", bool: "bool" } as const;
+/** Element types by the runtime's names. */
+export const types = { float: "float32", int: "int32", bool: "bool" } as const;
 
 /** Options of every session. */
 export const sessionBasics = {
@@ -42,8 +45,16 @@ export async function compileWith<T extends RuntimeTensor>(
   runtime: Runtime<T>,
 ): Promise<Program> {
   const ports = { inputs: inputPorts(source), outputs: outputPorts(source) };
+  return new OrtProgram(await openSession(source, runtime), runtime, ports);
+}
+
+/** Lowers a graph for a target and opens it. */
+export async function openSession<T>(
+  source: ProgramSource,
+  { open, target }: { open(model: Uint8Array): Promise<RuntimeSession<T>>; readonly target?: Target },
+): Promise<RuntimeSession<T>> {
   try {
-    return new OrtProgram(await runtime.open(lower({ ...source, target: runtime.target })), runtime, ports);
+    return await open(lower({ ...source, target }));
   } catch (error) {
     const message = `onnxruntime: could not compile the program: ${messageOf(error)}`;
     throw new LayerwiseError(message, 1, { code: "runtime", cause: error });

@@ -7,6 +7,7 @@ import { check, checkOptions, oneOf, whole } from "../base/options.ts";
 import { add, input } from "../graph/index.ts";
 import type { Engine, Program, ProgramSource } from "./engine.ts";
 import { compileWith, sessionBasics } from "./ort-program.ts";
+import { DeviceResidence, type DeviceRuntime } from "./residence.ts";
 
 /** Where programs may run, by the names of ONNX Runtime. */
 export const devices = ["cpu", "cuda", "webgpu", "dml"] as const;
@@ -105,14 +106,26 @@ export async function ortEngine(options: OrtOptions = {}): Promise<Engine> {
       2,
     );
   }
-  await loadRuntime();
+  const loaded = await loadRuntime();
   return {
     name: "onnxruntime",
     threads,
     device,
     ...(int8 ? { int8 } : {}),
     compile: (source) => compile({ ...source, int8 }, { ...options, threads, device }),
+    // The binding keeps tensors on WebGPU only: on others every run would copy weights and moments there and back.
+    ...(device === "webgpu" ? { residence: () => new DeviceResidence(deviceRuntime(loaded, options)) } : {}),
   };
+}
+
+function deviceRuntime({ InferenceSession, Tensor }: Runtime, options: OrtOptions): DeviceRuntime<ort.Tensor> {
+  const settings = sessionOptions(options, false);
+  const open = async (model: Uint8Array, stay: readonly string[]) => {
+    const preferredOutputLocation = Object.fromEntries(stay.map((name) => [name, "gpu-buffer" as const]));
+    const session = await InferenceSession.create(model, { ...settings, preferredOutputLocation });
+    return { run: (feeds: Record<string, ort.Tensor>) => session.run(feeds), release: () => session.release() };
+  };
+  return { Tensor, open };
 }
 
 /** Each session has threads of its own; those that wait busily for their next run take the cores from another's. */

@@ -2,7 +2,7 @@
 import { reject } from "../base/errors.ts";
 import { check, whole } from "../base/options.ts";
 import { type Batches, checkBatches } from "./evaluate.ts";
-import type { Batch } from "./step.ts";
+import type { Batch } from "./step-options.ts";
 import type { Metric } from "./train.ts";
 
 /** An array that a batch can be a part of. */

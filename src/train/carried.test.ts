@@ -3,7 +3,8 @@ import { ortEngine } from "../engine/ort.ts";
 import { referenceEngine } from "../engine/reference.ts";
 import * as g from "../graph/index.ts";
 import { sgd } from "./optimiser.ts";
-import { type StepOptions, TrainingStep } from "./step.ts";
+import { TrainingStep } from "./step.ts";
+import type { StepOptions } from "./step-options.ts";
 
 const engines = [() => Promise.resolve(referenceEngine()), () => ortEngine({ threads: 1 })];
 

@@ -1,7 +1,7 @@
 /** Batches by index, and what a mean loss over them means: perplexity per piece and per word, bits per byte. */
 import { check, whole } from "../base/options.ts";
 import type { Figures } from "./events.ts";
-import type { Batch } from "./step.ts";
+import type { Batch } from "./step-options.ts";
 import type { Tell } from "./telling.ts";
 
 /** Batches by index: named arrays of numbers, whatever they stand for. */

@@ -3,7 +3,7 @@ import { referenceEngine } from "../engine/reference.ts";
 import { add, gather, input, mean, multiply, parameter, type Tensor } from "../graph/index.ts";
 import type { Batches } from "./evaluate.ts";
 import { Evaluator } from "./evaluator.ts";
-import type { Batch } from "./step.ts";
+import type { Batch } from "./step-options.ts";
 
 const table = parameter("table", [4, 2]);
 const unused = parameter("unused", [3]);

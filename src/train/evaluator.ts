@@ -8,7 +8,7 @@ import { feedOf, refuseExtras } from "./buffers.ts";
 import { type Batches, checkBatches } from "./evaluate.ts";
 import { sizeOf } from "./memory.ts";
 import type { Stoppable } from "./session.ts";
-import type { Batch } from "./step.ts";
+import type { Batch } from "./step-options.ts";
 
 /** What is evaluated: a model's objective. */
 export interface EvaluationSource {

@@ -3,13 +3,14 @@ import { rejectOption } from "../base/errors.ts";
 import type { Engine } from "../engine/engine.ts";
 import { type Role, roleOf } from "../graph/index.ts";
 import type { Group, ParameterTensor } from "./memory.ts";
-import { type MuonOptions, muon } from "./muon.ts";
+import { muon } from "./muon.ts";
 import {
   type AdamOptions,
   adam,
   adamw,
   type LambOptions,
   lamb,
+  type MuonOptions,
   type Optimiser,
   type SgdOptions,
   sgd,

@@ -31,7 +31,7 @@ export {
 export { LoneTensor } from "./lone.ts";
 export { type Length, type Lengths, type LoopOptions, trainLoop } from "./loop.ts";
 export type { Group, ParameterTensor } from "./memory.ts";
-export { type Muon, type MuonOptions, muon, orthogonalise } from "./muon.ts";
+export { type Muon, muon, orthogonalise } from "./muon.ts";
 export * from "./optimiser.ts";
 export { PathEvaluator } from "./path-evaluator.ts";
 export { type Path, PathProgram } from "./path-program.ts";
@@ -48,8 +48,9 @@ export {
 } from "./schedule.ts";
 export { type Session, type Stoppable, startSession, type Work } from "./session.ts";
 export { type Opened, type Stage, type StagedOptions, type Trained, trainStages } from "./stages.ts";
-export { type Batch, type StepOptions, type StepResult, type StepState, TrainingStep } from "./step.ts";
+export { TrainingStep } from "./step.ts";
 export type { RowOutput, StepGraph } from "./step-graph.ts";
+export type { Batch, Step, StepOptions, StepResult, StepState } from "./step-options.ts";
 export type { Tell } from "./telling.ts";
 export type {
   Metric,

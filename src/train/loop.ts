@@ -5,7 +5,7 @@ import { Diverged } from "./diverged.ts";
 import { type Batches, checkBatches, tokensIn } from "./evaluate.ts";
 import { type Measured, notFinite, type Progress, type TrainEvent, type TrainState } from "./events.ts";
 import type { Schedule } from "./schedule.ts";
-import type { TrainingStep } from "./step.ts";
+import type { Step } from "./step-options.ts";
 import { type Tell, telling } from "./telling.ts";
 import { anyOf, told } from "./world.ts";
 
@@ -32,7 +32,7 @@ export function lengthOf(given: { steps?: unknown; epochs?: unknown; minutes?: u
 
 /** What a training loop runs, and when it evaluates and stores. */
 export interface LoopOptions {
-  readonly step: TrainingStep;
+  readonly step: Step;
   readonly batches: Batches;
   readonly seed: number;
   readonly length: Length;
@@ -129,7 +129,7 @@ export async function* trainLoop(options: LoopOptions): AsyncGenerator<TrainEven
   const evaluate = async function* (): AsyncGenerator<TrainEvent, boolean> {
     if (!options.evaluate || evaluatedAt === progress.step) return false;
     evaluatedAt = progress.step;
-    if (!step.isEven) await step.gather();
+    await step.fetch();
     const { evaluate: work } = options;
     const figures = yield* pace.untimed(telling(progress.step, (tell) => told(step.world, () => work(tell))));
     const best = isBest(figures, progress.best);
@@ -297,7 +297,7 @@ class Pace {
 }
 
 /** Makes a step what it was when the state was stored. */
-export function restore(step: TrainingStep, { progress, weights, moments }: TrainState): void {
+export function restore(step: Step, { progress, weights, moments }: TrainState): void {
   const noise = progress.streams.noise;
   const comesFromElsewhere = !noise && progress.step === 0 && moments.size === 0;
   if (comesFromElsewhere) {
@@ -309,7 +309,7 @@ export function restore(step: TrainingStep, { progress, weights, moments }: Trai
 }
 
 /** A copy of everything: training goes on while somebody keeps it. */
-function stateOf(step: TrainingStep, progress: Progress, elapsedMs: number): TrainState {
+function stateOf(step: Step, progress: Progress, elapsedMs: number): TrainState {
   const { weights, moments, noise, groupUpdates } = step.state;
   const copied = { ...structuredClone(progress), groupUpdates, streams: { noise }, elapsedMs };
   return { weights: copyOf(weights), moments: copyOf(moments), progress: copied };

@@ -6,7 +6,8 @@ import { ortEngine } from "../engine/ort.ts";
 import { referenceEngine } from "../engine/reference.ts";
 import { input, parameter } from "../graph/index.ts";
 import { allocateGroup, memoryBytes, updateGroup } from "./memory.ts";
-import { type MuonOptions, muon, orthogonalise } from "./muon.ts";
+import { muon, orthogonalise } from "./muon.ts";
+import type { MuonOptions } from "./optimiser.ts";
 
 type Matrix = number[][];
 

@@ -16,18 +16,7 @@ import {
   sum,
   type Tensor,
 } from "../graph/index.ts";
-import type { Optimiser, Slot } from "./optimiser.ts";
-
-/** Muon's numbers. */
-export interface MuonOptions {
-  /** Part of the momentum that each step keeps. */
-  momentum?: number;
-  /** Look one step ahead: mix the gradient into the direction once more. */
-  nesterov?: boolean;
-  weightDecay?: number;
-  /** Newton–Schulz iterations. */
-  iterations?: number;
-}
+import type { MuonOptions, Optimiser, Slot } from "./optimiser.ts";
 
 const rules: Rules<MuonOptions> = {
   momentum: number({ from: 0, below: 1 }),
@@ -92,6 +81,7 @@ export function muon(engine: Engine, options: MuonOptions = {}): Muon {
   };
   return {
     name: "muon",
+    rule: { kind: "muon", ...fixed },
     moments: ["momentum"],
     perTensor: true,
     update: async (kernels, slot, { rate, gradientScale }) => {
@@ -100,7 +90,7 @@ export function muon(engine: Engine, options: MuonOptions = {}): Muon {
       kernels.scaleInPlace(slot.moments[0]!, fixed.momentum);
       kernels.addScaled(slot.moments[0]!, slot.gradient, share);
       const result = await program.run(feedsOf(slot, share, fixed.nesterov));
-      const length = 0.2 * Math.sqrt(Math.max(...slot.shape));
+      const length = stepLength(slot.shape);
       apply(slot.weight, result.direction!, rate * length, 1 - rate * fixed.weightDecay);
     },
     release: async () => {
@@ -111,7 +101,10 @@ export function muon(engine: Engine, options: MuonOptions = {}): Muon {
   };
 }
 
-function checkMatrix(shape: readonly number[]): readonly number[] {
+/** The factor that makes Muon's steps as long as AdamW's. */
+export const stepLength = (shape: readonly number[]): number => 0.2 * Math.sqrt(Math.max(...shape));
+
+export function checkMatrix(shape: readonly number[]): readonly number[] {
   if (shape.length === 2) return shape;
   const remedy = "put biases and norms into a group with adamw";
   return rejectShape({ who: "muon", needed: "a matrix", got: printShape(shape), remedy });

@@ -22,9 +22,18 @@ export interface UpdateSettings {
   readonly gradientScale: number;
 }
 
+/** What the update of an optimiser does, as data: from it the update is written into a graph, where weights stay on a device. */
+export type UpdateRule =
+  | (Readonly<Required<AdamOptions>> & { readonly kind: "adam"; readonly decoupled: boolean })
+  | (Readonly<Required<LambOptions>> & { readonly kind: "lamb" })
+  | (Readonly<Required<SgdOptions>> & { readonly kind: "sgd" })
+  | (Readonly<Required<MuonOptions>> & { readonly kind: "muon" });
+
 /** A rule that turns gradients into updates. */
 export interface Optimiser {
   readonly name: string;
+  /** The rule as data. An optimiser without one is never part of a graph: gradients come to its `update`, whatever the device. */
+  readonly rule?: UpdateRule;
   /** The optimiser's own numbers beside each weight, by name. */
   readonly moments: readonly string[];
   /** True when an update looks at a tensor as a whole, so that tensors must not be updated together. */
@@ -64,6 +73,7 @@ function adamLike(name: string, decoupled: boolean, options: AdamOptions): Optim
   const fixed = { ...adamDefaults, ...defined(options), decoupled };
   return {
     name,
+    rule: { kind: "adam", ...fixed },
     moments: ["m", "v"],
     perTensor: false,
     update: (kernels, { weight, gradient, moments: [m, v] }, settings) => {
@@ -99,6 +109,7 @@ export function lamb(options: LambOptions = {}): Optimiser {
   const ratios = new WeakMap<Float32Array, number>();
   return {
     name: "lamb",
+    rule: { kind: "lamb", ...fixed },
     moments: ["m", "v"],
     perTensor: true,
     update: (kernels, { weight, gradient, moments: [m, v] }, settings) => {
@@ -106,6 +117,17 @@ export function lamb(options: LambOptions = {}): Optimiser {
     },
     lastRatio: (slot) => ratios.get(slot.weight),
   };
+}
+
+/** Muon's numbers. */
+export interface MuonOptions {
+  /** Part of the momentum that each step keeps. */
+  momentum?: number;
+  /** Look one step ahead: mix the gradient into the direction once more. */
+  nesterov?: boolean;
+  weightDecay?: number;
+  /** Newton–Schulz iterations. */
+  iterations?: number;
 }
 
 /** Numbers of stochastic gradient descent. */
@@ -130,6 +152,7 @@ export function sgd(options: SgdOptions = {}): Optimiser {
   const { momentum = 0, dampening = 0, weightDecay = 0, nesterov = false } = options;
   return {
     name: "sgd",
+    rule: { kind: "sgd", momentum, dampening, weightDecay, nesterov },
     moments: ["momentum"],
     perTensor: false,
     update: (kernels, { weight, gradient, moments: [velocity] }, { rate, step, gradientScale }) => {

@@ -4,12 +4,12 @@ import type { Batches } from "./evaluate.ts";
 import type { EndEvent, EvaluationEvent, Measured, StateTensor, TrainEvent, TrainState } from "./events.ts";
 import { type LoopOptions, trainLoop } from "./loop.ts";
 import { watched } from "./session.ts";
-import type { TrainingStep } from "./step.ts";
+import type { Step } from "./step-options.ts";
 import type { Tell } from "./telling.ts";
 
 /** A compiled step, and what goes with it. */
 export interface Stage {
-  readonly step: TrainingStep;
+  readonly step: Step;
   readonly batches: Batches;
   /** Batches for one update, where stages differ in it. */
   readonly accumulate?: number | undefined;

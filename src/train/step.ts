@@ -1,113 +1,43 @@
 /** One training step: a program that gives loss and gradients, kernels that clip and update, all in one arena. */
-
-import { maskWords, normalWords } from "../base/arena-bytes.ts";
-import { rejectData } from "../base/errors.ts";
-import { check, type Rule, whole } from "../base/options.ts";
-import { RandomStream, type StreamState } from "../base/random.ts";
+import { RandomStream } from "../base/random.ts";
 import type { Arena } from "../engine/arena.ts";
-import { type Engine, type Feed, feedsFor, type Program, type World } from "../engine/engine.ts";
-import { evaluateShape, type NoiseInput, type Tensor, type Weights, weightsOf } from "../graph/index.ts";
+import { type Feed, feedsFor, type Program, type World } from "../engine/engine.ts";
+import { evaluateShape, type NoiseInput, type Tensor, type Weights } from "../graph/index.ts";
 import { type Buffer, fill, newBuffer, refuseExtras, viewOf } from "./buffers.ts";
 import { Diverged } from "./diverged.ts";
 import type { StateTensor } from "./events.ts";
 import {
   allocateGroup,
-  checkGroup,
   checkRate,
-  type Group,
   type GroupMemory,
   memoryBytes,
   type ParameterTensor,
   sizeOf,
   updateGroup,
 } from "./memory.ts";
+import { drawAt, drawNoise, reserveNoise, valuesPerBlock } from "./noise.ts";
 import type { Slot } from "./optimiser.ts";
 import { OuterStep } from "./outer.ts";
 import { gradientName, type RowOutput, type StepGraph, stepGraph } from "./step-graph.ts";
-import { outerOf, putPart, type Share, takePart, termWeights } from "./world.ts";
-
-/** What a training step computes and updates. */
-export interface StepOptions {
-  readonly engine: Engine;
-  readonly loss: Tensor;
-  /** Data inputs of the loss, by the names under which batches come. */
-  readonly inputs: Readonly<Record<string, Tensor>>;
-  readonly noise: readonly NoiseInput[];
-  /** Largest values of the named dimensions among inputs and row gradients: what room to keep. */
-  readonly sizes?: Readonly<Record<string, number>>;
-  /** State that goes from one run to the next, such as memories: zeros at first, then what the output gave. */
-  readonly carried?: readonly { readonly input: Tensor<"input">; readonly output: Tensor }[];
-  /** Other values to look at after a run. */
-  readonly probes?: Readonly<Record<string, Tensor>>;
-  /** Every parameter stands in one group. */
-  readonly groups: readonly Group[];
-  /** First values of all parameters. */
-  readonly initial: Weights;
-  /** Weights of the loss that rest: they have no gradient, and no checkpoint keeps them. */
-  readonly frozen?: Weights | undefined;
-  readonly seed: number;
-  /** Micro-batches whose gradients are averaged for one update. Default: 1. */
-  readonly accumulate?: number;
-  /** Gradients longer than this, all together, are scaled down to it. */
-  readonly clipNorm?: number;
-  /** Each number of a gradient is brought into ± this; of a look-up table, each occurrence of a row before they are added. */
-  readonly clipValue?: number;
-  /** What this process has of a batch that others train on with it. Default: all. */
-  readonly share?: Share;
-}
+import {
+  type Batch,
+  carriedName,
+  checkStep,
+  copyState,
+  extrasOf,
+  probeName,
+  type Step,
+  type StepOptions,
+  type StepResult,
+  type StepState,
+} from "./step-options.ts";
+import { outerOf, putPart, takePart, termWeights } from "./world.ts";
 
 /** The arena with its kernels: a page fetches them when it trains. */
 const arenas = async () => (await import("../engine/arena.ts")).Arena;
 
-/** What a checkpoint keeps of a step. */
-export interface StepState {
-  readonly weights: ReadonlyMap<string, StateTensor>;
-  readonly moments: ReadonlyMap<string, StateTensor>;
-  readonly noise: StreamState;
-  readonly updates: number;
-  readonly groupUpdates: readonly number[];
-}
-
-/** Numbers of a batch by the names of inputs. */
-export type Batch = Readonly<Record<string, ArrayLike<number>>>;
-
-/** What an update gives. */
-export interface StepResult {
-  readonly loss: number;
-  /** Length of the gradient before clipping. */
-  readonly gradientNorm: number;
-}
-
-const carriedName = (tensor: Tensor<"input">) => `carried ${tensor.attributes.name}`;
-const probeName = (name: string) => `probe ${name}`;
-
-/** What leaves the program besides loss and gradients. */
-function extrasOf({ carried = [], probes = {} }: StepOptions): Record<string, Tensor> {
-  const state = carried.map(({ input, output }) => [carriedName(input), output] as const);
-  const seen = Object.entries(probes).map(([name, tensor]) => [probeName(name), tensor] as const);
-  return Object.fromEntries([...state, ...seen]);
-}
-
-function checkStep({ groups, initial, accumulate, clipNorm, clipValue, seed }: StepOptions): void {
-  groups.forEach(checkGroup);
-  const all = groups.flatMap((group) => group.parameters);
-  if (new Set(all).size !== all.length || all.length < initial.size) {
-    const got = `${all.length} in groups, ${initial.size} with a first value`;
-    rejectData({ who: "training step", needed: "every parameter in one group", got });
-  }
-  weightsOf(all, initial); // says which has no first value
-  check("training step / seed", seed, whole());
-  check("training step / accumulate", accumulate ?? 1, whole(1));
-  for (const [name, limit] of Object.entries({ clipNorm, clipValue })) {
-    check(`training step / ${name}`, limit ?? Number.POSITIVE_INFINITY, aboveZero);
-  }
-}
-
-/** Infinity clips nothing. */
-const aboveZero: Rule = { needed: "a number above 0", fits: (value) => typeof value === "number" && value > 0 };
-
 /** Loss, gradients and update of a model, compiled once. */
-export class TrainingStep {
+export class TrainingStep implements Step {
   readonly #program: Program;
   readonly #arena: Arena;
   readonly #groups: readonly GroupMemory[];
@@ -284,6 +214,11 @@ export class TrainingStep {
     return this.#outer?.isEven ?? true;
   }
 
+  /** With local steps: the average of all processes. */
+  async fetch(): Promise<void> {
+    if (!this.isEven) await this.gather();
+  }
+
   /** Brings together what each process has, so that `state` is that of the whole batch. Every process calls it. */
   async gather(): Promise<void> {
     const { share } = this.#options;
@@ -450,34 +385,24 @@ export class TrainingStep {
       const feed = viewOf(buffer, this.#sizes);
       this.#feed(name, feed);
       const axis = this.#options.share?.axes.get(name);
-      if (axis === undefined) this.#draw(feed.data as Float32Array, draw, this.#reserved(draw, feed.data.length));
+      if (axis === undefined) drawNoise(this.#arena.kernels, this.#stream, feed.data as Float32Array, draw);
       else this.#drawPart(feed, draw, axis, this.#options.share!.world);
     }
-  }
-
-  #reserved(draw: NoiseInput["draw"], length: number): number {
-    return this.#stream.reserveBlocks(wordsFor(draw, length));
-  }
-
-  #draw(array: Float32Array, draw: NoiseInput["draw"], block: number): void {
-    const { kernels } = this.#arena;
-    const { key } = this.#stream;
-    if (draw.kind === "mask") kernels.dropoutMask(array, key, block, draw.keep);
-    else kernels[draw.kind](array, key, block);
   }
 
   /** This process's part of noise that is drawn for the whole batch: the same numbers in the same rows, however many share it. */
   #drawPart({ data, shape }: Feed, draw: NoiseInput["draw"], axis: number, world: World): void {
     const array = data as Float32Array;
     const outer = outerOf(shape, axis);
-    const block = this.#reserved(draw, array.length * world.size);
+    const { kernels } = this.#arena;
     const perBlock = valuesPerBlock(draw);
     if (outer === 1 && array.length % perBlock === 0) {
-      this.#draw(array, draw, block + (world.rank * array.length) / perBlock);
+      const block = reserveNoise(this.#stream, draw, array.length * world.size);
+      drawAt(kernels, this.#stream, array, draw, block + (world.rank * array.length) / perBlock);
       return;
     }
     const whole = this.#wholeNoise!.subarray(0, array.length * world.size);
-    this.#draw(whole, draw, block);
+    drawNoise(kernels, this.#stream, whole, draw);
     array.set(takePart(whole, outer, world));
   }
 
@@ -542,12 +467,6 @@ export class TrainingStep {
   }
 }
 
-/** Random words behind so many numbers of noise, and numbers in a block of four words. */
-function wordsFor({ kind }: NoiseInput["draw"], length: number): number {
-  return kind === "mask" ? maskWords(length) : kind === "normal" ? normalWords(length) : length;
-}
-const valuesPerBlock = ({ kind }: NoiseInput["draw"]) => (kind === "mask" ? 8 : 4);
-
 const countName = (i: number) => `count ${i}`;
 
 /** A small program for what the terms of a shared loss are means over; it needs the batch only. */
@@ -555,19 +474,4 @@ async function countsProgram({ engine, share }: StepOptions): Promise<Program | 
   if (!share || share.terms.length === 0) return undefined;
   const outputs = Object.fromEntries(share.terms.map(({ count }, i) => [countName(i), count]));
   return engine.compile({ outputs, takesTurns: true });
-}
-
-function copyState(what: string, to: StepState["weights"], from: StepState["weights"]): void {
-  const names = [...new Set([...to.keys(), ...from.keys()])];
-  const wrong = names.find((name) => to.get(name)?.data.length !== from.get(name)?.data.length);
-  if (wrong !== undefined) {
-    const shape = (tensor: StateTensor | undefined) => (tensor ? `[${tensor.shape}]` : "nothing");
-    rejectData({
-      who: `checkpoint / ${what} / ${wrong}`,
-      needed: shape(to.get(wrong)),
-      got: shape(from.get(wrong)),
-      remedy: "resume with the config the checkpoint was made with",
-    });
-  }
-  for (const [name, { data }] of from) to.get(name)!.data.set(data);
 }

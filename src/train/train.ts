@@ -10,11 +10,12 @@ import type { EndReason, EvaluationEvent, Measured, TrainEvent, TrainState } fro
 import { type GroupedParameter, type GroupOptions, optimiserGroups } from "./groups.ts";
 import { type Lengths, type LoopOptions, lengthOf } from "./loop.ts";
 import type { Group, ParameterTensor } from "./memory.ts";
+import { compileStep } from "./open-step.ts";
 import { type ScheduleName, schedule } from "./schedule.ts";
 import { type Session, type Stoppable, startSession, watched } from "./session.ts";
 import { partOf } from "./shared-batches.ts";
 import { type Stage, type Trained, trainStages, type Weights } from "./stages.ts";
-import { type Batch, TrainingStep } from "./step.ts";
+import type { Batch, Step } from "./step-options.ts";
 import type { Tell } from "./telling.ts";
 import { rowsEach, type Share, sharedLoss, shareOf } from "./world.ts";
 
@@ -195,10 +196,10 @@ async function openStep(
   options: TrainOptions,
   objective: TrainingObjective,
   share: Share | undefined,
-): Promise<TrainingStep> {
+): Promise<Step> {
   const { engine, seed, accumulate, clipNorm, clipValue } = filled(options);
   const { loss, inputs, noise = [], carried, sizes } = objective;
-  return TrainingStep.create({
+  return compileStep({
     engine,
     loss: share ? sharedLoss(objective, share) : loss,
     inputs,

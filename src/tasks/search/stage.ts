@@ -79,6 +79,8 @@ export async function openSearchStage(parts: SearchParts, model: ParModel): Prom
   const evaluator = lazily(() => evaluatorOf(parts, model));
   const stage: Stage = await openStage(model, {
     ...trainOptions(parts),
+    // π is looked at after every update: weights stay in this process.
+    engine: { ...parts.engine, residence: undefined },
     groups: groupsOf(model, parts.settings, parts.course, parts.engine),
     initial: model === parts.model ? parts.initial : undefined,
     scalars: (total) => scalarsAt(parts, model, total, () => stage.step.weights),

@@ -29,6 +29,7 @@ export type { Engine, Feed, Program, World } from "./engine/engine.ts";
 export * as engines from "./engine/index.ts";
 export { type OrtWebEngine, type OrtWebOptions, ortWebEngine } from "./engine/ort-web.ts";
 export { referenceEngine } from "./engine/reference.ts";
+export { type WebGpuOptions, type WebGpuRuntime, webGpuEngine } from "./engine/web-gpu.ts";
 export * as formats from "./format/index.ts";
 export { readSafetensors, writeSafetensors } from "./format/safetensors.ts";
 export * as graph from "./graph/index.ts";

@@ -127,10 +127,10 @@ export interface Opened {
 }
 
 /** A browser for the tests of a block: evaluates expressions on pages of a bundle, or of its index.html, served with some headers. */
-export function pagesIn(folder: string) {
+export function pagesIn(folder: string, flags: readonly string[] = FLAGS) {
   let browser: Browser;
   beforeAll(async () => {
-    browser = await chromium.launch({ executablePath: executablePath!, args: FLAGS });
+    browser = await chromium.launch({ executablePath: executablePath!, args: [...flags] });
   });
   afterAll(() => browser?.close());
   return async (

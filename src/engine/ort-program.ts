@@ -39,6 +39,9 @@ export const sessionBasics = {
   enableMemPattern: false,
 } as const;
 
+/** Of a session's configuration: no node may fall back to the processor. */
+export const onDevice = { disable_cpu_ep_fallback: "1" } as const;
+
 /** Compiles a graph by a runtime. */
 export async function compileWith<T extends RuntimeTensor>(
   source: ProgramSource,

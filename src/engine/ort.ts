@@ -6,7 +6,7 @@ import { reject } from "../base/errors.ts";
 import { check, checkOptions, oneOf, whole } from "../base/options.ts";
 import { add, input } from "../graph/index.ts";
 import type { Engine, Program, ProgramSource } from "./engine.ts";
-import { compileWith, sessionBasics } from "./ort-program.ts";
+import { compileWith, onDevice, sessionBasics } from "./ort-program.ts";
 import { DeviceResidence, type DeviceRuntime } from "./residence.ts";
 
 /** Where programs may run, by the names of ONNX Runtime. */
@@ -130,7 +130,6 @@ function deviceRuntime({ InferenceSession, Tensor }: Runtime, options: OrtOption
 
 /** Each session has threads of its own; those that wait busily for their next run take the cores from another's. */
 const sleeping = { intra_op: { allow_spinning: "0" } };
-const onDevice = { disable_cpu_ep_fallback: "1" };
 
 function sessionOptions(
   { threads, device, profile, strict }: OrtOptions,

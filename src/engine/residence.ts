@@ -6,7 +6,8 @@ import { openSession, type RuntimeSession, type RuntimeTensor, types } from "./o
 import { bindFeeds, inputPorts, outputPorts } from "./ports.ts";
 import { runtimeError } from "./runtime-error.ts";
 
-interface DeviceTensor extends RuntimeTensor {
+/** A tensor that may lie on a device. */
+export interface DeviceTensor extends RuntimeTensor {
   readonly location: string;
   dispose(): void;
 }

@@ -51,7 +51,10 @@ describe("the lowering for graphics processors", () => {
     await session.release();
   });
 
-  it("refuses a target that it does not know", () => {
+  it("refuses weights in 8 bits, which have no WebGPU kernel, and a target that it does not know", () => {
+    expect(() => lower({ outputs: { y: a }, target: "gpu", int8: true })).toThrow(
+      "target: expected cpu for weights in 8",
+    );
     // @ts-expect-error for programs in JavaScript
     expect(() => lower({ outputs: { y: a }, target: "npu" })).toThrow('target: expected one of cpu, gpu, got "npu"');
   });

@@ -1,4 +1,5 @@
 /** Graph → ONNX: one row an operation. */
+import { rejectOption } from "../base/errors.ts";
 import { check, oneOf } from "../base/options.ts";
 import { type Dim, is, type Op, type Shape, sizeOf, type Tensor, topological } from "../graph/index.ts";
 import { usersOf } from "../graph/order.ts";
@@ -158,6 +159,8 @@ export type Target = "cpu" | "gpu";
 /** The ONNX graph of the named outputs. Inputs and parameters without a value keep their names. */
 export function lowerGraph({ outputs, weights, target = "cpu", int8 = false }: LowerSource): OnnxGraph {
   check("target", target, oneOf(["cpu", "gpu"]));
+  if (int8 && target === "gpu")
+    rejectOption({ who: "target", needed: "cpu for weights in 8 bits", got: target, remedy: "leave one of them out" });
   const page = target === "gpu" ? { ...lowering, ...gpuLowering } : lowering;
   const wanted = Object.values(outputs);
   const order = topological(wanted);

@@ -76,7 +76,9 @@ const PROMPT = "it was";
 /** A few words by a language model, so that one sees what was learnt. */
 export async function sampleOf(trained: TrainedModel<LanguageModel>, engine?: Engine): Promise<string> {
   let text = PROMPT;
-  const options = { engine, prompt: PROMPT, maxTokens: 40, temperature: 0.7, seed: 1 };
+  // What trains on a device generates on the processor.
+  const used = engine?.residence ? undefined : engine;
+  const options = { engine: used, prompt: PROMPT, maxTokens: 40, temperature: 0.7, seed: 1 };
   for await (const part of generate(trained, options)) text += part;
   return text;
 }

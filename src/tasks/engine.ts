@@ -38,3 +38,8 @@ export function engineAsBegun({ threads, device, localSteps }: Readonly<Record<s
     threads: typeof threads === "number" ? threads : null,
   });
 }
+
+/** The engine on which a run is used: as it began, but on the processor where WebGPU trained it. Generation there has sizes that change. */
+export function engineForUse({ device, ...environment }: Readonly<Record<string, unknown>>): Promise<Engine> {
+  return engineAsBegun({ ...environment, device: device === "webgpu" ? "cpu" : device });
+}

@@ -15,7 +15,7 @@ import type { PairsCorpus } from "../text/pairs/pairs-corpus.ts";
 import type { OpenTokenizer } from "../text/tokenizer.ts";
 import type { Session, Stoppable } from "../train/session.ts";
 import type { ResumeChanges } from "./changes.ts";
-import { engineAsBegun } from "./engine.ts";
+import { engineForUse } from "./engine.ts";
 import type { Handed, TaskEvent } from "./job.ts";
 
 /** How a run is opened. */
@@ -63,7 +63,7 @@ export async function readStored(path: string, options: OpenOptions): Promise<St
   const hasBest = (await run.checkpoints()).some(({ best }) => best);
   const stored = await run.readCheckpoint(options.checkpoint ?? (hasBest ? "best" : "last"));
   for (const warning of [...run.warnings, ...stored.warnings]) options.say?.(warning);
-  const engine = once(async () => options.engine ?? (await engineAsBegun(run.environment)));
+  const engine = once(async () => options.engine ?? (await engineForUse(run.environment)));
   return { path, config: run.config, tokenizer: await keptTokenizer(path), options, engine, ...stored };
 }
 

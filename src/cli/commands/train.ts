@@ -62,10 +62,15 @@ export function addResume(program: Command): void {
     .option("--steps <n>", "train for this many updates in all", whole)
     .option("--epochs <n>", "train for this many passes over the data in all", numberFrom(0))
     .option("--minutes <n>", "train for this many minutes in all", numberFrom(0))
+    .option("--device <name>", "go on on this device, cpu or webgpu (default: where it began)")
     .option("--new-text", "go on although the text is another than the run began with")
     .option("--on <launcher>", `of a sweep, ${ON}`)
     .addHelpText("after", fitted(resumeExamples))
-    .action(async (path: string, { on, ...changes }) => (await import("../resume.ts")).resume(path, { changes, on }));
+    .action(async (path: string, { on, device, ...changes }) => {
+      const { defaultEngine } = await import("../../tasks/index.ts");
+      const engine = device === undefined ? undefined : await defaultEngine({ device });
+      await (await import("../resume.ts")).resume(path, { changes, engine, on });
+    });
 }
 
 async function runTrain(flags: SettingsFlags): Promise<void> {

@@ -14,6 +14,11 @@ it("doctor --json prints versions, threads, devices and matrix speed, and nothin
   expect(found.threads.default).toBeGreaterThanOrEqual(1);
   expect(found.threads.default).toBeLessThanOrEqual(found.threads.usable);
   expect(found.devices).toContain("cpu");
+  expect(found.training.map(({ device }) => device)).toEqual(found.devices);
+  for (const { msPerUpdate, tokensPerSecond } of found.training) {
+    expect(msPerUpdate).toBeGreaterThan(0);
+    expect((tokensPerSecond * msPerUpdate) / 1000).toBeCloseTo(4 * 32);
+  }
   const counts = new Set([1, found.threads.default]);
   expect(found.matrixSpeed.map(({ threads }) => threads)).toEqual([...counts].flatMap((each) => [each, each]));
   // Slower than any machine that could train, faster than none.
@@ -25,6 +30,8 @@ it("doctor prints one fact a line and a table of products", async () => {
   for (const fact of ["layerwise ", "Node ", "ONNX Runtime ", "processor ", "instructions ", "cores ", "devices "]) {
     expect(printed).toMatch(new RegExp(`^${fact}`, "m"));
   }
+  expect(printed).toMatch(/^a small model on +ms per update +tokens per second$/m);
+  expect(printed).toMatch(/^cpu +\d+\.\d +\d/m);
   expect(printed).toMatch(/^\[2048,256\] · \[256,1024\] +1 +\d/m);
   expect(printed).toMatch(/^\[1024,512\] · \[512,2048\] +1 +\d/m);
 });

@@ -1,4 +1,4 @@
-/** A script for `diagnose`: prints the devices on which a trial program ran, as JSON. */
-import { presentDevices } from "../engine/ort.ts";
+/** A script for `diagnose`: prints the devices on which a small model trained, and how fast, as JSON. */
+import { trialDevices } from "./trial.ts";
 
-process.stdout.write(JSON.stringify(await presentDevices()));
+process.stdout.write(JSON.stringify(await trialDevices()));

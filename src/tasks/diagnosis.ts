@@ -6,6 +6,7 @@ import { fileURLToPath } from "node:url";
 import type { MatrixSpeed } from "../analysis/matrix-speed.ts";
 import { factTable, table } from "../base/table.ts";
 import { instructionSets, packageVersion, processor } from "./environment.ts";
+import type { DeviceTrial } from "./trial.ts";
 
 /** A machine, as plain data. */
 export interface Diagnosis {
@@ -16,19 +17,24 @@ export interface Diagnosis {
   instructions: string[];
   memoryGb: number;
   threads: { physical: number | null; usable: number; default: number };
+  /** Those on which a small model trained, with the losses of the processor. */
   devices: readonly string[];
+  /** How fast it trained on each. */
+  training: readonly DeviceTrial[];
   matrixSpeed: MatrixSpeed[];
 }
 
-/** Looks at the machine and times it: about two seconds. `devices` are those that were found present; by default it looks itself. */
-export async function diagnose(devices?: readonly string[]): Promise<Diagnosis> {
-  const { defaultThreads, ortEngine, physicalCores, presentDevices, runtimeVersion } = await import("../engine/ort.ts");
+/** Looks at the machine and times it: a few seconds. `trials` are those of its devices, where they are known already. */
+export async function diagnose(trials?: readonly DeviceTrial[]): Promise<Diagnosis> {
+  const { defaultThreads, ortEngine, physicalCores, runtimeVersion } = await import("../engine/ort.ts");
   const { matrixSpeeds } = await import("../analysis/matrix-speed.ts");
   const threads = { physical: physicalCores() ?? null, usable: os.availableParallelism(), default: defaultThreads() };
   const matrixSpeed: MatrixSpeed[] = [];
   for (const count of new Set([1, threads.default])) {
     matrixSpeed.push(...(await matrixSpeeds(await ortEngine({ threads: count }))));
   }
+  // A driver may end the process that tries it: then the processor alone is tried here.
+  const training = trials ?? quietTrials() ?? (await (await import("./trial.ts")).trialDevices(["cpu"]));
   return {
     versions: { layerwise: packageVersion(), node: process.version, onnxruntime: await runtimeVersion() },
     platform: `${process.platform} ${process.arch}, ${os.release()}`,
@@ -36,19 +42,20 @@ export async function diagnose(devices?: readonly string[]): Promise<Diagnosis> 
     instructions: instructionSets(),
     memoryGb: Math.round((os.totalmem() / 2 ** 30) * 10) / 10,
     threads,
-    devices: devices ?? quietlyPresent() ?? (await presentDevices()),
+    devices: training.map(({ device }) => device),
+    training,
     matrixSpeed,
   };
 }
 
 /** Asked in a process of its own, whose standard error is dropped: graphics libraries write there when a device is absent. */
-function quietlyPresent(): string[] | undefined {
+function quietTrials(): DeviceTrial[] | undefined {
   const script = new URL(`./devices${extname(import.meta.url)}`, import.meta.url);
   const { status, stdout } = spawnSync(process.execPath, [...process.execArgv, fileURLToPath(script)], {
     stdio: ["ignore", "pipe", "ignore"],
     encoding: "utf8",
   });
-  return status === 0 ? (JSON.parse(stdout) as string[]) : undefined;
+  return status === 0 ? (JSON.parse(stdout) as DeviceTrial[]) : undefined;
 }
 
 /** A machine in words, and its speeds as a table. */
@@ -67,5 +74,10 @@ export function diagnosisText(found: Diagnosis): string {
   };
   const lines = factTable(Object.entries(facts).map(([what, value]) => ({ what, value })));
   const speeds = found.matrixSpeed.map(({ gflops, ...rest }) => ({ ...rest, "GFLOP/s": Math.round(gflops) }));
-  return `${lines}\n\n${table(speeds)}`;
+  const trials = found.training.map(({ device, msPerUpdate, tokensPerSecond }) => ({
+    "a small model on": device,
+    "ms per update": msPerUpdate.toFixed(1),
+    "tokens per second": Math.round(tokensPerSecond),
+  }));
+  return `${lines}\n\n${table(trials)}\n\n${table(speeds)}`;
 }

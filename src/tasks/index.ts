@@ -80,4 +80,5 @@ export type { Given, GivenText } from "./text-data.ts";
 export type { TrainableModel, TrainConfig, TrainedModel } from "./trained-job.ts";
 export type { TranslateConfig } from "./translate/settings.ts";
 export type { TranslateOptions, TranslateRun, TranslationScore } from "./translate/uses.ts";
+export { type DeviceTrial, trialDevices } from "./trial.ts";
 export { type Drawing, type Expected, type Showing, Watch, type WatchOutput, watchSession } from "./watch.ts";

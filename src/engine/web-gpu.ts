@@ -21,7 +21,7 @@ interface Runtime extends WebGpuRuntime {
 
 /** How programs run on a page's graphics processor. */
 export interface WebGpuOptions {
-  /** `await import("onnxruntime-web/jspi")`, or `…/webgpu` for browsers without JSPI. */
+  /** The module `onnxruntime-web/jspi`, or `onnxruntime-web/webgpu` for browsers without JSPI. */
   readonly runtime: WebGpuRuntime;
   /** The folder that the runtime's WebAssembly is served from, or its addresses. Default: where the bundler put it. */
   readonly wasmPaths?: string | { mjs?: string; wasm?: string };

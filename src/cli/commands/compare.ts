@@ -5,6 +5,7 @@ import type { SettingsSchema } from "../../runs/index.ts";
 import type { Result } from "../../sweep/index.ts";
 import type { TrainConfig } from "../../tasks/index.ts";
 import { taskSettings } from "../../tasks/settings/index.ts";
+import { nextLines } from "../command-name.ts";
 import {
   addRunFlags,
   addSettings,
@@ -94,6 +95,7 @@ async function run(flags: CompareFlags): Promise<void> {
   if (isUnfinished(folder, found.reason) || worldRank() > 0) return;
   await writePicture(flags, found.rows);
   show(found.rows);
+  if (!json) say(nextLines(folder, ["sweep show RUN", "runs RUN", "studio RUN"]));
 }
 
 async function writePicture({ svg, out, json }: CompareFlags, results: readonly Result[]): Promise<void> {

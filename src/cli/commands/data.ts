@@ -2,9 +2,10 @@
 import { type Command, Option } from "commander";
 import { type Progress, reject, table } from "../../base/index.ts";
 import type { DataBuilding, DataOptions, FetchOptions, PretrainingOptions } from "../../text/index.ts";
+import { nextLines } from "../command-name.ts";
 import { numberFrom, whole } from "../flags.ts";
 import { exampleHelp } from "../help.ts";
-import { counting, countingLine, print } from "../output.ts";
+import { counting, countingLine, print, say } from "../output.ts";
 
 interface BatchingFlags extends DataOptions {
   corpus: string;
@@ -163,6 +164,8 @@ async function build({ json, corpus, ...all }: BuildFlags): Promise<void> {
   const built = await buildData(corpus, how).finally(end);
   const { out, pieces, splits } = built;
   print(json ? JSON.stringify({ out, pieces, splits }, null, 2) : builtText(built));
+  if (!json)
+    say(nextLines(out, [masked ? "pretrain --corpus RUN" : "train --corpus RUN", "data inspect --corpus RUN"]));
 }
 
 async function inspect({ json, corpus, ...flags }: BatchingFlags): Promise<void> {

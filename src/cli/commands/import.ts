@@ -4,9 +4,10 @@ import { LayerwiseError, table } from "../../base/index.ts";
 import type { ImportReport } from "../../tasks/index.ts";
 import type { ImportRunOptions } from "../../tasks/pretrain/index.ts";
 import { flagOf } from "../../tasks/settings/index.ts";
+import { nextLines } from "../command-name.ts";
 import { numberFrom } from "../flags.ts";
 import { fitted } from "../help.ts";
-import { print } from "../output.ts";
+import { print, say } from "../output.ts";
 
 const HELP = `
 Examples:
@@ -52,7 +53,7 @@ function inFlags(error: unknown): never {
 }
 
 async function run(file: string, { out, force = false, json, ...options }: Flags): Promise<void> {
-  const { importRun, Run } = await import("../../tasks/index.ts");
+  const { importRun, kindOf, nextWords, Run } = await import("../../tasks/index.ts");
   const { writeFolderAtomically } = await import("../../files/index.ts");
   let report: ImportReport | undefined;
   const fill = async (folder: string) => {
@@ -64,4 +65,5 @@ async function run(file: string, { out, force = false, json, ...options }: Flags
   const row = "heads" in found ? { ...found, heads: found.heads.join(", ") || "none" } : found;
   const data = "heads" in found ? { out, ...found, warnings } : { out, ...found };
   print(json ? JSON.stringify(data) : table([{ out, ...row }]));
+  if (!json) say(nextLines(out, nextWords(await kindOf(out))));
 }

@@ -1,9 +1,10 @@
 /** `layerwise latency`: what the candidates of a search cost on this machine, as a table and as a file for other searches. */
 import type { Command } from "commander";
 import { taskSettings } from "../../tasks/settings/index.ts";
+import { nextLines } from "../command-name.ts";
 import { addRunFlags, addSettings, layersFrom, type SettingsFlags } from "../flags.ts";
 import { fitted } from "../help.ts";
-import { handed, print } from "../output.ts";
+import { handed, print, say } from "../output.ts";
 
 const searchSettings = await taskSettings.search();
 
@@ -32,4 +33,5 @@ async function run(flags: SettingsFlags): Promise<void> {
   const costs = await measureCosts({ ...settings, ...handed() });
   if (flags.out !== undefined) await writeCosts(flags.out, costs);
   print(flags.json ? JSON.stringify(costs) : latencyTable(costs));
+  if (flags.out !== undefined && !flags.json) say(nextLines(flags.out, ["search --front --costs RUN"]));
 }

@@ -2,6 +2,7 @@
 import type { Command } from "commander";
 import { reject } from "../../base/index.ts";
 import { patternHelp, taskSettings } from "../../tasks/settings/index.ts";
+import { nextLines } from "../command-name.ts";
 import { addRunFlags, addSettings, freeFolder, layersFrom, type SettingsFlags, whole } from "../flags.ts";
 import { fitted } from "../help.ts";
 import { handed, print, say } from "../output.ts";
@@ -76,4 +77,5 @@ async function trainFront(source: string, networks: number, settings: object, fl
   const result = await watchSession((signal) => retrainFront(source, { ...options, signal }));
   if (result.reason === "stopped") return say(`stopped; the same command with --out ${into} goes on`);
   print(json ? JSON.stringify({ run: into, ...result }) : retrainedTable(result));
+  if (!json) say(nextLines(into, ["eval RUN/network-1 --split test", "runs RUN"]));
 }

@@ -1,6 +1,7 @@
 /** `layerwise sweep` and `layerwise trial`: many runs over settings and seeds, as a folder, and one run of them. */
 import { basename, extname, join } from "node:path";
 import type { Command } from "commander";
+import { nextLines } from "../command-name.ts";
 import { wholeFrom } from "../flags.ts";
 import { fitted } from "../help.ts";
 import { print, say } from "../output.ts";
@@ -116,7 +117,7 @@ async function run(file: string, flags: SweepFlags): Promise<void> {
     const { readText } = await import("../../files/index.ts");
     process.stdout.write(await readText(join(into, MANIFEST_FILE), "sweep"));
   } else print(flags.json ? JSON.stringify({ ...found, failed }) : sweepText(found));
-  isUnfinished(into, found.reason);
+  if (!isUnfinished(into, found.reason) && !flags.json) say(nextLines(into, ["sweep show RUN", "runs RUN"]));
 }
 
 async function show(path: string, { json, csv, svg }: { json?: boolean; csv?: string; svg?: string }): Promise<void> {

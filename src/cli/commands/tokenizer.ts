@@ -1,9 +1,10 @@
 /** `layerwise tokenizer`: trains SentencePiece vocabularies, turns text into ids and back, and looks into models. */
 import { type Command, InvalidArgumentError, Option } from "commander";
 import type { Release, TextSource, TokenizerTraining, TokenizerTrainingStep } from "../../text/index.ts";
+import { nextLines } from "../command-name.ts";
 import { whole, wholeFrom } from "../flags.ts";
 import { exampleHelp } from "../help.ts";
-import { countingLine, print } from "../output.ts";
+import { countingLine, print, say } from "../output.ts";
 
 interface ModelOptions {
   model: string;
@@ -159,7 +160,10 @@ async function trainModel(options: TrainFlags): Promise<void> {
     training.end();
   });
   if (options.json) print(JSON.stringify({ ...files, ...summary }, null, 2));
-  else print(`${summaryText(summary)}\nwrote ${files.model} and ${files.vocabulary}`);
+  else {
+    print(`${summaryText(summary)}\nwrote ${files.model} and ${files.vocabulary}`);
+    say(nextLines(files.model, ["train --corpus TEXT --tokenizer RUN", "tokenizer encode --model RUN TEXT"]));
+  }
 }
 
 /** A line that knows its length once the seeds are there. */

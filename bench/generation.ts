@@ -33,7 +33,7 @@ export const bench: Bench = async ({ say, rounds, threads }) => {
   const contenders: Record<string, Contender> = { ours: () => timed(run) };
   const tensors = recordsOf(weights).set("input.prompt", { dtype: "I32", shape: [PROMPT], data: prompt });
   const peer = await openPeer(tensors, threads, await run(), say);
-  if (peer) contenders.peer = () => peer.ask<number>("generate");
+  if (peer) contenders.peer = () => peer.ask<number[]>("generate 1");
 
   await interleave(contenders, 2); // warm-up
   const times = await interleave(contenders, rounds);

@@ -62,7 +62,7 @@ export const bench: Bench = async (options) => {
     ["generate", `int8, generation, ${config.tokens} tokens`],
   ] as const) {
     const contenders: Record<string, Contender> = { exact: () => timed(exact[what]), small: () => timed(small[what]) };
-    if (peer) contenders.peer = () => peer.ask<number>(what);
+    if (peer) contenders.peer = () => peer.ask<number[]>(`${what} 1`);
     await interleave(contenders, 2); // warm-up
     const times = await interleave(contenders, rounds);
     const ours = times.get("small")!;

@@ -1,16 +1,12 @@
 """PyTorch's side of the generation benchmark: the same model and weights, greedy, with cached keys and values.
 
-Reads commands on standard input, one a line: `generate` continues the prompt and prints the time in milliseconds; `tokens` prints
-the ids of the last continuation; `quit` ends. Prints `ready` once the model is built. The cache is allocated once and
+Reads commands on standard input, one a line: `generate 1` continues the prompt and prints the time in milliseconds; `tokens` prints
+the ids of its continuation; `quit` ends. Prints `ready` once the model is built. The cache is allocated once and
 written in place, which is faster than concatenating.
 """
 
-import argparse
-import json
-import sys
-import time
-
 import torch
+from answers import answer, arguments, timed
 from safetensors.torch import load_file
 from torch.nn import functional as F
 
@@ -69,29 +65,15 @@ def generate(model, prompt, count):
     return ids
 
 
+@torch.inference_mode()
 def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--config", required=True)
-    parser.add_argument("--weights", required=True)
-    parser.add_argument("--threads", type=int, default=2)
-    args = parser.parse_args()
-    config = json.loads(args.config)
-    torch.set_num_threads(args.threads)
+    args = arguments()
     tensors = load_file(args.weights)
     prompt = tensors.pop("input.prompt").long()
-    model = Cached(config, tensors)
-    ids = generate(model, prompt, config["tokens"])
-    print("ready", flush=True)
-    for line in sys.stdin:
-        command = line.strip()
-        if command == "generate":
-            start = time.perf_counter()
-            ids = generate(model, prompt, config["tokens"])
-            print(json.dumps((time.perf_counter() - start) * 1000), flush=True)
-        elif command == "tokens":
-            print(json.dumps(ids), flush=True)
-        else:
-            break
+    model = Cached(args.config, tensors)
+    work = lambda: generate(model, prompt, args.config["tokens"])
+    work()
+    answer(generate=timed(work), tokens=work)
 
 
 if __name__ == "__main__":

@@ -1,17 +1,14 @@
 """PyTorch's side of the int8 benchmark: the model of the generation benchmark with dynamically quantised products (qint8).
 
-Reads commands on standard input, one a line: `forward` takes a batch of texts to their logits, `generate` continues the prompt; both print
-the time in milliseconds. `check` prints the mean size of the logits and how far they are from those in 32 bits, as a fraction of it.
+Reads commands on standard input, one a line: `forward 1` takes a batch of texts to their logits, `generate 1` continues the prompt; both
+print the time in milliseconds. `check` prints the mean size of the logits and how far they are from those in 32 bits, as a fraction of it.
 `quit` ends. Prints `ready` once the model is built.
 """
 
-import argparse
-import json
-import sys
-import time
 import warnings
 
 import torch
+from answers import answer, arguments, timed
 from safetensors.torch import load_file
 from torch.nn import functional as F
 from torch_generation import Cached, generate
@@ -63,32 +60,19 @@ def quantised(weight, bias):
 
 @torch.inference_mode()
 def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--config", required=True)
-    parser.add_argument("--weights", required=True)
-    parser.add_argument("--threads", type=int, default=2)
-    args = parser.parse_args()
-    config = json.loads(args.config)
-    torch.set_num_threads(args.threads)
+    args = arguments()
     tensors = load_file(args.weights)
     prompt, ids = tensors.pop("input.prompt").long(), tensors.pop("input.ids").long()
-    model, exact = Quantised(config, tensors), Whole(config, tensors)
-    generate(model, prompt, config["tokens"])
-    print("ready", flush=True)
-    for line in sys.stdin:
-        command = line.strip()
-        start = time.perf_counter()
-        if command == "forward":
-            model.forward(ids)
-            print(json.dumps((time.perf_counter() - start) * 1000), flush=True)
-        elif command == "generate":
-            generate(model, prompt, config["tokens"])
-            print(json.dumps((time.perf_counter() - start) * 1000), flush=True)
-        elif command == "check":
-            size, off = exact.forward(ids), model.forward(ids)
-            print(json.dumps([float(size.abs().mean()), float((off - size).abs().mean() / size.abs().mean())]), flush=True)
-        else:
-            break
+    model, exact = Quantised(args.config, tensors), Whole(args.config, tensors)
+
+    def check():
+        right, near = exact.forward(ids), model.forward(ids)
+        size = right.abs().mean()
+        return [float(size), float((near - right).abs().mean() / size)]
+
+    work = lambda: generate(model, prompt, args.config["tokens"])
+    work()
+    answer(forward=timed(lambda: model.forward(ids)), generate=timed(work), check=check)
 
 
 main()

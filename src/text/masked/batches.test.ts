@@ -1,16 +1,10 @@
 import { describe, expect, it } from "vitest";
 import { drawnBatches, storedBatches } from "./batches.ts";
-import type { Document, PieceTokenizer } from "./documents.ts";
+import type { Document } from "./documents.ts";
 import { PRETRAINING_DEFAULTS, PretrainingStream } from "./examples.ts";
+import { numberedPieces } from "./pieces.contract.ts";
 
-const NAMES = ["<pad>", "<unk>", "[CLS]", "[SEP]", "[MASK]"];
-const tokenizer: PieceTokenizer = {
-  size: 40,
-  encode: () => new Int32Array(),
-  encodePieces: () => [],
-  pieceOf: (id) => NAMES[id] ?? "▁x",
-  idOf: (piece) => NAMES.indexOf(piece),
-};
+const tokenizer = numberedPieces(40);
 const documents: Document[] = Array.from({ length: 4 }, (_, d) =>
   Array.from({ length: 12 }, (_, s) => Int32Array.from({ length: 6 }, (_, i) => 5 + ((d * 7 + s * 3 + i) % 30))),
 );

@@ -1,16 +1,10 @@
 import { describe, expect, it } from "vitest";
 import { croppedBatches } from "./cropped.ts";
-import type { Document, PieceTokenizer } from "./documents.ts";
+import type { Document } from "./documents.ts";
+import { numberedPieces } from "./pieces.contract.ts";
 
-const NAMES = ["<pad>", "<unk>", "[CLS]", "[SEP]", "[MASK]"];
 const [PAD, CLS, SEP] = [0, 2, 3];
-const tokenizer: PieceTokenizer = {
-  size: 60,
-  encode: () => new Int32Array(),
-  encodePieces: () => [],
-  pieceOf: (id) => NAMES[id] ?? "▁x",
-  idOf: (piece) => NAMES.indexOf(piece),
-};
+const tokenizer = numberedPieces(60);
 /** Documents of 20 pieces each and one of 3; piece 5 stands in all. */
 const documents: Document[] = [
   ...[0, 1, 2].map((d) => [

@@ -1,17 +1,11 @@
 import { describe, expect, it } from "vitest";
-import type { Document, PieceTokenizer } from "./documents.ts";
+import type { Document } from "./documents.ts";
 import { PRETRAINING_DEFAULTS } from "./examples.ts";
 import { packedBatches } from "./packed.ts";
+import { numberedPieces } from "./pieces.contract.ts";
 
-const NAMES = ["<pad>", "<unk>", "[CLS]", "[SEP]", "[MASK]"];
 const [CLS, SEP] = [2, 3];
-const tokenizer: PieceTokenizer = {
-  size: 400,
-  encode: () => new Int32Array(),
-  encodePieces: () => [],
-  pieceOf: (id) => NAMES[id] ?? "▁x",
-  idOf: (piece) => NAMES.indexOf(piece),
-};
+const tokenizer = numberedPieces(400);
 /** Pieces 5, 6, 7 …, so that each says where it stands. */
 const documents: Document[] = [0, 1, 2, 3].map((d) =>
   [0, 1].map((s) => Int32Array.from({ length: 40 }, (_, i) => 5 + 80 * d + 40 * s + i)),

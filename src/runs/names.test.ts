@@ -3,12 +3,17 @@ import { whole } from "./fields.ts";
 import { defineSettings } from "./settings.ts";
 import { parseSettings, storedSettings } from "./settings-file.ts";
 
-const schema = defineSettings("language", { feedForward: whole(8, "width"), rate: whole(1, "rate") });
+const schema = defineSettings("language", {
+  feedForward: whole(8, "width"),
+  rate: whole(1, "rate"),
+  evaluateTokens: whole(9, "tokens", 0),
+});
 
 describe("the former name of a setting", () => {
   it("still works in files, in old runs and in programs", () => {
     expect(parseSettings(schema, "hidden: 4\n", "f")).toEqual({ feedForward: 4 });
-    expect(storedSettings(schema, "task: language\nhidden: 4\nrate: 2\n", "f")).toEqual({ feedForward: 4, rate: 2 });
+    const stored = storedSettings(schema, "task: language\nhidden: 4\nrate: 2\n", "f");
+    expect(stored).toEqual({ feedForward: 4, rate: 2, evaluateTokens: 0 });
     expect(schema.check({ hidden: 4 }, "options")).toEqual({ feedForward: 4 });
   });
 

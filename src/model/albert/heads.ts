@@ -116,7 +116,9 @@ export function maskedLanguageHead(model: Albert, options: MaskedLanguageOptions
   };
   return {
     parameters: [...dense.parameters, ...norm.parameters, bias],
-    logits: ({ sequence, length }, { maskedPositions }) => {
+    logits: ({ sequence, length }, { maskedPositions, documentWords }) => {
+      // Mean states are nearly the same for all texts at first: behind an activation and a norm they taught nothing in 1,000 updates.
+      if (documentWords) return { words: add(model.embeddings.words.logits(dense.apply(sequence)), bias.tensor) };
       return {
         words: within("predictions", () =>
           score(maskedPositions ? picked(sequence, maskedPositions, length) : sequence),
@@ -139,11 +141,11 @@ export function maskedLanguageHead(model: Albert, options: MaskedLanguageOptions
   };
 }
 
-/** Guesses the words of a whole document from the mean state of a text that was cut from it, with the head of masked words. */
+/** Guesses the words of a whole document from the mean state of a text that was cut from it, with the weights of the head of masked words. */
 export function documentWordsHead({ options: { vocabulary } }: Albert, words: Head): Head {
   return {
     parameters: [],
-    logits: (encoded, _, mode) => words.logits({ ...encoded, sequence: averaged(encoded) }, {}, mode),
+    logits: (encoded, targets, mode) => words.logits({ ...encoded, sequence: averaged(encoded) }, targets, mode),
     targets: ({ batch }) => ({ documentWords: input("documentWords", [batch, vocabulary]) }),
     loss: ({ words: logits }, { documentWords }) => mean(documentLosses(logits!, documentWords!)),
   };

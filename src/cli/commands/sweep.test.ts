@@ -22,8 +22,11 @@ const out = join(folder, "out");
 const run = (index: number) => join(out, "runs", `${index}`);
 
 const isTraining = (index: number) => lockHolder(join(run(index), "lock"))?.live === true;
-const checkpoints = (index: number) =>
-  readdirSync(join(run(index), "checkpoints")).filter((name) => !name.startsWith("."));
+/** None where the run has its lock, but not yet its folders. */
+const checkpoints = (index: number) => {
+  const path = join(run(index), "checkpoints");
+  return existsSync(path) ? readdirSync(path).filter((name) => !name.startsWith(".")) : [];
+};
 
 /** Begins the sweep, and sends it a signal once both trials train and have a checkpoint. */
 async function interrupted(signal: "SIGKILL" | "SIGINT"): Promise<number | null> {

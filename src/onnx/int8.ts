@@ -1,7 +1,6 @@
 /** Weights as 8-bit integers with a scale per output: which of a graph's, their numbers, and what is computed with them. */
 import { is, type Tensor } from "../graph/index.ts";
-import type { Lowering } from "./lowering.ts";
-import { onnxTypes } from "./lowering.ts";
+import { type Lowering, onnxTypes } from "./lowering.ts";
 import { MICROSOFT } from "./proto.ts";
 
 /** The axis along which each slice of a matrix has a scale of its own. */
@@ -68,28 +67,27 @@ export function int8Part(node: Tensor<"slice">, to: Lowering): void {
   to.int8.set(node, { axis, scales: along === axis ? scales.subarray(start as number, end as number) : scales });
 }
 
+/** Its scales times a number, stored once for each. */
+function storedScales(weight: Tensor, factor: number, to: Lowering): string {
+  const scales = to.int8.get(weight)!.scales.map((each) => each * factor);
+  return to.once(`scales ${to.names.get(weight)} ${factor}`, () =>
+    to.store(to.fresh("scales"), "float", [scales.length], scales),
+  );
+}
+
 /** A product with such a weight: the runtime turns the left factor into 8-bit integers, too, by its own range in each run. */
 export function int8Product(node: Tensor<"matmul">, [a, b, bias]: readonly string[], to: Lowering): string {
   const { transposeB, scale } = node.attributes;
-  const { scales } = to.int8.get(node.inputs[1]!)!;
-  const stored = to.once(`scales ${b} ${scale}`, () =>
-    to.store(
-      to.fresh("scales"),
-      "float",
-      [scales.length],
-      scales.map((each) => each * scale),
-    ),
-  );
+  const scales = storedScales(node.inputs[1]!, scale, to);
   const turned = () => to.once(`turned ${b}`, () => to.emit("Transpose", [b!], { attributes: { perm: [1, 0] } }));
-  const inputs = [a!, transposeB ? turned() : b!, stored, ...(bias === undefined ? [] : ["", bias])];
+  const inputs = [a!, transposeB ? turned() : b!, scales, ...(bias === undefined ? [] : ["", bias])];
   return to.emit("DynamicQuantizeMatMul", inputs, { domain: MICROSOFT });
 }
 
 /** Rows of such a weight, as floating-point numbers. */
 export function int8Rows(node: Tensor<"gather">, [table, ids]: readonly string[], to: Lowering): string {
-  const { scales } = to.int8.get(node.inputs[0]!)!;
-  const stored = to.once(`scales ${table} 1`, () => to.store(to.fresh("scales"), "float", [scales.length], scales));
+  const scales = storedScales(node.inputs[0]!, 1, to);
   const rows = to.emit("Cast", [to.emit("Gather", [table!, ids!])], { attributes: { to: onnxTypes.float } });
-  const own = to.emit("Unsqueeze", [to.emit("Gather", [stored, ids!]), to.integers([-1])]);
+  const own = to.emit("Unsqueeze", [to.emit("Gather", [scales, ids!]), to.integers([-1])]);
   return to.emit("Mul", [rows, own]);
 }

@@ -25,7 +25,7 @@ import {
   within,
 } from "../graph/index.ts";
 import { Embedding, Linear } from "./layers.ts";
-import { type Initial, newParameter, normal, type Parameter, xavierUniform } from "./parameter.ts";
+import { type Initial, newParameter, normal, type Parameter, xavierUniform, zeros } from "./parameter.ts";
 
 /** What turns hidden rows into probabilities of words, and into a loss. */
 export interface WordDistribution {
@@ -65,19 +65,56 @@ export interface PlainSoftmaxOptions {
   width: number;
   vocabulary: number;
   weight?: Initial;
+  /** Vectors of the words that are somebody else's, such as an embedding's: [V, C]. Default: its own. */
+  table?: Tensor | undefined;
+}
+
+/** Rows [N, C] → scores [N, words]. */
+interface Scores {
+  readonly parameters: readonly Parameter[];
+  apply(x: Tensor): Tensor;
+}
+
+/** Scores by vectors that an embedding owns, and by some of its own after them; the bias is its own, too. */
+class TiedScores implements Scores {
+  readonly parameters: readonly Parameter[];
+  readonly #vectors: Tensor;
+  readonly #bias: Parameter | undefined;
+
+  constructor(name: string, table: Tensor, { slots = 0, bias = true, weight }: TiedOptions) {
+    const [words, width] = table.shape.map(Number) as [number, number];
+    const own = slots > 0 ? newParameter(`${name}.slots`, [slots, width], weight, "head") : undefined;
+    this.#bias = bias ? newParameter(`${name}.bias`, [words + slots], zeros, "bias") : undefined;
+    this.#vectors = own ? concat([table, own.tensor], 0) : table;
+    this.parameters = [...(own ? [own] : []), ...(this.#bias ? [this.#bias] : [])];
+  }
+
+  apply(x: Tensor): Tensor {
+    const scores = matmul(x, this.#vectors, { transposeB: true });
+    return this.#bias ? add(scores, this.#bias.tensor) : scores;
+  }
+}
+
+interface TiedOptions {
+  /** Vectors of its own. */
+  readonly slots?: number | undefined;
+  readonly bias?: boolean;
+  readonly weight: Initial;
 }
 
 /** One linear map to the scores of all words. */
 export class PlainSoftmax implements WordDistribution {
-  readonly #linear: Linear;
+  readonly #linear: Scores;
   readonly rowInputs = [];
 
-  constructor(name: string, { width, vocabulary, weight = xavierUniform }: PlainSoftmaxOptions) {
-    this.#linear = new Linear(name, { in: width, out: vocabulary, weight, role: "head" });
+  constructor(name: string, { width, vocabulary, weight = xavierUniform, table }: PlainSoftmaxOptions) {
+    this.#linear = table
+      ? new TiedScores(name, table, { weight })
+      : new Linear(name, { in: width, out: vocabulary, weight, role: "head" });
   }
 
   get parameters(): Parameter[] {
-    return this.#linear.parameters;
+    return [...this.#linear.parameters];
   }
 
   rowsOf(): Record<string, Int32Array> {
@@ -110,8 +147,18 @@ export interface ClusterOptions {
   weight?: Initial;
 }
 
+/** Vectors of words by cluster, as an embedding owns them. */
+export interface WordTables {
+  /** Of the frequent words: [c₀, C]. */
+  readonly head: Tensor;
+  /** Of each tail's words, in its projection's size; none where the embedding has longer ones. */
+  readonly tails?: readonly Tensor[] | undefined;
+}
+
 /** Clusters, and which of them have biases. */
 export interface AdaptiveSoftmaxOptions extends ClusterOptions {
+  /** Vectors that are somebody else's. Default: all its own. */
+  tables?: WordTables | undefined;
   /** Default: true. */
   headBias?: boolean;
   /** Default: true. */
@@ -162,20 +209,24 @@ export class AdaptiveSoftmax implements WordDistribution {
   readonly tails: readonly Tail[];
   readonly rowInputs: readonly Tensor<"input">[];
   readonly #name: string;
-  readonly #head: Linear;
-  readonly #layers: readonly { readonly projection: Linear; readonly output: Linear }[];
+  readonly #head: Scores;
+  readonly #layers: readonly { readonly projection: Linear; readonly output: Scores }[];
 
   constructor(name: string, options: AdaptiveSoftmaxOptions) {
-    const { width, weight = xavierUniform, headBias = true, tailBias = true } = options;
+    const { width, weight = xavierUniform, headBias = true, tailBias = true, tables } = options;
     this.#name = name;
     this.tails = tailsOf(name, options);
     const words = this.tails[0]!.start;
     const linear = (part: string, from: number, to: number, bias: boolean) =>
       new Linear(`${name}.${part}`, { in: from, out: to, bias, weight, role: "head" });
-    this.#head = linear("head", width, words + this.tails.length, headBias);
+    const scores = (part: string, table: Tensor | undefined, [from, to]: [number, number], bias: boolean): Scores => {
+      const slots = table && to - Number(table.shape[0]);
+      return table ? new TiedScores(`${name}.${part}`, table, { slots, bias, weight }) : linear(part, from, to, bias);
+    };
+    this.#head = scores("head", tables?.head, [width, words + this.tails.length], headBias);
     this.#layers = this.tails.map(({ start, end, size }, k) => ({
       projection: linear(`tails.${k}.projection`, width, size, tailBias),
-      output: linear(`tails.${k}.output`, size, end - start, tailBias),
+      output: scores(`tails.${k}.output`, tables?.tails?.[k], [size, end - start], tailBias),
     }));
     this.rowInputs = this.tails.map((_, k) => distinctIds(`${name}.tails.${k}.rows`, [`${name}_tail${k}`]));
   }
@@ -251,6 +302,11 @@ export class AdaptiveEmbedding {
   get parameters(): Parameter[] {
     const tails = this.#layers.flatMap(({ words, projection }) => [...words.parameters, projection]);
     return [...this.#head.parameters, ...tails];
+  }
+
+  /** Its vectors, for a softmax over the same clusters to share. */
+  get tables(): WordTables {
+    return { head: this.#head.weight.tensor, tails: this.#layers.map(({ words }) => words.weight.tensor) };
   }
 
   /** ids [N] → [N, C]. Every row goes through every tail, weighed 0 where it does not belong: the tails are narrow. */

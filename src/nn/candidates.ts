@@ -28,6 +28,8 @@ export interface CandidateOptions extends BlockStyle {
   /** Width of the feed-forward layer. */
   hidden: number;
   dropout: number;
+  /** Of relative attention's probabilities. Default: 0. */
+  attentionDropout?: number | undefined;
   activation: Activation;
   /** What a pattern says of its size. */
   size?: number | undefined;

@@ -146,6 +146,8 @@ export interface RelativeAttentionOptions {
   /** Logits divided by D instead of √D, ReLU on the output, a bias for positions. */
   compat?: "original" | undefined;
   weight?: Initial;
+  /** Fraction of the weights that is dropped in training. Default: 0. */
+  attentionDropout?: number | undefined;
 }
 
 /** Normal, cut off at two deviations, of variance 2 / (in + out) with Keras's fans of [1, H, 1, D]: H and C. */
@@ -208,7 +210,8 @@ export class RelativeAttention {
     }) as [Tensor, Tensor];
     const scale = compat === "original" ? 1 / this.#headWidth : this.#headWidth ** -0.5;
     const positions = this.#positionLogits(query, table, { batch, length, scale });
-    return attend(query, { keys, values }, { scale, positions, mask });
+    const { mode } = context;
+    return attend(query, { keys, values }, { scale, positions, mask, mode, dropout: this.#options.attentionDropout });
   }
 
   /** q + u, values and keys of rows [N, C]: [N, 3C]. u goes with the product's bias, which costs nothing. */

@@ -13,7 +13,7 @@ describe("schedules", () => {
     [
       "cosin",
       {},
-      'schedule: expected one of constant, cosine, linear, inverse-sqrt, got "cosin"; did you mean cosine?',
+      'schedule: expected one of constant, cosine, linear, inverse-sqrt, par-original, got "cosin"; did you mean cosine?',
     ],
     ["cosine", { rate: -1 }, "schedule cosine / rate: expected a number from 0, got -1"],
     ["cosine", { rate: Number.NaN }, "schedule cosine / rate: expected a number from 0, got NaN"],

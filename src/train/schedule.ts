@@ -6,7 +6,7 @@ import { check, checkOptions, fraction, number, oneOf, type Rules, required, who
 export type Schedule = (step: number) => number;
 
 /** The schedules there are. */
-export const scheduleNames = ["constant", "cosine", "linear", "inverse-sqrt"] as const;
+export const scheduleNames = ["constant", "cosine", "linear", "inverse-sqrt", "par-original"] as const;
 /** Names of schedules. */
 export type ScheduleName = (typeof scheduleNames)[number];
 
@@ -36,18 +36,19 @@ function decayed(step: number, { warmup, total }: ScheduleOptions): number {
   return Math.min(1, Math.max(0, (step - warmup) / Math.max(1, total - warmup)));
 }
 
-const shapes: Record<ScheduleName, (step: number, options: ScheduleOptions) => number> = {
+const shapes: Record<Exclude<ScheduleName, "par-original">, (step: number, options: ScheduleOptions) => number> = {
   constant: () => 1,
   cosine: (step, options) => 0.5 * (1 + Math.cos(Math.PI * decayed(step, options))),
   linear: (step, options) => 1 - decayed(step, options),
   "inverse-sqrt": (step, { warmup }) => Math.sqrt(Math.max(1, warmup) / Math.max(step + 1, warmup, 1)),
 };
 
-/** Linear warm-up to `rate`, then the named shape. The first update already has a rate: rate / warmup. */
+/** Linear warm-up to `rate`, then the named shape. The first update already has a rate, rate / warmup, but with `par-original`. */
 export function schedule(name: ScheduleName, options: ScheduleOptions): Schedule {
   check("schedule", name, oneOf(scheduleNames));
   checkOptions(`schedule ${name}`, options, rules);
   const { rate, warmup, total, floor = 0 } = options;
+  if (name === "par-original") return parSchedule({ rate, warmup, total });
   if (warmup > total) {
     rejectOption({
       who: "schedule",

@@ -1,18 +1,27 @@
-/** Batches of which one process has a part. */
-import type { World } from "../engine/engine.ts";
+/** Batches in parts: of processes that share them, or one after another. */
 import { is } from "../graph/index.ts";
 import { type Batches, tokensIn } from "./evaluate.ts";
-import { type Divided, type Divisible, outerOf, type Share, takePart } from "./world.ts";
+import type { Batch } from "./step-options.ts";
+import { type Divided, type Divisible, outerOf, type Place, type Share, takePart } from "./world.ts";
 
-/** One process's part of every batch. */
-export function partOf(batches: Batches, { inputs, sizes = {} }: Divided, { world, axes }: Share): Batches {
+/** One part of a batch, for an objective that is built for as many rows as a part has. */
+export function partOfBatch(
+  batch: Batch,
+  { inputs, sizes = {} }: Pick<Divided, "inputs" | "sizes">,
+  { place, axes }: { readonly place: Place; readonly axes: ReadonlyMap<string, number> },
+): Batch {
   const own = (name: string, values: ArrayLike<number>): ArrayLike<number> => {
     const tensor = inputs[name];
     const axis = axes.get(name);
-    if (tensor && axis !== undefined) return takePart(numbers(values), outerOf(tensor.shape, axis), world);
+    if (tensor && axis !== undefined) return takePart(numbers(values), outerOf(tensor.shape, axis), place);
     const rows = tensor && is(tensor, "input") && tensor.attributes.distinct ? sizes[`${tensor.shape[0]}`] : undefined;
-    return rows === undefined ? values : ownRows(values, rows, world);
+    return rows === undefined ? values : ownRows(values, rows, place);
   };
+  return Object.fromEntries(Object.entries(batch).map(([name, values]) => [name, own(name, values)]));
+}
+
+/** One process's part of every batch. */
+export function partOf(batches: Batches, objective: Divided, { world, axes }: Share): Batches {
   const { count, fresh, length, rows } = batches;
   return {
     count,
@@ -20,16 +29,15 @@ export function partOf(batches: Batches, { inputs, sizes = {} }: Divided, { worl
     ...(rows === undefined ? {} : { rows: rows / world.size }),
     ...(length === undefined ? {} : { length }),
     ...(fresh === undefined ? {} : { fresh }),
-    at: (index) =>
-      Object.fromEntries(Object.entries(batches.at(index)).map(([name, values]) => [name, own(name, values)])),
+    at: (index) => partOfBatch(batches.at(index), objective, { place: world, axes }),
   };
 }
 
 const isArray = (values: ArrayLike<number>): values is Divisible => ArrayBuffer.isView(values);
 const numbers = (values: ArrayLike<number>): Divisible => (isArray(values) ? values : Float64Array.from(values));
 
-/** Numbers of rows of the whole batch that are this process's, counted from its first. */
-function ownRows(values: ArrayLike<number>, rows: number, { rank }: World): Int32Array {
+/** Numbers of rows of the whole batch that are this part's, counted from its first. */
+function ownRows(values: ArrayLike<number>, rows: number, { rank }: Place): Int32Array {
   const first = rank * rows;
   return Int32Array.from(values)
     .filter((row) => row >= first && row < first + rows)

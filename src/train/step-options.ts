@@ -36,6 +36,15 @@ export interface StepOptions {
   readonly clipValue?: number;
   /** What this process has of a batch that others train on with it. Default: all. */
   readonly share?: Share;
+  /** Parts of each batch that run one after another; the loss is built for one of them. Default: none, a batch runs as a whole. */
+  readonly parts?: Parts | undefined;
+}
+
+/** Equal parts of a batch whose gradients, together, are those of the whole: the same noise, each row with its own carried state. */
+export interface Parts {
+  readonly count: number;
+  /** The axis over which an input, noise or carried state is divided, by its name; what has none is the same in all parts. */
+  readonly axes: ReadonlyMap<string, number>;
 }
 
 /** What a checkpoint keeps of a step. */
@@ -98,7 +107,7 @@ export function extrasOf({
 }
 
 /** Refuses options that contradict each other. */
-export function checkStep({ groups, initial, accumulate, clipNorm, clipValue, seed }: StepOptions): void {
+export function checkStep({ groups, initial, accumulate, clipNorm, clipValue, seed, parts, share }: StepOptions): void {
   groups.forEach(checkGroup);
   const all = groups.flatMap((group) => group.parameters);
   if (new Set(all).size !== all.length || all.length < initial.size) {
@@ -108,6 +117,10 @@ export function checkStep({ groups, initial, accumulate, clipNorm, clipValue, se
   weightsOf(all, initial); // says which has no first value
   check("training step / seed", seed, whole());
   check("training step / accumulate", accumulate ?? 1, whole(1));
+  if (parts && (share || (accumulate ?? 1) > 1)) {
+    const got = share ? "a batch that processes share" : `${accumulate} batches per update`;
+    rejectData({ who: "training step / parts", needed: "one whole batch per update", got });
+  }
   for (const [name, limit] of Object.entries({ clipNorm, clipValue })) {
     check(`training step / ${name}`, limit ?? Number.POSITIVE_INFINITY, aboveZero);
   }

@@ -1,4 +1,5 @@
 /** One training step: a program that gives loss and gradients, kernels that clip and update, all in one arena. */
+import { rejectData } from "../base/errors.ts";
 import { RandomStream } from "../base/random.ts";
 import type { Arena } from "../engine/arena.ts";
 import { type Feed, feedsFor, type Program, type World } from "../engine/engine.ts";
@@ -18,6 +19,7 @@ import {
 import { drawAt, drawNoise, reserveNoise, valuesPerBlock } from "./noise.ts";
 import type { Slot } from "./optimiser.ts";
 import { OuterStep } from "./outer.ts";
+import { partOfBatch } from "./shared-batches.ts";
 import { gradientName, type RowOutput, type StepGraph, stepGraph } from "./step-graph.ts";
 import {
   type Batch,
@@ -25,13 +27,14 @@ import {
   checkStep,
   copyState,
   extrasOf,
+  type Parts,
   probeName,
   type Step,
   type StepOptions,
   type StepResult,
   type StepState,
 } from "./step-options.ts";
-import { outerOf, putPart, takePart, termWeights } from "./world.ts";
+import { outerOf, type Place, putPart, takePart, termWeights } from "./world.ts";
 
 /** The arena with its kernels: a page fetches them when it trains. */
 const arenas = async () => (await import("../engine/arena.ts")).Arena;
@@ -70,6 +73,8 @@ export class TrainingStep implements Step {
   readonly #options: StepOptions;
   #stream: RandomStream;
   #updates = 0;
+  /** Which part of the batch runs. */
+  #part = 0;
 
   static async create(options: StepOptions): Promise<TrainingStep> {
     checkStep(options);
@@ -97,16 +102,22 @@ export class TrainingStep implements Step {
     this.#capacities = new Map(Object.entries(options.sizes ?? {}));
     const others = [...Object.values(options.inputs), ...options.noise.map(({ tensor }) => tensor)];
     const state = (options.carried ?? []).map(({ input }) => input);
+    const parts = options.parts?.count ?? 1;
     const outputs = Object.values(plan.outputs);
     const wholeNoise = this.#wholeNoiseLength(options);
     const resting = [...(options.frozen?.keys() ?? [])];
-    const lengths = [...others, ...state, ...outputs, ...resting].map((tensor) => sizeOf(this.#largest(tensor)));
+    const lengths = [...others, ...outputs, ...resting].map((tensor) => sizeOf(this.#largest(tensor)));
+    // Outputs have room for one of the two of a pair.
+    const carried = state.flatMap((tensor) => {
+      const all = parts * sizeOf(this.#largest(tensor));
+      return parts > 1 ? [all, all] : [all];
+    });
     this.#options = options;
     this.#plan = plan;
     this.#program = program;
     this.#asked = new Set(program.inputs.map(({ name }) => name));
-    const accumulate = (options.accumulate ?? 1) > 1;
-    this.#arena = new NewArena(memoryBytes(options.groups, [...lengths, wholeNoise], accumulate));
+    const accumulate = (options.accumulate ?? 1) > 1 || parts > 1;
+    this.#arena = new NewArena(memoryBytes(options.groups, [...lengths, ...carried, wholeNoise], accumulate));
     this.#groups = options.groups.map((group) => allocateGroup(this.#arena, group, accumulate));
     this.#slots = new Map(this.#groups.flatMap((group) => [...group.slots]));
     this.#stream = new RandomStream(options.seed, "noise");
@@ -119,15 +130,22 @@ export class TrainingStep implements Step {
     this.#outer = world && world.localSteps > 1 ? new OuterStep(world, this.#groups) : undefined;
   }
 
-  /** The most numbers of noise that have to be drawn for the whole batch before this process's part can be taken. */
-  #wholeNoiseLength({ share, noise }: StepOptions): number {
-    if (!share) return 0;
-    const lengths = noise.flatMap(({ tensor, draw }) => {
-      const axis = share.axes.get(tensor.attributes.name);
+  /** What is divided, and which part is meant now: one of several processes' or one of those that run in turn. */
+  #divided({ share, parts }: StepOptions = this.#options): { axes: Parts["axes"]; place: Place } | undefined {
+    if (share) return { axes: share.axes, place: share.world };
+    return parts && { axes: parts.axes, place: { size: parts.count, rank: this.#part } };
+  }
+
+  /** The most numbers of noise that have to be drawn for the whole batch before a part can be taken. */
+  #wholeNoiseLength(options: StepOptions): number {
+    const divided = this.#divided(options);
+    if (!divided) return 0;
+    const lengths = options.noise.flatMap(({ tensor, draw }) => {
+      const axis = divided.axes.get(tensor.attributes.name);
       if (axis === undefined) return [];
       const shape = this.#largest(tensor);
       const alone = sizeOf(shape.slice(0, axis)) === 1 && tensor.shape.every((dim) => typeof dim === "number");
-      return alone && sizeOf(shape) % valuesPerBlock(draw) === 0 ? [] : [share.world.size * sizeOf(shape)];
+      return alone && sizeOf(shape) % valuesPerBlock(draw) === 0 ? [] : [divided.place.size * sizeOf(shape)];
     });
     return Math.max(0, ...lengths);
   }
@@ -136,15 +154,7 @@ export class TrainingStep implements Step {
   #bind(): void {
     const { inputs, initial, carried = [] } = this.#options;
     for (const [name, tensor] of Object.entries(inputs)) this.#reserve(name, tensor);
-    for (const { input } of carried) {
-      const pair = [this.#allocate(input), this.#allocate(input)] as [Float32Array, Float32Array];
-      this.#carried.push({
-        name: input.attributes.name,
-        into: carriedName(input),
-        shape: this.#largest(input),
-        pair,
-      });
-    }
+    for (const { input } of carried) this.#carry(input);
     for (const [parameter, slot] of this.#slots) {
       slot.weight.set(initial.get(parameter)!);
       this.#feed(parameter.attributes.name, slot.weight);
@@ -158,6 +168,19 @@ export class TrainingStep implements Step {
     for (const { ids, rows } of this.#plan.rowOutputs) {
       for (const name of [ids, rows]) this.#into[name] = this.#reserve(name, this.#plan.outputs[name]!);
     }
+  }
+
+  /** Room for carried state of all parts, one after another: as a batch that runs as a whole has it. */
+  #carry(input: Tensor<"input">): void {
+    const { name } = input.attributes;
+    const { count = 1, axes } = this.#options.parts ?? {};
+    const [rows, ...rest] = this.#largest(input);
+    if (count > 1 && axes!.get(name) !== 0) {
+      rejectData({ who: `parts / ${name}`, needed: "rows first in carried state", got: `[${input.shape}]` });
+    }
+    const shape = [count * rows!, ...rest];
+    const pair = [0, 1].map(() => this.#arena.float32(sizeOf(shape))) as [Float32Array, Float32Array];
+    this.#carried.push({ name, into: carriedName(input), shape, pair });
   }
 
   #feed(name: string, value: Float32Array | Int32Array | Feed): void {
@@ -327,10 +350,7 @@ export class TrainingStep implements Step {
     await share.world.sum(total);
     if (this.#outer) return total[0]! / share.world.size;
     for (const { whole } of this.#groups) await share.world.sum(whole.gradient);
-    if (clipValue !== undefined) {
-      for (const parameter of this.#plan.dense)
-        this.#arena.kernels.clipByValue(this.#slots.get(parameter)!.gradient, clipValue);
-    }
+    if (clipValue !== undefined) this.#clipDense(clipValue);
     return total[0]!;
   }
 
@@ -338,7 +358,7 @@ export class TrainingStep implements Step {
   #clearTables(): void {
     const { kernels } = this.#arena;
     for (const { table, ids, columns } of this.#written.splice(0)) kernels.clearRows(table, ids, columns);
-    if ((this.#options.accumulate ?? 1) === 1 && !this.#options.share) return;
+    if ((this.#options.accumulate ?? 1) === 1 && !this.#divided()) return;
     for (const [parameter, { gradient }] of this.#slots) {
       if (!this.#plan.dense.has(parameter)) kernels.fill(gradient, 0);
     }
@@ -349,12 +369,14 @@ export class TrainingStep implements Step {
     for (const { ids, rows } of this.#plan.rowOutputs) {
       for (const name of [ids, rows]) this.#into[name] = viewOf(this.#buffers.get(name)!, this.#sizes);
     }
+    const { count = 1 } = this.#options.parts ?? {};
+    const own = (array: Float32Array) => takePart(array, 1, { size: count, rank: this.#part });
     for (const { name, into, pair } of this.#carried) {
-      this.#feed(name, pair[0]);
-      this.#into[into] = pair[1];
+      this.#feed(name, own(pair[0]));
+      this.#into[into] = own(pair[1]);
     }
     const results = await this.#program.run(this.#feeds, this.#into);
-    for (const { pair } of this.#carried) pair.reverse();
+    if (this.#part === count - 1) for (const { pair } of this.#carried) pair.reverse();
     const names = Object.keys(this.#options.probes ?? {});
     this.#probes = Object.fromEntries(names.map((name) => [name, results[probeName(name)]!]));
     return results;
@@ -362,13 +384,21 @@ export class TrainingStep implements Step {
 
   /** Adds row gradients, and clips by value: a table that is only looked up occurrence by occurrence, all others as a whole. */
   #collectRows(): void {
-    const { clipValue } = this.#options;
+    const { clipValue, share, parts } = this.#options;
     const { dense, rowOutputs } = this.#plan;
     for (const output of rowOutputs) if (dense.has(output.parameter)) this.#addRows(output);
-    if (clipValue !== undefined && (!this.#options.share || this.#outer)) {
+    if (clipValue !== undefined && !parts && (!share || this.#outer)) {
       for (const { whole } of this.#groups) this.#arena.kernels.clipByValue(whole.gradient, clipValue);
     }
-    for (const output of rowOutputs) if (!dense.has(output.parameter)) this.#addRows(output, clipValue);
+    // The loss of a part is a mean over its own rows: an occurrence weighs as many times what it weighs in the whole.
+    const clip = clipValue === undefined ? undefined : clipValue * (parts?.count ?? 1);
+    for (const output of rowOutputs) if (!dense.has(output.parameter)) this.#addRows(output, clip);
+  }
+
+  /** Clips what all processes or all parts have added up to; tables that are only looked up were clipped before. */
+  #clipDense(clipValue: number): void {
+    for (const parameter of this.#plan.dense)
+      this.#arena.kernels.clipByValue(this.#slots.get(parameter)!.gradient, clipValue);
   }
 
   #addRows({ parameter, ids, rows, sign }: RowOutput, clip?: number): void {
@@ -384,14 +414,15 @@ export class TrainingStep implements Step {
     for (const { name, buffer, draw } of this.#noise) {
       const feed = viewOf(buffer, this.#sizes);
       this.#feed(name, feed);
-      const axis = this.#options.share?.axes.get(name);
+      const divided = this.#divided();
+      const axis = divided?.axes.get(name);
       if (axis === undefined) drawNoise(this.#arena.kernels, this.#stream, feed.data as Float32Array, draw);
-      else this.#drawPart(feed, draw, axis, this.#options.share!.world);
+      else this.#drawPart(feed, draw, axis, divided!.place);
     }
   }
 
-  /** This process's part of noise that is drawn for the whole batch: the same numbers in the same rows, however many share it. */
-  #drawPart({ data, shape }: Feed, draw: NoiseInput["draw"], axis: number, world: World): void {
+  /** One part of noise that is drawn for the whole batch: the same numbers in the same rows, however many parts there are. */
+  #drawPart({ data, shape }: Feed, draw: NoiseInput["draw"], axis: number, world: Place): void {
     const array = data as Float32Array;
     const outer = outerOf(shape, axis);
     const { kernels } = this.#arena;
@@ -424,16 +455,21 @@ export class TrainingStep implements Step {
 
   /** One update from as many batches as are accumulated; the loss is their mean. */
   async run(batches: Batch | readonly Batch[], rate: number): Promise<StepResult> {
-    const list = [batches].flat();
+    const { parts, clipValue } = this.#options;
+    const list = [batches].flat().flatMap((batch) => this.#inParts(batch));
     const losses: number[] = [];
     // Clipping by value sees each batch as a whole; otherwise the sum of all is sent once.
-    const each = this.#options.clipValue !== undefined;
-    for (const batch of list) {
+    const each = clipValue !== undefined;
+    const noise = this.#stream.state;
+    for (const [i, batch] of list.entries()) {
+      this.#part = parts ? i : 0;
+      if (this.#part > 0) this.#stream = RandomStream.from(noise); // all parts draw the noise of the whole batch
       const own = await this.differentiate(batch);
       losses.push(each ? await this.#reduce(own) : own);
       if (list.length > 1) this.#accumulate(losses.length === 1, 1 / list.length);
     }
     if (list.length > 1) for (const { whole, accumulated } of this.#groups) whole.gradient.set(accumulated!);
+    if (parts && clipValue !== undefined) this.#clipDense(clipValue);
     const mean = losses.reduce((a, b) => a + b, 0) / list.length;
     const loss = each ? mean : await this.#reduce(mean);
     // A gradient that is not finite must not reach the weights: the caller reports it.
@@ -444,6 +480,16 @@ export class TrainingStep implements Step {
     const gradientNorm = await this.update(rate, norm);
     await this.#outer?.count();
     return { loss, gradientNorm };
+  }
+
+  /** The parts of a batch, in the order in which they run. */
+  #inParts(batch: Batch): Batch[] {
+    const { parts } = this.#options;
+    if (!parts) return [batch];
+    const { count: size, axes } = parts;
+    return Array.from({ length: size }, (_, rank) =>
+      partOfBatch(batch, this.#options, { place: { rank, size }, axes }),
+    );
   }
 
   #accumulate(first: boolean, share: number): void {

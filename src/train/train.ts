@@ -15,9 +15,9 @@ import { type ScheduleName, schedule } from "./schedule.ts";
 import { type Session, type Stoppable, startSession, watched } from "./session.ts";
 import { partOf } from "./shared-batches.ts";
 import { type Stage, type Trained, trainStages, type Weights } from "./stages.ts";
-import type { Batch, Step } from "./step-options.ts";
+import type { Batch, Parts, Step } from "./step-options.ts";
 import type { Tell } from "./telling.ts";
-import { rowsEach, type Share, sharedLoss, shareOf } from "./world.ts";
+import { axesOf, rowsEach, type Share, sharedLoss, shareOf } from "./world.ts";
 
 /** What an objective is built for; `batch` and `length` are those of the data, where it says them. */
 export interface ObjectiveSize {
@@ -88,6 +88,11 @@ export interface TrainOptions extends Lengths, Stoppable {
   readonly clipValue?: number | null | undefined;
   /** Batches for one update. */
   readonly accumulate?: number | undefined;
+  /**
+   * Equal parts of each batch that run one after another, so that a large batch fits into memory: the update is that of the whole, up to
+   * rounding, each row with a memory of its own. Default: 1.
+   */
+  readonly parts?: number | undefined;
   /** Take each epoch's batches in a random order. Default: yes, unless the model has memory. */
   readonly shuffle?: boolean | undefined;
   /** Updates between evaluations. Default: an epoch, at most 500. There is one at the end, too. */
@@ -195,7 +200,7 @@ async function openStep(
   model: Trainable,
   options: TrainOptions,
   objective: TrainingObjective,
-  share: Share | undefined,
+  { share, parts }: Division,
 ): Promise<Step> {
   const { engine, seed, accumulate, clipNorm, clipValue } = filled(options);
   const { loss, inputs, noise = [], carried, sizes } = objective;
@@ -212,6 +217,7 @@ async function openStep(
     ...(carried ? { carried } : {}),
     ...(sizes ? { sizes } : {}),
     ...(share ? { share } : {}),
+    ...(parts ? { parts } : {}),
     ...(options.clipNorm === null ? {} : { clipNorm }),
     ...(clipValue === undefined || clipValue === null ? {} : { clipValue }),
   });
@@ -220,8 +226,9 @@ async function openStep(
 /** A compiled step and evaluation of a model. */
 export async function openStage(model: Trainable, options: TrainOptions): Promise<Stage> {
   const { engine, evaluate, data } = options;
-  const { objective, share } = sharedObjective(model, options);
-  const step = await openStep(model, options, objective, share);
+  const { objective, ...division } = dividedObjective(model, options);
+  const { share } = division;
+  const step = await openStep(model, options, objective, division);
   const evaluator = lazily(() => Evaluator.create(engine, evaluated(model, data.valid!)));
   const measure =
     evaluate ?? (data.valid && (async (weights, tell) => validate(await evaluator(), weights, options, tell)));
@@ -234,13 +241,37 @@ export async function openStage(model: Trainable, options: TrainOptions): Promis
   };
 }
 
-/** What this process trains: the whole objective or, where others train with it, that of its rows. */
-function sharedObjective(model: Trainable, { data, engine: { world } }: TrainOptions) {
+/** How a batch is divided: over processes, or into parts that run in turn. */
+interface Division {
+  readonly share?: Share | undefined;
+  readonly parts?: Parts | undefined;
+}
+
+/** What one run of the step trains: the whole objective or, where a batch is divided, that of its rows. */
+function dividedObjective(model: Trainable, { data, parts = 1, engine: { world } }: TrainOptions) {
   const size = { ...sizeOf(data.train), training: true };
   const whole = model.objective(size);
+  if (parts > 1) return inParts(model, size, whole, parts, world);
   if (!world) return { objective: whole, share: undefined };
   const objective = model.objective({ ...size, batch: rowsEach(size.batch, world) });
   return { objective, share: shareOf(world, whole, objective) };
+}
+
+/** The objective of one part of a batch: their mean has to be that of the whole. */
+function inParts(
+  model: Trainable,
+  size: ObjectiveSize,
+  whole: TrainingObjective,
+  count: number,
+  world: Engine["world"],
+): Division & { readonly objective: TrainingObjective } {
+  const got = world ? `${world.size} processes` : whole.terms?.length ? "a loss that is a mean over counted words" : "";
+  if (got !== "") reject({ who: "train / parts", needed: "one process, and a mean over all rows", got }, 2);
+  if (size.batch % count !== 0) {
+    reject({ who: "train / parts", needed: `rows that ${count} divides`, got: `${size.batch} rows` }, 2);
+  }
+  const objective = model.objective({ ...size, batch: size.batch / count });
+  return { objective, parts: { count, axes: axesOf(whole, objective, count) } };
 }
 
 /** What is evaluated: the loss without noise. */

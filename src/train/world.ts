@@ -4,6 +4,9 @@ import { decodeJson, encodeJson } from "../base/json.ts";
 import type { World } from "../engine/engine.ts";
 import { add, input, multiply, type NoiseInput, type Shape, subtract, type Tensor } from "../graph/index.ts";
 
+/** Which of several equal parts is meant, from 0. */
+export type Place = Pick<World, "rank" | "size">;
+
 /** What one process needs to know of the others. */
 export interface Share {
   readonly world: World;
@@ -45,16 +48,21 @@ function axisOf(name: string, whole: Shape, part: Shape, size: number): number |
   });
 }
 
-/** How the parts of a model's objective are divided over the processes of a world. */
-export function shareOf(world: World, whole: Divided, part: Divided): Share {
+/** The axis over which each input, noise and carried state is divided into `size` parts; what is the same in all has none. */
+export function axesOf(whole: Divided, part: Divided, size: number): Map<string, number> {
   const shapes = named(part);
   const axes = [...named(whole)].flatMap(([name, shape]) => {
-    const axis = axisOf(name, shape, shapes.get(name)!, world.size);
+    const axis = axisOf(name, shape, shapes.get(name)!, size);
     return axis === undefined ? [] : [[name, axis] as const];
   });
+  return new Map(axes);
+}
+
+/** How the parts of a model's objective are divided over the processes of a world. */
+export function shareOf(world: World, whole: Divided, part: Divided): Share {
   const uneven = world.localSteps > 1 ? [] : (part.terms ?? []);
   const terms = uneven.map(({ count }, i) => ({ count, weight: input(`weight of term ${i}`, []) }));
-  return { world, axes: new Map(axes), terms };
+  return { world, axes: axesOf(whole, part, world.size), terms };
 }
 
 /** Rows that one process has of a batch; refused where they cannot be divided evenly. */
@@ -78,13 +86,13 @@ export function sharedLoss({ loss, terms = [] }: Divided, share: Share): Tensor 
 export type Divisible = Float32Array | Float64Array | Int32Array;
 
 /** Where the stretches of one process's part lie in an array of the whole batch, one in each of `outer` repetitions. */
-function* stretches(length: number, outer: number, { rank, size }: World) {
+function* stretches(length: number, outer: number, { rank, size }: Place) {
   const inner = length / size / outer;
   for (let i = 0; i < outer; i++) yield { start: (i * size + rank) * inner, own: i * inner, inner };
 }
 
 /** One process's part of an array of the whole batch: a view where it lies in one piece. */
-export function takePart<T extends Divisible>(whole: T, outer: number, world: World): T {
+export function takePart<T extends Divisible>(whole: T, outer: number, world: Place): T {
   const [first] = stretches(whole.length, outer, world);
   if (outer === 1) return whole.subarray(first!.start, first!.start + first!.inner) as T;
   const part = whole.slice(0, whole.length / world.size) as T;

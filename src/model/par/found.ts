@@ -28,6 +28,33 @@ export function foundNetwork(model: ParModel, weights: Weights, pattern = model.
   return { model: network, weights: new Map(taken) };
 }
 
+/** The same network with a softmax of its own, for readers that know no other; its vectors are copies. */
+export function untied({ model, weights }: FoundNetwork): FoundNetwork {
+  if (!model.options.tied) return { model, weights };
+  const network = new ParModel({ ...model.options, tied: undefined });
+  const named = new Map(model.parameters.map(({ name, tensor }) => [name, weights.get(tensor)!]));
+  const taken = network.parameters.map(({ name, tensor }) => {
+    const numbers = tensor.attributes.shape.reduce((a, b) => a * b, 1);
+    return [tensor, named.get(name) ?? sharedVectors(name, numbers, named)] as const;
+  });
+  return { model: network, weights: new Map(taken) };
+}
+
+/** The vectors behind a weight of the softmax that the embedding owns, and the slots after them. */
+function sharedVectors(name: string, numbers: number, named: ReadonlyMap<string, Float32Array>): Float32Array {
+  const [, tail] = /^softmax\.tails\.(\d+)\.output\.weight$/.exec(name) ?? [];
+  const own = name.replace(/weight$/, "slots");
+  const table =
+    tail === undefined
+      ? (named.get("embedding.weight") ?? named.get("embedding.head.weight")!)
+      : named.get(`embedding.tails.${tail}.weight`)!;
+  const slots = named.get(own) ?? new Float32Array();
+  const vectors = new Float32Array(numbers);
+  vectors.set(table.subarray(0, numbers - slots.length));
+  vectors.set(slots, numbers - slots.length);
+  return vectors;
+}
+
 /** The candidates whose letters only the model knows, each once. */
 function ownCandidates({ choices }: ParModel): CandidateChoice[] {
   return [...new Map(choices.flat().flatMap((each) => (each.make ? [[each.kind, each]] : []))).values()];

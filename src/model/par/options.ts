@@ -30,6 +30,8 @@ export interface ParOptions extends SearchedOptions {
   /** Steps of memory in training; evaluation may take another number. */
   memory: number;
   dropout?: number | undefined;
+  /** Fraction of attention's probabilities that is dropped in training. Default: 0. */
+  attentionDropout?: number | undefined;
   activation?: Activation | undefined;
   /** Ends of the clusters of an adaptive softmax, but the last; none: an ordinary softmax. */
   cutoffs?: readonly number[] | undefined;
@@ -37,6 +39,8 @@ export interface ParOptions extends SearchedOptions {
   projectionSizes?: readonly number[] | undefined;
   /** Give rare words shorter vectors on the way in, too; needs cutoffs. */
   adaptiveInput?: boolean | undefined;
+  /** Embedding and softmax share vectors: all of them, or without `adaptiveInput` those of the words before the first cutoff. */
+  tied?: boolean | undefined;
   clampLength?: number | undefined;
   sameLength?: boolean | undefined;
   /** A target that does not count. */
@@ -73,11 +77,13 @@ const names: Readonly<Record<keyof ParOptions, true>> = {
   alive: true,
   memory: true,
   dropout: true,
+  attentionDropout: true,
   activation: true,
   cutoffs: true,
   projectionFactor: true,
   projectionSizes: true,
   adaptiveInput: true,
+  tied: true,
   clampLength: true,
   sameLength: true,
   padding: true,
@@ -96,11 +102,12 @@ const described = ["kind", "programs"];
 export function checkParOptions(options: ParOptions): void {
   checkOptions("PAR Transformer-XL", options, [...Object.keys(names), ...described]);
   check("activation", options.activation ?? "relu", activationRule);
-  const { memory, compat, dropout = 0, cutoffs, projectionSizes, adaptiveInput } = options;
+  const { memory, compat, cutoffs, projectionSizes, adaptiveInput } = options;
   for (const key of ["vocabulary", "width", "heads", "hidden", "clampLength"] as const) checkWhole(key, options[key]);
   checkMemory(memory);
-  if (!(dropout >= 0 && dropout < 1)) {
-    reject({ who: "dropout", needed: "a rate from 0 to below 1", got: `${dropout}` }, 2);
+  for (const who of ["dropout", "attentionDropout"] as const) {
+    const rate = options[who] ?? 0;
+    if (!(rate >= 0 && rate < 1)) reject({ who, needed: "a rate from 0 to below 1", got: `${rate}` }, 2);
   }
   if (compat !== undefined && compat !== "original") {
     reject({ who: "compat", needed: "original, or nothing", got: `${compat}` }, 2);
@@ -108,6 +115,10 @@ export function checkParOptions(options: ParOptions): void {
   if (projectionSizes && !cutoffs?.length) {
     const remedy = "give cutoffs, or leave the sizes out";
     reject({ who: "projection sizes", needed: "cutoffs to have tails", got: `[${projectionSizes}]`, remedy }, 2);
+  }
+  if (options.tied && compat === "original") {
+    const remedy = "leave tied or compat out";
+    rejectOption({ who: "tied", needed: "no compat: the original has two tables", got: "compat original", remedy });
   }
   if (adaptiveInput && (!cutoffs?.length || compat === "original")) {
     const got = compat === "original" ? "compat" : "none";

@@ -16,6 +16,7 @@ import {
   not,
   reshape,
   simplify,
+  slice,
   stopGradient,
   subtract,
   sum,
@@ -45,6 +46,7 @@ import {
   totalLoss,
   uniform,
   type WordDistribution,
+  type WordTables,
 } from "../../nn/index.ts";
 import type { CausalModel, Decoder, ForwardPass, Objective } from "../causal.ts";
 import type { Weights } from "../weights.ts";
@@ -137,8 +139,9 @@ export class ParModel implements CausalModel<MemoryReading> {
           cutoffs: options.cutoffs,
           factor: options.projectionFactor,
           sizes: options.projectionSizes,
+          tables: options.tied ? tablesOf(this.#embedding, options.cutoffs) : undefined,
         })
-      : new PlainSoftmax("softmax", { width, vocabulary });
+      : new PlainSoftmax("softmax", { width, vocabulary, table: options.tied ? allOf(this.#embedding) : undefined });
   }
 
   get parameters(): Parameter[] {
@@ -336,9 +339,18 @@ function embeddingOf(options: ParOptions): Embedding | AdaptiveEmbedding {
   return new Embedding("embedding", { count: vocabulary, width, weight });
 }
 
+const allOf = (embedding: Embedding | AdaptiveEmbedding) =>
+  embedding instanceof Embedding ? embedding.weight.tensor : embedding.tables.head;
+
+/** The vectors that an embedding can share with an adaptive softmax: those of the right size. */
+function tablesOf(embedding: Embedding | AdaptiveEmbedding, [words]: readonly number[]): WordTables {
+  if (embedding instanceof AdaptiveEmbedding) return embedding.tables;
+  return { head: slice(embedding.weight.tensor, 0, 0, words!) };
+}
+
 function blocksOf(options: ParOptions, all: ParModel["choices"], alive: ParModel["alive"]): Candidate[][] {
-  const { width, hidden = 4 * width, heads, dropout = 0, compat, activation = "relu" } = options;
-  const shared = { width, hidden, heads, dropout, compat, activation };
+  const { width, hidden = 4 * width, heads, dropout = 0, attentionDropout, compat, activation = "relu" } = options;
+  const shared = { width, hidden, heads, dropout, attentionDropout, compat, activation };
   return all.map((choices, i) =>
     alive[i]!.map((k) => {
       const twin = choices.slice(0, k).filter(({ kind }) => kind === choices[k]!.kind).length;

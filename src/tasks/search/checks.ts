@@ -26,10 +26,20 @@ function checkFront(config: SearchConfig): void {
     ...(typeof config.blocks === "string" ? ["a pattern"] : []),
     ...(config.procedure === "joint" ? [] : [`procedure ${config.procedure}`]),
     ...given.filter((key) => config[key] !== usual[key]),
+    ...(config.tied ? ["tied: embedding and softmax are trained in pieces of their own"] : []),
+    ...(config.accumulate > 1 ? ["accumulate: a batch has one path"] : []),
   ];
   if (got.length === 0) return;
   const remedy = "leave front or the others out";
-  reject({ who: "front", needed: "blocks to choose, and nothing that is about π", got: got.join(", "), remedy }, 2);
+  reject(
+    {
+      who: "front",
+      needed: "blocks to choose, and nothing that is about π or whole batches",
+      got: got.join(", "),
+      remedy,
+    },
+    2,
+  );
 }
 
 function checkBudget({ budget, blocks }: SearchConfig): void {

@@ -4,7 +4,7 @@ import type { ParModel } from "../../model/par/par.ts";
 import type { Parameter } from "../../nn/index.ts";
 import { type GroupOptions, optimiserGroups } from "../../train/groups.ts";
 import type { Group } from "../../train/memory.ts";
-import { adam } from "../../train/optimiser.ts";
+import { type AdamOptions, adam } from "../../train/optimiser.ts";
 import { alternation, type Phases } from "../../train/phases.ts";
 import { type FilledConfig, lengthOf, type SearchConfig } from "./settings.ts";
 
@@ -46,25 +46,39 @@ export function groupsOf(
 ): Group[] {
   const { rate, architectureRate, beta2 } = config;
   const architecture = {
-    optimiser: adam({ beta1: 0.9, beta2, weightDecay: alternates ? ARCHITECTURE_DECAY : 0 }),
+    optimiser: adam({ ...momentsOf(config), beta2, weightDecay: alternates ? ARCHITECTURE_DECAY : 0 }),
     rateFactor: (architectureRate ?? rate) / rate,
     active: phases?.architecture,
   };
   return weightGroups(parameters, config, engine, phases?.weights, { architecture });
 }
 
+/** Numbers of Adam. The original's is Keras's: epsilon is added to √v, and the rate takes both corrections. */
+function momentsOf({ optimiser, compat, beta2 }: SearchConfig): AdamOptions {
+  const asKeras = optimiser === "adam" && compat === "original";
+  return { beta1: 0.9, beta2, ...(asKeras ? { epsilon: 1e-7, correction: "rate" } : {}) };
+}
+
+/** How gradients are clipped, as a training step takes it. */
+export const clippingOf = ({ clipNorm, clipValue }: SearchConfig) => ({
+  ...(clipNorm === null ? {} : { clipNorm }),
+  ...(clipValue === null ? {} : { clipValue }),
+});
+
 /** Groups of weights as the settings train them; `active` says at which updates. */
 export function weightGroups(
   parameters: readonly Parameter[],
-  { optimiser, weightDecay, rate, hiddenRate, beta2 }: SearchConfig,
+  config: SearchConfig,
   engine: Engine,
   active?: Group["active"],
   others: GroupOptions["byRole"] = {},
 ): Group[] {
+  const { optimiser, weightDecay, rate, hiddenRate, beta2, momentum } = config;
+  const moments = { beta1: 0.9, beta2 };
   return optimiserGroups(parameters, {
     optimiser,
     weightDecay,
-    settings: { adamw: { beta1: 0.9, beta2 } },
+    settings: { adamw: moments, adam: momentsOf(config), lamb: moments, sgd: { momentum } },
     engine,
     matricesFirst: true,
     active,

@@ -2,11 +2,12 @@ import { beforeAll, describe, expect, it } from "vitest";
 import type { MeasuredCosts } from "../../analysis/latency.ts";
 import type { Engine } from "../../engine/engine.ts";
 import { ortEngine } from "../../engine/ort.ts";
+import { initialise } from "../../nn/index.ts";
 import type { TrainState } from "../../train/events.ts";
 import { searchJob } from "./job.ts";
 import { openSearch, type SearchGiven, type SearchParts } from "./parts.ts";
 import type { SearchResult } from "./result.ts";
-import { type SearchConfig, searchDefaults } from "./settings.ts";
+import { type SearchConfig, searchDefaults, searchSettings } from "./settings.ts";
 
 const tiny: Partial<SearchConfig> = {
   ...{
@@ -199,5 +200,73 @@ describe("a budget", () => {
 
   it("is refused where nothing is to be chosen", async () => {
     await expect(opened({ ...tiny, blocks: "sf", budget: "0.8" }, { costs })).rejects.toThrow("got a pattern");
+  });
+});
+
+describe("a search in parts of a batch", () => {
+  const noisy: Partial<SearchConfig> = {
+    ...tiny,
+    steps: 12,
+    dropout: 0.2,
+    attentionDropout: 0.2,
+    cut: null,
+    settle: null,
+  };
+  const inTwo = { ...noisy, batch: 4, accumulate: 2 };
+
+  it.each([{ clipNorm: 0.5 }, { clipNorm: null, clipValue: 0.002 }])(
+    "makes the updates of one batch of twice the rows: memory, noise and clipping (%o)",
+    async (clipping) => {
+      const whole = await trace(await opened({ ...noisy, ...clipping, batch: 8 }));
+      const halves = await trace(await opened({ ...inTwo, ...clipping }));
+      expect(halves.losses.size).toBe(12);
+      // Sums in another order: float32 rounding, grown over twelve updates.
+      for (const [step, loss] of halves.losses) expect(Math.abs(loss - whole.losses.get(step)!)).toBeLessThan(2e-5);
+      const [last, other] = [halves, whole].map(({ states }) => states.at(-1)!);
+      const memory = last!.moments.get("carried memory.1")!;
+      expect(memory.shape).toEqual([8, 4, 16]);
+      expect(memory.shape).toEqual(other!.moments.get("carried memory.1")!.shape);
+    },
+  );
+
+  it("is another training than batches of half the rows", async () => {
+    const [halves, half] = [await trace(await opened(inTwo)), await trace(await opened({ ...noisy, batch: 4 }))];
+    expect(halves.losses.get(1)).not.toBeCloseTo(half.losses.get(1)!, 4);
+  });
+
+  it("goes on exactly from before and after a cut", async () => {
+    const parts = await opened({ ...hasty, dropout: 0.1, accumulate: 2 });
+    const whole = await trace(parts);
+    const { step: cut } = whole.found.cuts[0]!;
+    for (const at of [cut - 1, cut + 1]) {
+      const rest = await trace(
+        parts,
+        whole.states.find(({ progress }) => progress.step === at),
+      );
+      for (const [step, loss] of rest.losses) expect(loss).toBe(whole.losses.get(step));
+      expect(rest.states.at(-1)!.weights).toEqual(whole.states.at(-1)!.weights);
+    }
+  });
+});
+
+describe("optimisers of a search", () => {
+  it.each(["adam", "lamb", "sgd"] as const)("%s trains weights and π, and goes on exactly", async (optimiser) => {
+    const parts = await opened({ ...hasty, steps: 20, optimiser, ...(optimiser === "sgd" ? { rate: 0.05 } : {}) });
+    const whole = await trace(parts);
+    const first = parts.model.probabilities(initialise(parts.model.parameters, 1));
+    expect(whole.found.probabilities).not.toEqual(first);
+    expect(whole.losses.get(20)).toBeLessThan(whole.losses.get(1)!);
+    const rest = await trace(
+      parts,
+      whole.states.find(({ progress }) => progress.step === 13),
+    );
+    for (const [step, loss] of rest.losses) expect(loss).toBe(whole.losses.get(step));
+  });
+
+  it("sgd has a rate of its own where none is given", () => {
+    const rateOf = (values: Partial<SearchConfig>) => searchSettings.resolve([{ source: "f", values }]).rate;
+    expect([rateOf({}), rateOf({ optimiser: "sgd" }), rateOf({ optimiser: "sgd", rate: 0.1 })]).toEqual([
+      0.004, 0.05, 0.1,
+    ]);
   });
 });

@@ -123,9 +123,11 @@ export function optionsOf(settings: SearchConfig, vocabulary: number): ParOption
     blocks: settings.blocks,
     memory: settings.memory,
     dropout: settings.dropout,
+    ...(settings.attentionDropout > 0 ? { attentionDropout: settings.attentionDropout } : {}),
     cutoffs: cutoffsIn(settings, vocabulary),
     straightThrough: settings.straightThrough,
     adaptiveInput: settings.adaptiveInput,
+    ...(settings.tied ? { tied: true } : {}),
     sameLength: settings.sameLength,
     clampLength: settings.clampLength ?? undefined,
     initialTemperature: temperatureStart,
@@ -162,7 +164,7 @@ async function costsOf(
 }
 
 function checkMemories(settings: SearchConfig, tokens: { train: number; valid: number }): void {
-  checkReach("memory", settings.memory, { batch: settings.batch, tokens: tokens.train });
+  checkReach("memory", settings.memory, { batch: trainingShape(settings).batch, tokens: tokens.train });
   if (settings.evaluationMemory === null) return;
   const { batch, memory } = evaluationShape(settings);
   checkReach("evaluation memory", memory, { batch, tokens: tokens.valid });
@@ -175,6 +177,9 @@ export function checkReach(who: string, memory: number, { batch, tokens }: { bat
   const needed = `at most ${row} steps: the text has ${tokens} pieces in ${batch} rows`;
   reject({ who, needed, got: `${memory}`, remedy: "shorten the memory or take fewer rows" }, 2);
 }
+
+/** Rows of an update and pieces in each. */
+const trainingShape = ({ batch, accumulate, length }: SearchConfig) => ({ batch: batch * accumulate, length });
 
 /** Rows, pieces and memory of a batch in evaluation. */
 export function evaluationShape(settings: SearchConfig): { batch: number; length: number; memory: number } {
@@ -198,7 +203,7 @@ export async function segmentsOf(
   model: ParModel,
   { split, memory, say = () => {} }: { split: Split; memory: number; say?: Say | undefined },
 ): Promise<Batches> {
-  const { batch, length } = split === "train" ? settings : evaluationShape(settings);
+  const { batch, length } = split === "train" ? trainingShape(settings) : evaluationShape(settings);
   const repeats = settings.compat || (settings.originalBatches && split !== "train");
   const original = repeats ? { compat: "original" as const } : {};
   const source = await openBatches(corpus, split, tokenizer, { batch, length, warn: say, ...original });

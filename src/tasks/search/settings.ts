@@ -23,7 +23,7 @@ import {
 import { defineSettings, type Resolved } from "../../runs/settings.ts";
 import type { Length } from "../../train/loop.ts";
 import { scheduleNames } from "../../train/schedule.ts";
-import { dataFields, evaluateTokens, hardwareFields, lengthFields } from "../fields.ts";
+import { dataFields, evaluateTokens, hardwareFields, lengthFields, usualRates } from "../fields.ts";
 
 /** How candidates are written. */
 export const candidateForm = {
@@ -52,6 +52,7 @@ const sizes = group("Model", {
   memory: whole(16, "steps of memory", 0, LARGEST.length),
   evaluationMemory: optional(whole(64, "steps of memory in evaluation; default: as in training", 0, LARGEST.length)),
   dropout: real(0, "fraction of activations dropped in training", { from: 0, below: 1 }),
+  attentionDropout: real(0, "fraction of attention's probabilities dropped in training", { from: 0, below: 1 }),
   cutoffs: openList(
     whole(0, "", 0),
     [250, 2500],
@@ -59,25 +60,51 @@ const sizes = group("Model", {
     "a list of whole numbers, such as 250,2500",
   ),
   factor: real(4, "each tail's projection is narrower by this factor"),
+  tied: flag(
+    "input embedding and softmax share vectors: with cutoffs those before the first, or all with adaptiveInput",
+  ),
   projectionSizes: optional(
     list(whole(1, ""), [64, 16], "projection sizes, one per tail, instead of the factor", "a list of whole numbers"),
   ),
 });
 const optimisation = group("Optimisation", {
   batch: whole(32, "rows per batch", 1, LARGEST.batch),
+  accumulate: whole(
+    1,
+    "batches of rows per update, one after another: the update of one batch with as many times the rows",
+    1,
+    LARGEST.accumulate,
+  ),
   length: whole(32, "tokens per segment", 1, LARGEST.length),
   evaluationBatch: optional(whole(32, "rows per batch in evaluation; default: as in training", 1, LARGEST.batch)),
   evaluationLength: optional(whole(32, "tokens per segment in evaluation; default: as in training", 1, LARGEST.length)),
-  optimiser: choice(["adamw", "muon"], "adamw", "muon for products inside blocks with adamw for the rest, or adamw"),
+  optimiser: choice(
+    ["adamw", "muon", "adam", "lamb", "sgd"],
+    "adamw",
+    "adamw, adam, lamb, sgd, or muon for products inside blocks with adamw for the rest",
+  ),
   // Other rates are multiples of the first: without one they would be 0/0.
-  rate: real(0.004, "highest learning rate", { above: 0 }),
+  rate: real(0.004, "highest learning rate; sgd has 0.05 where none is given", { above: 0 }),
   hiddenRate: optional(real(0.006, "highest learning rate of what muon updates; default: that of the rest")),
-  schedule: choice(scheduleNames, "cosine", "learning rate schedule after the warm-up"),
+  schedule: choice(
+    scheduleNames,
+    "cosine",
+    "learning rate schedule after the warm-up; par-original: a cosine whose first update has rate 0",
+  ),
   floor: fraction(0, "fraction of the highest rate that is left at the end (cosine, linear)"),
   warmup: optional(whole(400, "updates over which the learning rate rises; default: a tenth of them, at most 400", 0)),
-  weightDecay: real(0.01, "decay of matrices"),
+  weightDecay: real(0.01, "decay of matrices; adam has none"),
+  momentum: real(0.9, "momentum of sgd", { from: 0, below: 1 }),
   beta2: real(0.98, "decay rate of Adam's second moment", { from: 0, below: 1 }),
-  clipNorm: real(0.5, "largest gradient norm", { above: 0 }),
+  clipNorm: optional(
+    real(0.5, "largest gradient norm; larger gradients are scaled down; none: no limit", { above: 0 }),
+    0.5,
+  ),
+  clipValue: optional(
+    real(0.1, "largest number in a gradient, of an embedding in each occurrence of a word; default: no limit", {
+      above: 0,
+    }),
+  ),
   seed: whole(1, "seed of weights, noise and dropout", 0),
 });
 const latency = group("Latency", {
@@ -224,7 +251,11 @@ const asOriginal = {
 };
 
 /** Defaults of other procedures: the original's model is searched as the original does; turns have the paper's freeze; paths of a front know no π. */
-export function usualIn({ compat, procedure, cut, front }: Pick<Given, "compat" | "procedure" | "cut" | "front">) {
+export function usualIn(given: Pick<Given, "compat" | "procedure" | "cut" | "front" | "optimiser">) {
+  return { ...usualProcedure(given), ...(given.optimiser === "sgd" ? { rate: usualRates.sgd } : {}) };
+}
+
+function usualProcedure({ compat, procedure, cut, front }: Pick<Given, "compat" | "procedure" | "cut" | "front">) {
   if (front) return { ...asOriginal, freeze: null, warmup: 400, cutEvery: 100 };
   if (compat === "original") return { ...asOriginal, cut: null };
   if (procedure === "alternate") return { ...asOriginal, freeze: null };

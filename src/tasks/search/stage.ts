@@ -68,6 +68,8 @@ export function trainOptions({ settings, engine, batches }: SearchParts): TrainO
     floor: settings.floor,
     warmup: settings.warmup,
     clipNorm: settings.clipNorm,
+    clipValue: settings.clipValue,
+    parts: settings.accumulate,
     shuffle: false,
     evaluateEvery: settings.evaluateEvery,
     checkpointEvery: settings.checkpointEvery,

@@ -145,10 +145,10 @@ async function exported(
 /** The same for transformers; an import of it is a run of retrain. */
 async function forTorch({ settings, model, weights, tokenizer }: StoredModel, ranks: Int32Array, step: number) {
   const { huggingFacePar } = await import("../huggingface.ts");
-  const { foundNetwork } = await import("../../model/par/found.ts");
+  const { foundNetwork, untied } = await import("../../model/par/found.ts");
   const { importedYaml } = await import("./ordinary.ts");
-  const network = foundNetwork(model, weights);
-  const run = importedYaml(settings, String(network.model.options.blocks));
+  const network = untied(foundNetwork(model, weights));
+  const run = importedYaml({ ...settings, tied: false }, String(network.model.options.blocks));
   const notes = { length: settings.length, ranks, step, tokenizer: tokenizer.bytes, run };
   return huggingFacePar(network.model, network.weights, notes);
 }

@@ -9,7 +9,7 @@ import { PathEvaluator } from "../../../train/path-evaluator.ts";
 import { PATH, PathProgram } from "../../../train/path-program.ts";
 import type { Weights } from "../../../train/stages.ts";
 import { TrainingStep } from "../../../train/step.ts";
-import { weightGroups } from "../course.ts";
+import { clippingOf, weightGroups } from "../course.ts";
 import { evaluationShape, type SearchParts } from "../parts.ts";
 import type { SearchStage } from "../stage.ts";
 import { pathAt, patternOfPath, turnsOf } from "./paths.ts";
@@ -17,7 +17,7 @@ import { pathAt, patternOfPath, turnsOf } from "./paths.ts";
 /** Compiles the pieces of a supernet into a step that trains one path per update. */
 export async function openPathStage(parts: SearchParts): Promise<SearchStage> {
   const { model, settings, engine, batches } = parts;
-  const { batch, length, memory, seed, clipNorm } = settings;
+  const { batch, length, memory, seed } = settings;
   const pieces = parPieces(model, { batch, length, memory, training: true });
   const program = await PathProgram.create(engine, pieces);
   const step = await TrainingStep.around(
@@ -30,7 +30,7 @@ export async function openPathStage(parts: SearchParts): Promise<SearchStage> {
       groups: pathGroups(parts),
       initial: parts.initial ?? initialise(model.parameters, seed),
       seed,
-      clipNorm,
+      ...clippingOf(settings),
     },
     program.plan,
     program,

@@ -39,7 +39,7 @@ describe.skipIf(!hasBash)("completion in bash", () => {
     ],
     [
       ["search", "--preset", "par-"],
-      ["par-original", "par-headline"],
+      ["par-original", "par-paper", "par-headline"],
     ],
     [["runs", "show", "--j"], ["--json"]],
     [["runs", "remo"], ["remove"]],

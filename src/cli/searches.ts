@@ -25,13 +25,17 @@ export async function concludeSeeds(result: ResumedSweep, json = false): Promise
   if (!found) return void isUnfinished(path, reason);
   const { searchDefaults } = await import("../tasks/search/index.ts");
   if (json) return print(JSON.stringify({ run: path, ...found, ...(front ? { front } : {}) }));
-  await showFound(path, found, { ...searchDefaults, ...spec.settings });
+  await showFound(path, found, { ...searchDefaults, ...spec.settings }, found.seeds.length);
 }
 
-async function showFound(path: string, found: Found, settings: SearchConfig): Promise<void> {
-  const { doubtsOf, foundText } = await import("../tasks/search/index.ts");
+async function showFound(path: string, found: Found, settings: SearchConfig, seeds = 1): Promise<void> {
+  const { doubtsOf, foundText, surenessOf } = await import("../tasks/search/index.ts");
   const next = ["retrain RUN", 'generate RUN --prompt "it was"', "runs show RUN"];
-  print([foundText(found), ...doubtsOf(found, settings), nextLines(path, next)].join("\n"));
+  print(
+    [foundText(found), ...surenessOf(found, settings, seeds), ...doubtsOf(found, settings), nextLines(path, next)].join(
+      "\n",
+    ),
+  );
 }
 
 /** Prints how the found network and the baseline compare or, where training was stopped, how to go on. */

@@ -32,7 +32,7 @@ export function exportOnnx(model: LanguageModel, weights: Weights, { int8 }: Exp
   return lower({ ...languageProgram(model, weights), int8 });
 }
 
-/** An inference ONNX of a decided network with memory; `parProgram` says what goes in and comes out. */
+/** An inference ONNX of a network with memory; `parProgram` says what goes in and comes out. */
 export function exportParOnnx(
   model: ParModel,
   weights: Weights,
@@ -77,7 +77,7 @@ export function exportedLanguage(
   };
 }
 
-/** The files of a decided network with memory, one program for segments and one for single tokens. `parModel(config.json)` has the weights' names. */
+/** The files of a network with memory, one program for segments and one for single tokens. `parModel(config.json)` has the weights' names. */
 export function exportedPar(
   model: ParModel,
   weights: Weights,

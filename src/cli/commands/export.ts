@@ -20,7 +20,7 @@ Examples:
   layerwise export runs/retrain-1                 a Transformer-XL: model.onnx for segments, token.onnx for one token at a time
 
 A Transformer-XL gives log_probabilities of all pieces, and takes what it gave: next_memory.N goes to memory.N (zeros at first), next_missing to
-missing (at first the steps of memory that config.json names). A search is exported once all its blocks are decided; else retrain it first.
+missing (at first the steps of memory that config.json names). Blocks that a search has not decided are mixed by π, as eval does; --format huggingface wants them decided.
 A run of finetune --lora is exported with its adapters merged into the weights; --format adapter writes them apart.`;
 
 export function addExport(program: Command): void {

@@ -16,7 +16,7 @@ describe("layerwise schema", () => {
   });
 
   it("lists the tasks, or prints all their schemas", () => {
-    expect(schema().stdout).toMatch(/^search +\d+ +quick, par-original, par-headline, wikitext, front$/m);
+    expect(schema().stdout).toMatch(/^search +\d+ +quick, par-original, par-paper, par-headline, wikitext, front$/m);
     expect(Object.keys(JSON.parse(schema("--json").stdout))).toEqual([
       "language",
       "translate",

@@ -23,7 +23,7 @@ export interface ParProgramShape {
 }
 
 /**
- * The program of a decided network: `ids` int32 [B, T] → `log_probabilities` [B, T, V] of the tokens that follow. Each block
+ * The program of a network, whose undecided blocks are mixed by π: `ids` int32 [B, T] → `log_probabilities` [B, T, V] of the tokens that follow. Each block
  * that looks back has its memory as `memory.N` [B, M, C], and `missing` (int32) says how many of its steps hold nothing yet: M at first.
  * `next_memory.N` and `next_missing` are what the next segment takes.
  */

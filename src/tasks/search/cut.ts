@@ -6,4 +6,6 @@ export interface Cut {
   readonly block: number;
   readonly cut: readonly string[];
   readonly left: readonly string[];
+  /** How far π of the likeliest that is left was above the likeliest that was cut; below 0 where a budget decided. */
+  readonly margin?: number | undefined;
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { doubtsOf } from "./doubts.ts";
+import { doubtsOf, marginsOf, surenessOf } from "./doubts.ts";
 import { searchDefaults } from "./settings.ts";
 
 const doubts = (probabilities: number[][], steps = 600) => doubtsOf({ probabilities, steps }, searchDefaults);
@@ -36,6 +36,27 @@ describe("what a search found", () => {
       "no finding: π is nearly uniform, so the pattern is chance",
       "too few updates to tell: 34 in which π moved",
     ]);
+  });
+
+  it("has margins: of π at the end, or when candidates were cut, the least of them", () => {
+    const cut = { step: 1, cut: ["identity"], left: ["attention"] };
+    const found = {
+      probabilities: [
+        [0.7, 0.2, 0.1],
+        [1, 0, 0],
+        [0, 1, 0],
+      ],
+      cuts: [
+        { ...cut, block: 1, margin: 0.4 },
+        { ...cut, block: 1, margin: 0.1 },
+        { ...cut, block: 2, margin: -0.05 },
+      ],
+    };
+    expect(marginsOf(found).map((each) => each.toFixed(2))).toEqual(["0.50", "0.10", "-0.05"]);
+    const line = "margin of π per block 0.50 0.10 -0.05; least sure of block 3";
+    expect(surenessOf(found, searchDefaults)).toEqual([`${line}; one seed: --seeds 3 shows what others choose`]);
+    expect(surenessOf(found, searchDefaults, 3)).toEqual([line]);
+    expect(surenessOf(found, { ...searchDefaults, blocks: "sff" })).toEqual([]);
   });
 
   it("is not doubted where the blocks were given", () => {

@@ -7,6 +7,27 @@ const DECIDED = 0.9;
 /** A search whose π moved for fewer updates says little. */
 const FEWEST_UPDATES = 300;
 
+/**
+ * How far π of the choice was above the next in each block: where candidates were cut, when they were, else at the end. The least of
+ * these counts; a block that a budget decided against π has less than 0.
+ */
+export function marginsOf({ probabilities, cuts }: Pick<Found, "probabilities" | "cuts">): number[] {
+  return probabilities.map((shares, block) => {
+    const [first = 0, second = 0] = shares.toSorted((a, b) => b - a);
+    const own = cuts.filter((cut) => cut.block === block).flatMap(({ margin }) => margin ?? []);
+    return Math.min(first - second, ...own);
+  });
+}
+
+/** A line on how sure a search is: the margins of π, and that one seed is one seed; none where nothing was searched by π. */
+export function surenessOf(found: Pick<Found, "probabilities" | "cuts">, settings: SearchConfig, seeds = 1): string[] {
+  if (typeof settings.blocks === "string" || settings.front) return [];
+  const margins = marginsOf(found);
+  const least = margins.indexOf(Math.min(...margins));
+  const line = `margin of π per block ${margins.map((each) => each.toFixed(2)).join(" ")}; least sure of block ${least + 1}`;
+  return [seeds > 1 ? line : `${line}; one seed: --seeds 3 shows what others choose`];
+}
+
 /** Sentences for a person; none where every block is decided after enough updates. */
 export function doubtsOf(
   { probabilities, steps }: Pick<Found, "probabilities" | "steps">,

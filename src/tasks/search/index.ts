@@ -23,7 +23,7 @@ export {
 } from "./comparison.ts";
 export { measureCosts, writeCosts } from "./costs.ts";
 export type { Cut } from "./cut.ts";
-export { doubtsOf } from "./doubts.ts";
+export { doubtsOf, surenessOf } from "./doubts.ts";
 export { foundText } from "./found-text.ts";
 export type { Front, FrontNetwork } from "./front/front.ts";
 export { frontTable, pickWithin } from "./front/front.ts";

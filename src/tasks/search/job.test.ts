@@ -270,3 +270,17 @@ describe("optimisers of a search", () => {
     ]);
   });
 });
+
+describe("an evaluation with noise", () => {
+  it("is that of the present temperature, while the result has both", async () => {
+    const settings = { ...tiny, cut: null, settle: null, freeze: 0, architectureRate: 0.1 };
+    const evaluations = async (noisyEvaluation: boolean) => {
+      const { states, found } = await trace(await opened({ ...settings, noisyEvaluation }));
+      return { best: states.at(-1)!.progress.best!.loss, found };
+    };
+    const [noisy, plain] = [await evaluations(true), await evaluations(false)];
+    expect(noisy.found.perplexity).toBe(plain.found.perplexity);
+    expect(noisy.found.noisyMeanBatchPerplexity).toBe(plain.found.noisyMeanBatchPerplexity);
+    expect(noisy.best).not.toBe(plain.best);
+  });
+});

@@ -118,7 +118,9 @@ export class Narrowing {
       const dead = model.alive[block]!.filter((k) => !places.includes(k));
       if (dead.length === 0) continue;
       const names = (list: readonly number[]) => list.map((k) => candidateName(model.choices[block]![k]!));
-      this.cuts.push({ step, block, cut: names(dead), left: names(places) });
+      const likeliest = (list: readonly number[]) => Math.max(...list.map((k) => probabilities[block]![k]!));
+      const margin = likeliest(places) - likeliest(dead);
+      this.cuts.push({ step, block, cut: names(dead), left: names(places), margin });
       const shares = dead.map((k) => `${names([k])} (${probabilities[block]![k]!.toFixed(3)})`).join(" and ");
       const kept = names(places).join(" and ");
       this.#told.push(`step ${formatNumber(step)}  block ${block + 1} loses ${shares}, keeps ${kept}`);

@@ -114,7 +114,8 @@ export async function figuresOf(parts: SearchParts, ending: Ending): Promise<Fou
     const { perplexity = Number.NaN, meanBatchPerplexity = Number.NaN } = evaluation ?? {};
     return { perplexity, meanBatchPerplexity, noisyMeanBatchPerplexity: null };
   }
-  const last = evaluation ?? (await measureSearch(parts, model, weights));
+  const noiseless = parts.settings.noisyEvaluation ? undefined : evaluation;
+  const last = noiseless ?? (await measureSearch(parts, model, weights));
   const noisy = await noisyFigure(parts, model, weights);
   const searched = parts.model.policy.architecture.length > 0;
   return {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { parseCandidates } from "./candidates.ts";
 import type { Found } from "./result.ts";
-import { agreement, bestOf, parseSeeds, seedsOf } from "./seeds.ts";
+import { agreement, bestOf, parseSeeds, seedsOf, seedTable } from "./seeds.ts";
 import { searchSettings } from "./settings.ts";
 
 const found = (perplexity: number, chosenMs: number, targetMs: number | null): Found => ({
@@ -38,6 +38,21 @@ describe("several seeds", () => {
     ]);
     expect(bestOf(all)).toMatchObject({ seed: 2, perplexity: 45 });
     expect(bestOf(all).seeds.map(({ withinBudget }) => withinBudget)).toEqual([false, true, true]);
+  });
+
+  it("say by what the choice was made: perplexity is compared within the budget, or at equal latency", () => {
+    const told = (list: readonly Found[]) =>
+      seedTable(bestOf(new Map(list.map((each, i) => [i + 1, each]))))
+        .split("\n")
+        .at(-1);
+    expect(told([found(40, 9, 5), found(45, 4, 5), found(50, 3, 5)])).toBe(
+      "seed 2: lowest valid perplexity of the 2 of 3 within 5.00 ms",
+    );
+    expect(told([found(40, 9, 1), found(45, 4, 1)])).toBe("seed 2: the cheapest, since none keeps to 1.00 ms");
+    expect(told([found(40, 4.05, null), found(45, 4, null)])).toBe("seed 1: lowest valid perplexity");
+    expect(told([found(40, 9, null), found(45, 4, null)])).toBe(
+      "seed 1: lowest valid perplexity, at 4.00 to 9.00 ms: --budget compares at equal latency",
+    );
   });
 
   it("give the cheapest where none is within it, and the best where there is none", () => {

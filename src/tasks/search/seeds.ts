@@ -116,8 +116,26 @@ function agreementLine(seeds: readonly SeedRow[]): string {
   return `agreement per block ${shares.map((share) => share.toFixed(2)).join(" ")}, mean ${mean.toFixed(2)}`;
 }
 
-/** The seeds as a table, and how far they agree. */
-export function seedTable({ seed, seeds }: Chosen): string {
+/** By what the choice was made: networks are compared by perplexity only as far as they may cost the same. */
+function choiceLine({ seed, seeds }: Chosen, targetMs: number | null): string {
+  const within = seeds.filter(({ withinBudget }) => withinBudget);
+  if (targetMs !== null) {
+    return within.length > 0
+      ? `seed ${seed}: lowest valid perplexity of the ${within.length} of ${seeds.length} within ${targetMs.toFixed(2)} ms`
+      : `seed ${seed}: the cheapest, since none keeps to ${targetMs.toFixed(2)} ms`;
+  }
+  const ms = seeds.flatMap((row) => row.ms ?? []);
+  const [least, most] = [Math.min(...ms), Math.max(...ms)];
+  const apart = most > EQUAL * least;
+  const note = apart ? `, at ${least.toFixed(2)} to ${most.toFixed(2)} ms: --budget compares at equal latency` : "";
+  return `seed ${seed}: lowest valid perplexity${note}`;
+}
+
+/** Latencies that are no more apart than this are equal: measured pieces add up to whole networks within as much. */
+const EQUAL = 1.02;
+
+/** The seeds as a table, how far they agree, and by what the choice was made. */
+export function seedTable({ seed, seeds, targetMs }: Chosen & Pick<Found, "targetMs">): string {
   const rows = seeds.map((row) => ({
     seed: row.seed,
     pattern: row.pattern,
@@ -125,5 +143,6 @@ export function seedTable({ seed, seeds }: Chosen): string {
     ms: row.ms === null ? "" : row.ms.toFixed(2),
     note: `${row.withinBudget ? "" : "above the budget "}${row.seed === seed ? "chosen" : ""}`.trim(),
   }));
-  return seeds.length === 1 ? table(rows).trimEnd() : `${table(rows).trimEnd()}\n${agreementLine(seeds)}`;
+  const lines = [table(rows).trimEnd(), agreementLine(seeds), choiceLine({ seed, seeds }, targetMs)];
+  return lines.slice(0, seeds.length === 1 ? 1 : undefined).join("\n");
 }

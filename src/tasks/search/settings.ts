@@ -165,6 +165,9 @@ const fields = {
     sameLength: flag("every position sees as many steps back"),
     compat: optional(choice(["original"], "original", "build the model as the TensorFlow original has it")),
   }),
+  ...group("Evaluation and checkpoints", {
+    noisyEvaluation: flag("draw Gumbel noise at the present temperature in evaluations too, as the original does"),
+  }),
   ...optimisation,
   ...group("Search", {
     procedure: choice(
@@ -299,18 +302,44 @@ export const searchSettings = defineSettings("search", fields, {
       checkpointEvery: 150,
       latency: { batch: 1, length: 16, memory: 32 },
     },
-    /** The original's recipe on its model, as far as its code says; nothing is cut. */
+    /** The TensorFlow original's run: its model, Keras's Adam without clipping, its schedules, an evaluation with noise every epoch. */
     "par-original": {
       ...asOriginal,
       corpus: "wikitext-2",
       tokenizer: "wiki2_12k",
       compat: "original",
       cut: null,
+      optimiser: "adam",
       rate: 0.0001,
+      schedule: "par-original",
       warmup: 4000,
       weightDecay: 0,
+      beta2: 0.999,
+      clipNorm: null,
       epochs: 20,
       originalBatches: true,
+      noisyEvaluation: true,
+      evaluateEvery: 2825,
+      checkpointEvery: 2825,
+      keep: 5,
+    },
+    /** The paper's procedure: 10,000 updates of weights alone, then turns of a fifth for π, at the paper's rates and decays. */
+    "par-paper": {
+      ...asOriginal,
+      corpus: "wikitext-2",
+      tokenizer: "wiki2_12k",
+      procedure: "alternate",
+      blocks: 32,
+      freeze: 0.2,
+      cut: null,
+      optimiser: "lamb",
+      rate: 0.01,
+      architectureRate: 0.01,
+      weightDecay: 0.0001,
+      beta2: 0.999,
+      warmup: 1000,
+      clipNorm: 0.25,
+      steps: 50_000,
     },
     /** 38.72 on WikiText-2: blocks settle within the first quarter. docs/log.md has the run. */
     "par-headline": headline,

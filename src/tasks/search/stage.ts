@@ -78,15 +78,23 @@ export function trainOptions({ settings, engine, batches }: SearchParts): TrainO
 
 /** Compiles the step of a model; its evaluation when it is first asked for. */
 export async function openSearchStage(parts: SearchParts, model: ParModel): Promise<SearchStage> {
-  const evaluator = lazily(() => evaluatorOf(parts, model));
+  const noisy = parts.settings.noisyEvaluation;
+  const evaluator = lazily(() => evaluatorOf(parts, model, noisy));
+  let temperature = 1; // as it is after the last update
   const stage: Stage = await openStage(model, {
     ...trainOptions(parts),
     // π is looked at after every update: weights stay in this process.
     engine: { ...parts.engine, residence: undefined },
     groups: groupsOf(model, parts.settings, parts.course, parts.engine),
     initial: model === parts.model ? parts.initial : undefined,
-    scalars: (total) => scalarsAt(parts, model, total, () => stage.step.weights),
-    evaluate: async (weights, tell) => figuresBy(await evaluator(), parts, model, weights, tell),
+    scalars: (total) => {
+      const at = scalarsAt(parts, model, total, () => stage.step.weights);
+      return (step) => {
+        temperature = model.policy.scalars.temperature?.at(step + 1, total) ?? 1;
+        return at(step);
+      };
+    },
+    evaluate: async (weights, tell) => figuresBy(await evaluator(), parts, model, weights, { temperature, tell }),
   });
   return {
     ...stage,
@@ -108,15 +116,15 @@ function scalarsAt({ settings, costs }: SearchParts, model: ParModel, total: num
 const evaluatorOf = ({ settings, engine }: SearchParts, model: ParModel, noisy = false): Promise<Evaluator> =>
   Evaluator.create(engine, model.objective({ ...evaluationShape(settings), training: false, noisy }));
 
-/** Figures of the valid batches, without noise. */
+/** Figures of the valid batches; where the evaluator draws noise, at a temperature. */
 async function figuresBy(
   evaluator: Evaluator,
   { batches, validText, costs }: SearchParts,
   model: ParModel,
   weights: Weights,
-  tell?: Tell,
+  how: { temperature?: number; tell?: Tell | undefined } = {},
 ): Promise<SearchFigures> {
-  const { loss, meanBatchPerplexity } = await evaluateOn(evaluator, weights, batches.valid, { tell });
+  const { loss, meanBatchPerplexity } = await evaluateOn(evaluator, weights, batches.valid, how);
   return {
     ...figures(loss, batches.valid.count * tokensIn(batches.valid), validText),
     meanBatchPerplexity,

@@ -49,54 +49,90 @@ describe("a search's run in use", () => {
     );
   });
 
-  it("is not exported while blocks have a choice", async () => {
+  it("is not exported for transformers while blocks have a choice", async () => {
     const run = await open("measured");
-    await expect(run.exported()).rejects.toThrow(/expected blocks that are decided, got 2 of 2 .* retrain .*measured/);
+    await expect(run.exported({ format: "huggingface" })).rejects.toThrow(
+      /expected blocks that are decided, got 2 of 2 .* retrain .*measured/,
+    );
+  });
+});
+
+type Files = Readonly<Record<string, Uint8Array>>;
+
+/** Runs a program over text, one column of ids after another, and hands its memory on. */
+async function* readWith(files: Files, file: string, segments: Iterable<ArrayLike<number>>, batch: number) {
+  const session = await InferenceSession.create(files[file]!);
+  const { length, memory } = text(files["config.json"]).programs[file];
+  const empty: Record<string, Tensor> = { missing: new Tensor("int32", Int32Array.of(memory), []) };
+  for (const name of session.inputNames.filter((each) => each.startsWith("memory."))) {
+    empty[name] = new Tensor("float32", new Float32Array(batch * memory * 16), [batch, memory, 16]);
+  }
+  let state = empty;
+  for (const segment of segments) {
+    const ids = new Tensor("int32", Int32Array.from(segment), [batch, length]);
+    const results = await session.run({ ids, ...state });
+    state = Object.fromEntries(Object.keys(state).map((name) => [name, results[`next_${name}`]!]));
+    yield results.log_probabilities!.data as Float32Array;
+  }
+  await session.release();
+}
+
+/** The loss of the valid text that model.onnx gives, for ids of its tokenizer. */
+async function lossOf(files: Files): Promise<number> {
+  const { corpus, tokenizer } = await openSearch(tiny, { engine });
+  const source = await openBatches(corpus, "valid", tokenizer, { batch: 32, length: 64 });
+  const batches = Array.from({ length: source.count }, (_, i) => source.at(i));
+  const losses: number[] = [];
+  const logs = readWith(
+    files,
+    "model.onnx",
+    batches.map(({ ids }) => ids),
+    32,
+  );
+  for (const { targets } of batches) {
+    const { value } = (await logs.next()) as { value: Float32Array };
+    losses.push(targets.reduce((sum, target, i) => sum - value[300 * i + target]!, 0) / targets.length);
+  }
+  return losses.reduce((a, b) => a + b, 0) / losses.length;
+}
+
+describe("an exported supernet", () => {
+  let files: Files;
+  beforeAll(async () => {
+    await begin("undecided", { blocks: 2, candidates: "s,f:24,i", architectureRate: 0.1, tied: true });
+    files = await (await open("undecided")).exported();
+  });
+
+  it("mixes its undecided blocks by π: the loss of evaluation, and not that of the likeliest candidates", async () => {
+    const run = await open("undecided");
+    const [mixed, likeliest] = [await run.evaluate({}), await run.evaluate({ mixture: "arg-max" })];
+    const loss = await lossOf(files);
+    expect(loss).toBeCloseTo(Number(mixed.loss), 5);
+    expect(Math.abs(loss - Number(likeliest.loss))).toBeGreaterThan(1e-3);
+  });
+
+  it("has all its weights by name, π too, for the model that its description makes", () => {
+    const { tensors } = readSafetensors(files["model.safetensors"]!, "exported");
+    const again = parModel(text(files["config.json"]));
+    const shapes = again.parameters.map(({ name, tensor }) => [name, tensor.shape] as const);
+    expect(shapes.map(([name]) => [name, tensors.get(name)?.shape])).toEqual(shapes);
+    expect(tensors.get("blocks.1.pi")!.shape).toEqual([2]); // settled for one beside identity
   });
 });
 
 describe("an exported Transformer-XL", () => {
-  let files: Readonly<Record<string, Uint8Array>>;
+  let files: Files;
   beforeAll(async () => {
     await begin("decided", { blocks: "s f:24 i s" });
     files = await (await open("decided")).exported();
   });
-
-  /** Runs a program over text, one column of ids after another, and hands its memory on. */
-  async function* read(file: string, segments: Iterable<ArrayLike<number>>, batch: number) {
-    const session = await InferenceSession.create(files[file]!);
-    const { length, memory } = text(files["config.json"]).programs[file];
-    const empty: Record<string, Tensor> = { missing: new Tensor("int32", Int32Array.of(memory), []) };
-    for (const name of session.inputNames.filter((each) => each.startsWith("memory."))) {
-      empty[name] = new Tensor("float32", new Float32Array(batch * memory * 16), [batch, memory, 16]);
-    }
-    let state = empty;
-    for (const segment of segments) {
-      const ids = new Tensor("int32", Int32Array.from(segment), [batch, length]);
-      const results = await session.run({ ids, ...state });
-      state = Object.fromEntries(Object.keys(state).map((name) => [name, results[`next_${name}`]!]));
-      yield results.log_probabilities!.data as Float32Array;
-    }
-    await session.release();
-  }
+  const read = (file: string, segments: Iterable<ArrayLike<number>>, batch: number) =>
+    readWith(files, file, segments, batch);
 
   it("gives the loss that the run has, segment by segment, for ids of its tokenizer", async () => {
-    const { corpus, tokenizer } = await openSearch(tiny, { engine });
-    const source = await openBatches(corpus, "valid", tokenizer, { batch: 32, length: 64 });
-    const batches = Array.from({ length: source.count }, (_, i) => source.at(i));
-    const losses: number[] = [];
-    const logs = read(
-      "model.onnx",
-      batches.map(({ ids }) => ids),
-      32,
-    );
-    for (const { targets } of batches) {
-      const { value } = (await logs.next()) as { value: Float32Array };
-      losses.push(targets.reduce((sum, target, i) => sum - value[300 * i + target]!, 0) / targets.length);
-    }
     const { loss } = await (await open("decided")).evaluate({ split: "valid" });
     // Sums of single-precision logarithms in another order.
-    expect(losses.reduce((a, b) => a + b, 0) / losses.length).toBeCloseTo(Number(loss), 5);
+    expect(await lossOf(files)).toBeCloseTo(Number(loss), 5);
   });
 
   it("gives whole distributions, token by token as in segments while all is remembered", async () => {

@@ -1,9 +1,10 @@
-/** Runs of search and retrain in use: measured with memory, continued out of it, exported once their blocks are decided. */
+/** Runs of search and retrain in use: measured with memory, continued out of it, exported. */
 import { reject } from "../../base/errors.ts";
 import { once } from "../../base/lazily.ts";
 import type { Evaluation } from "../../depth/searched.ts";
 import type { Engine } from "../../engine/engine.ts";
 import { openWriter, type Writer } from "../../model/generation.ts";
+import type { ParModel } from "../../model/par/par.ts";
 import { figures, tokensIn } from "../../train/evaluate.ts";
 import { Evaluator } from "../../train/evaluator.ts";
 import type { Figures } from "../../train/events.ts";
@@ -78,7 +79,7 @@ export async function parUses(stored: StoredRun): Promise<ParUses> {
       return { memory, write: (options) => writer.write(options), release: () => writer.release() };
     },
     ...exporting({
-      onnx: async (how) => exported(opened, (await decided(opened, path, ranked)).ranks, { step, ...how }),
+      onnx: async (how) => exported(opened, (await ranked()).ranks, { step, ...how }),
       huggingface: async () => forTorch(opened, (await decided(opened, path, ranked)).ranks, step),
     }),
   };
@@ -121,15 +122,18 @@ async function evaluate(
   };
 }
 
-/** Gives the text of a run whose blocks have no choice left. */
+const openBlocks = ({ policy }: ParModel) => policy.blocks.filter((candidates) => candidates.length > 1).length;
+
+/** Gives the text of a run whose blocks have no choice left: the Python file knows no mixtures. */
 function decided({ model }: StoredModel, path: string, text: () => Promise<RankedText>): Promise<RankedText> {
-  const open = model.policy.blocks.filter((candidates) => candidates.length > 1).length;
+  const open = openBlocks(model);
   if (open === 0) return text();
   const got = `${open} of ${model.policy.blocks.length} still with a choice`;
-  const remedy = `train what was found with \`layerwise retrain ${path}\` and export that`;
+  const remedy = `train what was found with \`layerwise retrain ${path}\`, or export the mixture as ONNX`;
   return reject({ who: path, needed: "blocks that are decided", got, remedy }, 2);
 }
 
+/** A decided network under the names that one has by itself; else the supernet, whose blocks are mixed by π as in evaluation. */
 async function exported(
   { settings, model, weights, tokenizer }: StoredModel,
   ranks: Int32Array,
@@ -138,7 +142,7 @@ async function exported(
   const { exportedPar } = await import("../exports.ts");
   const { foundNetwork } = await import("../../model/par/found.ts");
   const { length, memory } = evaluationShape(settings);
-  const network = foundNetwork(model, weights);
+  const network = openBlocks(model) === 0 ? foundNetwork(model, weights) : { model, weights };
   return exportedPar(network.model, network.weights, { length, memory, ranks, tokenizer: tokenizer.bytes, ...notes });
 }
 

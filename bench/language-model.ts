@@ -12,32 +12,56 @@ import { type Bench, compare, timed } from "./measure.ts";
 import { raceSteps, recordsOf, torchSteps } from "./peer.ts";
 import { productsAlone } from "./products.ts";
 
-const sizes = { vocabulary: 8000, width: 256, heads: 8, hidden: 1024, length: 128, dropout: 0.1 };
-export const config = { ...sizes, depth: 4, batch: 16 };
+/** Sizes of a language model and of its batches, as torch_language_model.py takes them. */
+export interface ModelConfig {
+  readonly vocabulary: number;
+  readonly width: number;
+  readonly heads: number;
+  readonly hidden: number;
+  readonly length: number;
+  readonly dropout: number;
+  /** Which block runs at each depth. */
+  readonly plan: readonly number[];
+  readonly batch: number;
+  /** Activations are computed again instead of kept. */
+  readonly recompute?: boolean;
+}
+
+export const config: ModelConfig = {
+  vocabulary: 8000,
+  width: 256,
+  heads: 8,
+  hidden: 1024,
+  length: 128,
+  dropout: 0.1,
+  plan: [0, 1, 2, 3],
+  batch: 16,
+};
 const NAME = "language model, training step";
 const RATE = 1e-4;
 
-function batchOf(): { ids: Int32Array; targets: Int32Array } {
+function batchOf({ batch, length, vocabulary }: ModelConfig): { ids: Int32Array; targets: Int32Array } {
   const random = new RandomStream(1, "bench batch");
-  const draw = () => Int32Array.from({ length: config.batch * config.length }, () => random.integer(config.vocabulary));
+  const draw = () => Int32Array.from({ length: batch * length }, () => random.integer(vocabulary));
   return { ids: draw(), targets: draw() };
 }
 
 /** Model, batch and step; `run` makes one update. */
-export async function openStep(engine: Engine) {
-  const model = languageModel({ ...sizes, plan: [0, 1, 2, 3] });
+export async function openStep(engine: Engine, { batch: rows, recompute, ...sizes }: ModelConfig = config) {
+  const model = languageModel(sizes);
   const initial = initialise(model.parameters, 1);
   const parameters = model.parameters.map(({ tensor }) => tensor);
-  const objective = model.objective({ batch: config.batch, length: config.length, training: true });
+  const size = { batch: rows, length: sizes.length };
+  const objective = model.objective({ ...size, training: true });
   const groups = [{ parameters, optimiser: adamw({ weightDecay: 0.01 }) }];
-  const step = await TrainingStep.create({ engine, ...objective, groups, initial, seed: 1 });
-  const batch = batchOf();
-  return { model, initial, parameters, objective, step, batch, run: () => step.run(batch, RATE) };
+  const step = await TrainingStep.create({ engine, ...objective, groups, initial, seed: 1, recompute });
+  const batch = batchOf({ ...sizes, batch: rows });
+  return { model, size, initial, parameters, objective, step, batch, run: () => step.run(batch, RATE) };
 }
 
 /** The loss with dropout off: what a peer must find too. */
-async function plainLoss(engine: Engine, { model, initial, batch }: Awaited<ReturnType<typeof openStep>>) {
-  const { loss } = model.objective({ batch: config.batch, length: config.length, training: false });
+export async function plainLoss(engine: Engine, { model, size, initial, batch }: Awaited<ReturnType<typeof openStep>>) {
+  const { loss } = model.objective({ ...size, training: false });
   const program = await engine.compile({ outputs: { loss }, weights: new Map<Tensor, Float32Array>(initial) });
   const found = (await program.run(batch)).loss!.data[0]!;
   await program.release();

@@ -1,10 +1,11 @@
-/** Our side of the memory benchmark, in a process of its own: answers `step N` and `memory` as torch_language_model.py does. */
+/** Our side of benchmarks in a process of its own: `THREADS [CONFIG]`; answers `step N` and `memory` as torch_language_model.py does. */
 import { createInterface } from "node:readline";
 import { ortEngine } from "../../src/engine/ort.ts";
 import { openStep } from "../language-model.ts";
 import { timed } from "../measure.ts";
 
-const { run } = await openStep(await ortEngine({ threads: Number(process.argv[2]) }));
+const [threads, config] = process.argv.slice(2);
+const { run } = await openStep(await ortEngine({ threads: Number(threads) }), config ? JSON.parse(config) : undefined);
 const print = (value: unknown) => process.stdout.write(`${JSON.stringify(value)}\n`);
 print("ready");
 for await (const line of createInterface({ input: process.stdin })) {

@@ -38,11 +38,11 @@ class Block(nn.Module):
 class LanguageModel(nn.Module):
     def __init__(self, c):
         super().__init__()
-        self.dropout = c["dropout"]
+        self.dropout, self.plan = c["dropout"], c.get("plan") or list(range(c["depth"]))
         self.embedding = nn.Embedding(c["vocabulary"], c["width"])
         self.positions = nn.Embedding(c["length"], c["width"])
         self.blocks = nn.ModuleList(
-            Block(c["width"], c["heads"], c["hidden"], c["dropout"]) for _ in range(c["depth"])
+            Block(c["width"], c["heads"], c["hidden"], c["dropout"]) for _ in range(max(self.plan) + 1)
         )
         self.norm = nn.LayerNorm(c["width"])
 
@@ -50,8 +50,8 @@ class LanguageModel(nn.Module):
         p = self.dropout if self.training else 0.0
         x = self.embedding(ids) + self.positions.weight[: ids.shape[1]]
         x = F.dropout(x, p)
-        for block in self.blocks:
-            x = block(x)
+        for block in self.plan:
+            x = self.blocks[block](x)
         logits = self.norm(x) @ self.embedding.weight.T
         return F.cross_entropy(logits.flatten(0, 1), targets.flatten())
 

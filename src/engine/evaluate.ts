@@ -348,6 +348,7 @@ export const evaluation: { readonly [K in Op]: Evaluate<K> } = {
   cast: (node, inputs, sizes) =>
     map((x) => (node.attributes.to === "bool" ? Number(x! !== 0) : x!))(node, inputs, sizes),
   stopGradient: (_, inputs) => inputs[0]!,
+  after: (_, inputs) => inputs[0]!,
 
   matmul,
   sum: (node, inputs) => reduce(node, inputs[0]!, 0, (a, b) => a + b),

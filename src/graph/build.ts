@@ -100,6 +100,9 @@ export const or = (a: Tensor, b: Tensor) => node("or", [a, b], {});
 export const cast = (x: Tensor, to: DType) => node("cast", [x], { to });
 /** x itself, through which no gradient flows. */
 export const stopGradient = (x: Tensor) => node("stopGradient", [x], {});
+/** x itself, once the others are known: whatever is made of it is computed after them, and apart from what is made of x. */
+export const after = (x: Tensor, others: readonly Tensor[]): Tensor =>
+  others.length === 0 ? x : node("after", [x, ...others], {});
 
 /** a where the condition holds, b elsewhere. */
 export function select(condition: Tensor, a: Operand, b: Operand): Tensor<"select"> {

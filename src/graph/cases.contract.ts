@@ -212,6 +212,18 @@ export const opCases: { readonly [K in Op]: readonly OpCase[] } = {
     ...unary((x) => g.cast(g.greater(g.relu(x), 0), "float"), "distinct"),
   ],
   stopGradient: unary((x) => g.add(x, g.multiply(g.stopGradient(x), 0))),
+  after: [
+    ...unary((x) => g.after(x, [g.exp(x)])),
+    one(
+      "of other shapes",
+      [
+        [[2, 3], "normal"],
+        [[], "normal"],
+        [[4, 1, 2], "normal"],
+      ],
+      (x, a, b) => g.multiply(g.after(x!, [g.exp(a!), g.exp(b!)]), 2),
+    ),
+  ],
 
   matmul: products(),
   sum: [...reductions(g.sum), one("many rows", [[[70, 66], "normal"]], (x) => g.sum(x!, { axes: [0] }))],

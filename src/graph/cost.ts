@@ -51,6 +51,7 @@ const flops: { readonly [K in Op]: Flops<K> } = {
   select: perResult(1),
   cast: free,
   stopGradient: free,
+  after: free,
   matmul: (node, sizes) => {
     const shape = evaluateShape(node.inputs[0]!.shape, sizes);
     return 2 * elements(node, sizes) * shape.at(node.attributes.transposeA ? -2 : -1)!;

@@ -1,9 +1,10 @@
 /** Reverse-mode gradients as graph surgery: one pull-back an operation, and the driver that sums and un-broadcasts them. */
 import { rejectShape as reject } from "../base/errors.ts";
 import * as g from "./build.ts";
-import { addDims, type Dim, printShape, type Shape, sameShape, subtractDims } from "./dims.ts";
+import { addDims, type Dim, printShape, type Shape, type Sizes, sameShape, subtractDims } from "./dims.ts";
 import { topological } from "./order.ts";
-import { currentScope, is, within } from "./tensor.ts";
+import { isLeaf, segmentsOf } from "./segments.ts";
+import { currentScope, is, withInputs, within } from "./tensor.ts";
 import type { Op, Tensor } from "./vocabulary.ts";
 
 /** From a node and the gradient of its value, the gradients of its inputs; null where there is none to give. */
@@ -169,6 +170,7 @@ export const pullBacks: { readonly [K in Op]: PullBack<K> } = {
   select: (d, _, [condition]) => [null, ...route(condition!, d)],
   cast: none,
   stopGradient: none,
+  after: (d) => [d],
 
   matmul: matmulPullBack,
   sum: (d, node, [x]) => [g.broadcast(keep(d, x!, node.attributes.axes), x!.shape)],
@@ -261,25 +263,100 @@ function reaching(order: readonly Tensor[], wanted: ReadonlySet<Tensor>): Set<Te
  * depend on gets zeros.
  */
 export function gradients(loss: Tensor, wanted: readonly Tensor[], seed: Tensor = g.full(1, loss.shape)): Tensor[] {
+  return pullThrough([topological([loss])], loss, wanted, seed);
+}
+
+/**
+ * The same gradients in less memory and more time: the loss is cut into segments, of which only what enters them is kept; the rest is
+ * computed again when the gradient has come so far. `sizes` are those of named dimensions.
+ */
+export function recomputingGradients(
+  loss: Tensor,
+  wanted: readonly Tensor[],
+  { sizes = new Map(), seed = g.full(1, loss.shape) }: { sizes?: Sizes | undefined; seed?: Tensor | undefined } = {},
+): Tensor[] {
+  return pullThrough(segmentsOf(topological([loss]), sizes), loss, wanted, seed);
+}
+
+type Arrived = Map<Tensor, Tensor[]>;
+
+/** Gradients by segments of the loss, last first; all but the last segment are computed again. */
+function pullThrough(
+  segments: readonly (readonly Tensor[])[],
+  loss: Tensor,
+  wanted: readonly Tensor[],
+  seed: Tensor,
+): Tensor[] {
   if (loss.dtype !== "float") reject({ who: "gradients", needed: "a float loss", got: loss.dtype });
-  const order = topological([loss]);
-  const live = reaching(order, new Set(wanted));
+  const live = reaching(segments.flat(), new Set(wanted));
   const found = new Map<Tensor, Tensor>();
-  const arrived = new Map<Tensor, Tensor[]>([[loss, [seed]]]);
-  for (const tensor of order.toReversed()) {
-    const contributions = arrived.get(tensor);
-    if (!contributions || !live.has(tensor)) continue;
-    arrived.delete(tensor);
-    const gradient = total(contributions, tensor.shape);
-    found.set(tensor, gradient);
-    pull(tensor, gradient, live, arrived);
+  const arrived: Arrived = new Map([[loss, [seed]]]);
+  const finished = new Set<Tensor>();
+  for (const [i, segment] of [...segments.entries()].toReversed()) {
+    const again = i === segments.length - 1 ? new Map<Tensor, Tensor>() : recomputed(segment, arrived);
+    for (const tensor of segment.toReversed()) {
+      const contributions = arrived.get(tensor);
+      if (!contributions || !live.has(tensor)) continue;
+      arrived.delete(tensor);
+      const gradient = total(contributions, tensor.shape);
+      found.set(tensor, gradient);
+      pull(tensor, again.get(tensor) ?? tensor, gradient, live, arrived);
+    }
+    if (i > 0) finishFirst(segment, found, arrived, finished);
   }
   return wanted.map((tensor) => found.get(tensor) ?? g.full(0, tensor.shape));
 }
 
-function pull(tensor: Tensor, gradient: Tensor, live: ReadonlySet<Tensor>, arrived: Map<Tensor, Tensor[]>): void {
+/**
+ * The nodes of a segment once more, not before the gradients that arrived at it. What is made of parameters alone, such as weights with a
+ * norm's gain in them, waits by its vectors: the copies are small.
+ */
+function recomputed(segment: readonly Tensor[], arrived: Arrived): Map<Tensor, Tensor> {
+  const again = new Map<Tensor, Tensor>();
+  const incoming = segment.flatMap((tensor) => (isLeaf(tensor) ? [] : (arrived.get(tensor) ?? [])));
+  const late = new Map<Tensor, Tensor>();
+  const later = (tensor: Tensor) => {
+    const known = late.get(tensor) ?? (tensor.dtype === "float" ? g.after(tensor, incoming) : tensor);
+    late.set(tensor, known);
+    return known;
+  };
+  const own = new Set(segment);
+  const isStill = new Set<Tensor>();
+  for (const node of segment) {
+    if (isLeaf(node)) continue;
+    const stays = node.inputs.every((input) => isLeaf(input) || isStill.has(input));
+    if (stays) isStill.add(node);
+    const inputs = node.inputs.map((input) => {
+      if (isLeaf(input)) return stays && is(input, "parameter") && input.shape.length === 1 ? later(input) : input;
+      return own.has(input) ? again.get(input)! : later(input);
+    });
+    again.set(node, withInputs(node, inputs));
+  }
+  return again;
+}
+
+/** Gradients of parameters are worked out before the gradient goes on: what they are made of need not wait for the end. */
+function finishFirst(
+  segment: readonly Tensor[],
+  found: ReadonlyMap<Tensor, Tensor>,
+  arrived: Arrived,
+  finished: Set<Tensor>,
+): void {
+  for (const [tensor, contributions] of arrived) arrived.set(tensor, [total(contributions, tensor.shape)]);
+  const whole = segment.map((tensor) => [tensor, found.get(tensor)] as const);
+  const partly = [...arrived].map(([tensor, [sum]]) => [tensor, sum] as const);
+  const others = [...whole, ...partly].flatMap(([tensor, sum]) => {
+    if (!isLeaf(tensor) || !sum || finished.has(sum)) return [];
+    finished.add(sum);
+    return [sum];
+  });
+  for (const [tensor, [sum]] of arrived) if (!isLeaf(tensor)) arrived.set(tensor, [g.after(sum!, others)]);
+}
+
+/** `node` is the tensor itself, or what is computed again in its place: only values are taken of it. */
+function pull(tensor: Tensor, node: Tensor, gradient: Tensor, live: ReadonlySet<Tensor>, arrived: Arrived): void {
   const apply = pullBacks[tensor.op] as PullBack<Op>;
-  const pulled = within(`gradient of ${tensor.scope || tensor.op}`, () => apply(gradient, tensor, tensor.inputs));
+  const pulled = within(`gradient of ${tensor.scope || tensor.op}`, () => apply(gradient, node, node.inputs));
   tensor.inputs.forEach((input, i) => {
     const share = pulled[i];
     if (!share || input.dtype !== "float" || !live.has(input)) return;

@@ -260,6 +260,10 @@ export const inference: { readonly [K in Op]: Infer<K> } = {
     operands(who, inputs, "any");
     return { shape: inputs[0]!.shape, dtype: inputs[0]!.dtype };
   },
+  after: (who, inputs) => {
+    operands(who, inputs, ...inputs.map(() => "float" as const));
+    return { shape: inputs[0]!.shape, dtype: "float" };
+  },
 
   matmul,
   sum: reduction,

@@ -42,6 +42,8 @@ export interface Attributes {
   select: None;
   cast: { readonly to: DType };
   stopGradient: None;
+  /** x, once all others are known: says when something is computed, and keeps it apart from what is equal. */
+  after: None;
 
   // Products, reductions, normalisation.
   /** scale · op(a) · op(b), op transposing the last two axes where asked. */

@@ -41,6 +41,21 @@ function scatterAdd(node: Tensor<"scatterAdd">, [ids, rows]: readonly string[], 
   return to.reshape(flat, node.shape);
 }
 
+/**
+ * The runtime orders nodes by what they need: x is put before nothing at all of the others, no rows of each. One copy of x; an addition of
+ * zeros would turn other numbers' NaN into its own.
+ */
+function after(node: Tensor<"after">, [x, ...others]: readonly string[], to: Lowering): string {
+  const isNumber = node.shape.length === 0;
+  const nothing = others.map((name, i) => {
+    const from = node.inputs[i + 1]!.shape.length === 0 ? to.reshape(name, [1]) : name;
+    const rows = to.emit("Slice", [from, to.integers([0]), to.integers([0]), to.integers([0])]);
+    return to.reshape(rows, [0, ...node.shape.slice(1)]);
+  });
+  const joined = to.emit("Concat", [isNumber ? to.reshape(x!, [1]) : x!, ...nothing], { attributes: { axis: 0 } });
+  return isNumber ? to.reshape(joined, []) : joined;
+}
+
 function constant(node: Tensor<"constant">, _: readonly string[], to: Lowering): string {
   const { data, dtype, shape } = node.attributes;
   if (shape.length === 0) return to.scalar(data[0]!, dtype);
@@ -82,6 +97,7 @@ const lowering: { readonly [K in Op]: Lower<K> } = {
   select: simple("Where"),
   cast,
   stopGradient: (_, [x]) => x!,
+  after,
 
   matmul,
   sum,

@@ -114,6 +114,7 @@ function trainOptions<M extends TrainableModel>(parts: TrainedParts<M>): TrainOp
     clipNorm: how.clipNorm,
     clipValue: how.clipValue,
     accumulate: how.accumulate,
+    recompute: how.recompute,
     checkpointEvery: how.checkpointEvery,
     evaluateEvery: evaluateEvery ?? undefined,
     patience: patience ?? undefined,

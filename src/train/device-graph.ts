@@ -21,7 +21,7 @@ import {
 import { ruleScalars, ruleUpdate } from "./graph-updates.ts";
 import type { Group, ParameterTensor } from "./memory.ts";
 import { gradientName, type StepGraph, stepGraph } from "./step-graph.ts";
-import { carriedName, extrasOf, type StepOptions } from "./step-options.ts";
+import { carriedName, extrasOf, gradientOptions, type StepOptions } from "./step-options.ts";
 
 /** A program of the step, and which of its outputs become inputs of the next run. */
 export interface DeviceProgram {
@@ -49,7 +49,7 @@ export function deviceGraph(options: StepOptions): DeviceGraph {
   const { loss, groups, carried = [], accumulate = 1 } = options;
   const parameters = groups.flatMap((group) => group.parameters);
   const extras = extrasOf(options);
-  const plan = stepGraph(loss, parameters, extras);
+  const plan = stepGraph(loss, parameters, extras, gradientOptions(options));
   const seen = Object.fromEntries(["loss", ...Object.keys(extras)].map((name) => [name, plan.outputs[name]!]));
   const handed = Object.fromEntries(carried.map(({ input: each }) => [carriedName(each), each.attributes.name]));
   const found = new Map(parameters.map((each) => [each, gradientOf(each, plan, options.clipValue)]));

@@ -237,7 +237,7 @@ async function compilePiece(
   // Sessions have threads of their own, and take turns.
   const takesTurns = engine.threads > 1;
   const seed = isLoss ? undefined : input(INCOMING, y.shape);
-  const plan = stepGraph(y, [...(x ? [x] : []), ...parameters], {}, seed);
+  const plan = stepGraph(y, [...(x ? [x] : []), ...parameters], {}, { seed });
   const { loss, ...pulled } = plan.outputs;
   const backward = await engine.compile({ outputs: isLoss ? plan.outputs : pulled, takesTurns });
   if (isLoss) return { forward: backward, backward, plan };

@@ -3,6 +3,8 @@ import {
   foldIntoWeights,
   gradients,
   type Rows,
+  recomputingGradients,
+  type Sizes,
   simplify,
   simplifyNamed,
   splitRows,
@@ -28,19 +30,27 @@ export interface StepGraph {
 /** Under which a parameter's dense gradient leaves. */
 export const gradientName = (parameter: ParameterTensor) => `gradient ${parameter.attributes.name}`;
 
-/**
- * Loss, gradients of the parameters and extras, simplified; look-up tables give rows instead of a dense gradient. With a seed the
- * "loss" may be any tensor: the seed is its gradient.
- */
+/** How gradients are taken. */
+export interface GradientOptions {
+  /** The gradient of the "loss", which may then be any tensor. */
+  readonly seed?: Tensor | undefined;
+  /** Sizes of named dimensions; where given, activations are computed again instead of kept. */
+  readonly recompute?: Sizes | undefined;
+}
+
+/** Loss, gradients of the parameters and extras, simplified; look-up tables give rows instead of a dense gradient. */
 export function stepGraph(
   loss: Tensor,
   parameters: readonly ParameterTensor[],
   extras: Readonly<Record<string, Tensor>> = {},
-  seed?: Tensor,
+  { seed, recompute }: GradientOptions = {},
 ): StepGraph {
   const names = Object.keys(extras);
   const [folded, ...seen] = foldIntoWeights([loss, ...Object.values(extras)]);
-  const [value, ...rest] = simplify([folded!, ...seen, ...gradients(folded!, parameters, seed)]);
+  const slopes = recompute
+    ? recomputingGradients(folded!, parameters, { sizes: recompute, seed })
+    : gradients(folded!, parameters, seed);
+  const [value, ...rest] = simplify([folded!, ...seen, ...slopes]);
   const found = rest.slice(names.length);
   const wanted: [string, Tensor][] = [["loss", value!], ...names.map((name, i): [string, Tensor] => [name, rest[i]!])];
   const dense = new Set<ParameterTensor>();

@@ -6,6 +6,7 @@ import type { Engine, Feed, World } from "../engine/engine.ts";
 import { type NoiseInput, type Tensor, type Weights, weightsOf } from "../graph/index.ts";
 import type { StateTensor } from "./events.ts";
 import { checkGroup, type Group } from "./memory.ts";
+import type { GradientOptions } from "./step-graph.ts";
 import type { Share } from "./world.ts";
 
 /** What a training step computes and updates. */
@@ -34,6 +35,8 @@ export interface StepOptions {
   readonly clipNorm?: number;
   /** Each number of a gradient is brought into ± this; of a look-up table, each occurrence of a row before they are added. */
   readonly clipValue?: number;
+  /** Compute activations again for the gradient instead of keeping them: less memory, more time, the same updates. Default: false. */
+  readonly recompute?: boolean | undefined;
   /** What this process has of a batch that others train on with it. Default: all. */
   readonly share?: Share;
   /** Parts of each batch that run one after another; the loss is built for one of them. Default: none, a batch runs as a whole. */
@@ -105,6 +108,10 @@ export function extrasOf({
   const seen = Object.entries(probes).map(([name, tensor]) => [probeName(name), tensor] as const);
   return Object.fromEntries([...state, ...seen]);
 }
+
+/** How a step takes its gradients. */
+export const gradientOptions = ({ recompute, sizes = {} }: StepOptions): GradientOptions =>
+  recompute ? { recompute: new Map(Object.entries(sizes)) } : {};
 
 /** Refuses options that contradict each other. */
 export function checkStep({ groups, initial, accumulate, clipNorm, clipValue, seed, parts, share }: StepOptions): void {

@@ -27,6 +27,7 @@ import {
   checkStep,
   copyState,
   extrasOf,
+  gradientOptions,
   type Parts,
   probeName,
   type Step,
@@ -79,7 +80,7 @@ export class TrainingStep implements Step {
   static async create(options: StepOptions): Promise<TrainingStep> {
     checkStep(options);
     const parameters = options.groups.flatMap((group) => group.parameters);
-    const plan = stepGraph(options.loss, parameters, extrasOf(options));
+    const plan = stepGraph(options.loss, parameters, extrasOf(options), gradientOptions(options));
     const program = await options.engine.compile({ outputs: plan.outputs });
     return new TrainingStep(await arenas(), options, plan, program, await countsProgram(options));
   }

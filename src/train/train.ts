@@ -93,6 +93,8 @@ export interface TrainOptions extends Lengths, Stoppable {
    * rounding, each row with a memory of its own. Default: 1.
    */
   readonly parts?: number | undefined;
+  /** Compute activations again for the gradient instead of keeping them: less memory, more time, the same weights. Default: false. */
+  readonly recompute?: boolean | undefined;
   /** Take each epoch's batches in a random order. Default: yes, unless the model has memory. */
   readonly shuffle?: boolean | undefined;
   /** Updates between evaluations. Default: an epoch, at most 500. There is one at the end, too. */
@@ -214,6 +216,7 @@ async function openStep(
     ...(options.frozen ? { frozen: options.frozen } : {}),
     seed,
     accumulate,
+    recompute: options.recompute,
     ...(carried ? { carried } : {}),
     ...(sizes ? { sizes } : {}),
     ...(share ? { share } : {}),

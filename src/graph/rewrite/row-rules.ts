@@ -2,7 +2,7 @@
 import * as g from "../build.ts";
 import { type Shape, sameShape } from "../dims.ts";
 import { is } from "../tensor.ts";
-import type { Tensor } from "../vocabulary.ts";
+import type { Op, Tensor } from "../vocabulary.ts";
 import { type Context, eitherWay, type Rule, uniform } from "./rule.ts";
 
 /** True when no id can stand there twice. */
@@ -45,4 +45,22 @@ const addAtRows: Rule = (node, context) => {
   return undefined;
 };
 
-export const rowRules: readonly Rule[] = [gatherOfReplaced, rowsOfNumbers, addAtRows];
+/** What a gradient that holds added rows is made of: the rows are added outside the graph, so nobody shall wait for their sum. */
+function awaited(other: Tensor): Tensor[] {
+  if (other.op === "scatterAdd") return [other.inputs[1]!];
+  const holdsRows = (each: Tensor): boolean =>
+    each.op === "scatterAdd" || (sums.has(each.op) && each.inputs.some(holdsRows));
+  return holdsRows(other) ? other.inputs.flatMap(awaited) : [other];
+}
+
+const sums: ReadonlySet<Op> = new Set<Op>(["add", "subtract", "negate"]);
+
+/** Who waits for rows that are added up waits for the rows; each is waited for once, and numbers not at all. */
+const awaitRows: Rule = (node) => {
+  if (node.op !== "after") return undefined;
+  const [x, ...others] = node.inputs as [Tensor, ...Tensor[]];
+  const apart = [...new Set(others.flatMap(awaited))].filter((each) => uniform(each) === undefined);
+  return apart.length === others.length && apart.every((each, i) => each === others[i]) ? undefined : g.after(x, apart);
+};
+
+export const rowRules: readonly Rule[] = [gatherOfReplaced, rowsOfNumbers, addAtRows, awaitRows];

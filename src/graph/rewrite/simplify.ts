@@ -23,10 +23,16 @@ function keyOf(node: Tensor, arrays: Map<unknown, number>): string {
   return `${node.op} ${node.inputs.map((input) => input.id).join(",")} ${node.dtype} ${node.shape} ${plain}`;
 }
 
+/** Inputs first. What is computed again comes before all that is pulled back through it, so that rules know of it: nodes as they were made. */
+function passOrder(outputs: readonly Tensor[]): Tensor[] {
+  const order = topological(outputs);
+  return order.some(({ op }) => op === "after") ? order.sort((a, b) => a.id - b.id) : order;
+}
+
 /** One pass over the graph, inputs first. */
 function pass(outputs: readonly Tensor[], rules: readonly Rule[]): Tensor[] {
   const counts = useCounts(outputs);
-  const order = topological(outputs);
+  const order = passOrder(outputs);
   const users = usersOf(order);
   const softmaxed = new Set(order.filter((node) => node.op === "softmax").map((node) => node.inputs[0]!));
   const wanted = new Set(outputs);

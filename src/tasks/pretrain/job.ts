@@ -183,6 +183,7 @@ async function phaseStage(parts: PretrainParts, phase: Phase, of: StageParts): P
       initial: of.initial ?? initialise(parameters, settings.seed),
       seed: settings.seed,
       accumulate,
+      recompute: settings.recompute,
       clipNorm: settings.clipNorm,
       evaluate: of.evaluate,
       ...(model.policy.scalars?.ponderScale ? { scalars: (updates) => scaled(settings, updates) } : {}),

@@ -2,7 +2,7 @@
 import { LARGEST } from "../../base/limits.ts";
 import { choice, flag, fraction, group, optional, real, text, whole } from "../../runs/fields.ts";
 import { defineSettings, type Resolved } from "../../runs/settings.ts";
-import { activationNames, dataFields, hardwareFields, lengthFields } from "../fields.ts";
+import { activationNames, dataFields, hardwareFields, lengthFields, recompute } from "../fields.ts";
 
 const fields = {
   ...group("Data", {
@@ -77,6 +77,7 @@ const fields = {
     length: whole(128, "tokens per text, [CLS] and two [SEP] included", 8, LARGEST.length),
     batch: whole(16, "texts per batch", 1, LARGEST.batch),
     accumulate: whole(1, "batches per update", 1, LARGEST.accumulate),
+    recompute,
     optimiser: choice(
       ["lamb", "adamw", "muon"],
       "lamb",

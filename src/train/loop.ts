@@ -39,32 +39,32 @@ export interface LoopOptions {
   /** Makes the schedule once the number of updates is known. */
   readonly schedule: (totalSteps: number) => Schedule;
   /** Scalar inputs that follow the step, such as a temperature: made once the number of updates is known. */
-  readonly scalars?: (totalSteps: number) => (step: number) => Readonly<Record<string, number>>;
+  readonly scalars?: ((totalSteps: number) => (step: number) => Readonly<Record<string, number>>) | undefined;
   /** Take the batches of each epoch in a random order. Off for models with memory. */
   readonly shuffle: boolean;
   /** Batches for one update. */
   readonly accumulate: number;
-  readonly evaluate?: (tell?: Tell) => Promise<Measured>;
+  readonly evaluate?: ((tell?: Tell) => Promise<Measured>) | undefined;
   /** Evaluate every so many updates; also at the end. */
   readonly evaluateEvery: number;
   /** Ask for a checkpoint every so many updates; also at the end. */
   readonly checkpointEvery: number;
   /** Stop after so many evaluations without a new best. */
-  readonly patience?: number;
-  readonly signal?: AbortSignal;
+  readonly patience?: number | undefined;
+  readonly signal?: AbortSignal | undefined;
   /** Told how many updates there are as soon as that is known, and again where minutes are estimated again. */
-  readonly onTotal?: (totalSteps: number) => void;
+  readonly onTotal?: ((totalSteps: number) => void) | undefined;
   /** Up to which share of it a run measured in minutes may become longer. Default: 0.5. */
-  readonly growUntil?: number;
+  readonly growUntil?: number | undefined;
   /** Asked after each update: true ends the run for good, as patience does, with a last evaluation. */
-  readonly enough?: (step: number) => boolean;
+  readonly enough?: ((step: number) => boolean) | undefined;
   /** Asked before each update: true ends the generator with the state, without an end event, so that another step can go on. */
-  readonly pause?: (step: number) => boolean;
+  readonly pause?: ((step: number) => boolean) | undefined;
   /** What the caller keeps in every state beside the loop's own progress. */
-  readonly notes?: () => Readonly<Record<string, unknown>>;
+  readonly notes?: (() => Readonly<Record<string, unknown>>) | undefined;
   /** Go on from here. */
-  readonly resume?: TrainState;
-  readonly now?: () => number;
+  readonly resume?: TrainState | undefined;
+  readonly now?: (() => number) | undefined;
 }
 
 /** Before the first update. */

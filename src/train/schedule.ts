@@ -19,7 +19,7 @@ export interface ScheduleOptions {
   /** Updates in all. */
   total: number;
   /** What is left of the highest rate at the end, as a fraction of it (cosine and linear). */
-  floor?: number;
+  floor?: number | undefined;
 }
 
 const notNegative = number({ from: 0 });

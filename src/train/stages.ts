@@ -68,25 +68,13 @@ export async function* trainStages({
       state = opened.state ?? state;
       // What changing stages takes is part of the run's time.
       if (watch.paused && state) state = later(state, performance.now() - began);
-      state = yield* watch.pass(trainLoop({ ...options, ...stageOptions(stage), ...(state ? { resume: state } : {}) }));
+      const accumulate = stage.accumulate ?? options.accumulate;
+      state = yield* watch.pass(trainLoop({ ...options, ...stage, accumulate, resume: state }));
       if (!state) return watch.conclude(stage.step.weights);
     }
   } finally {
     await stage?.release();
   }
-}
-
-function stageOptions({ step, batches, accumulate, evaluate, scalars, pause, enough, notes }: Stage) {
-  return {
-    step,
-    batches,
-    ...(accumulate === undefined ? {} : { accumulate }),
-    ...(evaluate ? { evaluate } : {}),
-    ...(scalars ? { scalars } : {}),
-    ...(pause ? { pause } : {}),
-    ...(enough ? { enough } : {}),
-    ...(notes ? { notes } : {}),
-  };
 }
 
 const later = ({ progress, ...tensors }: TrainState, ms: number): TrainState => ({

@@ -17,11 +17,11 @@ export interface StepOptions {
   readonly inputs: Readonly<Record<string, Tensor>>;
   readonly noise: readonly NoiseInput[];
   /** Largest values of the named dimensions among inputs and row gradients: what room to keep. */
-  readonly sizes?: Readonly<Record<string, number>>;
+  readonly sizes?: Readonly<Record<string, number>> | undefined;
   /** State that goes from one run to the next, such as memories: zeros at first, then what the output gave. */
-  readonly carried?: readonly { readonly input: Tensor<"input">; readonly output: Tensor }[];
+  readonly carried?: readonly { readonly input: Tensor<"input">; readonly output: Tensor }[] | undefined;
   /** Other values to look at after a run. */
-  readonly probes?: Readonly<Record<string, Tensor>>;
+  readonly probes?: Readonly<Record<string, Tensor>> | undefined;
   /** Every parameter stands in one group. */
   readonly groups: readonly Group[];
   /** First values of all parameters. */
@@ -30,15 +30,15 @@ export interface StepOptions {
   readonly frozen?: Weights | undefined;
   readonly seed: number;
   /** Micro-batches whose gradients are averaged for one update. Default: 1. */
-  readonly accumulate?: number;
+  readonly accumulate?: number | undefined;
   /** Gradients longer than this, all together, are scaled down to it. */
-  readonly clipNorm?: number;
+  readonly clipNorm?: number | undefined;
   /** Each number of a gradient is brought into ± this; of a look-up table, each occurrence of a row before they are added. */
-  readonly clipValue?: number;
+  readonly clipValue?: number | undefined;
   /** Compute activations again for the gradient instead of keeping them: less memory, more time, the same updates. Default: false. */
   readonly recompute?: boolean | undefined;
   /** What this process has of a batch that others train on with it. Default: all. */
-  readonly share?: Share;
+  readonly share?: Share | undefined;
   /** Parts of each batch that run one after another; the loss is built for one of them. Default: none, a batch runs as a whole. */
   readonly parts?: Parts | undefined;
 }

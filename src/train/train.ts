@@ -173,15 +173,14 @@ export function loopOptions(options: TrainOptions) {
   return {
     seed,
     length: lengthOf(options),
-    schedule: (total: number) =>
-      schedule(name, { rate, total, warmup: warmupOf(warmup, total), ...(floor === undefined ? {} : { floor }) }),
+    schedule: (total: number) => schedule(name, { rate, total, warmup: warmupOf(warmup, total), floor }),
     shuffle: options.shuffle ?? true,
     accumulate,
     evaluateEvery: options.evaluateEvery ?? Math.max(1, Math.min(500, perEpoch)),
     checkpointEvery: options.checkpointEvery ?? never,
-    ...(options.patience === undefined ? {} : { patience: options.patience }),
-    ...(options.signal ? { signal: options.signal } : {}),
-    ...(options.resume ? { resume: options.resume } : {}),
+    patience: options.patience,
+    signal: options.signal,
+    resume: options.resume,
   };
 }
 
@@ -213,16 +212,16 @@ async function openStep(
     noise,
     groups: groupsOf(model, options),
     initial: options.initial ?? firstWeights(model, seed),
-    ...(options.frozen ? { frozen: options.frozen } : {}),
+    frozen: options.frozen,
     seed,
     accumulate,
     recompute: options.recompute,
-    ...(carried ? { carried } : {}),
-    ...(sizes ? { sizes } : {}),
-    ...(share ? { share } : {}),
-    ...(parts ? { parts } : {}),
-    ...(options.clipNorm === null ? {} : { clipNorm }),
-    ...(clipValue === undefined || clipValue === null ? {} : { clipValue }),
+    carried,
+    sizes,
+    share,
+    parts,
+    clipNorm: options.clipNorm === null ? undefined : clipNorm,
+    clipValue: clipValue ?? undefined,
   });
 }
 

@@ -1,14 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { LayerwiseError } from "../base/errors.ts";
-import {
-  int32Of,
-  integersOf,
-  readSafetensors,
-  safetensorsBlocks,
-  type TensorRecord,
-  writeSafetensors,
-} from "./safetensors.ts";
+import { int32Of, readSafetensors, safetensorsBlocks, type TensorRecord, writeSafetensors } from "./safetensors.ts";
 
 /** A file with this header text and `data` zero bytes. */
 function fileOf(header: string, data = 0): Uint8Array {
@@ -196,16 +189,14 @@ describe("writing safetensors", () => {
 describe("integers out of a file", () => {
   it("come as Int32Array or numbers", () => {
     expect(int32Of(BigInt64Array.of(-1n, 7n), "ids")).toEqual(Int32Array.of(-1, 7));
-    expect(integersOf(BigInt64Array.of(2n ** 40n), "ids")).toEqual([2 ** 40]);
-    expect(integersOf(Uint8Array.of(3), "mask")).toEqual([3]);
+    expect(int32Of(Uint8Array.of(3), "mask")).toEqual(Int32Array.of(3));
   });
 
   it("are refused when they do not fit", () => {
     expect(() => int32Of(BigInt64Array.of(0n, 2n ** 31n), "ids")).toThrow(
       "ids: expected integers of 32 bits, got 2147483648 at index 1",
     );
-    expect(() => integersOf(BigInt64Array.of(2n ** 53n), "ids")).toThrow("ids: expected integers below 2^53");
-    expect(() => integersOf(Float32Array.of(0.5), "ids")).toThrow("ids: expected integers, got 0.5 at index 0");
+    expect(() => int32Of(Float32Array.of(0.5), "ids")).toThrow("ids: expected integers, got 0.5 at index 0");
   });
 });
 

@@ -119,18 +119,6 @@ export function int32Of(data: TensorData, who: string): Int32Array {
   return out;
 }
 
-/** The integers of a tensor as ordinary numbers; int64 values beyond 2^53 are refused. */
-export function integersOf(data: TensorData, who: string): number[] {
-  const out: number[] = [];
-  for (let i = 0; i < data.length; i++) {
-    const exact = exactInteger(data[i]!, i, who);
-    if (!Number.isSafeInteger(Number(exact)))
-      reject({ who, needed: "integers below 2^53", got: `${exact} at index ${i}` });
-    out.push(Number(exact));
-  }
-  return out;
-}
-
 function exactInteger(value: number | bigint, index: number, who: string): bigint {
   if (typeof value === "number" && !Number.isInteger(value))
     reject({ who, needed: "integers", got: `${value} at index ${index}` });

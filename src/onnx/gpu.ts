@@ -2,7 +2,6 @@
 import type { Op, Tensor } from "../graph/index.ts";
 import { product } from "./fusions.ts";
 import { type Lower, type Lowering, onnxTypes, range, reduce } from "./lowering.ts";
-import type { OnnxGraph } from "./proto.ts";
 
 /** A stack of products by MatMul, with transposes and scale as operations of their own; matrices go to Gemm as everywhere. */
 function matmul(node: Tensor<"matmul">, inputs: readonly string[], to: Lowering): string {
@@ -57,11 +56,3 @@ export const gpuLowering: { readonly [K in Op]?: Lower<K> } = {
   argMax,
   sum: reduce("ReduceSum"),
 };
-
-/** Operations that the page may still write, and for which the WebGPU provider of ONNX Runtime 1.30 has no kernel. */
-const withoutKernel: ReadonlySet<string> = new Set(["FusedMatMul", "LogSoftmax", "Or", "NonZero", "Compress"]);
-
-/** The operations of a graph that a graphics processor would leave to the processor, each once. */
-export function leftToProcessor({ nodes }: OnnxGraph): string[] {
-  return [...new Set(nodes.map(({ op }) => op))].filter((op) => withoutKernel.has(op));
-}

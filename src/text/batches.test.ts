@@ -1,15 +1,8 @@
 import { existsSync, readFileSync } from "node:fs";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import {
-  type BatchOptions,
-  batchesFrom,
-  contextBatches,
-  indexedSource,
-  planContext,
-  shardLines,
-  streamBatches,
-} from "./batches.ts";
+import { batchesFrom } from "./batches.contract.ts";
+import { type BatchOptions, contextBatches, indexedSource, planContext, shardLines, streamBatches } from "./batches.ts";
 
 const GOLDEN = "../shared/golden/par-transformer-xl/context-batches.json";
 const count = (n: number) => Int32Array.from({ length: n }, (_, i) => i);

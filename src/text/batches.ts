@@ -165,12 +165,3 @@ function locate(counts: readonly number[], index: number): [part: number, t: num
   while (index >= counts[part]!) index -= counts[part++]!;
   return [part, index];
 }
-
-/** Walks a source from a position to the end of its epoch (or `to`). */
-export function* batchesFrom(
-  source: BatchSource,
-  position = 0,
-  to = Math.floor(position / source.count + 1) * source.count,
-): Generator<Batch> {
-  for (let index = position; index < to; index++) yield source.at(index);
-}

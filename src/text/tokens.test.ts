@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { batchesFrom } from "./batches.ts";
+import { batchesFrom } from "./batches.contract.ts";
 import { textCorpus } from "./corpus.ts";
 import { type Encoder, shardsOf, textBatches, tokenize } from "./tokens.ts";
 

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { ownFolder } from "../../../test/command.ts";
-import { batchesFrom } from "../batches.ts";
+import { batchesFrom } from "../batches.contract.ts";
 import { textCorpus } from "../corpus.ts";
 import { trainTokenizer } from "../tokenizer-training.ts";
 import { tokenize } from "../tokens.ts";

@@ -4,7 +4,8 @@ import { describe, expect, it } from "vitest";
 import { LayerwiseError } from "../../base/errors.ts";
 import { encodeExample } from "../../format/tfexample.ts";
 import { writeRecords } from "../../format/tfrecord.ts";
-import { type BatchOptions, batchesFrom, contextBatches, streamBatches } from "../batches.ts";
+import { batchesFrom } from "../batches.contract.ts";
+import { type BatchOptions, contextBatches, streamBatches } from "../batches.ts";
 import { batchFileSource, decodeBatchFile, encodeBatchFile, inNameOrder, openBatchFiles } from "./records.ts";
 
 const SHARED = "../shared/data/tfrecords";

@@ -4,7 +4,7 @@ import { type TensorRecord, writeSafetensors } from "../format/safetensors.ts";
 import type { DescribedAlbert, HeadOptions } from "../model/albert/description.ts";
 import { huggingFaceConfig } from "../model/albert/weights.ts";
 import { MODELING } from "../model/huggingface/modeling.ts";
-import { torchName } from "../model/huggingface/names.ts";
+import { LAYOUT, torchName } from "../model/huggingface/names.ts";
 import { languageSpec } from "../model/language/huggingface.ts";
 import type { LanguageModel } from "../model/language/language.ts";
 import { parSpec } from "../model/par/huggingface.ts";
@@ -13,9 +13,6 @@ import { stateDict } from "../model/state-dict.ts";
 import type { Weights } from "../model/weights.ts";
 import type { Parameter } from "../nn/index.ts";
 import type { ExportedFiles, ExportNotes } from "./exports.ts";
-
-/** The files' layout; a reader of another one refuses it. */
-export const LAYOUT = 1;
 
 /** What config.json holds under `layerwise`, besides what the Python file is told. */
 export interface HuggingFaceNotes {

@@ -2,7 +2,7 @@
 import { existsSync } from "node:fs";
 import { reject, rejectFile } from "../base/errors.ts";
 import { readJsonObject } from "../files/json.ts";
-import { nameFromTorch } from "../model/huggingface/names.ts";
+import { LAYOUT, nameFromTorch } from "../model/huggingface/names.ts";
 import { countParameters } from "../model/report.ts";
 import { loadStateDict } from "../model/state-dict.ts";
 import type { Parameter } from "../nn/index.ts";
@@ -10,17 +10,12 @@ import { TOKENIZER_FILE } from "../runs/folder.ts";
 import { storedSettings } from "../runs/settings-file.ts";
 import type { TokenizerFile } from "../text/files/tokenizer.ts";
 import type { Weights } from "../train/stages.ts";
-import { type HuggingFaceNotes, LAYOUT } from "./huggingface.ts";
+import type { HuggingFaceNotes } from "./huggingface.ts";
 import type { NewRun } from "./new-run.ts";
-import {
-  configBeside,
-  folderOf,
-  type ImportRunOptions,
-  importAlbertRun,
-  readTensors,
-  readTokenizer,
-  writeImported,
-} from "./pretrain/import.ts";
+import type { ImportRunOptions } from "./pretrain/import.ts";
+
+/** Reads weights, loaded when there are some to read. */
+const reading = () => import("./pretrain/import.ts");
 
 /** Where the parts of a model lie, and where its run goes. */
 export interface ImportModelOptions {
@@ -46,7 +41,7 @@ export interface ImportedModel {
 /** What config.json says of a model that layerwise exported: undefined where another program wrote it. */
 export async function huggingFaceNotes(path: string, config?: string): Promise<HuggingFaceNotes | undefined> {
   if (!existsSync(path)) return undefined;
-  const beside = config ?? `${folderOf(path)}/config.json`;
+  const beside = config ?? `${(await reading()).folderOf(path)}/config.json`;
   if (!existsSync(beside)) return undefined;
   return (await readJsonObject(beside, 2)).layerwise as HuggingFaceNotes | undefined;
 }
@@ -56,6 +51,7 @@ export async function importModel(
   path: string,
   { config: given, tokenizer: named, into }: ImportModelOptions = {},
 ): Promise<ImportedModel> {
+  const { configBeside, folderOf, readTensors, readTokenizer, writeImported } = await reading();
   const { tensors, source } = await readTensors(path);
   const configSource = configBeside(source, given);
   const { layerwise = {} } = await readJsonObject(configSource, 2);
@@ -128,6 +124,7 @@ async function modelReport(path: string, { config, tokenizer: named, into, ...ot
 }
 
 async function albertReport(path: string, options: ImportRunOptions): Promise<ImportReport> {
+  const { importAlbertRun } = await reading();
   const { model, parameters, heads, tokenizer, warnings } = await importAlbertRun(path, options);
   const { width, depth, halting } = model.options;
   return {

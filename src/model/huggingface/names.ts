@@ -1,5 +1,8 @@
 /** Names of parameters in PyTorch: ours, but for those of relaxed sharing, since no parameter can lie below another there. */
 
+/** The layout of exported files; a reader of another one refuses it. */
+export const LAYOUT = 1;
+
 const atVisit = /\.(weight|bias)\.visit(\d+)(?:\.(down|up))?$/;
 
 /** `qkv.weight.visit2.down` → `qkv.weight_visit2_down`. */

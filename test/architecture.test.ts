@@ -250,7 +250,7 @@ const onPages: Readonly<Record<string, () => Promise<object>>> = {
   "node:path": () => import("../src/disk/path.ts"),
   "node:crypto": () => import("../src/disk/crypto.ts"),
 };
-for (const name of ["os", "url", "util", "child_process", "zlib"])
+for (const name of ["os", "url", "util", "child_process", "worker_threads", "zlib"])
   Object.assign(onPages, { [`node:${name}`]: () => import("../src/disk/system.ts") });
 
 describe("tasks on pages", () => {

@@ -7,7 +7,7 @@ import type { Plugin } from "vite";
 const src = fileURLToPath(new URL("../src", import.meta.url));
 const disk = (name: string) => join(src, "disk", `${name}.ts`);
 
-const system = ["os", "url", "util", "child_process", "zlib"];
+const system = ["os", "url", "util", "child_process", "worker_threads", "zlib"];
 const modules: ReadonlyMap<string, string> = new Map([
   ["node:fs", disk("fs")],
   ["node:fs/promises", disk("fs-promises")],

@@ -1,4 +1,7 @@
-/** The rest of what tasks ask Node's modules for, as it is on a page: `os`, `url`, `util`, `child_process`, `zlib`, `process`. */
+/**
+ * The rest of what tasks ask Node's modules for, as it is on a page: `os`, `url`, `util`, `child_process`,
+ * `worker_threads`, `zlib`, `process`.
+ */
 import { gunzipSync as gunzip } from "fflate";
 import { fault } from "./memory.ts";
 
@@ -37,6 +40,13 @@ export const fileURLToPath = (url: string | URL): string => decodeURIComponent(n
 
 /** There are no other programs on a page. */
 export const spawnSync = (): { status: number; stdout: string } => ({ status: 1, stdout: "" });
+
+/** Nor threads that read its files. */
+export class Worker {
+  constructor() {
+    throw fault("ENOSYS", "new Worker", "a page");
+  }
+}
 
 export const gunzipSync = (bytes: Uint8Array): Uint8Array => gunzip(bytes);
 

@@ -10,15 +10,18 @@ function temporaryName(path: string): string {
   return join(dirname(path), `.${basename(path)}.${process.pid}.${randomBytes(4).toString("hex")}.tmp`);
 }
 
-/** Writes a file so that readers see the old content or the new, never a part; makes missing folders. Blocks are written one by one. */
-export async function writeAtomically(path: string, data: Uint8Array | string | Iterable<string>): Promise<void> {
+/** What a file is written from: all of it, or blocks, which are written as they come. */
+export type FileContent = Uint8Array | string | Iterable<string | Uint8Array> | AsyncIterable<Uint8Array>;
+
+/** Writes a file so that readers see the old content or the new, never a part; makes missing folders. */
+export async function writeAtomically(path: string, data: FileContent): Promise<void> {
   await mkdir(dirname(path), { recursive: true });
   const temporary = temporaryName(path);
   try {
     const file = await open(temporary, "wx");
     try {
       const blocks = typeof data === "string" || data instanceof Uint8Array ? [data] : data;
-      for (const block of blocks) await file.writeFile(block);
+      for await (const block of blocks) await file.writeFile(block);
       await file.sync();
     } finally {
       await file.close();
@@ -31,7 +34,7 @@ export async function writeAtomically(path: string, data: Uint8Array | string | 
 }
 
 /** The same in a cache, which programs of several machines may share: files that killed ones left there an hour ago or more are removed. */
-export async function writeToCache(path: string, data: Uint8Array): Promise<void> {
+export async function writeToCache(path: string, data: FileContent): Promise<void> {
   await writeAtomically(path, data);
   const folder = dirname(path);
   for (const name of await readdir(folder)) {

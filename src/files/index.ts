@@ -1,6 +1,6 @@
 /** `layerwise/files`: files and folders that are whole or not there, locks, downloads that go on, lines of large files. For Node. */
 
-export type { FolderWriting } from "./atomic.ts";
+export type { FileContent, FolderWriting } from "./atomic.ts";
 export { refuseFolder, writeAtomically, writeFolderAtomically } from "./atomic.ts";
 export { sha256, sha256OfFile } from "./checksum.ts";
 export { type Downloaded, type DownloadOptions, download } from "./download.ts";

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { ownFolder } from "../../test/command.ts";
-import { countLines, readLines } from "./lines.ts";
+import { countLines, lineStretches, linesOfStretch, readLines } from "./lines.ts";
 
 const root = ownFolder("lines");
 
@@ -44,6 +44,27 @@ describe("lines", () => {
 
   it("can be a range", () => {
     expect([...readLines(file("0\n1\n2\n3\n"), { from: 1, to: 3 })]).toEqual(["1", "2"]);
+  });
+
+  it("are the same in stretches of any size, of any range", () => {
+    const text = fc
+      .array(fc.constantFrom("a", "long line", "\n", "\r\n", "\ufeff"), { maxLength: 30 })
+      .map((parts) => parts.join(""));
+    fc.assert(
+      fc.property(text, fc.nat(8), fc.nat(12), fc.integer({ min: 1, max: 20 }), (content, from, count, size) => {
+        const [path, range] = [file(content), { from, to: from + count }];
+        const stretches = [...lineStretches(path, range, size)];
+        expect(stretches.flatMap((each) => [...linesOfStretch(each, path)])).toEqual([...readLines(path, range)]);
+        for (const { bytes } of stretches.slice(0, -1)) expect(bytes.length).toBeGreaterThanOrEqual(size);
+      }),
+    );
+  });
+
+  it("span blocks in stretches too, and name their place in the file", () => {
+    const path = file(Buffer.concat([Buffer.from(`${"x".repeat(99)}\n`.repeat(30_000)), Buffer.of(0xff, 10)]));
+    const lines = () => [...lineStretches(path)].map((each) => [...linesOfStretch(each, path)].length);
+    expect(lines).toThrow(`${path}: line 30001: expected UTF-8 text`);
+    expect([...lineStretches(path)].map(({ first }) => first)).toEqual([0, 10486, 20972]);
   });
 
   it("name the line that is not UTF-8", () => {

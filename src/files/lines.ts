@@ -31,9 +31,9 @@ function* blocksOf(path: string): Generator<Buffer> {
 }
 
 /** Yields each line's bytes without its newline; a last line without newline counts. */
-function* byteLines(path: string): Generator<Buffer> {
+function* byteLines(blocks: Iterable<Buffer>): Generator<Buffer> {
   const rest: Buffer[] = []; // beginning of a line that spans blocks
-  for (const block of blocksOf(path)) {
+  for (const block of blocks) {
     let start = 0;
     for (let end = block.indexOf(NEWLINE); end >= 0; end = block.indexOf(NEWLINE, start)) {
       const piece = block.subarray(start, end);
@@ -51,11 +51,65 @@ export function* readLines(
   { from = 0, to = Infinity, lossy = false }: LineRange = {},
 ): Generator<string> {
   let index = 0;
-  for (const bytes of byteLines(path)) {
+  for (const bytes of byteLines(blocksOf(path))) {
     if (index >= to) return;
     if (index++ < from) continue;
-    const line = lossy ? bytes.toString("utf8") : decodeLine(bytes, path, index);
-    yield index === 1 && line.startsWith("\ufeff") ? line.slice(1) : line;
+    yield withoutMark(lossy ? bytes.toString("utf8") : decodeLine(bytes, path, index), index);
+  }
+}
+
+/** Only the first line of a file may begin with a byte order mark. */
+const withoutMark = (line: string, number: number) =>
+  number === 1 && line.startsWith("\ufeff") ? line.slice(1) : line;
+
+/** Whole lines of a file, one after another as they are stored. */
+export interface LineStretch {
+  readonly bytes: Uint8Array<ArrayBuffer>;
+  /** Lines of the file before them. */
+  readonly first: number;
+}
+
+/** Yields lines [from, to) of a file in stretches of about `size` bytes: `linesOfStretch` of each gives what `readLines` does. */
+export function* lineStretches(
+  path: string,
+  { from = 0, to = Infinity }: LineRange = {},
+  size: number = BLOCK_BYTES,
+): Generator<LineStretch> {
+  let [held, length, first, index]: [Buffer[], number, number, number] = [[], 0, from, 0];
+  const cut = (): LineStretch => {
+    const stretch = { bytes: new Uint8Array(Buffer.concat(held.splice(0))), first };
+    [first, length] = [index, 0];
+    return stretch;
+  };
+  const hold = (piece: Buffer) => {
+    held.push(Buffer.from(piece));
+    length += piece.length;
+  };
+  for (const block of blocksOf(path)) {
+    let [start, at] = [0, -1];
+    while (index < to) {
+      const end = block.indexOf(NEWLINE, at + 1);
+      if (end < 0) break;
+      at = end;
+      if (index++ < from) start = end + 1;
+      else if (length + end + 1 - start >= size || index === to) {
+        hold(block.subarray(start, end + 1));
+        start = end + 1;
+        yield cut();
+      }
+    }
+    if (index >= to) return;
+    if (index >= from && start < block.length) hold(block.subarray(start));
+  }
+  if (length > 0) yield cut();
+}
+
+/** The lines of a stretch; `path` names their file in errors. */
+export function* linesOfStretch({ bytes, first }: LineStretch, path: string): Generator<string> {
+  let index = first;
+  for (const line of byteLines([Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length)])) {
+    index++;
+    yield withoutMark(decodeLine(line, path, index), index);
   }
 }
 
@@ -73,13 +127,25 @@ function decodeLine(bytes: Buffer, path: string, number: number): string {
   }
 }
 
+/** Counts lines as blocks of a file come by. */
+export class LineCounter {
+  #newlines = 0;
+  #last = NEWLINE;
+
+  add(block: Uint8Array): void {
+    for (let at = block.indexOf(NEWLINE); at >= 0; at = block.indexOf(NEWLINE, at + 1)) this.#newlines++;
+    this.#last = block.at(-1) ?? this.#last;
+  }
+
+  /** Lines so far; one without newline counts. */
+  get lines(): number {
+    return this.#last === NEWLINE ? this.#newlines : this.#newlines + 1;
+  }
+}
+
 /** How many lines `readLines` yields. */
 export function countLines(path: string): number {
-  let lines = 0;
-  let last = NEWLINE;
-  for (const block of blocksOf(path)) {
-    for (let at = block.indexOf(NEWLINE); at >= 0; at = block.indexOf(NEWLINE, at + 1)) lines++;
-    last = block[block.length - 1]!;
-  }
-  return last === NEWLINE ? lines : lines + 1;
+  const counter = new LineCounter();
+  for (const block of blocksOf(path)) counter.add(block);
+  return counter.lines;
 }

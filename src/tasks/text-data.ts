@@ -1,10 +1,13 @@
 /** Running text for a task: its corpus and tokenizer, batches of its splits, and how much text stands behind them. */
 
 import { rejectData } from "../base/errors.ts";
-import { sha256, sha256OfFile } from "../files/checksum.ts";
+import { sha256 } from "../files/checksum.ts";
 import { type Corpus, identityOf, linesOf, partOf, type Split } from "../text/corpus.ts";
+import { countTokens } from "../text/cutoffs.ts";
+import { bytesIn, wordsIn } from "../text/extent.ts";
 import { type CorpusOptions, openCorpus } from "../text/files/corpus.ts";
-import { openBatches, tokensOf } from "../text/files/tokens.ts";
+import { outlineOf } from "../text/files/outline.ts";
+import { openBatches, openTokens } from "../text/files/tokens.ts";
 import { chooseTokenizer } from "../text/files/trained-tokenizer.ts";
 import type { PairsCorpus } from "../text/pairs/pairs-corpus.ts";
 import type { OpenTokenizer } from "../text/tokenizer.ts";
@@ -115,12 +118,18 @@ export async function batchesOf(
   return openBatches(corpus, split, tokenizer, { batch, length, warn: say });
 }
 
-/** The pieces of a split; of batches, those to be predicted. */
-export async function piecesOf({ corpus, tokenizer }: Data, split: Split): Promise<Int32Array | Uint16Array> {
+/** How often each piece occurs in a split; in batches, those to be predicted. */
+export async function pieceCounts({ corpus, tokenizer }: Data, split: Split): Promise<Float64Array> {
   const part = partOf(corpus, split);
-  if (part.kind !== "records") return (await tokensOf(corpus, split, tokenizer)).ids;
+  const { size } = tokenizer.tokenizer;
+  if (part.kind !== "records") return (await openTokens(corpus, split, tokenizer)).counts(size);
+  return countTokens(await predictedPieces(part.paths, tokenizer), size);
+}
+
+/** All pieces that stored batches predict. */
+async function predictedPieces(paths: readonly string[], { tokenizer }: OpenTokenizer): Promise<Int32Array> {
   const { openBatchFiles } = await import("../text/files/records.ts");
-  const source = await openBatchFiles(part.paths, tokenizer.tokenizer.size);
+  const source = await openBatchFiles(paths, tokenizer.size);
   const each = source.rows * source.length;
   const ids = new Int32Array(source.count * each);
   for (let i = 0; i < source.count; i++) ids.set(source.at(i).targets, i * each);
@@ -133,21 +142,36 @@ export async function textHash(corpus: Corpus): Promise<string> {
   for (const [split, part] of corpus.parts) {
     if (split === "test") continue;
     const files = part.kind === "records" ? part.paths : part.kind === "tokens" ? [part.path] : [];
-    facts.push(split, ...(await identityOf(part)), ...(await Promise.all(files.map(sha256OfFile))));
+    facts.push(split, ...(await identityOf(part)), ...(await Promise.all(files.map(hashOfFile))));
   }
   return sha256(JSON.stringify(facts));
 }
 
+const hashOfFile = async (path: string) => (await outlineOf(path)).sha256;
+
 /** Words and bytes behind the pieces of a split; where only pieces are left, the text they decode to. */
-export async function textSizeOf(data: Data, split: Split): Promise<TextSize> {
-  const { corpus, tokenizer } = data;
-  const ids = await piecesOf(data, split);
-  const isText = partOf(corpus, split).kind === "text";
-  const lines = isText ? linesOf(corpus, split) : [tokenizer.tokenizer.decode(ids)];
+export async function textSizeOf({ corpus, tokenizer }: Data, split: Split): Promise<TextSize> {
+  const part = partOf(corpus, split);
+  if (part.kind === "records") return decodedSize(await predictedPieces(part.paths, tokenizer), tokenizer);
+  const tokens = await openTokens(corpus, split, tokenizer);
+  const { words, bytes, ids } = tokens;
+  if (bytes !== undefined) return { tokens: ids.length, words, bytes };
+  if (part.kind === "text") return { tokens: ids.length, ...extentOf(linesOf(corpus, split)) };
+  const all = new Int32Array(ids.length); // an old token file, which is in memory anyway
+  ids.copy(0, all.length, all, 0);
+  return decodedSize(all, tokenizer);
+}
+
+const decodedSize = (ids: Int32Array, { tokenizer }: OpenTokenizer): TextSize => ({
+  tokens: ids.length,
+  ...extentOf([tokenizer.decode(ids)]),
+});
+
+function extentOf(lines: Iterable<string>): { words: number; bytes: number } {
   let [words, bytes] = [0, 0];
   for (const line of lines) {
-    words += line.match(/\S+/g)?.length ?? 0;
-    bytes += Buffer.byteLength(line);
+    words += wordsIn(line);
+    bytes += bytesIn(line);
   }
-  return { tokens: ids.length, words, bytes };
+  return { words, bytes };
 }

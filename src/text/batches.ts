@@ -18,6 +18,29 @@ export interface BatchSource {
   isFirst(index: number): boolean;
 }
 
+/** Pieces by place: in memory, or in a file of which only windows are read. */
+export interface TokenStream {
+  readonly length: number;
+  /** Copies the pieces [from, from + count) to `out`, beginning at `at`. */
+  copy(from: number, count: number, out: Int32Array, at: number): void;
+}
+
+/** An array as a stream; a stream stays as it is. */
+export function streamOf(ids: ArrayLike<number> | TokenStream): TokenStream {
+  if ("copy" in ids) return ids;
+  return {
+    length: ids.length,
+    copy: (from, count, out, at) => {
+      for (let i = 0; i < count; i++) out[at + i] = ids[from + i]!;
+    },
+  };
+}
+
+/** The pieces [from, to) of a stream. */
+export function streamPart(stream: TokenStream, from: number, to: number): TokenStream {
+  return { length: to - from, copy: (first, count, out, at) => stream.copy(from + first, count, out, at) };
+}
+
 /** How to batch. `compat: "original"` also emits the batches whose rows repeat the beginning of the next row. */
 export interface BatchOptions {
   /** Rows of a batch. */
@@ -83,10 +106,11 @@ export function shardLines(lines: number, shards: number): { from: number; to: n
 
 /** Batches of one or more streams, one after another; each stream starts with a reset of the memory. */
 export function streamBatches(
-  streams: readonly ArrayLike<number>[],
+  given: readonly (ArrayLike<number> | TokenStream)[],
   options: BatchOptions,
   who = "batches",
 ): BatchSource {
+  const streams = given.map(streamOf);
   const plans = streams.map((stream) => planContext(stream.length, options));
   const short = plans.findIndex(({ stride }) => stride < 1);
   if (short >= 0 || plans.length === 0) {
@@ -109,7 +133,7 @@ function rejectShort(who: string, tokens: number, { batch, window }: BatchOption
 }
 
 function fillBatch(
-  stream: ArrayLike<number>,
+  stream: TokenStream,
   stride: number,
   t: number,
   { batch, window }: BatchOptions,
@@ -119,10 +143,8 @@ function fillBatch(
   const length = window - 1;
   for (let b = 0; b < batch; b++) {
     const start = (b * stride + t) * window;
-    for (let i = 0; i < length; i++) {
-      ids[b * length + i] = stream[start + i]!;
-      targets[b * length + i] = stream[start + i + 1]!;
-    }
+    stream.copy(start, length, ids, b * length);
+    stream.copy(start + 1, length, targets, b * length);
   }
 }
 

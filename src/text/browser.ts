@@ -29,6 +29,7 @@ export {
   planContext,
   shardLines,
   streamBatches,
+  type TokenStream,
 } from "./batches.ts";
 export {
   type Cluster,
@@ -42,7 +43,16 @@ export {
   optimalCutoffs,
   parseCounts,
 } from "./cutoffs.ts";
-export { type Encoder, type TextBatching, type TokenizedText, textBatches, tokenize } from "./tokens.ts";
+export {
+  type EncodedLines,
+  type Encoder,
+  type Ids,
+  type TextBatching,
+  type TextTokens,
+  type TokenizedText,
+  textBatches,
+  tokenize,
+} from "./tokens.ts";
 
 // Masked text, for encoders.
 

@@ -15,6 +15,8 @@ export interface CorpusText {
   identity(): Promise<readonly (string | number)[]>;
   /** The file it is in. Without one it is in memory, and nothing made from it is kept on disk. */
   readonly path?: string;
+  /** Lines [from, to) of that file are its lines, as they are stored there. */
+  readonly span?: { readonly from: number; readonly to: number };
   /** WikiText's form: headings begin articles, hyphens are written @-@. */
   readonly articles?: boolean;
 }

@@ -32,6 +32,7 @@ export { openBatchFiles } from "./files/records.ts";
 export {
   type IdentifiedEncoder,
   openBatches,
+  openTokens,
   type SplitBatching,
   type TokenOptions,
   tokensOf,

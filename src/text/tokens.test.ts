@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { batchesFrom } from "./batches.contract.ts";
 import { textCorpus } from "./corpus.ts";
-import { type Encoder, shardsOf, textBatches, tokenize } from "./tokens.ts";
+import { type Encoder, shardsOf, textBatches, tokenize, tokensInMemory } from "./tokens.ts";
 
 /** One id per character: enough to follow tokens through the pipeline. */
 const letters: Encoder = { size: 256, encode: (text) => [...text].map((c) => c.charCodeAt(0)) };
@@ -11,8 +11,8 @@ describe("tokenising", () => {
     const text = tokenize(["ab c", "", "d"], letters);
     expect([...text.ids]).toEqual([97, 98, 32, 99, 100]);
     expect([...text.lineEnds]).toEqual([4, 4, 5]);
-    expect(text.words).toBe(3);
-    expect(shardsOf(text, 3).map((ids) => ids.length)).toEqual([4, 0, 1]);
+    expect([text.words, text.bytes]).toEqual([3, 5]);
+    expect(shardsOf(tokensInMemory(text), 3).map((ids) => ids.length)).toEqual([4, 0, 1]);
   });
 
   it("takes four bytes per id only when the vocabulary needs them", () => {

@@ -28,9 +28,11 @@ import { kindIn } from "../../src/tasks/run.ts";
 import { searchSettings } from "../../src/tasks/search/settings.ts";
 import { linesOfText } from "../../src/text/corpus.ts";
 import { parseCounts } from "../../src/text/cutoffs.ts";
-import { decodeTokens, encodeTokens } from "../../src/text/files/cache.ts";
+import { encodeTokens } from "../../src/text/files/old-token-file.contract.ts";
+import { decodeTokens } from "../../src/text/files/old-token-file.ts";
 import { linesOfFile } from "../../src/text/files/pairs.ts";
-import { decodeBatchFile, encodeBatchFile } from "../../src/text/files/records.ts";
+import { batchRecords, decodeBatchFile } from "../../src/text/files/records.ts";
+import { bytesSource, TokenFile, TokenFileWriter } from "../../src/text/files/token-file.ts";
 import { parseGlue } from "../../src/text/labelled/glue-examples.ts";
 import { glueTasks } from "../../src/text/labelled/glue-tasks.ts";
 import { decodePretraining, encodePretraining } from "../../src/text/masked/examples.ts";
@@ -334,10 +336,12 @@ function mendedRecords(bytes: Uint8Array): Uint8Array {
 }
 
 const batchFile = (random: RandomStream) =>
-  encodeBatchFile(
-    Int32Array.from({ length: 60 }, () => random.integer(300)),
-    { batch: 2, window: 3 + random.integer(3) },
-  );
+  Buffer.concat([
+    ...batchRecords(
+      Int32Array.from({ length: 60 }, () => random.integer(300)),
+      { batch: 2, window: 3 + random.integer(3) },
+    ),
+  ]);
 
 /** Batches whose tensors list their values, or one that stands for all. */
 const listedFile = (random: RandomStream) => {
@@ -473,8 +477,34 @@ const sentencepiece: Target = {
   },
 };
 
+const tokenFile: Target = {
+  name: "token file",
+  valid: (random) => {
+    const ids = Uint16Array.from({ length: random.integer(20) }, () => random.integer(300));
+    const writer = new TokenFileWriter(300);
+    return Buffer.concat([
+      ...writer.add({ ids, lineEnds: Uint32Array.of(ids.length), words: 3, bytes: 40 }),
+      ...writer.finish(),
+    ]);
+  },
+  mended: (bytes) => {
+    const out = Buffer.from(bytes);
+    if (out.length < 80) return out;
+    const [trailer, size] = [out.subarray(-64), Math.min(out.readDoubleLE(out.length - 8), out.length - 64)];
+    trailer.writeUInt32LE(0, 12);
+    trailer.writeUInt32LE(crc32c(trailer, crc32c(out.subarray(out.length - 64 - Math.max(size, 0), -64))), 12);
+    return out;
+  },
+  read: (bytes) => {
+    const file = new TokenFile(bytesSource(bytes), "x.tokens");
+    const out = new Int32Array(Math.min(file.ids.length, 100));
+    file.ids.copy(0, out.length, out, 0);
+    return [out, file.lines > 0 ? file.lineEnd(file.lines - 1) : 0, file.counts(300)];
+  },
+};
+
 const tokens: Target = {
-  name: "token cache",
+  name: "old token file",
   valid: (random) => {
     const ids = Uint16Array.from({ length: random.integer(20) }, () => random.integer(65_536));
     return encodeTokens({ ids, lineEnds: Uint32Array.of(ids.length), words: 3 });
@@ -684,6 +714,7 @@ export const targets: readonly Target[] = [
   examples,
   tensorboard,
   sentencepiece,
+  tokenFile,
   tokens,
   yaml,
   events,

@@ -6,7 +6,7 @@ import { type ParModel, type ParOptions, parModel } from "../../model/par/par.ts
 import { loadStateDict, type NamedTensor } from "../../model/state-dict.ts";
 import type { BatchSource } from "../../text/batches.ts";
 import type { Split } from "../../text/corpus.ts";
-import { countTokens, frequencyRanks } from "../../text/cutoffs.ts";
+import { frequencyRanks } from "../../text/cutoffs.ts";
 import { openBatches } from "../../text/files/tokens.ts";
 import type { Batches, TextSize } from "../../train/evaluate.ts";
 import type { TrainState } from "../../train/events.ts";
@@ -15,7 +15,7 @@ import { told } from "../../train/world.ts";
 import { defaultEngine } from "../engine.ts";
 import { evaluatedFact, evaluatedPart } from "../evaluate.ts";
 import type { Fact, Say } from "../job.ts";
-import { type Data, type Given, openData, piecesOf, textHash, textSizeOf } from "../text-data.ts";
+import { type Data, type Given, openData, pieceCounts, textHash, textSizeOf } from "../text-data.ts";
 import { budgetOf } from "./budget.ts";
 import { parseCandidates } from "./candidates.ts";
 import { checkConfig } from "./checks.ts";
@@ -70,10 +70,10 @@ export async function openSearch(given: Partial<SearchConfig>, known: SearchGive
     );
   const costs = await costsOf(settings, size, engine, known.costs);
   const model = modelOf(settings, size, costs); // mistakes show before the text is read
-  const ids = await piecesOf(data, "train");
+  const counts = await pieceCounts(data, "train");
   const validText = await textSizeOf(data, "valid");
-  checkMemories(settings, { train: ids.length, valid: validText.tokens });
-  const text = { ...data, ranks: ranksOf(settings, ids, size) };
+  checkMemories(settings, { train: sum(counts), valid: validText.tokens });
+  const text = { ...data, ranks: ranksOf(settings, counts) };
   const memory = evaluationShape(settings).memory;
   const all = await segmentsOf(settings, text, model, { split: "valid", memory });
   const valid = evaluatedPart(all, settings.evaluateTokens, "valid");
@@ -104,12 +104,13 @@ export function scheduled(settings: SearchConfig, vocabulary: number, perEpoch: 
 /** The ranks of a run's text, which is opened for it. */
 export async function rankedText(settings: SearchConfig, given: Given): Promise<RankedText> {
   const data = await openData(settings, given);
-  return { ...data, ranks: ranksOf(settings, await piecesOf(data, "train"), data.tokenizer.tokenizer.size) };
+  return { ...data, ranks: ranksOf(settings, await pieceCounts(data, "train")) };
 }
 
-function ranksOf({ compat }: SearchConfig, ids: ArrayLike<number>, vocabulary: number): Int32Array {
-  if (compat) return Int32Array.from({ length: vocabulary }, (_, id) => id);
-  return frequencyRanks(countTokens(ids, vocabulary));
+const sum = (counts: Float64Array) => counts.reduce((total, count) => total + count, 0);
+
+function ranksOf({ compat }: SearchConfig, counts: Float64Array): Int32Array {
+  return compat ? Int32Array.from(counts, (_, id) => id) : frequencyRanks(counts);
 }
 
 /** What the model of a search is told. */

@@ -6,7 +6,7 @@ import { ownFolder } from "../../../test/command.ts";
 import { batchesFrom } from "../batches.contract.ts";
 import { textCorpus } from "../corpus.ts";
 import { trainTokenizer } from "../tokenizer-training.ts";
-import { tokenize } from "../tokens.ts";
+import { tokenize, tokensInMemory } from "../tokens.ts";
 import { buildDataset, explainLosses, inspectBatches, reportSplit, reportSplits } from "./build.ts";
 import { fileText, openCorpus } from "./corpus.ts";
 import { openTokenizer } from "./tokenizer.ts";
@@ -15,6 +15,7 @@ import { openBatches } from "./tokens.ts";
 const SHARED = "../shared/data";
 const root = ownFolder("build");
 const letters = { size: 256, encode: (text: string) => [...text].map((c) => c.charCodeAt(0)) };
+const tokensOf = (lines: readonly string[]) => tokensInMemory(tokenize(lines, letters));
 
 describe("a report", () => {
   it("accounts for every token", () => {
@@ -26,7 +27,7 @@ describe("a report", () => {
     });
     fc.assert(
       fc.property(fc.array(line, { maxLength: 40 }), shape, (lines, options) => {
-        const report = reportSplit("train", tokenize(lines, letters), 98, options);
+        const report = reportSplit("train", tokensOf(lines), 98, options);
         const dropped = report.droppedLines + report.droppedWindows + report.droppedRest;
         expect(report.batches * options.batch * (options.length + 1) + dropped).toBe(report.tokens);
         expect(report.unknown).toBe(lines.join("").split("b").length - 1);
@@ -50,13 +51,13 @@ describe("a report", () => {
 
   it("says why tokens are dropped", () => {
     const options = { batch: 2, length: 2, shards: 2 };
-    const text = tokenize(["abcdefgh", "abcdefghij", "xyz"], letters);
+    const text = tokensOf(["abcdefgh", "abcdefghij", "xyz"]);
     expect(explainLosses(reportSplit("valid", text, 0, options), options)).toEqual([
       "valid: 3 tokens in lines left over after 2 equal shards",
       "valid: 3 tokens in windows that do not fill another batch of 2",
       "valid: 3 tokens at the end that do not fill a window of 3",
     ]);
-    const none = reportSplit("test", tokenize(["a"], letters), 0, { batch: 2, length: 2 });
+    const none = reportSplit("test", tokensOf(["a"]), 0, { batch: 2, length: 2 });
     expect(explainLosses(none, { batch: 2, length: 2 })[0]).toBe(
       "test: 1 tokens do not fill one batch of 2 × 3 in each of 1 shard(s)",
     );

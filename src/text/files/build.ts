@@ -3,14 +3,14 @@
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { table } from "../../base/table.ts";
-import { writeFolderAtomically } from "../../files/atomic.ts";
+import { writeAtomically, writeFolderAtomically } from "../../files/atomic.ts";
 import { type BatchOptions, planContext, streamBatches } from "../batches.ts";
 import type { Corpus, Split } from "../corpus.ts";
 import type { OpenTokenizer } from "../tokenizer.ts";
-import { contextOf, shardsOf, type TokenizedText } from "../tokens.ts";
-import { encodeTokens } from "./cache.ts";
-import { decodeBatchFile, encodeBatchFile } from "./records.ts";
-import { type SplitBatching, tokensOf } from "./tokens.ts";
+import { contextOf, shardsOf, type TextTokens } from "../tokens.ts";
+import { batchRecords, decodeBatchFile } from "./records.ts";
+import { stretchesOf, tokenFileBlocks } from "./token-file.ts";
+import { openTokens, type SplitBatching } from "./tokens.ts";
 
 /** What a split comes to. The three kinds of dropped tokens add up to all that are in no batch. */
 export interface SplitReport {
@@ -33,21 +33,21 @@ export interface SplitReport {
 }
 
 /** Counts what batching keeps and drops. */
-export function reportSplit(split: Split, text: TokenizedText, unknownId: number, options: SplitBatching): SplitReport {
+export function reportSplit(split: Split, text: TextTokens, unknownId: number, options: SplitBatching): SplitReport {
   const shards = options.shards ?? 1;
   const context = contextOf(options);
-  const streams = text.lineEnds.length < shards ? [] : shardsOf(text, shards);
+  const streams = text.lines < shards ? [] : shardsOf(text, shards);
   const plans = streams.map(({ length }) => planContext(length, context));
   const sum = (values: number[]) => values.reduce((total, value) => total + value, 0);
   const rests = plans.map(({ tokens, windows }) => tokens - windows * context.window);
   const kept = sum(streams.map(({ length }) => length));
   return {
     split,
-    lines: text.lineEnds.length,
+    lines: text.lines,
     words: text.words,
     tokens: text.ids.length,
     piecesPerWord: text.ids.length / Math.max(1, text.words),
-    unknown: countOf(text.ids, unknownId),
+    unknown: text.counts(unknownId + 1)[unknownId] ?? 0,
     batches: sum(plans.map(({ batches }) => batches)),
     repeated: sum(plans.map(({ repeated }) => repeated)),
     droppedLines: text.ids.length - kept,
@@ -64,16 +64,10 @@ export async function reportSplits(
 ): Promise<SplitReport[]> {
   const reports: SplitReport[] = [];
   for (const split of corpus.parts.keys()) {
-    const text = await tokensOf(corpus, split, opened, options);
+    const text = await openTokens(corpus, split, opened, options);
     reports.push(reportSplit(split, text, opened.tokenizer.unknownId, options));
   }
   return reports;
-}
-
-function countOf(ids: ArrayLike<number>, wanted: number): number {
-  let count = 0;
-  for (let i = 0; i < ids.length; i++) if (ids[i] === wanted) count++;
-  return count;
 }
 
 /** Why tokens are in no batch, one sentence per reason; empty if all are. */
@@ -126,11 +120,12 @@ export async function buildDataset(
   opened: OpenTokenizer,
   options: BuildOptions,
 ): Promise<SplitReport[]> {
+  const { size } = opened.tokenizer;
   const build = async (split: Split, folder: string) => {
-    const text = await tokensOf(corpus, split, opened, options);
+    const text = await openTokens(corpus, split, opened, options);
     if (options.tfrecord)
       await writeBatchFolder(join(folder, `${corpus.name}_${split}`), text, `${corpus.name} ${split}`, options);
-    else await writeFile(join(folder, `${split}.tokens`), encodeTokens(text));
+    else await writeAtomically(join(folder, `${split}.tokens`), tokenFileBlocks(stretchesOf(text, size), size));
     return reportSplit(split, text, opened.tokenizer.unknownId, options);
   };
   return buildSplits(corpus, opened, options, build, (reports) => ({
@@ -171,18 +166,13 @@ function summary(corpus: Corpus, opened: OpenTokenizer, options: BuildOptions, s
   };
 }
 
-async function writeBatchFolder(
-  folder: string,
-  text: TokenizedText,
-  who: string,
-  options: BuildOptions,
-): Promise<void> {
+async function writeBatchFolder(folder: string, text: TextTokens, who: string, options: BuildOptions): Promise<void> {
   const context: BatchOptions = contextOf(options);
   const shards = shardsOf(text, options.shards ?? 1);
   streamBatches(shards, context, who); // complains if a shard has no batch
   await mkdir(folder, { recursive: true });
   for (const [i, ids] of shards.entries()) {
-    await writeFile(join(folder, `file${i + 1}.tfrecords`), encodeBatchFile(ids, context));
+    await writeAtomically(join(folder, `file${i + 1}.tfrecords`), batchRecords(ids, context));
   }
 }
 

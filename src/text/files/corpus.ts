@@ -3,13 +3,13 @@ import { existsSync, readdirSync, statSync } from "node:fs";
 import { basename, dirname, extname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { LayerwiseError, messageOf, reject } from "../../base/errors.ts";
-import { sha256OfFile } from "../../files/checksum.ts";
-import { countLines, type LineRange, readLines } from "../../files/lines.ts";
+import { type LineRange, readLines } from "../../files/lines.ts";
 import { type Corpus, type CorpusPart, type CorpusText, cutPoints, SPLITS, type Split, textsOf } from "../corpus.ts";
 import { glueTexts } from "../labelled/glue-examples.ts";
 import { glueTask, glueTasks } from "../labelled/glue-tasks.ts";
 import { defaultCacheFolder } from "./cache.ts";
 import { glueFile, hasGlueFile } from "./glue.ts";
+import { outlineOf } from "./outline.ts";
 import { inNameOrder } from "./records.ts";
 
 /** Lines of a file, and what they are. */
@@ -31,7 +31,8 @@ export function fileText({ path, articles, task, ...range }: TextFile): CorpusTe
       const lines = readLines(path, range);
       return task === undefined ? lines : glueTexts(lines, glueTask(task), { source: path, first: from });
     },
-    identity: async () => [await sha256OfFile(path), from, to, ...(task === undefined ? [] : [task])],
+    ...(task === undefined && !range.lossy ? { span: { from, to: range.to ?? Infinity } } : {}),
+    identity: async () => [(await outlineOf(path)).sha256, from, to, ...(task === undefined ? [] : [task])],
   };
 }
 
@@ -93,7 +94,7 @@ async function openWikiText(data: string, { say, from }: CorpusOptions): Promise
       rejectFetch(folder, error),
     );
   }
-  const { parts, ...corpus } = openFolder(folder, "wikitext-2");
+  const { parts, ...corpus } = await openFolder(folder, "wikitext-2");
   return { ...corpus, parts: new Map([...parts].map(([split, part]) => [split, withArticles(part)])) };
 }
 
@@ -124,29 +125,32 @@ function rejectFetch(folder: string, error: unknown): never {
   );
 }
 
-const openFile = (path: string): Corpus => ({ name: basename(path, extname(path)), parts: cut({ path }) });
+async function openFile(path: string): Promise<Corpus> {
+  return { name: basename(path, extname(path)), parts: await cut({ path }) };
+}
 
 /** One text file, cut into three parts. */
-function cut({ from: first = 0, ...file }: TextFile): Map<Split, CorpusPart> {
-  const points = cutPoints(countLines(file.path) - first, file.path);
+async function cut({ from: first = 0, ...file }: TextFile): Promise<Map<Split, CorpusPart>> {
+  const { lines } = await outlineOf(file.path);
+  const points = cutPoints(lines - first, file.path);
   return new Map(
     points.map(({ split, from, to }) => [split, textPart({ ...file, from: first + from, to: first + to })]),
   );
 }
 
 /** The folder of a GLUE task: texts of its training examples alone; those to be judged by stay unseen. */
-function openTask(folder: string): Corpus | undefined {
+async function openTask(folder: string): Promise<Corpus | undefined> {
   const task = [...glueTasks.values()].find(({ folders }) => folders.includes(basename(resolve(folder))));
   if (!task || !hasGlueFile(task, "train", folder)) return undefined;
   const path = glueFile(task, "train", folder);
-  return { name: task.name, parts: cut({ path, task: task.name, from: task.train.header === false ? 0 : 1 }) };
+  return { name: task.name, parts: await cut({ path, task: task.name, from: task.train.header === false ? 0 : 1 }) };
 }
 
 /** A folder with train.txt …, train.tokens …, `<name>_train/*.tfrecords` …, or a GLUE task's train.tsv. */
-function openFolder(folder: string, name: string): Corpus {
+async function openFolder(folder: string, name: string): Promise<Corpus> {
   const parts = filesOf(folder, "txt") ?? filesOf(folder, "tokens");
   if (parts) return { name, parts, ...modelIn(folder) };
-  const task = openTask(folder);
+  const task = await openTask(folder);
   if (task) return task;
   const files = batchFilesIn(folder);
   if (files.length > 0) return openBatchFiles(resolve(folder), files);

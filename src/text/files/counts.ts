@@ -1,10 +1,10 @@
 /** Counts of words: out of a file, or of the pieces of a corpus. */
 import { readFile } from "node:fs/promises";
 import { messageOf, rejectFile } from "../../base/errors.ts";
-import { countTokens, parseCounts } from "../cutoffs.ts";
+import { parseCounts } from "../cutoffs.ts";
 import { openCorpus } from "./corpus.ts";
 import { openTokenizer } from "./tokenizer.ts";
-import { tokensOf } from "./tokens.ts";
+import { openTokens } from "./tokens.ts";
 
 /** Counts or probabilities out of a file, one per line. */
 export async function readCounts(file: string): Promise<Float64Array> {
@@ -21,6 +21,5 @@ export async function countPieces(
   where: { data?: string | undefined } = {},
 ): Promise<Float64Array> {
   const encoder = await openTokenizer(tokenizer, where);
-  const { ids } = await tokensOf(await openCorpus(corpus, where), "train", encoder);
-  return countTokens(ids, encoder.tokenizer.size);
+  return (await openTokens(await openCorpus(corpus, where), "train", encoder)).counts(encoder.tokenizer.size);
 }

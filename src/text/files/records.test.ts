@@ -6,10 +6,12 @@ import { encodeExample } from "../../format/tfexample.ts";
 import { writeRecords } from "../../format/tfrecord.ts";
 import { batchesFrom } from "../batches.contract.ts";
 import { type BatchOptions, contextBatches, streamBatches } from "../batches.ts";
-import { batchFileSource, decodeBatchFile, encodeBatchFile, inNameOrder, openBatchFiles } from "./records.ts";
+import { batchFileSource, batchRecords, decodeBatchFile, inNameOrder, openBatchFiles } from "./records.ts";
 
 const SHARED = "../shared/data/tfrecords";
 const count = (n: number) => Int32Array.from({ length: n }, (_, i) => i);
+const encodeBatchFile = (...given: Parameters<typeof batchRecords>) =>
+  new Uint8Array(Buffer.concat([...batchRecords(...given)]));
 const shape: BatchOptions = { batch: 3, window: 4, compat: "original" };
 
 describe("batch files", () => {

@@ -11,7 +11,14 @@ import {
   type IntTensor,
 } from "../../format/tfexample.ts";
 import { readRecords, writeRecords } from "../../format/tfrecord.ts";
-import { type BatchOptions, type BatchSource, indexedSource, planContext } from "../batches.ts";
+import {
+  type BatchOptions,
+  type BatchSource,
+  indexedSource,
+  planContext,
+  streamOf,
+  type TokenStream,
+} from "../batches.ts";
 
 /** Bytes of memory that a tensor takes besides its numbers. */
 const TENSOR_BYTES = 300;
@@ -63,23 +70,19 @@ function decodeBatch(record: Uint8Array, allowance: Allowance, source: string): 
   return tensor;
 }
 
-/** The file that holds the batches of one stream. */
-export function encodeBatchFile(tokens: ArrayLike<number>, options: BatchOptions): Uint8Array<ArrayBuffer> {
-  const { stride, batches } = planContext(tokens.length, options);
-  return writeRecords(Array.from({ length: batches }, (_, t) => encodeBatch(tokens, stride, t, options)));
+/** The file that holds the batches of one stream, record by record. */
+export function* batchRecords(
+  tokens: ArrayLike<number> | TokenStream,
+  options: BatchOptions,
+): Generator<Uint8Array<ArrayBuffer>> {
+  const stream = streamOf(tokens);
+  const { stride, batches } = planContext(stream.length, options);
+  for (let t = 0; t < batches; t++) yield writeRecords([encodeBatch(stream, stride, t, options)]);
 }
 
-function encodeBatch(
-  tokens: ArrayLike<number>,
-  stride: number,
-  t: number,
-  { batch, window }: BatchOptions,
-): Uint8Array {
+function encodeBatch(tokens: TokenStream, stride: number, t: number, { batch, window }: BatchOptions): Uint8Array {
   const data = new Int32Array(batch * window);
-  for (let b = 0; b < batch; b++) {
-    const start = (b * stride + t) * window;
-    for (let i = 0; i < window; i++) data[b * window + i] = tokens[start + i]!;
-  }
+  for (let b = 0; b < batch; b++) tokens.copy((b * stride + t) * window, window, data, b * window);
   const tensor = encodeIntTensor({ shape: [batch, window], data });
   return encodeExample(new Map([["batch", { kind: "bytes", values: [tensor] }]]));
 }

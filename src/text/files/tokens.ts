@@ -1,24 +1,46 @@
 /** From a corpus to token ids and batches, through the cache. */
+import { existsSync, rmSync } from "node:fs";
 import { readFile } from "node:fs/promises";
-import { reject, rejectFile } from "../../base/errors.ts";
+import { join } from "node:path";
+import { LayerwiseError, reject, rejectFile } from "../../base/errors.ts";
 import { checkOptions, text } from "../../base/options.ts";
+import { writeToCache } from "../../files/atomic.ts";
 import type { BatchSource } from "../batches.ts";
-import { type Corpus, identityOf, liesInFiles, linesOf, partOf, type Split } from "../corpus.ts";
+import {
+  type Corpus,
+  type CorpusPart,
+  identityOf,
+  liesInFiles,
+  linesOf,
+  partOf,
+  type Split,
+  textsOf,
+} from "../corpus.ts";
 import {
   batchesOfTokens,
   batchingRules,
+  type EncodedLines,
   type Encoder,
   type TextBatching,
+  type TextTokens,
   type TokenizedText,
   tokenize,
+  tokensInMemory,
+  wholeText,
 } from "../tokens.ts";
-import { cachedTokens, decodeTokens, defaultCacheFolder, keyOf } from "./cache.ts";
+import { defaultCacheFolder, keyOf } from "./cache.ts";
+import { encodedText } from "./encoding.ts";
+import { decodeTokens } from "./old-token-file.ts";
+import { refuseChanged } from "./outline.ts";
 import { openBatchFiles } from "./records.ts";
+import { fileSource, isTokenFile, TokenFile, tokenFileBlocks } from "./token-file.ts";
 
 /** A tokenizer with the SHA-256 of its model, so that caches know it. */
 export interface IdentifiedEncoder {
   tokenizer: Encoder;
   sha256: string;
+  /** The model itself: with it, a large text is tokenised on all cores. */
+  bytes?: Uint8Array;
 }
 
 /** Where tokens are kept, and who watches. */
@@ -30,28 +52,98 @@ export interface TokenOptions extends Pick<TextBatching, "warn" | "onLine"> {
 /** How to batch a split: sequence length, not window. */
 export interface SplitBatching extends TextBatching, TokenOptions {}
 
-/** The tokens of a split: out of the cache, or made and put there; of text in memory, made. */
+/** The tokens of a split in memory; `openTokens` leaves them in their file. */
 export async function tokensOf(
   corpus: Corpus,
   split: Split,
-  { tokenizer, sha256 }: IdentifiedEncoder,
-  { cache = defaultCacheFolder(), warn, onLine }: TokenOptions = {},
+  encoder: IdentifiedEncoder,
+  options: TokenOptions = {},
 ): Promise<TokenizedText> {
-  const part = partOf(corpus, split);
-  if (part.kind === "tokens") return readTokens(part.path, tokenizer.size);
-  const make = () => tokenize(linesOf(corpus, split), tokenizer, onLine);
-  if (!liesInFiles(part)) return make();
-  return cachedTokens(cache, keyOf("tokens 1", sha256, ...(await identityOf(part))), make, warn);
+  return wholeText(await openTokens(corpus, split, encoder, options), encoder.tokenizer.size);
 }
 
-async function readTokens(path: string, vocabulary: number): Promise<TokenizedText> {
+/** The tokens of a split, to be read by windows from the cache; made and put there first where need be. Those of text in memory are there too. */
+export async function openTokens(
+  corpus: Corpus,
+  split: Split,
+  encoder: IdentifiedEncoder,
+  { cache = defaultCacheFolder(), warn = () => {}, onLine }: TokenOptions = {},
+): Promise<TextTokens> {
+  const part = partOf(corpus, split);
+  const { size } = encoder.tokenizer;
+  if (part.kind === "tokens") return openTokenPart(part.path, size);
+  const lines = linesOf(corpus, split);
+  if (!liesInFiles(part)) return tokensInMemory(tokenize(lines, encoder.tokenizer, onLine));
+  const identity = await identityOf(part);
+  const path = join(cache, `${keyOf("tokens 2", encoder.sha256, ...identity)}.tokens`);
+  const open = () => openKept(path, lines, encoder.tokenizer, warn);
+  const kept = existsSync(path) ? whole(open, warn) : undefined;
+  if (kept) return kept;
+  const encoded = unchanged(encodedText(textsOf(corpus, split), encoder, onLine), part, identity);
+  await writeToCache(path, tokenFileBlocks(encoded, size));
+  return open();
+}
+
+/** A token file in the cache. Blocks that turn out to be damaged are made again from the text, and the file at the next start. */
+function openKept(path: string, lines: Iterable<string>, tokenizer: Encoder, warn: (message: string) => void) {
+  return new TokenFile(fileSource(path), path, {
+    *linesFrom(first) {
+      let index = 0;
+      for (const line of lines) if (index++ >= first) yield tokenizer.encode(line);
+    },
+    onDamage(block, remade) {
+      rmSync(path, { force: true });
+      const done = remade ? "made again from the text, and the file is built again at the next start" : "removed";
+      warn(`${path}: ${block} is damaged (${done})`);
+    },
+  });
+}
+
+/** What is opened; undefined where it is damaged, which is said. */
+function whole(open: () => TextTokens, warn: (message: string) => void): TextTokens | undefined {
+  try {
+    return open();
+  } catch (error) {
+    if (!(error instanceof LayerwiseError)) throw error;
+    warn(`${error.message} (done)`);
+    return undefined;
+  }
+}
+
+/** The same lines; fails at their end where the text is not what it was when its tokens were given their name. */
+async function* unchanged(
+  lines: AsyncIterable<EncodedLines>,
+  part: CorpusPart,
+  identity: readonly (string | number)[],
+): AsyncGenerator<EncodedLines> {
+  yield* lines;
+  const now = await identityOf(part);
+  if (now.some((fact, i) => fact !== identity[i])) refuseChanged(part.kind === "text" ? part.texts[0]!.path! : "text");
+}
+
+/** A file that `layerwise data build` wrote; an old one is read whole. */
+async function openTokenPart(path: string, vocabulary: number): Promise<TextTokens> {
+  const source = fileSource(path);
+  if (isTokenFile(source)) {
+    const file = new TokenFile(source, path);
+    refuseId(
+      file.counts(file.pieces).findLastIndex((count) => count > 0),
+      path,
+      vocabulary,
+    );
+    return file;
+  }
   const text = decodeTokens(await readFile(path), path);
-  const bad = text.ids.find((id: number) => id < 0 || id >= vocabulary);
-  if (bad === undefined) return text;
-  return rejectFile({
+  refuseId(text.ids.find((id: number) => id < 0 || id >= vocabulary) ?? 0, path, vocabulary);
+  return tokensInMemory(text);
+}
+
+function refuseId(id: number, path: string, vocabulary: number): void {
+  if (id < vocabulary && id >= -1) return;
+  rejectFile({
     who: path,
     needed: `ids below the tokenizer's ${vocabulary} pieces`,
-    got: `${bad}`,
+    got: `${id}`,
     remedy: "give the tokenizer this data was built with",
   });
 }
@@ -70,7 +162,7 @@ export async function openBatches(
     checkShape(source, options, `${corpus.name} ${split}`);
     return source;
   }
-  return batchesOfTokens(await tokensOf(corpus, split, encoder, options), options, `${corpus.name} ${split}`);
+  return batchesOfTokens(await openTokens(corpus, split, encoder, options), options, `${corpus.name} ${split}`);
 }
 
 function checkShape({ rows, length }: BatchSource, asked: SplitBatching, who: string): void {

@@ -1,7 +1,8 @@
 /** The tokenizer for a corpus: the one asked for, the one that lies with the data, or one trained on the text and kept in the cache. */
+import { statSync } from "node:fs";
 import { reject } from "../../base/errors.ts";
 import { checkOptions, text } from "../../base/options.ts";
-import { type Corpus, identityOf, liesInFiles, linesOf, partOf } from "../corpus.ts";
+import { type Corpus, type CorpusPart, identityOf, liesInFiles, linesOf, partOf } from "../corpus.ts";
 import type { TrainingOptions } from "../sentencepiece/training/options.ts";
 import type { OpenTokenizer } from "../tokenizer.ts";
 import {
@@ -37,10 +38,34 @@ export async function chooseTokenizer(
     return (await trainers()).trainTokenizer(corpus, training);
   }
   const training = corpusTraining(corpus, options);
-  const key = keyOf(...(await factsOf(corpus, training)));
-  const made = async () => (await trainers()).trainModelOn(linesOf(corpus, "train"), corpus.name, training, options);
+  const one = sampleOf(partOf(corpus, "train"));
+  const key = keyOf(...(await factsOf(corpus, training)), ...(one > 1 ? ["one line in", one] : []));
+  const made = async () => {
+    const lines = sampled(linesOf(corpus, "train"), one);
+    const name = one > 1 ? `${corpus.name}, from one line in ${one} of so large a text` : corpus.name;
+    return (await trainers()).trainModelOn(lines, name, training, options);
+  };
   const opened = await keptTokenizer(options.cache ?? defaultCacheFolder(), key, made, options.say);
   return { ...opened, name: trainedName(corpus, opened) };
+}
+
+/** A larger text is sampled: more of it would change few pieces, and take time and memory for its rare words. */
+const LARGE_BYTES = 1 << 26;
+const SAMPLE_BYTES = 1 << 25;
+/** Neighbouring lines that are taken together, since a text may repeat every few lines. */
+const STRETCH_LINES = 64;
+
+/** Of how many lines one is learnt from: 1, unless the text is too large for all of it. */
+function sampleOf(part: CorpusPart): number {
+  const paths = part.kind === "text" ? part.texts.map(({ path }) => path!) : [];
+  const bytes = paths.reduce((sum, path) => sum + statSync(path).size, 0);
+  return bytes > LARGE_BYTES ? Math.ceil(bytes / SAMPLE_BYTES) : 1;
+}
+
+/** One stretch of lines in so many, evenly over the text. */
+function* sampled(lines: Iterable<string>, one: number): Generator<string> {
+  let index = 0;
+  for (const line of lines) if (Math.floor(index++ / STRETCH_LINES) % one === 0) yield line;
 }
 
 /** Loaded only where something is trained. */

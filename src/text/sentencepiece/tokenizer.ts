@@ -24,13 +24,14 @@ export class SentencePieceTokenizer {
   readonly #ids = new Map<string, number>();
   readonly #normaliser: Normaliser;
   readonly #denormaliser: Normaliser | undefined;
-  readonly #release: Release;
+  /** Whose way with ties it follows. */
+  readonly release: Release;
   #made: Encoder | undefined;
 
   constructor(model: Model, source: string, release: Release = "0.2.2") {
     this.model = model;
     this.#source = source;
-    this.#release = release;
+    this.release = release;
     this.size = model.pieces.length;
     this.unknownId = model.pieces.findIndex((piece) => piece.kind === "unknown");
     this.#indexPieces();
@@ -46,7 +47,7 @@ export class SentencePieceTokenizer {
 
   /** Made at the first use: where a text's ids are cached, nothing is encoded. */
   get #encoder(): Encoder {
-    this.#made ??= new Encoder(encoderParts(this.model, this.#normaliser, this.#release));
+    this.#made ??= new Encoder(encoderParts(this.model, this.#normaliser, this.release));
     return this.#made;
   }
 

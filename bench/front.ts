@@ -1,9 +1,12 @@
 /**
- * What a front is worth: one supernet, its networks for several budgets, published patterns, patterns by hand and random networks of
- * equal latency, all retrained from several seeds; τ between supernet and retrained perplexity. Goes on where it was stopped.
+ * What a front is worth: from each seed one supernet, its networks for several budgets, published patterns, patterns by hand and random
+ * networks of equal latency, all retrained; τ between supernet and retrained perplexity. Goes on where it was stopped, and several
+ * processes may share the folder: each takes what no other has begun.
  */
 import { existsSync } from "node:fs";
-import { join } from "node:path";
+import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
 import { costOfNetwork } from "../src/analysis/latency.ts";
 import { kendall } from "../src/analysis/rank.ts";
 import { reject } from "../src/base/errors.ts";
@@ -17,7 +20,7 @@ import { countParameters } from "../src/model/report.ts";
 import { spreadOf } from "../src/sweep/spread.ts";
 import { Run } from "../src/tasks/run.ts";
 import { keptFront, pickWithin } from "../src/tasks/search/front/front.ts";
-import { type Choices, drawPath, patternOfPath } from "../src/tasks/search/front/paths.ts";
+import { drawPath, patternOfPath } from "../src/tasks/search/front/paths.ts";
 import { openRanking } from "../src/tasks/search/front/stage.ts";
 import {
   type Found,
@@ -43,20 +46,20 @@ const { values } = flagsOf({
   blocks: "12",
   budgets: "0.5,0.65,0.8",
   published: "par-wikitext103-base,par-enwik8,sandwich",
-  patterns: "(sf)x3(f)x5i",
-  /** Random networks per budget, of its latency or up to a tenth less. */
+  patterns: "(sf)x2(f)x6(i)x2,(sf)x3(f)x5i,(sf)x4(f)x4",
+  /** Random networks per budget and seed, of its latency or up to a tenth less. */
   random: "2",
   supernetSteps: "1500",
   networks: "600",
   steps: "1500",
   seeds: "1,2,3",
-  supernetSeed: "1",
   threads: undefined,
   json: false,
 });
 
 const blocks = Number(values.blocks);
 const seeds = values.seeds.split(",").map(Number);
+const budgets = values.budgets.split(",").map(Number);
 const say = (text: string) => void process.stderr.write(`${text}\n`);
 const engine = await ortEngine(threadsOf(values.threads));
 const base: SearchOptions = {
@@ -71,35 +74,86 @@ const base: SearchOptions = {
   engine,
 };
 
-/** A run's result, from its folder where it has ended, otherwise trained to its end. */
-async function carriedOut(name: string, options: SearchOptions): Promise<Found> {
+/** What is kept of a run that has ended. */
+interface Ended {
+  readonly perplexity: number;
+  /** Of this process, if it ran the whole of it. */
+  readonly cpuMs: number | null;
+}
+
+/** A run's end, from its folder where it has ended, otherwise trained to its end; undefined while another process has it. */
+async function carriedOut(name: string, options: SearchOptions): Promise<Ended | undefined> {
   const path = join(values.out, name);
-  const session = existsSync(join(path, "config.yaml"))
-    ? Run.resume(path, { engine, say })
-    : search({ ...options, say, into: await Run.create(path) });
+  const ended = `${path}.json`;
+  if (existsSync(ended)) return JSON.parse(await readFile(ended, "utf8")) as Ended;
+  if (!(await claimed(`${path}.claim`))) return undefined;
+  const isNew = !existsSync(join(path, "config.yaml"));
+  const before = process.cpuUsage();
+  const session = isNew ? search({ ...options, say, into: await Run.create(path) }) : Run.resume(path, { engine, say });
   for await (const event of session) if (event.type === "note") say(event.text);
-  return (await session.result) as Found;
+  const { perplexity } = (await session.result) as Found;
+  const { user, system } = process.cpuUsage(before);
+  const end: Ended = { perplexity, cpuMs: isNew ? (user + system) / 1e3 : null };
+  await writeAtomically(ended, JSON.stringify(end));
+  await rm(`${path}.claim`);
+  return end;
+}
+
+/** Whether a piece of work is this process's now: nobody's before, or of a process that is gone. */
+async function claimed(file: string): Promise<boolean> {
+  await mkdir(dirname(file), { recursive: true });
+  try {
+    await writeFile(file, `${process.pid}`, { flag: "wx" });
+    return true;
+  } catch {
+    const owner = Number(await readFile(file, "utf8").catch(() => "0"));
+    if (owner > 0 && isAlive(owner)) return false;
+    await rm(file, { force: true });
+    return claimed(file);
+  }
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+}
+
+/** All pieces of work, those of others waited for. */
+async function allOf(work: readonly { name: string; options: SearchOptions }[]): Promise<Ended[]> {
+  for (;;) {
+    const ends: (Ended | undefined)[] = [];
+    for (const { name, options } of work) ends.push(await carriedOut(name, options));
+    if (ends.every((end) => end !== undefined)) return ends;
+    await pause(5000);
+  }
 }
 
 const costsFile = values.costs ?? join(values.out, "costs.json");
 if (!existsSync(costsFile)) await writeCosts(costsFile, await measureCosts({ ...base, blocks, say }));
 const costs = await readCosts(costsFile);
 
-const supernet = {
-  ...base,
-  blocks,
-  front: true,
-  networks: Number(values.networks),
-  steps: Number(values.supernetSteps),
-  seed: Number(values.supernetSeed),
-  evaluateEvery: 500,
-  costs,
-};
-const searched = await carriedOut("supernet", supernet);
-const front = (await keptFront(join(values.out, "supernet")))!;
-const stored = await lastModel(join(values.out, "supernet"));
+const supernetOf = (seed: number) => `supernet-seed-${seed}`;
+const supernets = seeds.map((seed) => ({
+  name: supernetOf(seed),
+  options: {
+    ...base,
+    blocks,
+    front: true,
+    networks: Number(values.networks),
+    steps: Number(values.supernetSteps),
+    seed,
+    evaluateEvery: 500,
+    costs,
+  },
+}));
+const searches = await allOf(supernets);
+const fronts = await Promise.all(seeds.map(async (seed) => (await keptFront(join(values.out, supernetOf(seed))))!));
+const { baselineMs } = fronts[0]!;
+const stored = await lastModel(join(values.out, supernetOf(seeds[0]!)));
 const { choices } = stored.model;
-const { baselineMs } = front;
 
 const msOf = (pattern: string) =>
   costOfNetwork(
@@ -107,31 +161,36 @@ const msOf = (pattern: string) =>
     parModel({ ...stored.model.options, blocks: pattern, candidates: undefined }).choices.map(([choice]) => choice!),
   );
 
+/** A network by its letters, the names it goes by, and the seeds it is trained from. */
 interface Network {
-  readonly name: string;
   readonly pattern: string;
+  readonly names: string[];
+  readonly seeds: Set<number>;
 }
 const wanted = new Map<string, Network>();
-const want = (name: string, given: string) => {
+const want = (name: string, given: string, from: readonly number[]) => {
   const pattern = printPattern(patternBlocks(given));
-  const known = wanted.get(pattern);
-  wanted.set(pattern, { name: known ? `${known.name}, ${name}` : name, pattern });
+  const network = wanted.get(pattern) ?? { pattern, names: [], seeds: new Set<number>() };
+  if (!network.names.includes(name)) network.names.push(name);
+  for (const seed of from) network.seeds.add(seed);
+  wanted.set(pattern, network);
 };
-want("baseline", `baseline/${blocks}`);
-for (const name of values.published.split(",").filter(Boolean)) want(name, `${name}/${blocks}`);
-for (const pattern of values.patterns.split(",").filter(Boolean)) want("by hand", pattern);
-const budgets = values.budgets.split(",").map(Number);
-for (const budget of budgets) want(`front ${budget}`, pickWithin(front.networks, budget * baselineMs).pattern);
-for (const budget of budgets) {
-  for (let i = 1; i <= Number(values.random); i++) want(`random ${budget}`, randomNetwork(choices, budget, i));
+want("baseline", `baseline/${blocks}`, seeds);
+for (const pattern of values.patterns.split(",").filter(Boolean)) want("by hand", pattern, seeds);
+for (const name of values.published.split(",").filter(Boolean)) want(name, `${name}/${blocks}`, seeds);
+for (const [i, seed] of seeds.entries()) {
+  for (const budget of budgets) {
+    want(`front ${budget}`, pickWithin(fronts[i]!.networks, budget * baselineMs).pattern, [seed]);
+    for (let k = 0; k < Number(values.random); k++) want(`random ${budget}`, randomNetwork(budget, seed, k), [seed]);
+  }
 }
 
 /** Drawn as training draws paths: the first of nine tenths of the budget or more, or the dearest of a thousand within it. */
-function randomNetwork(given: Choices, budget: number, seed: number): string {
-  const random = new RandomStream(seed, `random network of ${budget}`);
+function randomNetwork(budget: number, seed: number, k: number): string {
+  const random = new RandomStream(seed, `random network ${k} of ${budget}`);
   let dearest = { pattern: "", ratio: 0 };
   for (let tries = 0; tries < 1000; tries++) {
-    const pattern = patternOfPath(given, drawPath(given, random));
+    const pattern = patternOfPath(choices, drawPath(choices, random));
     const ratio = msOf(pattern) / baselineMs;
     if (ratio > budget) continue;
     if (ratio > 0.9 * budget) return pattern;
@@ -142,59 +201,83 @@ function randomNetwork(given: Choices, budget: number, seed: number): string {
 }
 
 const networks = [...wanted.values()];
-const parts = { ...(await openSearch({ ...stored.settings, rankBatches: 8 }, { engine, costs })), model: stored.model };
-const ranking = await openRanking(parts, stored.weights);
-const paths = networks.map(({ pattern }) => {
-  return patternBlocks(pattern).map((block, i) => {
-    return choices[i]!.findIndex((choice) => patternOfPath([[choice]], [0]) === printPattern([block]));
+const trainings = seeds.flatMap((seed) =>
+  networks
+    .filter((network) => network.seeds.has(seed))
+    .map(({ pattern }) => ({
+      pattern,
+      seed,
+      name: `networks/${pattern.replaceAll(/[() ]/g, "_")}-${values.steps}-seed-${seed}`,
+      options: { ...base, blocks: pattern, steps: Number(values.steps), seed, costs },
+    })),
+);
+const trained = await allOf(trainings);
+const perplexitiesOf = (pattern: string) =>
+  trainings.flatMap((training, i) => (training.pattern === pattern ? [trained[i]!.perplexity] : []));
+const perplexityFrom = (pattern: string, seed: number) =>
+  trained[trainings.findIndex((training) => training.pattern === pattern && training.seed === seed)]!.perplexity;
+
+/** Perplexities of networks with the weights of one supernet, on as much text as the front was measured on. */
+async function perplexitiesIn(seed: number): Promise<number[]> {
+  const { model, weights, settings } = await lastModel(join(values.out, supernetOf(seed)));
+  const parts = { ...(await openSearch({ ...settings, rankBatches: 8 }, { engine, costs })), model };
+  const ranking = await openRanking(parts, weights);
+  const paths = networks.map(({ pattern }) => {
+    return patternBlocks(pattern).map((block, i) => {
+      return choices[i]!.findIndex((choice) => patternOfPath([[choice]], [0]) === printPattern([block]));
+    });
   });
-});
-const inSupernet = (await ranking.losses(paths)).map(Math.exp);
-await ranking.release();
-
-const perplexities: number[][] = networks.map(() => []);
-const trainingMs: number[] = [];
-for (const seed of seeds) {
-  for (const [i, { pattern, name }] of networks.entries()) {
-    say(`training ${pattern} (${name}), seed ${seed}`);
-    const folder = `networks/${pattern.replaceAll(/[() ]/g, "_")}-${values.steps}-seed-${seed}`;
-    const found = await carriedOut(folder, { ...base, blocks: pattern, steps: Number(values.steps), seed, costs });
-    perplexities[i]!.push(found.perplexity);
-    if (i === 0) trainingMs.push(found.elapsedMs);
-  }
+  const losses = await ranking.losses(paths);
+  await ranking.release();
+  return losses.map(Math.exp);
 }
+const inSupernets: number[][] = [];
+for (const seed of seeds) inSupernets.push(await perplexitiesIn(seed));
 
-const rows = networks.map(({ name, pattern }, i) => ({
-  ...{ network: name, pattern, ms: msOf(pattern), ratio: msOf(pattern) / baselineMs },
+const mean = (numbers: readonly number[]) => numbers.reduce((a, b) => a + b, 0) / numbers.length;
+const rows = networks.map(({ names, pattern }, i) => ({
+  network: names.join(", "),
+  pattern,
+  ms: msOf(pattern),
+  ratio: msOf(pattern) / baselineMs,
   parameters: countParameters(parModel({ ...stored.model.options, blocks: pattern }).parameters),
   depth: parsePattern(pattern).filter((kind) => kind !== "identity").length,
-  supernet: inSupernet[i]!,
-  ...{ perplexities: perplexities[i]!, ...spreadOf(perplexities[i]!)! },
+  supernet: mean(inSupernets.map((each) => each[i]!)),
+  perplexities: perplexitiesOf(pattern),
+  ...spreadOf(perplexitiesOf(pattern))!,
 }));
+const retrained = rows.map((row) => row.mean);
+const taus = inSupernets.map((each) => kendall(each, retrained));
 const tau = kendall(
-  rows.map(({ supernet: value }) => value),
-  rows.map(({ mean }) => mean),
+  rows.map(({ supernet }) => supernet),
+  retrained,
 );
-const cost = searched.elapsedMs / (trainingMs.reduce((a, b) => a + b, 0) / trainingMs.length);
+const cpuOf = (ends: readonly Ended[]) => mean(ends.flatMap(({ cpuMs }) => cpuMs ?? []));
+const baselinePattern = printPattern(patternBlocks(`baseline/${blocks}`));
+const cost = cpuOf(searches) / cpuOf(trained.filter((_, i) => trainings[i]!.pattern === baselinePattern));
 const spread = ({ mean, deviation }: { mean: number; deviation: number | null }) =>
   deviation === null ? mean.toFixed(2) : `${mean.toFixed(2)} ± ${deviation.toFixed(2)}`;
 
-/** For each budget: the found network, the best of the written ones that take no longer, and the random ones. */
+/** For each budget: what the seeds' supernets found, the best of the written ones that take no longer, and the random ones. */
 const verdicts = budgets.map((budget) => {
-  const named = (name: string) => rows.filter(({ network }) => network.split(", ").includes(name));
-  const [found] = named(`front ${budget}`);
-  const rivals = rows.filter(({ network, ms }) => !/^(front|random)/.test(network) && ms <= found!.ms);
+  const found = seeds.map((seed, i) => {
+    const { pattern, ms } = pickWithin(fronts[i]!.networks, budget * baselineMs);
+    return { pattern, ms, perplexity: perplexityFrom(pattern, seed) };
+  });
+  const most = Math.max(...found.map(({ ms }) => ms));
+  const rivals = rows.filter(({ network, ms }) => /baseline|by hand|par-|sandwich/.test(network) && ms <= most);
   const best = rivals.toSorted((a, b) => a.mean - b.mean)[0];
-  const random = spreadOf(named(`random ${budget}`).map(({ mean }) => mean));
+  const random = rows.flatMap((row) => (row.network.split(", ").includes(`random ${budget}`) ? row.perplexities : []));
   return {
     budget,
-    found: `${found!.pattern} ${spread(found!)}`,
+    found: found.map(({ pattern }) => pattern).join(" "),
+    perplexity: spread(spreadOf(found.map(({ perplexity }) => perplexity))!),
     "best written": best ? `${best.pattern} ${spread(best)}` : "none",
-    random: random ? spread(random) : "none",
+    random: random.length > 0 ? spread(spreadOf(random)!) : "none",
   };
 });
 
-const result = { rows, tau, searchCost: cost, seeds: seeds.length, verdicts };
+const result = { rows, tau, taus, searchCost: cost, seeds: seeds.length, verdicts };
 await writeAtomically(join(values.out, "front-bench.json"), `${JSON.stringify(result, null, 2)}\n`);
 if (values.json) process.stdout.write(`${JSON.stringify(result)}\n`);
 else {
@@ -204,10 +287,13 @@ else {
       ...{ network: row.network, pattern: row.pattern, depth: row.depth },
       parameters: `${(row.parameters / 1e6).toFixed(3)} M`,
       "÷ baseline": row.ratio.toFixed(2),
-      "in the supernet": row.supernet.toFixed(2),
+      "in the supernets": row.supernet.toFixed(2),
       "valid perplexity": spread(row),
+      trainings: row.perplexities.length,
     }));
   process.stdout.write(`${table(shown)}\n${table(verdicts)}\n`);
-  process.stdout.write(`τ ${tau.toFixed(2)} over ${rows.length} networks, ${seeds.length} seeds; `);
-  process.stdout.write(`the search took ${cost.toFixed(2)} of a baseline's training\n`);
+  process.stdout.write(
+    `τ ${tau.toFixed(2)} over ${rows.length} networks (one supernet: ${taus.map((each) => each.toFixed(2)).join(", ")}), ${seeds.length} seeds; `,
+  );
+  process.stdout.write(`the search took ${cost.toFixed(2)} of a baseline's training by CPU time\n`);
 }

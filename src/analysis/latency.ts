@@ -25,9 +25,9 @@ export interface CandidateCost {
   /** Of one segment, forward. */
   readonly flops: number;
   readonly ms: number;
-  /** In whole networks: after a block of another kind, and after one of its own. Absent where an older version measured. */
-  readonly afterOtherMs?: number | undefined;
-  readonly afterOwnMs?: number | undefined;
+  /** In whole networks: the first of its kind, and each further one. Absent where an older version measured. */
+  readonly firstMs?: number | undefined;
+  readonly furtherMs?: number | undefined;
 }
 
 /** What the cost of a block or of the rest depends on. */
@@ -47,7 +47,7 @@ export interface MeasuredCosts {
   readonly threads: number;
   /** Embedding, last norm and softmax. */
   readonly rest: Pick<CandidateCost, "flops" | "ms"> & {
-    /** In whole networks, beside what blocks cost after others. Absent where an older version measured. */
+    /** In whole networks, beside first and further blocks. Absent where an older version measured. */
     readonly wholeMs?: number | undefined;
   };
   readonly candidates: readonly CandidateCost[];
@@ -65,7 +65,7 @@ const WARM_UP = 3;
 const baseline: readonly CandidateChoice[] = [{ kind: "attention" }, { kind: "feed-forward" }];
 
 /** Whole networks measured beside the stacks: in them blocks meet as they do in networks that are found. */
-const MIXED = 8;
+const MIXED = 14;
 
 /** A network of choices that is timed. */
 type Timed = readonly CandidateChoice[];
@@ -86,8 +86,9 @@ export async function measureCandidates(
   const empty: Timed = [{ kind: "identity" }];
   const copies = Math.max(COPIES.from, Math.min(COPIES.to, choices.length));
   const stacks = [...distinct.values()].map((choice): Timed => Array.from({ length: copies }, () => choice));
+  const halves = stacks.map((stack): Timed => stack.slice(copies >> 1));
   const mixed = mixedNetworks(choices);
-  const timed = [empty, ...stacks, ...mixed];
+  const timed = [empty, ...stacks, ...halves, ...mixed];
   const models = timed.map((blocks) => {
     return parModel({ ...options, alive: undefined, budget: undefined, blocks: blocks.map((choice) => [choice]) });
   });
@@ -103,7 +104,7 @@ export async function measureCandidates(
   const costs = { shape, threads: engine.threads, rest, candidates: [...candidates, ...nothing] };
   const networks = mixed.map((blocks, i) => ({
     pattern: printPattern(blocks.map(patternBlockOf)),
-    ms: times[1 + stacks.length + i]!,
+    ms: times[timed.length - mixed.length + i]!,
     predictedMs: costOfNetwork(costs, blocks),
   }));
   const { vocabulary, width, heads, hidden, cutoffs } = options;
@@ -120,35 +121,34 @@ function mixedNetworks(choices: readonly (readonly CandidateChoice[])[]): Timed[
 
 /**
  * Least squares of relative errors, twice: the rest and each candidate, whose sum serves where blocks are judged one by one; and the
- * rest, each candidate after another kind and after its own, which is nearer to what whole networks take.
+ * rest, the first of each candidate and further ones, which is nearer to what whole networks take: the first attention also makes the
+ * positions that all share.
  */
 function fittedCosts(names: readonly string[], timed: readonly Timed[], times: readonly number[]) {
   const rows = timed.map((blocks, i) => {
-    const { counts, repeats } = countsOf(blocks);
-    const own = names.map((name) => repeats.get(name) ?? 0);
-    return { counts: names.map((name) => counts.get(name) ?? 0), own, value: times[i]! };
+    const counts = countsOf(blocks);
+    return { counts: names.map((name) => counts.get(name) ?? 0), value: times[i]! };
   });
   const [restMs, ...each] = fitNonNegative(
     rows.map(({ counts, value }) => ({ terms: [1, ...counts], value })),
   ).coefficients;
-  const [wholeMs, ...after] = fitNonNegative(
-    rows.map(({ counts, own, value }) => ({ terms: [1, ...counts.map((count, k) => count - own[k]!), ...own], value })),
+  const [wholeMs, ...parted] = fitNonNegative(
+    rows.map(({ counts, value }) => {
+      const first = counts.map((count) => Math.min(1, count));
+      return { terms: [1, ...first, ...counts.map((count, k) => count - first[k]!)], value };
+    }),
   ).coefficients;
   const candidates = names.map((_, k) => {
-    return { ms: each[k]!, afterOtherMs: after[k]!, afterOwnMs: after[names.length + k]! };
+    return { ms: each[k]!, firstMs: parted[k]!, furtherMs: parted[names.length + k]! };
   });
   return { rest: { ms: restMs!, wholeMs: wholeMs! }, candidates };
 }
 
-/** How often each candidate stands in a network, and how often right after its own kind; blocks that do nothing are not there. */
-function countsOf(blocks: Timed): { counts: Map<string, number>; repeats: Map<string, number> } {
-  const names = blocks.map(candidateName).filter((name) => name !== "identity");
-  const [counts, repeats] = [new Map<string, number>(), new Map<string, number>()];
-  for (const [i, name] of names.entries()) {
-    counts.set(name, (counts.get(name) ?? 0) + 1);
-    if (names[i - 1] === name) repeats.set(name, (repeats.get(name) ?? 0) + 1);
-  }
-  return { counts, repeats };
+/** How often each candidate stands in a network. */
+function countsOf(blocks: Timed): Map<string, number> {
+  const counts = new Map<string, number>();
+  for (const name of blocks.map(candidateName)) counts.set(name, (counts.get(name) ?? 0) + 1);
+  return counts;
 }
 
 /** Milliseconds of a whole network, by measured costs. */
@@ -156,12 +156,16 @@ export function costOfNetwork(
   { rest, candidates }: Pick<MeasuredCosts, "rest" | "candidates">,
   blocks: readonly CandidateChoice[],
 ): number {
-  const { counts, repeats } = countsOf(blocks);
-  return candidates.reduce((total, { name, ms, afterOtherMs = ms, afterOwnMs = ms }) => {
-    const [count, own] = [counts.get(name) ?? 0, repeats.get(name) ?? 0];
-    return total + (count - own) * afterOtherMs + own * afterOwnMs;
-  }, rest.wholeMs ?? rest.ms);
+  const counts = countsOf(blocks);
+  return candidates.reduce((total, { name, ms, firstMs = ms, furtherMs = ms }) => {
+    const count = counts.get(name) ?? 0;
+    return count === 0 ? total : total + firstMs + (count - 1) * furtherMs;
+  }, wholeRest({ rest, candidates }));
 }
+
+/** Files of an older version have another split of whole networks, which is not read: there the sum of single costs serves. */
+const wholeRest = ({ rest, candidates }: Pick<MeasuredCosts, "rest" | "candidates">) =>
+  candidates.some(({ firstMs }) => firstMs !== undefined) ? (rest.wholeMs ?? rest.ms) : rest.ms;
 
 /** Milliseconds of a candidate, by measured costs. */
 export function costOfCandidate({ candidates }: MeasuredCosts, choice: CandidateChoice): number {

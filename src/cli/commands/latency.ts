@@ -19,7 +19,7 @@ Examples:
   layerwise latency --blocks 12 --latency 1x1+640      generation, token by token
   layerwise latency --blocks 12 --latency 32x32+16     evaluation in batches
 
-JSON: {shape, threads, rest: {flops, ms, wholeMs}, candidates: [{name, flops, ms, afterOtherMs, afterOwnMs}], sizes, networks: [{pattern, ms, predictedMs}]}`;
+JSON: {shape, threads, rest: {flops, ms, wholeMs}, candidates: [{name, flops, ms, firstMs, furtherMs}], sizes, networks: [{pattern, ms, predictedMs}]}`;
 
 export function addLatency(program: Command): void {
   const command = program.command("latency");

@@ -98,20 +98,20 @@ export function latencyTable(measured: MeasuredCosts): string {
   const { rest, candidates, networks = [], shape, threads } = measured;
   const title = `forward, batch ${shape.batch} × ${shape.length}, memory ${shape.memory}, ${threads} thread${threads > 1 ? "s" : ""}`;
   const pieces = [...candidates, { name: "embedding and softmax", flops: rest.flops, ms: rest.wholeMs ?? rest.ms }].map(
-    ({ name, ms, flops, ...after }: CandidateCost) => ({
+    ({ name, ms, flops, firstMs, furtherMs }: CandidateCost) => ({
       name,
       mflops: formatNumber(flops / 1e6, 2),
       ms: formatNumber(ms, 3),
-      other: "afterOtherMs" in after ? formatNumber(after.afterOtherMs ?? ms, 3) : "",
-      own: "afterOwnMs" in after ? formatNumber(after.afterOwnMs ?? ms, 3) : "",
+      first: firstMs === undefined ? "" : formatNumber(firstMs, 3),
+      further: furtherMs === undefined ? "" : formatNumber(furtherMs, 3),
     }),
   );
   const columns = [
     { key: "name", title },
     { key: "mflops", title: "MFLOPs" },
     { key: "ms", title: "ms" },
-    { key: "other", title: "after another kind" },
-    { key: "own", title: "after its own" },
+    { key: "first", title: "the first" },
+    { key: "further", title: "each further" },
   ];
   const whole = networks.map(({ pattern, ms, predictedMs }) => ({
     "whole network": pattern,

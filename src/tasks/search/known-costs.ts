@@ -27,8 +27,8 @@ function isCosts(value: object): value is MeasuredCosts {
   const amount = (of: unknown) => typeof of === "number" && Number.isFinite(of) && of >= 0;
   const sizes = [shape?.batch, shape?.length, shape?.memory, rest?.ms];
   if (!sizes.every(amount) || !Array.isArray(candidates)) return false;
-  return candidates.every(({ name, ms, afterOtherMs = 0, afterOwnMs = 0 }) => {
-    return typeof name === "string" && [ms, afterOtherMs, afterOwnMs].every(amount);
+  return candidates.every(({ name, ms, firstMs = 0, furtherMs = 0 }) => {
+    return typeof name === "string" && [ms, firstMs, furtherMs].every(amount);
   });
 }
 

@@ -18,7 +18,7 @@ const costs = {
   ...{ shape: searchDefaults.latency, threads: 1, rest: { flops: 1, ms: 1 } },
   candidates: [
     { name: "attention", flops: 1, ms: 3 },
-    { name: "feed-forward", flops: 1, ms: 1, afterOtherMs: 1, afterOwnMs: 1.25 },
+    { name: "feed-forward", flops: 1, ms: 1, firstMs: 1, furtherMs: 1.25 },
     { name: "feed-forward 8", flops: 1, ms: 0.5 },
     { name: "identity", flops: 0, ms: 0 },
   ],

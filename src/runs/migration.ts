@@ -21,10 +21,11 @@ const albertTasks: ReadonlyMap<unknown, { task: string; notes: readonly string[]
 /** A table without the names that every object inherits. */
 const own = <T extends object>(table: T): T => Object.assign(Object.create(null), table);
 
-/** Settings of version 0.1.0 that had no effect on the task, with the defaults that every run wrote down. */
+/** Settings of earlier versions that had no effect on the task, or have none today, with the defaults that every run wrote down. */
 const withoutEffect: Readonly<Record<string, Values | undefined>> = own({
   language: { source: "en", target: "de", parts: "layers", norms: "shared", decoderPlan: null, smoothing: 0.1 },
   translate: { cased: false, halt: false, ponder: 0.01, ponderWarmup: 0, haltBias: 0 },
+  search: { anyDepth: false },
 });
 
 /** What runs did before a setting existed; today's default may differ. */

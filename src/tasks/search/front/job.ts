@@ -18,8 +18,8 @@ import { loopLength } from "../settings.ts";
 import { trainOptions } from "../stage.ts";
 import { type Front, type FrontNetwork, frontTable, pickWithin } from "./front.ts";
 import { fitsLimits, smallestPath } from "./limits.ts";
-import { patternOfPath, turnsOf } from "./paths.ts";
-import { type Ranked, rankNetworks } from "./ranking.ts";
+import { patternOfPath, type Ranked, turnsOf } from "./paths.ts";
+import { rankNetworks } from "./ranking.ts";
 import { FINE, openPathStage, openRanking } from "./stage.ts";
 
 type Events = AsyncGenerator<TrainEvent | NoteEvent, SearchResult, void>;

@@ -5,6 +5,15 @@ import { patternBlockOf } from "../../../model/par/candidates.ts";
 import type { CandidateChoice } from "../../../model/par/par.ts";
 import type { Path } from "../../../train/path-program.ts";
 
+/** A network that was measured. */
+export interface Ranked {
+  readonly path: Path;
+  /** Of the network, in the unit of the budget. */
+  readonly cost: number;
+  /** With the supernet's weights. */
+  readonly loss: number;
+}
+
 /** What each block may be. */
 export type Choices = readonly (readonly CandidateChoice[])[];
 

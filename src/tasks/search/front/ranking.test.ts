@@ -2,8 +2,8 @@ import { describe, expect, it } from "vitest";
 import { RandomStream } from "../../../base/random.ts";
 import type { Path } from "../../../train/path-program.ts";
 import { pickWithin, spreadOver } from "./front.ts";
-import { bred, type Choices, computedBy, drawPath, packed, patternOfPath, turnsOf } from "./paths.ts";
-import { type Ranked, type RankingOptions, rankNetworks, undominated } from "./ranking.ts";
+import { bred, type Choices, computedBy, drawPath, packed, patternOfPath, type Ranked, turnsOf } from "./paths.ts";
+import { type RankingOptions, rankNetworks, undominated } from "./ranking.ts";
 
 const candidates = [{ kind: "attention" }, { kind: "feed-forward" }, { kind: "identity" }];
 const choicesOf = (blocks: number): Choices => Array.from({ length: blocks }, () => candidates);

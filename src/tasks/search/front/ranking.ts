@@ -2,16 +2,7 @@
 import { RandomStream } from "../../../base/random.ts";
 import type { Path } from "../../../train/path-program.ts";
 import { type Guess, guessFrom } from "./guess.ts";
-import { bred, type Choices, computedBy, drawPath, isIdentity, packed, turnsOf } from "./paths.ts";
-
-/** A network that was measured. */
-export interface Ranked {
-  readonly path: Path;
-  /** Of the network, in the unit of the budget. */
-  readonly cost: number;
-  /** With the supernet's weights. */
-  readonly loss: number;
-}
+import { bred, type Choices, computedBy, drawPath, isIdentity, packed, type Ranked, turnsOf } from "./paths.ts";
 
 /** What is ranked, and how thoroughly. */
 export interface RankingOptions {

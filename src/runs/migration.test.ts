@@ -61,9 +61,15 @@ describe("the config of a run of version 0.1.0", () => {
     }
   });
 
+  it("goes on to be evaluated in the batches of its training, where new runs take the fastest", async () => {
+    const schema = await settingsNamed("language");
+    expect(storedSettings(schema, yamlOf("language"), "language")).toMatchObject({ evaluationBatch: 0 });
+    expect(schema.resolve([])).toMatchObject({ evaluationBatch: null });
+  });
+
   it("loses settings of the other task, which had no effect; a file only where nobody changed them", async () => {
     const config = { task: "language", width: 8, parts: "layers", source: "fr" };
-    expect(migrateRun(config).settings).toEqual({ width: 8, evaluateTokens: 0 });
+    expect(migrateRun(config).settings).toEqual({ width: 8, evaluateTokens: 0, evaluationBatch: 0 });
     expect(migrate(config).settings).toEqual({ width: 8, source: "fr" });
     const language = await settingsNamed("language");
     expect(() => parseSettings(language, "source: fr", "f")).toThrow("got source; it is for task translate");

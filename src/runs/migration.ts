@@ -30,7 +30,7 @@ const withoutEffect: Readonly<Record<string, Values | undefined>> = own({
 
 /** What runs did before a setting existed; today's default may differ. */
 const before: Readonly<Record<string, Values | undefined>> = own({
-  language: { evaluateTokens: 0 },
+  language: { evaluateTokens: 0, evaluationBatch: 0 },
   translate: { evaluateTokens: 0 },
   search: { keep: 3, threads: null, device: "cpu", evaluateTokens: 0 },
   retrain: { keep: 3, threads: null, device: "cpu", evaluateTokens: 0 },

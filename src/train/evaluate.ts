@@ -45,6 +45,33 @@ export function firstTokens<B extends Batches>(batches: B, most: number): B {
   return count >= batches.count ? batches : { ...batches, count, at: (index: number) => batches.at(index) };
 }
 
+/** The same examples, row after row as they come, in batches of `rows`, which has to divide their number. */
+export function regrouped(batches: Batches, rows: number): Batches {
+  const { rows: before = 1, count, tokens } = batches;
+  check("batches / rows", (count * before) / rows, whole(1));
+  let last: { readonly index: number; readonly batch: Batch } | undefined;
+  const batchAt = (index: number) => {
+    if (last?.index !== index) last = { index, batch: batches.at(index) };
+    return last.batch;
+  };
+  const at = (index: number): Batch => {
+    const out: Record<string, Int32Array | Float32Array> = {};
+    for (let row = 0; row < rows; ) {
+      const place = index * rows + row;
+      const first = place % before;
+      const taken = Math.min(before - first, rows - row);
+      for (const [name, values] of Object.entries(batchAt(Math.floor(place / before)))) {
+        const each = values.length / before;
+        out[name] ??= new (values instanceof Float32Array ? Float32Array : Int32Array)(rows * each);
+        for (let i = 0; i < taken * each; i++) out[name][row * each + i] = values[first * each + i]!;
+      }
+      row += taken;
+    }
+    return out;
+  };
+  return { ...batches, rows, count: (count * before) / rows, at, ...(tokens && { tokens: (tokens / before) * rows }) };
+}
+
 /** Fails where there is no batch at all. */
 export function checkBatches({ count }: Pick<Batches, "count">, who = "batches"): void {
   check(`${who} / count`, count, whole(1));

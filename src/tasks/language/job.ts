@@ -8,7 +8,7 @@ import type { Engine } from "../../engine/engine.ts";
 import { type LanguageModel, languageModel } from "../../model/language/language.ts";
 import { reportOn } from "../../model/report.ts";
 import { defaultEngine } from "../engine.ts";
-import { evaluatedFact, evaluatedPart } from "../evaluate.ts";
+import { evaluatedFact, evaluatedPart, evaluationBatches } from "../evaluate.ts";
 import { textFact } from "../facts.ts";
 import { languageGroups } from "../groups.ts";
 import { initialFrom } from "../initial.ts";
@@ -47,7 +47,7 @@ export async function languageJob(parts: LanguageParts, given: Given = {}): Prom
     tokenizer: data.tokenizer,
     data: {
       train: await batchesOf(settings, data, "train", given.say),
-      valid: valid.batches,
+      valid: evaluationBatches(valid.batches, settings.evaluationBatch),
     },
     validText: await textSizeOf(data, "valid"),
     groups: languageGroups(settings, model.parameters, engine),

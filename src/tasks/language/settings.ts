@@ -46,6 +46,11 @@ const fields = {
     accumulateStates: choice(["blend", "weightedSum"], "blend", "states move towards each output, or are their mean"),
   }),
   ...trainFields,
+  ...group("Evaluation and checkpoints", {
+    evaluationBatch: optional(
+      whole(16, "rows per batch in evaluation; 0: as in training; default: the fastest", 0, LARGEST.batch),
+    ),
+  }),
 };
 
 /** Settings that say the same as a written depth. */

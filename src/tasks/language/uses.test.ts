@@ -3,6 +3,7 @@ import { describe, expect, it } from "vitest";
 import { ownFolder } from "../../../test/command.ts";
 import type { DepthUse } from "../../depth/use.ts";
 import { Run, textCorpus } from "../../index.ts";
+import type { Figures } from "../../train/events.ts";
 import { newRun } from "../new-run.ts";
 import { perform } from "../perform.ts";
 import { languageJob, openLanguage } from "./job.ts";
@@ -57,6 +58,23 @@ describe("a run of a written depth", () => {
     expect(await lossOf(path, { cap: 4 })).toBe(await lossOf(path));
     expect(await lossOf(path, { cap: 1 })).not.toBe(await lossOf(path));
     await expect(lossOf(path, { cap: 5 })).rejects.toThrow("halting / cap: expected a whole number from 1 to 4, got 5");
+  });
+});
+
+describe("an evaluation in other batches than those of training", () => {
+  it("has the loss, the depth and the tokens of all the same rows", async () => {
+    const figures: (Figures & { readonly depth?: number })[] = [];
+    for (const evaluationBatch of [0, 1, null]) {
+      const path = await trained({ depth: "1 + (sf)*2 halt + 1", batch: 4, evaluationBatch });
+      figures.push(await (await Run.open(path, "language", { corpus })).evaluate());
+    }
+    const [before, ...others] = figures;
+    for (const other of others) {
+      expect(other.tokens).toBe(before!.tokens);
+      expect(other.loss).toBeCloseTo(before!.loss!, 6); // sums of other groups, in 32 bits
+      expect(other.depth).toBeCloseTo(before!.depth!, 6);
+    }
+    expect(new Set(figures.map(({ loss }) => loss)).size).toBeGreaterThan(1);
   });
 });
 

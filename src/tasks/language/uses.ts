@@ -9,7 +9,7 @@ import type { OpenTokenizer } from "../../text/tokenizer.ts";
 import type { Figures } from "../../train/events.ts";
 import type { Session } from "../../train/session.ts";
 import type { Weights } from "../../train/stages.ts";
-import { type EvaluateOptions, evaluatedPart, evaluateText } from "../evaluate.ts";
+import { type EvaluateOptions, evaluatedPart, evaluateText, evaluationBatches } from "../evaluate.ts";
 import { type Exporting, exporting } from "../exporting.ts";
 import type { TaskEvent } from "../job.ts";
 import { type OpenRun, openRunBase, type ResumeOptions, type StoredRun } from "../open-run.ts";
@@ -76,7 +76,7 @@ export async function open(stored: StoredRun): Promise<LanguageRun> {
       const { batches, remark } = evaluatedPart(await batchesOf(settings, data, split), evaluateTokens, split);
       if (remark !== undefined) options.say?.(`evaluated on ${remark}`);
       return evaluateText(await engine(), model, weights, {
-        batches,
+        batches: evaluationBatches(batches, settings.evaluationBatch),
         text: await textSizeOf(data, split),
         onBatch,
         signal,

@@ -40,6 +40,20 @@ describe("a trained tokenizer", () => {
     expect(said[1]).toBe(`${path} is damaged; trained again`);
   });
 
+  it("of a large text is trained on stretches of lines from all over it, and says so", async () => {
+    const path = join(root, "large.txt");
+    const line = (i: number) =>
+      `${"a".repeat(1 + (i % 7))} ${"b".repeat(1 + (Math.floor(i / 64) % 5))} ${"c".repeat(900)}`;
+    const lines = Array.from({ length: 75_000 }, (_, i) => line(i));
+    writeFileSync(path, lines.join("\n"));
+    const said: string[] = [];
+    const options = { pieces: 30, cache: join(root, "large"), say: (message: string) => said.push(message) };
+    const { sha256 } = await chooseTokenizer(undefined, await openCorpus(path), options);
+    expect(said).toEqual(["training a tokenizer of 30 pieces on large, from one line in 3 of so large a text"]);
+    const part = lines.slice(0, 67_500).filter((_, i) => Math.floor(i / 64) % 3 === 0);
+    expect((await trainTokenizer(textCorpus({ train: part, valid: "a" }), { pieces: 30 })).sha256).toBe(sha256);
+  });
+
   it("for masked-LM data has ALBERT's special pieces, and can keep upper case", async () => {
     const options = { pieces: 250, cache: root, masked: true, cased: true };
     const { tokenizer } = await chooseTokenizer(undefined, await openCorpus("books"), options);

@@ -6,6 +6,7 @@ export { htmlView, type ShownToken, sentenceLines, svgView, terminalView } from 
 export { type DistancePoint, distanceSvg } from "./distance-picture.ts";
 export { heatMap } from "./heat-map.ts";
 export { huesOf, KIND_HUES } from "./hues.ts";
+export { figureHtml, pageHtml, type TableStyle, tableHtml } from "./page.ts";
 export { drawPlan, planSvg } from "./plan-picture.ts";
 export {
   type AxisOptions,
@@ -19,6 +20,7 @@ export {
   plotSvg,
 } from "./plot.ts";
 export { type SearchMoment, searchSvg } from "./search-picture.ts";
+export { type SpreadOptions, type SpreadRow, spreadsSvg } from "./spread-picture.ts";
 export { type Background, type LegendEntry, onBackground } from "./svg.ts";
 export { type SweptPoint, sweepSvg } from "./sweep-picture.ts";
 export { type Curve, curvesSvg, paretoFront, type TradeOff, tradeOffSvg } from "./trade-off-picture.ts";

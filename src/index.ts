@@ -15,6 +15,7 @@ export type { RunSummary } from "./runs/summary.ts";
 // Tasks: what people do.
 export { type CompareOptions, type Comparison, compare } from "./sweep/comparison.ts";
 export * as sweep from "./sweep/index.ts";
+export { type ReproduceOptions, type ReproduceResult, reproduce } from "./sweep/reproduce/index.ts";
 export { type TrainOptions, train } from "./tasks/custom/job.ts";
 export { depthsOf } from "./tasks/depths.ts";
 export { defaultEngine } from "./tasks/engine.ts";

@@ -30,6 +30,22 @@ export type { CompareOrder, RetrainOrder } from "./order.ts";
 export type { Order, OrderSettings, RunOrder, SingleOrder, TaskOrder, TrialOrder } from "./orders.ts";
 export { type TrialReport, TrialTable } from "./processes.ts";
 export { serveQueue, type WorkerOptions } from "./queue/worker.ts";
+export type { AdaptFigures } from "./reproduce/adapt.ts";
+export { type Claim, type Measured, type Verdict, verdictLine } from "./reproduce/claims.ts";
+export { type PartTime, type ReproducePreset, reproducePresets } from "./reproduce/course.ts";
+export {
+  durationText,
+  estimateReproduction,
+  type PaperFigures,
+  type PaperName,
+  paperNames,
+  type ReproduceEstimate,
+  type ReproduceOptions,
+  type ReproduceResult,
+  reproduce,
+} from "./reproduce/index.ts";
+export type { SearchedNetwork, SearchFigures } from "./reproduce/search.ts";
+export type { ShareFigures, SharePart, ShareRow } from "./reproduce/share.ts";
 export {
   isSweepFolder,
   openSeedsJob,

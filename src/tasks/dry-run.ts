@@ -25,6 +25,20 @@ export async function dryRun(job: Rehearsed, onStep?: Tell): Promise<Fact[]> {
   return facts;
 }
 
+/** Seconds that a job would train for, by a few steps of each of its parts; nothing is kept. */
+export async function estimatedSeconds(job: Rehearsed): Promise<number> {
+  let seconds = 0;
+  for (const { stage, accumulate, times = 1, updates } of await job.rehearse()) {
+    try {
+      const stepMs = times * (await measureStep(stage, accumulate));
+      seconds += (updates(stepMs) * stepMs) / 1000;
+    } finally {
+      await stage.release();
+    }
+  }
+  return seconds;
+}
+
 async function rehearse({ stage, accumulate, times = 1, updates }: Rehearsal, tell: Tell): Promise<Fact[]> {
   try {
     const stepMs = times * (await measureStep(stage, accumulate, tell));

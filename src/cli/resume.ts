@@ -78,5 +78,5 @@ export async function concludeTraining(path: string, kind: RunKind, result: Ende
     return print(`stopped at step ${result.steps}; go on with: ${commandName()} resume ${path}`);
   print(await endingText(result));
   if (kind === "language") print(`sample: ${await sampleOf(result as TrainedModel<LanguageModel>, how.engine)}`);
-  print(nextLines(path, nextWords(kind)));
+  print(nextLines(path, [...(result.found ? ["pretrain --found RUN"] : []), ...nextWords(kind)]));
 }

@@ -8,6 +8,7 @@ import type { Measured } from "../train/events.ts";
 import { trainingDoubts } from "./doubts.ts";
 import type { EpochResult } from "./finetune/result.ts";
 import { generate } from "./generate.ts";
+import type { EncoderFound } from "./pretrain/found.ts";
 import type { RunKind } from "./run.ts";
 import type { TrainedModel } from "./trained-job.ts";
 
@@ -20,6 +21,8 @@ export interface Ended {
   /** Of a fine-tuning. */
   readonly task?: TextTask;
   readonly epochs?: readonly EpochResult[];
+  /** Of the search of an encoder. */
+  readonly found?: EncoderFound | undefined;
 }
 
 const figures: Readonly<Partial<Record<RunKind, readonly string[]>>> = {
@@ -33,20 +36,33 @@ const figures: Readonly<Partial<Record<RunKind, readonly string[]>>> = {
 export const figuresOfKind = (kind: RunKind): readonly string[] => figures[kind] ?? [];
 
 /** A result as data: of a fine-tuning what its file holds, once it has ended. */
-export async function endingData({ reason, steps, elapsedMs, evaluation, task, epochs }: Ended): Promise<object> {
-  if (!task || !epochs || reason === "stopped") return { reason, steps, elapsedMs, evaluation: evaluation ?? null };
+export async function endingData(ended: Ended): Promise<object> {
+  const { reason, steps, elapsedMs, evaluation, task, epochs, found } = ended;
+  const own = { reason, steps, elapsedMs, evaluation: evaluation ?? null };
+  if (found && reason !== "stopped") return { ...own, ...found };
+  if (!task || !epochs || reason === "stopped") return own;
   return (await import("./finetune/result.ts")).taskResult(task, epochs);
 }
 
 /** A result in words, with a table of epochs where there are some, and what speaks against taking it for a finding. */
 export async function endingText(ended: Ended): Promise<string> {
-  const { reason, steps, elapsedMs, evaluation, task, epochs } = ended;
+  const { reason, steps, elapsedMs, evaluation, task, epochs, found } = ended;
   const seconds = (elapsedMs / 1000).toFixed(0);
   return [
     `${reason} after ${steps} steps in ${seconds} s${figuresText(evaluation)}`,
     ...(task && epochs ? [await epochTable(task, epochs)] : []),
+    ...(found ? await encoderLines(found) : []),
     ...trainingDoubts(ended),
   ].join("\n");
+}
+
+/** What the search of an encoder found, what it costs, and how sure it is. */
+async function encoderLines(found: EncoderFound): Promise<string[]> {
+  const { doubtsIn, marginLine } = await import("./search/doubts.ts");
+  const { pattern, latency, targetMs } = found;
+  const within = targetMs === null ? "" : ` (at most ${targetMs.toFixed(2)})`;
+  const ms = latency ? `, ${latency.chosenMs.toFixed(2)} ms forward${within}` : "";
+  return [`found ${pattern}${ms}`, marginLine(found), ...doubtsIn(found)];
 }
 
 /** The dev set after each epoch; a star marks the best. */

@@ -10,6 +10,8 @@ const pretrainSettings = await taskSettings.pretrain();
 const examples = `
 Presets: tiny, small and base are the published models (weeks of this machine: see --dry-run); laptop trains here within two hours;
 trial takes seconds. Order: defaults < preset < --config file < flags. Vocabularies are trained on the text unless --tokenizer is given.
+With --search the encoder has blocks of its own instead of a shared layer: attention, feed-forward or nothing, drawn by Gumbel-softmax;
+candidates that π gives up are cut, blocks settle, --budget penalises latency, as in layerwise search.
 At every evaluation: loss and accuracy of masked words and of sentence order, ponder cost, and mean depths by kind of token.
 
 Examples:
@@ -18,11 +20,16 @@ Examples:
   layerwise pretrain --preset base --dry-run                     parameters, memory, measured time
   layerwise pretrain --preset laptop --depth-policy fixed        the baseline of fixed depth
   layerwise pretrain --preset laptop --ponder 0                  halting without a penalty
+  layerwise pretrain --preset par-bert --out runs/blocks         which blocks an encoder wants: s, f or nothing at each depth
+  layerwise pretrain --preset par-bert --budget 0.65             the same within 0.65 of the (sf)-encoder's latency
+  layerwise pretrain --found runs/blocks --steps 2000            what it found, from scratch; then finetune it like any other
+  layerwise pretrain --blocks '(sff)x4' --steps 2000             blocks by hand
   layerwise pretrain --preset laptop --length 64 --long-length 256 --long-share 0.2    short texts first, then long ones
   layerwise resume runs/albert                                   exactly as if it had never stopped
   layerwise depth runs/albert                                    how deep its tokens run`;
 
 interface Flags extends SettingsFlags {
+  found?: string;
   init?: string;
   albertConfig?: string;
 }
@@ -31,6 +38,7 @@ export function addPretrain(program: Command): void {
   const command = program
     .command("pretrain")
     .option("--init <run>", "start from the weights of another run")
+    .option("--found <search>", "pre-train what a search found (--search), from scratch, with that run's settings")
     .option("--albert-config <file>", "sizes of an albert_config.json; other flags win over it")
     .option("--no-halt", "the same as --depth-policy fixed");
   addRunFlags(command, [pretrainSettings], {
@@ -39,9 +47,12 @@ export function addPretrain(program: Command): void {
   addSettings(command, [pretrainSettings]).addHelpText("after", fitted(examples)).action(runPretrain);
 }
 
-async function configFrom({ halt, albertConfig, ...flags }: Flags) {
+async function configFrom({ halt, albertConfig, found, ...flags }: Flags) {
   const sizes = albertConfig === undefined ? {} : await sizesIn(albertConfig, flags.tokenizer !== undefined);
-  return settingsFrom(pretrainSettings, { ...sizes, ...(halt === false ? { depthPolicy: "fixed" } : {}), ...flags });
+  const given = { ...sizes, ...(halt === false ? { depthPolicy: "fixed" } : {}), ...flags };
+  if (found === undefined) return settingsFrom(pretrainSettings, given);
+  const { foundSettings } = await import("../../tasks/pretrain/index.ts");
+  return settingsFrom(pretrainSettings, given, [{ source: found, values: await foundSettings(found) }]);
 }
 
 /** A tokenizer that is named has as many pieces as it has. */

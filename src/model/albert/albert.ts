@@ -1,4 +1,4 @@
-/** ALBERT: factorised embeddings, one layer (or a few) run again and again, a pooler. Depth is fixed, or each token halts by itself. */
+/** ALBERT: factorised embeddings, one layer (or a few) run again and again, or blocks of their own weights, a pooler. Depth is fixed, or each token halts by itself. */
 
 import { rejectOption, rejectShape } from "../../base/errors.ts";
 import { LARGEST } from "../../base/limits.ts";
@@ -25,7 +25,18 @@ import {
 import type { Plan } from "../../depth/plan.ts";
 import type { Deepened, DepthPolicy } from "../../depth/policy.ts";
 import { applySkipping } from "../../depth/skipping.ts";
-import { add, type Dim, greater, multiply, reshape, type Tensor, tanh, within } from "../../graph/index.ts";
+import {
+  add,
+  type Dim,
+  greater,
+  multiply,
+  reshape,
+  stopGradient,
+  subtract,
+  type Tensor,
+  tanh,
+  within,
+} from "../../graph/index.ts";
 import { ALBERT_DEVIATION, AlbertEmbeddings, AlbertLayer, firstRows } from "../../nn/albert.ts";
 import { activationRule } from "../../nn/feed-forward.ts";
 import {
@@ -39,6 +50,7 @@ import {
   type Rows,
 } from "../../nn/index.ts";
 import { causalMask, keyMask } from "../../nn/masks.ts";
+import { type EncoderBlocks, type EncoderSearch, encoderBlocks } from "./blocks.ts";
 
 /** Sizes of an ALBERT, and how its layers become depth. */
 export interface AlbertOptions {
@@ -70,6 +82,10 @@ export interface AlbertOptions {
   pooler?: boolean;
   /** Where given, every token halts by itself; the width is the model's. */
   halting?: Omit<HaltingOptions, "width"> | undefined;
+  /** Blocks with weights of their own instead of shared layers: a pattern such as (sff)x2, or how many are to be searched. */
+  blocks?: number | string | undefined;
+  /** How blocks are searched. */
+  searched?: EncoderSearch | undefined;
   /** Low-rank additions to the projections of attention and feed-forward (LoRA): what is trained while the rest rests. */
   lora?: LoraOptions | undefined;
 }
@@ -131,6 +147,8 @@ const rules: Rules<AlbertOptions> = {
   attentionDropout: dropoutRate,
   pooler: truth,
   halting: anything,
+  blocks: anything,
+  searched: anything,
   lora: anything,
 };
 
@@ -156,11 +174,18 @@ const defaults = {
   attentionDropout: 0,
   pooler: true,
   halting: undefined,
+  blocks: undefined,
+  searched: undefined,
   lora: undefined,
 } as const;
 
+/** Options without a default. */
+type OpenOptions = "halting" | "lora" | "blocks" | "searched";
+
 /** With every default filled in. */
-export interface CompleteAlbertOptions extends Required<Omit<AlbertOptions, "halting" | "lora">> {
+export interface CompleteAlbertOptions extends Required<Omit<AlbertOptions, OpenOptions>> {
+  blocks: AlbertOptions["blocks"];
+  searched: EncoderSearch | undefined;
   halting: Required<Omit<HaltingOptions, "width">> | undefined;
   lora: LoraOptions | undefined;
 }
@@ -178,6 +203,8 @@ export class Albert {
   readonly plan: Plan;
   readonly layers: readonly AlbertLayer[];
   readonly embeddings: AlbertEmbeddings;
+  /** Blocks with weights of their own, where it is made of such. */
+  readonly blocks: EncoderBlocks | undefined;
   readonly #pooler: Linear | undefined;
 
   constructor(options: AlbertOptions) {
@@ -187,21 +214,27 @@ export class Albert {
     const { groups, inner, width, pooler, lora } = this.options;
     const lowRank = lowRankOf(lora);
     this.embeddings = new AlbertEmbeddings(this.options);
-    this.layers = Array.from({ length: groups * inner }, (_, i) => {
+    this.blocks = this.options.blocks === undefined ? undefined : encoderBlocks(this.options);
+    this.layers = Array.from({ length: this.blocks ? 0 : groups * inner }, (_, i) => {
       const name = `encoder.albert_layer_groups.${Math.floor(i / inner)}.albert_layers.${i % inner}`;
       return new AlbertLayer(name, { ...this.options, lowRank });
     });
-    this.plan = albertPlan(this.options);
-    this.policy = this.options.halting
-      ? halting(this.layers, this.plan, { ...this.options.halting, width })
-      : fixed(this.layers, this.plan);
+    this.plan = this.blocks ? this.blocks.choices.map((_, i) => i) : albertPlan(this.options);
+    this.policy = this.#policyOf();
     this.#pooler = pooler
       ? new Linear("pooler", { in: width, out: width, weight: normal(ALBERT_DEVIATION), role: "head" })
       : undefined;
   }
 
+  #policyOf(): DepthPolicy {
+    const { halting: unit, width } = this.options;
+    if (this.blocks) return this.blocks.policy;
+    return unit ? halting(this.layers, this.plan, { ...unit, width }) : fixed(this.layers, this.plan);
+  }
+
   get parameters(): Parameter[] {
-    const parts = [this.embeddings, this.policy, ...(this.#pooler ? [this.#pooler] : [])];
+    const ends = [...(this.blocks ? [this.blocks.norm] : []), ...(this.#pooler ? [this.#pooler] : [])];
+    const parts = [this.embeddings, this.policy, ...ends];
     return parts.flatMap((part) => [...part.parameters]);
   }
 
@@ -251,8 +284,15 @@ export class Albert {
   }
 
   #encoded({ hidden, penalty, penaltyCount, probes }: Deepened, context: HaltingContext): Encoded {
-    const pooled = this.pool(hidden, context.rows, context.mode);
-    return { ...context.rows, sequence: hidden, pooled, penalty, penaltyCount, probes, real: context.real };
+    const sequence = this.normed(hidden);
+    const pooled = this.pool(sequence, context.rows, context.mode);
+    const cost = this.blocks && penalty ? silent(penalty) : penalty;
+    return { ...context.rows, sequence, pooled, penalty: cost, penaltyCount, probes, real: context.real };
+  }
+
+  /** What leaves the last depth, as heads take it: sums of residuals need a norm at their end. */
+  normed(hidden: Tensor): Tensor {
+    return this.blocks ? this.blocks.norm.apply(hidden) : hidden;
   }
 
   /** tanh of a linear map of each text's first row: [B·T, C] → [B, C] */
@@ -261,6 +301,9 @@ export class Albert {
     return pooler && within("pooler", () => tanh(pooler.apply(firstRows(sequence, batch, length, mode))));
   }
 }
+
+/** A penalty that has its gradient but not its value, so that losses stay what words cost. */
+const silent = (penalty: Tensor): Tensor => subtract(penalty, stopGradient(penalty));
 
 /** Hides padding, and in a text of `causal` tokens what comes later. */
 function hiddenKeys(mask: Tensor | undefined, causal: Dim | undefined): Tensor | undefined {

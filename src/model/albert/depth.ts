@@ -20,8 +20,9 @@ export function encodeByDepth(model: Albert, texts: AlbertInputs, mode: Mode = i
   const { hidden, penalty, probes } = model.policy.apply(rows, context);
   const later = Array.from({ length: model.policy.depth }, (_, i) => probes[`step${i + 1}.state`]);
   const states = [rows, ...later.filter((state) => state !== undefined)];
-  const pooled = model.pool(hidden, context.rows, mode);
-  return { ...context.rows, sequence: hidden, pooled, penalty, probes, real: context.real, states };
+  const sequence = model.normed(hidden);
+  const pooled = model.pool(sequence, context.rows, mode);
+  return { ...context.rows, sequence, pooled, penalty, probes, real: context.real, states };
 }
 
 const dot = (a: Tensor, b: Tensor) => sum(multiply(a, b), { axes: [1], keepDims: true });

@@ -1,5 +1,5 @@
 /** ALBERT's weights under the names others give them: Hugging Face's ALBERT, ALBERT-ACT, and TensorFlow's variables as .npy files. */
-import { LayerwiseError, rejectFile } from "../../base/errors.ts";
+import { LayerwiseError, reject, rejectFile } from "../../base/errors.ts";
 import { nearest } from "../../base/nearest.ts";
 import { checkOptions } from "../../base/options.ts";
 import { compat, type HaltingOptions } from "../../depth/halting.ts";
@@ -228,6 +228,10 @@ function haltingFrom(config: Readonly<Record<string, unknown>>, epsilon: number)
 
 /** The `config.json` that Hugging Face needs beside saved weights. */
 export function huggingFaceConfig(options: CompleteAlbertOptions): Record<string, unknown> {
+  if (options.blocks !== undefined) {
+    const needed = "a layer that runs again and again, as Hugging Face's ALBERT has it";
+    reject({ who: "export", needed, got: `blocks ${options.blocks}`, remedy: "export it as ONNX" }, 2);
+  }
   if (options.halting && (options.groups > 1 || options.inner > 1)) {
     throw new LayerwiseError(
       "ALBERT-ACT has one layer: a halting model of several groups or inner layers cannot be saved for it",

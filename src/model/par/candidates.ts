@@ -82,7 +82,10 @@ export function candidateName({ kind, heads, hidden, size, name = kind }: Candid
   return shown === undefined ? name : `${name} ${shown}`;
 }
 
-const builders: Readonly<Record<string, (name: string, options: CandidateOptions) => Candidate>> = {
+/** Makers of our own kinds, by kind. */
+type Makers = Readonly<Record<string, (name: string, options: CandidateOptions) => Candidate>>;
+
+const builders: Makers = {
   attention: attentionCandidate,
   "feed-forward": feedForwardCandidate,
   identity: () => nothing,
@@ -90,15 +93,21 @@ const builders: Readonly<Record<string, (name: string, options: CandidateOptions
 const partNames: Readonly<Record<string, string>> = { "feed-forward": "dense" };
 
 /** Sizes that all candidates of a model share unless they say otherwise. */
-export type SharedSizes = Omit<CandidateOptions, "size" | "weight">;
+export type SharedSizes = Omit<CandidateOptions, "size">;
 
-/** The block of a choice under a name of the form `blocks.3.attention`; `twin` counts earlier choices of its kind. */
-export function candidateOf(block: string, choice: CandidateChoice, twin: number, shared: SharedSizes): Candidate {
+/** The block of a choice under a name of the form `blocks.3.attention`; `twin` counts earlier choices of its kind, `makers` know ours. */
+export function candidateOf(
+  block: string,
+  choice: CandidateChoice,
+  twin: number,
+  shared: SharedSizes,
+  makers: Makers = builders,
+): Candidate {
   const { kind, heads = shared.heads, hidden = shared.hidden, make } = choice;
   const { size } = patternBlockOf(choice);
   const name = `${block}.${partNames[kind] ?? kind}${twin === 0 ? "" : twin + 1}`;
   const options = { ...shared, heads, hidden, size };
-  return make ? ownCandidate(kind, make(name, options), size) : builders[kind]!(name, options);
+  return make ? ownCandidate(kind, make(name, options), size) : makers[kind]!(name, options);
 }
 
 /** What a maker made, with the kind and the size under which the search knows it. */

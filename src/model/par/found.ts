@@ -1,6 +1,7 @@
 /** The network that a search found, cut out of the supernet: one candidate a block, with the weights it has there. */
 import { rejectData } from "../../base/errors.ts";
 import { type PatternBlock, patternBlocks, printPattern } from "../../depth/pattern.ts";
+import type { Supernet } from "../supernet.ts";
 import type { Weights } from "../weights.ts";
 import { type CandidateChoice, ParModel } from "./par.ts";
 
@@ -18,14 +19,23 @@ export function foundNetwork(model: ParModel, weights: Weights, pattern = model.
   const own = ownCandidates(model);
   const free = { candidates: own.length > 0 ? own : undefined, alive: undefined, budget: undefined };
   const network = new ParModel({ ...model.options, ...free, blocks: pattern });
-  const places = placesOf(model, weights, patternBlocks(pattern, own));
+  return { model: network, weights: takenWeights(model, weights, network, patternBlocks(pattern, own)) };
+}
+
+/** The weights of a network of given blocks: what stands at their depth in a supernet, and all that no block has. */
+export function takenWeights(
+  model: Supernet,
+  weights: Weights,
+  network: Pick<Supernet, "policy" | "parameters">,
+  blocks: readonly PatternBlock[],
+): Weights {
+  const places = placesOf(model, weights, blocks);
   const sources = new Map(model.parameters.map(({ name, tensor }) => [name, tensor]));
   for (const [i, place] of places.entries()) {
     const taken = model.policy.blocks[i]![place]!.parameters;
     for (const [k, { name }] of network.policy.blocks[i]![0]!.parameters.entries()) sources.set(name, taken[k]!.tensor);
   }
-  const taken = network.parameters.map(({ name, tensor }) => [tensor, weights.get(sources.get(name)!)!] as const);
-  return { model: network, weights: new Map(taken) };
+  return new Map(network.parameters.map(({ name, tensor }) => [tensor, weights.get(sources.get(name)!)!]));
 }
 
 /** The same network with a softmax of its own, for readers that know no other; its vectors are copies. */
@@ -61,7 +71,7 @@ function ownCandidates({ choices }: ParModel): CandidateChoice[] {
 }
 
 /** Where each block of a pattern stands among the candidates of its depth; of twins the more probable one. */
-function placesOf({ policy }: ParModel, weights: Weights, blocks: readonly PatternBlock[]): number[] {
+function placesOf({ policy }: Supernet, weights: Weights, blocks: readonly PatternBlock[]): number[] {
   if (blocks.length !== policy.blocks.length) {
     rejectData({
       who: "pattern",

@@ -132,7 +132,7 @@ export function checkParOptions(options: ParOptions): void {
 }
 
 /** What each block may be. */
-export function choicesOf(options: ParOptions): Choices {
+export function choicesOf(options: Pick<ParOptions, "blocks" | "candidates">): Choices {
   const choices = choicesIn(options);
   for (const [i, block] of choices.entries()) {
     for (const choice of block) checkChoice(`block ${i + 1}`, choice);
@@ -144,7 +144,7 @@ export function choicesOf(options: ParOptions): Choices {
   return choices;
 }
 
-function choicesIn({ blocks, candidates = everything }: ParOptions): Choices {
+function choicesIn({ blocks, candidates = everything }: Pick<ParOptions, "blocks" | "candidates">): Choices {
   if (typeof blocks === "string") {
     return patternBlocks(blocks, candidates).map((block) => [choiceOf(block, candidates)]);
   }
@@ -169,7 +169,7 @@ function checkNames(choices: Choices): void {
 }
 
 /** The places among the choices that are still there. */
-export function aliveOf({ alive }: ParOptions, choices: Choices): Alive {
+export function aliveOf({ alive }: Pick<ParOptions, "alive">, choices: Choices): Alive {
   const every = choices.map((block) => block.map((_, k) => k));
   const own = (places: readonly number[], i: number) =>
     new Set(places).size === places.length && places.every((k) => every[i]!.includes(k));
@@ -184,7 +184,11 @@ export function aliveOf({ alive }: ParOptions, choices: Choices): Alive {
 const whole = (values: readonly number[]) => values.reduce((a, b) => a + b, 0);
 
 /** The budget of the candidates that are still there; refuses one that says nothing of this network, or that none could meet. */
-export function budgetOf({ budget, blocks }: ParOptions, choices: Choices, alive: Alive): Budget | undefined {
+export function budgetOf(
+  { budget, blocks }: Pick<ParOptions, "budget" | "blocks">,
+  choices: Choices,
+  alive: Alive,
+): Budget | undefined {
   if (!budget) return undefined;
   const { costs, fixed, target, weight } = budget;
   const amount = (value: number) => value >= 0 && value < Number.POSITIVE_INFINITY;

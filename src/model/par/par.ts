@@ -49,6 +49,7 @@ import {
   type WordTables,
 } from "../../nn/index.ts";
 import type { CausalModel, Decoder, ForwardPass, Objective } from "../causal.ts";
+import { allProbabilities, chosenPlaces, type Supernet } from "../supernet.ts";
 import type { Weights } from "../weights.ts";
 import { type CandidateChoice, candidateOf } from "./candidates.ts";
 import type { Carried, MemoryReading } from "./decoder.ts";
@@ -104,7 +105,7 @@ export interface ParObjective extends Objective {
 }
 
 /** The PAR Transformer-XL: searched or decided blocks over segments with memory. */
-export class ParModel implements CausalModel<MemoryReading> {
+export class ParModel implements CausalModel<MemoryReading>, Supernet {
   readonly options: ParOptions;
   readonly policy: Searched;
   readonly words: WordDistribution;
@@ -151,16 +152,12 @@ export class ParModel implements CausalModel<MemoryReading> {
 
   /** π of everything each block could be; 0 for what was cut. */
   probabilities(values: ReadonlyMap<Tensor<"parameter">, ArrayLike<number>>): number[][] {
-    return this.policy.probabilities(values).map((shares, i) => {
-      const whole = this.choices[i]!.map(() => 0);
-      for (const [k, place] of this.alive[i]!.entries()) whole[place] = shares[k]!;
-      return whole;
-    });
+    return allProbabilities(this, values);
   }
 
   /** The most probable candidate of each block, by its place among its choices. */
   chosen(values: ReadonlyMap<Tensor<"parameter">, ArrayLike<number>>): number[] {
-    return this.policy.chosen(values).map((k, i) => this.alive[i]![k]!);
+    return chosenPlaces(this, values);
   }
 
   /** The same model with fewer candidates. */

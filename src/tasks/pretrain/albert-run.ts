@@ -24,7 +24,7 @@ import { isAdapter } from "../../model/albert/lora.ts";
 import { loadAlbert } from "../../model/albert/weights.ts";
 import { type NamedTensors, stateDict } from "../../model/state-dict.ts";
 import { initialise, type Parameter } from "../../nn/index.ts";
-import { flag, choice as one, optional, options, real, text, whole } from "../../runs/fields.ts";
+import { either, flag, choice as one, optional, options, real, text, whole } from "../../runs/fields.ts";
 import { TOKENIZER_FILE } from "../../runs/folder.ts";
 import { checkFile } from "../../runs/identity.ts";
 import { defineSettings, type SettingsSchema, type Values } from "../../runs/settings.ts";
@@ -70,6 +70,15 @@ export const modelSchema = defineSettings(
     attentionDropout: real(0, "fraction of attention that is dropped in training", { from: 0, below: 1 }),
     pooler: flag("whether there is a pooler", true),
     halting: optional(options("options of halting; none: fixed depth")),
+    blocks: optional(
+      either(
+        whole(8, "", 1, LARGEST.depth),
+        text("sf", ""),
+        "blocks with weights of their own, by a pattern, or how many are searched; none: layers that are shared",
+        "a whole number from 1, or a pattern such as (sff)x2",
+      ),
+    ),
+    searched: optional(options("how blocks are searched")),
     lora: optional(options("low-rank adapters: rank and alpha; none: no adapters")),
   },
   { command: "import" },
@@ -158,7 +167,7 @@ export function parseAlbertRun(yaml: string, source: string): AlbertRunConfig {
     if (given[key] === undefined) reject({ who: `${source} / model`, needed: `a value of ${key}`, got: "none" }, 2);
   }
   if (given.halting) haltingSchema.check({ ...given.halting }, `${source} / model / halting`);
-  const { lora, ...sizes } = given;
+  const { lora, blocks, searched, ...sizes } = given;
   const wanted = headsSchema.check({ ...heads }, `${source} / heads`) as HeadOptions;
   for (const [name, each] of Object.entries(wanted)) {
     headSchemas[name as HeadName].check({ ...each }, `${source} / heads / ${name}`);
@@ -168,6 +177,8 @@ export function parseAlbertRun(yaml: string, source: string): AlbertRunConfig {
     model: {
       ...sizes,
       halting: given.halting ?? undefined,
+      ...((blocks ?? null) === null ? {} : { blocks }),
+      ...(searched ? { searched } : {}),
       ...(lora ? { lora: loraSchema.check({ ...lora }, `${source} / model / lora`) } : {}),
     } as AlbertDescription["model"],
     heads: wanted,
@@ -231,6 +242,11 @@ export async function openAlbertRun(path: string, options: OpenOptions = {}): Pr
 export async function albertIn({ path, config: yaml, state, step, tokenizer }: StoredRun): Promise<AlbertRun> {
   const config = parseAlbertRun(yaml, join(path, "config.yaml"));
   const { model, heads } = config;
+  if (typeof model.blocks === "number") {
+    const { foundIn } = await import("./found.ts");
+    const { described, description, weights } = await foundIn({ path, state, step }, { model, heads });
+    return { ...described, description, config: { ...config, ...description }, weights, tokenizer, path, step };
+  }
   const described = describedAlbert(config);
   const tensors = model.lora ? new Map([...(await readBase(path)), ...state.weights]) : state.weights;
   const { weights } = loadAlbert(described.parameters, tensors, `${path}, step ${step}`);

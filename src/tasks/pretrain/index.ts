@@ -23,8 +23,9 @@ export {
 } from "./depths.ts";
 export { type Embeddings, type EmbedOptions, vectorLines, vectorTensors } from "./embed.ts";
 export { type FilledMask, guessTable, type MaskGuess } from "./fill.ts";
+export type { EncoderFound } from "./found.ts";
 export { type ImportedAlbertRun, type ImportRunOptions, importAlbertRun } from "./import.ts";
-export { openPretrain, type PretrainParts, type PretrainResult, pretrainJob } from "./job.ts";
+export { openPretrain, type PretrainGiven, type PretrainParts, type PretrainResult, pretrainJob } from "./job.ts";
 export type { TextChoice } from "./masked-texts.ts";
 export { type AlbertSource, type Initial, initialFrom } from "./origin.ts";
 export type { MaskedData } from "./parts.ts";
@@ -33,3 +34,4 @@ export type { Renamed } from "./pretrain.ts";
 export { type PretrainModel, type PretrainOptions, type PretrainPhase, pretrain } from "./pretrain.ts";
 export type { PretrainingConfig } from "./settings.ts";
 export type { AlbertUses, ImportedRun, MaskedFigures, MaskedOptions, PretrainRun } from "./uses.ts";
+export { foundSettings } from "./uses.ts";

@@ -1,8 +1,10 @@
 /** The job of pre-training: masked words and the order of sentences, a training step per phase, one loop over all of them. */
 
+import type { MeasuredCosts } from "../../analysis/latency.ts";
 import { lazily } from "../../base/lazily.ts";
 import { ponderScale } from "../../depth/halting.ts";
 import type { Engine } from "../../engine/engine.ts";
+import type { Albert } from "../../model/albert/albert.ts";
 import { type AlbertDescription, type DescribedAlbert, describedAlbert } from "../../model/albert/description.ts";
 import { albertObjective } from "../../model/albert/heads.ts";
 import { initialise } from "../../nn/index.ts";
@@ -10,9 +12,11 @@ import { type MaskedBatches, pretrainingFeeds } from "../../text/masked/batches.
 import type { OpenTokenizer } from "../../text/tokenizer.ts";
 import type { Batches } from "../../train/evaluate.ts";
 import type { TrainEvent, TrainState } from "../../train/events.ts";
+import type { OwnGroup } from "../../train/groups.ts";
 import type { Length } from "../../train/loop.ts";
 import { type Stage, trainStages, type Weights } from "../../train/stages.ts";
 import { openStage, outcomeOf } from "../../train/train.ts";
+import { told } from "../../train/world.ts";
 import { concludedFrom, type Outcome } from "../concluded.ts";
 import { defaultEngine } from "../engine.ts";
 import { engineFact, parametersFact, textFact } from "../facts.ts";
@@ -21,6 +25,7 @@ import { type Given, textHash } from "../text-data.ts";
 import { albertContent, type TrainedAlbert } from "./albert-run.ts";
 import { headsOf, pretrainingEvaluator } from "./evaluation.ts";
 import { firstWeights } from "./first-weights.ts";
+import type { EncoderFound } from "./found.ts";
 import { type Initial, originOf } from "./origin.ts";
 import { describePretraining, isPlaced, type MaskedData, openMaskedData, pretrainingGroups } from "./parts.ts";
 import { type Phase, phasedSchedule, phaseStarts, phasesOf } from "./phases.ts";
@@ -28,6 +33,8 @@ import type { PretrainingConfig } from "./settings.ts";
 
 /** A pre-training, opened with its texts. */
 export interface PretrainParts {
+  /** What candidates cost, where they are searched under a budget. */
+  readonly costs: MeasuredCosts | null;
   readonly settings: PretrainingConfig;
   readonly data: MaskedData;
   readonly description: AlbertDescription;
@@ -38,21 +45,48 @@ export interface PretrainParts {
 /** What pre-training ends with: a model and its weights, to be fine-tuned, looked into or stored. */
 export interface PretrainResult extends TrainedAlbert, Outcome {
   readonly tokenizer: OpenTokenizer;
+  /** What a search of blocks found (architecture.json); the model is that network, with the weights it has in the supernet. */
+  readonly found?: EncoderFound | undefined;
+}
+
+/** What a program hands over, and what is known already. */
+export interface PretrainGiven extends Given {
+  /** Costs of candidates that were measured before. Default: measured, for a budget. */
+  readonly costs?: MeasuredCosts | undefined;
 }
 
 /** What `training.command` says in config.yaml. */
 export const PRETRAIN_COMMAND = "pretrain";
 
 /** Opens texts, tokenizer, model and engine. */
-export async function openPretrain(settings: PretrainingConfig, given: Given = {}): Promise<PretrainParts> {
+export async function openPretrain(settings: PretrainingConfig, given: PretrainGiven = {}): Promise<PretrainParts> {
   const long = settings.longLength;
   const data = await openMaskedData(settings, given);
-  const description = describePretraining(settings, data.tokenizer.tokenizer.size);
+  const plain = describePretraining(settings, data.tokenizer.tokenizer.size);
   if (long !== null && settings.distinctPasses !== null) {
     given.say?.(`the last phase draws texts of its own, of ${long} tokens`);
   }
   const engine = given.engine ?? (await defaultEngine(settings));
-  return { settings, data, description, described: describedAlbert(description), engine };
+  const { description, costs } = await budgeted(settings, plain, engine, given.costs);
+  return { settings, data, description, described: describedAlbert(description), engine, costs };
+}
+
+/** The description with a budget where one is asked for: candidates are measured first. */
+async function budgeted(
+  { budget, budgetWeight, latency }: PretrainingConfig,
+  description: AlbertDescription,
+  engine: Engine,
+  known: MeasuredCosts | undefined,
+): Promise<{ description: AlbertDescription; costs: MeasuredCosts | null }> {
+  if (budget === null) return { description, costs: null };
+  const [batch, length] = latency.split("x").map(Number) as [number, number];
+  const { measureEncoder } = await import("../../analysis/encoder-latency.ts");
+  const { budgetOf } = await import("../search/budget.ts");
+  const { model, heads } = description;
+  const costs = known ?? (await told(engine.world, () => measureEncoder(engine, model, { batch, length })));
+  const { choices } = describedAlbert(description).model.blocks!;
+  const searched = { ...model.searched, budget: budgetOf(budget, budgetWeight, choices, costs) };
+  return { description: { model: { ...model, searched }, heads }, costs };
 }
 
 /** The job that trains it, with drawn weights or with given ones. */
@@ -64,7 +98,7 @@ export async function pretrainJob(parts: PretrainParts, initial?: Initial): Prom
   const { tokenizer } = data;
   const training = { command: PRETRAIN_COMMAND, ...(initial ? originOf(initial) : {}), ...settings };
   const albert = { ...described, description, tokenizer };
-  return {
+  const job: Job<PretrainResult> = {
     ...albertContent({ description, training, tokenizer }),
     text: await textHash(data.corpus),
     engine,
@@ -77,6 +111,9 @@ export async function pretrainJob(parts: PretrainParts, initial?: Initial): Prom
     concluded: async (state, run) => ({ ...albert, ...(await concludedFrom(run, described.parameters, state)) }),
     rehearse: () => rehearsals(parts, length),
   };
+  if (!settings.search || !("steps" in length)) return job;
+  const { encoderSearchJob } = await import("./search.ts");
+  return encoderSearchJob(parts, job, length.steps);
 }
 
 function lengthOf({ steps, epochs, minutes, accumulate }: PretrainingConfig, batches: MaskedBatches): Length {
@@ -158,15 +195,18 @@ async function openPhase(parts: PretrainParts, start: PhaseStart): Promise<Stage
   };
 }
 
-interface StageParts extends Pick<Parameters<typeof openStage>[1], "evaluate"> {
+export interface StageParts extends Pick<Parameters<typeof openStage>[1], "evaluate"> {
   readonly length: Length;
   readonly batches: Batches;
   readonly initial?: Weights | undefined;
   /** Whether the halting unit learns at a step. */
   readonly unitLearns: (step: number) => boolean;
+  /** How π is moved, where blocks are searched. */
+  readonly architecture?: OwnGroup | undefined;
 }
 
-async function phaseStage(parts: PretrainParts, phase: Phase, of: StageParts): Promise<Stage> {
+/** The compiled step of a phase. */
+export async function phaseStage(parts: PretrainParts, phase: Phase, of: StageParts): Promise<Stage> {
   const { settings, described, engine } = parts;
   const { model, heads, parameters } = described;
   const { length, predictions, task, accumulate } = phase;
@@ -179,7 +219,7 @@ async function phaseStage(parts: PretrainParts, phase: Phase, of: StageParts): P
       ...of.length,
       engine,
       data: { train: of.batches },
-      groups: await pretrainingGroups(settings, parameters, engine, of.unitLearns),
+      groups: pretrainingGroups(settings, parameters, engine, of.unitLearns, of.architecture),
       initial: of.initial ?? initialise(parameters, settings.seed),
       seed: settings.seed,
       accumulate,
@@ -192,7 +232,12 @@ async function phaseStage(parts: PretrainParts, phase: Phase, of: StageParts): P
 }
 
 /** Batches in the form the loop takes; `from` is the place of a phase's first batch among those of all phases. */
-function fed(phase: Phase, { sentenceOrder }: PretrainingConfig, batches: MaskedBatches, from: () => number): Batches {
+export function fed(
+  phase: Phase,
+  { sentenceOrder }: PretrainingConfig,
+  batches: MaskedBatches,
+  from: () => number,
+): Batches {
   const { count, rows, tokens, at } = batches;
   const feeds = (place: number) => {
     const { order, ...others } = pretrainingFeeds(at(place - from()));
@@ -237,6 +282,11 @@ const TASK_NOTES: Readonly<Record<Phase["task"], string>> = {
   document: " (words of documents)",
 };
 
+function depthText({ options: { halting, blocks } }: Albert, depth: number, ponder: number): string {
+  if (blocks !== undefined) return typeof blocks === "number" ? `${blocks} blocks, searched` : `blocks ${blocks}`;
+  return halting ? `at most ${depth}, τ ${ponder}` : `${depth}, fixed`;
+}
+
 function describe({ settings, data, described, engine }: PretrainParts): Fact[] {
   const { model, parameters } = described;
   const phases = phasesOf(settings).map(({ batch, accumulate, length, task }) => {
@@ -247,7 +297,7 @@ function describe({ settings, data, described, engine }: PretrainParts): Fact[] 
     textFact(data.corpus, data.tokenizer),
     { what: "updates of", value: phases.join(", then ") },
     parametersFact(parameters),
-    { what: "depth", value: model.options.halting ? `at most ${depth}, τ ${ponder}` : `${depth}, fixed` },
+    { what: "depth", value: depthText(model, depth, ponder) },
     { what: "optimiser", value: `${optimiser}, rate ${rate}` },
     engineFact(engine),
   ];

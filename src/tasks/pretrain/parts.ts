@@ -1,5 +1,6 @@
 /** From settings to the parts of a pre-training run: texts, tokenizer, model with its heads, optimiser groups. */
 import { reject } from "../../base/errors.ts";
+import { patternBlocks } from "../../depth/pattern.ts";
 import type { Engine } from "../../engine/engine.ts";
 import type { AlbertDescription } from "../../model/albert/description.ts";
 import type { Parameter } from "../../nn/index.ts";
@@ -11,11 +12,12 @@ import { type Document, documentsOf, type SpecialIds, specialIds } from "../../t
 import type { PretrainingOptions } from "../../text/masked/examples.ts";
 import { packedBatches } from "../../text/masked/packed.ts";
 import type { OpenTokenizer } from "../../text/tokenizer.ts";
-import { optimiserGroups } from "../../train/groups.ts";
+import { type OwnGroup, optimiserGroups } from "../../train/groups.ts";
 import type { Group } from "../../train/memory.ts";
+import { parseCandidates } from "../search/candidates.ts";
 import { type Given, openData } from "../text-data.ts";
 import { type Phase, phasesOf } from "./phases.ts";
-import type { PretrainingConfig } from "./settings.ts";
+import { type PretrainingConfig, pretrainDefaults, searchKeys } from "./settings.ts";
 
 /** The texts of a pre-training; batches of a phase are drawn once. */
 export interface MaskedData {
@@ -122,6 +124,8 @@ export function describePretraining(config: PretrainingConfig, vocabulary: numbe
   }
   refuseOrder(config);
   refuseShares(config);
+  checkBlocks(config);
+  const blocks = blocksOf(config);
   const halting = {
     epsilon: config.haltEpsilon,
     accumulate: config.accumulateStates,
@@ -139,16 +143,63 @@ export function describePretraining(config: PretrainingConfig, vocabulary: numbe
       width,
       heads,
       embedding,
-      depth,
+      depth: blocks?.count ?? depth,
       activation,
       dropout,
       attentionDropout: dropout,
       hidden: feedForward ?? 4 * width,
       length: positions ?? longest,
       ...(config.depthPolicy === "adaptive" ? { halting } : {}),
+      ...blocks?.options,
     },
     heads: { maskedLanguage: {}, ...(config.sentenceOrder ? { sentenceOrder: {} } : {}) },
   };
+}
+
+/** The blocks of an encoder that has its own, and how many there are. */
+function blocksOf({ blocks, search, candidates, temperatureStart, temperatureEnd }: PretrainingConfig) {
+  if (blocks === null) return undefined;
+  const count = typeof blocks === "number" ? blocks : patternBlocks(blocks).length;
+  if (!search) return { count, options: { blocks: String(blocks) } };
+  const offered = candidates === null ? {} : { candidates: parseCandidates(candidates) };
+  const searched = { ...offered, initialTemperature: temperatureStart, finalTemperature: temperatureEnd };
+  return { count, options: { blocks, searched } };
+}
+
+/** Blocks run once and own their weights; a search has one phase of so many updates. */
+function checkBlocks(config: PretrainingConfig): void {
+  const { search, blocks, depthPolicy, longLength, causalShare, documentShare, steps, epochs } = config;
+  if (!search) {
+    const alone = searchKeys.find((key) => `${Reflect.get(config, key)}` !== `${Reflect.get(pretrainDefaults, key)}`);
+    if (alone !== undefined) reject({ who: "pretrain", needed: `${alone} with search`, got: "no search" }, 2);
+    if (typeof blocks === "number") {
+      const remedy = "give a pattern, or --search to find one";
+      reject({ who: "blocks", needed: "a pattern such as (sff)x2", got: `${blocks}`, remedy }, 2);
+    }
+  }
+  if (blocks !== null && depthPolicy === "adaptive") {
+    const remedy = "leave blocks or halting out";
+    reject({ who: "blocks", needed: "a fixed depth: blocks run once", got: "depth policy adaptive", remedy }, 2);
+  }
+  if (!search) return;
+  const got = [
+    ...(typeof blocks === "string" ? [`the pattern ${blocks}`] : []),
+    ...(longLength === null ? [] : ["long texts"]),
+    ...(causalShare > 0 ? ["next words first"] : []),
+    ...(documentShare > 0 ? ["words of documents first"] : []),
+    ...(steps === null && epochs === null ? ["minutes"] : []),
+  ];
+  if (got.length === 0) return;
+  const remedy = "leave it out of the search, and train what is found with it";
+  reject(
+    {
+      who: "pretrain --search",
+      needed: "blocks to choose, one phase, a number of updates",
+      got: got.join(", "),
+      remedy,
+    },
+    2,
+  );
 }
 
 /** The order of sentences needs sentences in pairs. */
@@ -184,13 +235,17 @@ export function pretrainingGroups(
   parameters: readonly Parameter[],
   engine: Engine,
   unitLearns: (step: number) => boolean,
+  architecture?: OwnGroup,
 ): Group[] {
   const groups = optimiserGroups(parameters, {
     optimiser,
     weightDecay,
     settings: { adamw: { epsilon: 1e-6, beta2: 0.99 } },
     engine,
-    byRole: { halting: { rateFactor: haltRate, active: unitLearns } },
+    byRole: {
+      halting: { rateFactor: haltRate, active: unitLearns },
+      ...(architecture ? { architecture } : {}),
+    },
   });
   return groups.filter((group) => group.parameters.length > 0);
 }

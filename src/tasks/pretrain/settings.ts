@@ -1,8 +1,23 @@
 /** Settings of pre-training: an ALBERT whose tokens choose their depth, on masked words and the order of sentences. */
 import { LARGEST } from "../../base/limits.ts";
-import { choice, flag, fraction, group, optional, real, text, whole } from "../../runs/fields.ts";
+import {
+  choice,
+  either,
+  flag,
+  fraction,
+  group,
+  optional,
+  real,
+  text,
+  textLike,
+  type ValuesOf,
+  whole,
+} from "../../runs/fields.ts";
 import { defineSettings, type Resolved } from "../../runs/settings.ts";
 import { activationNames, dataFields, hardwareFields, lengthFields, recompute } from "../fields.ts";
+import { budgetFields, candidates, choiceFields } from "../search/fields.ts";
+
+const shapeForm = { pattern: /^[1-9]\d*x[1-9]\d*$/, needed: "texts x tokens, such as 1x128" };
 
 const fields = {
   ...group("Data", {
@@ -72,6 +87,21 @@ const fields = {
     haltAtCap: flag("a token that runs to the last depth pays for what is left of its probability", true),
     accumulateStates: choice(["blend", "weightedSum"], "blend", "states move towards each output, or are their mean"),
     stepEmbedding: flag("adds a learned vector before each iteration"),
+  }),
+  ...group("Search", {
+    search: flag("search which blocks the encoder wants: attention, feed-forward or nothing at each of --blocks"),
+    blocks: optional(
+      either(
+        whole(8, "", 1, LARGEST.depth),
+        text("sf", ""),
+        "blocks with weights of their own instead of a shared layer, such as (sff)x2; with search, how many",
+        "a whole number from 1, or a pattern such as (sff)x2",
+      ),
+    ),
+    candidates,
+    ...choiceFields,
+    ...budgetFields,
+    latency: textLike("1x128", "texts x tokens at which latency is measured", shapeForm),
   }),
   ...group("Optimisation", {
     length: whole(128, "tokens per text, [CLS] and two [SEP] included", 8, LARGEST.length),
@@ -168,6 +198,15 @@ const rates = { lamb: 0.005, adamw: 0.001, muon: 0.006 } as const;
 /** What the original's second phase has of the first one's rate. */
 const LONG_RATE = 0.156;
 
+/** Settings that only a search looks at. */
+export const searchKeys = ["search", "candidates", ...Object.keys(choiceFields), ...Object.keys(budgetFields)] as const;
+
+/** Blocks run once; a search has eight of them unless told otherwise. */
+function usualIn({ search, blocks }: Partial<Pick<ValuesOf<typeof fields>, "search" | "blocks">>) {
+  const hasBlocks = search === true || (blocks ?? null) !== null;
+  return { ...(hasBlocks ? { depthPolicy: "fixed" as const } : {}), ...(search ? { blocks: 8 } : {}) };
+}
+
 /** The schema of pre-training's settings. */
 export const pretrainSettings = defineSettings("pretrain", fields, {
   presets: {
@@ -196,6 +235,26 @@ export const pretrainSettings = defineSettings("pretrain", fields, {
       ponderFrom: 0.3,
       ponderWarmup: 0.1,
     },
+    /** A search of eight blocks on the embedded books, about two minutes on two cores. */
+    "par-bert": {
+      search: true,
+      blocks: 8,
+      pieces: 1000,
+      width: 64,
+      heads: 2,
+      embedding: 64,
+      length: 64,
+      batch: 16,
+      maskShare: 0.2,
+      sentenceOrder: false,
+      packed: true,
+      optimiser: "adamw",
+      rate: 0.002,
+      steps: 600,
+      evaluateEvery: 100,
+      checkpointEvery: 100,
+      latency: "1x64",
+    },
     /** Seconds: to see that everything runs. */
     trial: {
       width: 32,
@@ -211,12 +270,21 @@ export const pretrainSettings = defineSettings("pretrain", fields, {
       checkpointEvery: 20,
     },
   },
-  derive: ({ optimiser, steps, epochs, minutes, ...given }) => {
+  usual: usualIn,
+  derive: ({ optimiser, steps, epochs, minutes, budget, ...given }) => {
     const rate = given.rate ?? rates[optimiser];
     const isOpen = steps === null && epochs === null && minutes === null;
-    return { rate, longRate: given.longRate ?? LONG_RATE * rate, steps: isOpen ? 1000 : steps };
+    return {
+      rate,
+      longRate: given.longRate ?? LONG_RATE * rate,
+      steps: isOpen ? 1000 : steps,
+      budget: budget === null ? null : `${budget}`,
+    };
   },
 });
 
 /** Settings of pre-training as they are when a run begins: rates are known. */
 export type PretrainingConfig = Resolved<typeof pretrainSettings>;
+
+/** Settings where none are given. */
+export const pretrainDefaults: PretrainingConfig = pretrainSettings.resolve([]);

@@ -1,8 +1,10 @@
 /** Runs of ALBERTs, pre-trained or imported: evaluated on masked text, looked into, exported, resumed. */
+import { join } from "node:path";
 import type { ProbeAnalysis, TagAnalysis } from "../../analysis/depth-analysis.ts";
 import type { ProbeClassification } from "../../analysis/probe-classifier.ts";
 import { reject } from "../../base/errors.ts";
 import { mergedAlbert } from "../../model/albert/lora.ts";
+import { RunFolder, TOKENIZER_FILE } from "../../runs/folder.ts";
 import type { PlainText } from "../../text/labelled/text-task.ts";
 import { specialIds } from "../../text/masked/documents.ts";
 import type { TreebankSentence } from "../../text/probing/conllu.ts";
@@ -30,7 +32,7 @@ import type { FilledMask } from "./fill.ts";
 import { openPretrain, PRETRAIN_COMMAND, type PretrainResult, pretrainJob } from "./job.ts";
 import { maskedTexts, type TextChoice } from "./masked-texts.ts";
 import { initialFrom } from "./origin.ts";
-import { type PretrainingConfig, pretrainSettings } from "./settings.ts";
+import { type PretrainingConfig, pretrainSettings, searchKeys } from "./settings.ts";
 
 /** What every ALBERT's run can do. */
 export interface AlbertUses extends AlbertRun, Exporting {
@@ -196,11 +198,29 @@ function storedPretraining(yaml: string, path: string) {
   return { settings, init: init as string | undefined, initStep: (initStep ?? undefined) as number | undefined };
 }
 
+/** The settings of a search that has ended, with the pattern it found in the place of blocks to choose; its tokenizer is its own. */
+export async function foundSettings(path: string): Promise<Partial<PretrainingConfig>> {
+  const { settings } = storedPretraining((await RunFolder.read(path)).config, path);
+  const { keptEncoder } = await import("./found.ts");
+  const found = settings.search ? await keptEncoder(path) : undefined;
+  if (!found) {
+    const got = settings.search ? "one that has not ended" : "no search";
+    const remedy = settings.search ? `end it with \`layerwise resume ${path}\`` : "name a run of pretrain --search";
+    return reject({ who: path, needed: "the search of an encoder", got, remedy }, 2);
+  }
+  const { corpus, data, ...others } = settings;
+  const ofSearch = new Set<string>(searchKeys);
+  const kept = Object.fromEntries(Object.entries(others).filter(([key]) => !ofSearch.has(key)));
+  const tokenizer = join(path, TOKENIZER_FILE);
+  return { ...kept, corpus, data, tokenizer, blocks: found.pattern };
+}
+
 /** Goes on with a pre-training. */
 export function resume(path: string, options: ResumeOptions = {}): Session<TaskEvent, PretrainResult> {
   return resumeRun(path, options, async (run, resume, given) => {
     const { settings, init, initStep: step } = storedPretraining(run.config, path);
-    const parts = await openPretrain(settings, given);
+    const costs = settings.search ? await (await import("../search/result.ts")).keptCosts(path) : undefined;
+    const parts = await openPretrain(settings, { ...given, costs });
     if (resume || init === undefined) return pretrainJob(parts);
     const { say } = given;
     return pretrainJob(parts, await initialFrom(init, parts.described, settings.seed, { step, say }));

@@ -11,7 +11,8 @@ import {
 import { reject } from "../../base/errors.ts";
 import { formatNumber, table } from "../../base/table.ts";
 import type { Budget } from "../../depth/searched.ts";
-import type { CandidateChoice, ParModel } from "../../model/par/par.ts";
+import type { CandidateChoice } from "../../model/par/par.ts";
+import type { Supernet } from "../../model/supernet.ts";
 import type { Latency } from "../../train/events.ts";
 import type { Weights } from "../../train/stages.ts";
 import { chosenOf } from "./choice.ts";
@@ -51,18 +52,18 @@ export function budgetOf(text: string, weight: number, choices: Choices, measure
   return { costs, fixed: measured.rest.ms, target, weight };
 }
 
-const costsOf = ({ choices }: ParModel, measured: MeasuredCosts) =>
+const costsOf = ({ choices }: Supernet, measured: MeasuredCosts) =>
   choices.map((block) => block.map((choice) => costOfCandidate(measured, choice)));
 
 /** What a model costs on average over π, by measured costs. */
-export function expectedLatency(model: ParModel, measured: MeasuredCosts, weights: Weights): number {
+export function expectedLatency(model: Supernet, measured: MeasuredCosts, weights: Weights): number {
   const costs = costsOf(model, measured);
   const expected = model.probabilities(weights).map((shares, i) => total(shares.map((p, k) => p * costs[i]![k]!)));
   return measured.rest.ms + total(expected);
 }
 
 /** That, and what its choices cost. */
-export function latencyOf(model: ParModel, measured: MeasuredCosts, weights: Weights): Latency {
+export function latencyOf(model: Supernet, measured: MeasuredCosts, weights: Weights): Latency {
   const chosen = chosenOf(model, weights).map((k, i) => model.choices[i]![k]!);
   return { expectedMs: expectedLatency(model, measured, weights), chosenMs: costOfNetwork(measured, chosen) };
 }

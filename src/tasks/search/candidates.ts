@@ -3,7 +3,7 @@ import { reject } from "../../base/errors.ts";
 import { kinds } from "../../depth/pattern.ts";
 import { choiceOf } from "../../model/par/candidates.ts";
 import type { CandidateChoice } from "../../model/par/par.ts";
-import { candidateForm } from "./settings.ts";
+import { candidateForm } from "./fields.ts";
 
 /** `s,f,f:1024,i` → what a block may be. */
 export function parseCandidates(given: string): CandidateChoice[] {

@@ -1,5 +1,5 @@
 /** The network that a search would take as π stands: the likeliest, or the likeliest that keeps to the budget. */
-import type { ParModel } from "../../model/par/par.ts";
+import type { Supernet } from "../../model/supernet.ts";
 import type { Weights } from "../../train/stages.ts";
 
 /** A number for each candidate of each block. */
@@ -37,7 +37,7 @@ function undominated(choices: readonly Begun[]): Begun[] {
 }
 
 /** The place of each block's candidate of the largest share or, under a budget, those of the likeliest network that keeps to it. */
-export function likeliest({ options: { budget } }: ParModel, shares: Shares): readonly number[] {
+export function likeliest({ options: { budget } }: Supernet, shares: Shares): readonly number[] {
   const within = budget && likeliestWithin(shares, budget.costs, budget.target - budget.fixed);
   return within ?? shares.map((block) => block.indexOf(Math.max(...block)));
 }
@@ -46,7 +46,7 @@ export function likeliest({ options: { budget } }: ParModel, shares: Shares): re
  * How each candidate of each block stands: by its share or, under a budget, by the likeliest network within it that has this
  * candidate, ÷ the likeliest of all. So attention that would take the place of other attention stands no better than the two compare.
  */
-export function standings(model: ParModel, shares: Shares): Shares {
+export function standings(model: Supernet, shares: Shares): Shares {
   const { budget } = model.options;
   if (!budget) return shares;
   const most = budget.target - budget.fixed;
@@ -59,14 +59,14 @@ export function standings(model: ParModel, shares: Shares): Shares {
 }
 
 /** Whether a candidate of a block is more than identity. */
-export const computes = (model: ParModel, block: number) => (k: number) =>
+export const computes = (model: Supernet, block: number) => (k: number) =>
   model.choices[block]![k]!.kind !== "identity";
 
 /** So much less likely than anything that computes that it is taken only where nothing else keeps to the budget. */
 const LAST_RESORT = 1e-100;
 
 /** π with identity as the last resort. */
-export function computingShares(model: ParModel, weights: Weights): number[][] {
+export function computingShares(model: Supernet, weights: Weights): number[][] {
   return model.probabilities(weights).map((block, i) => {
     const doesCompute = computes(model, i);
     return block.map((share, k) => (doesCompute(k) ? share : share * LAST_RESORT));
@@ -77,7 +77,7 @@ export function computingShares(model: ParModel, weights: Weights): number[][] {
  * The same while blocks settle under a budget: identity's share counts for the cheapest candidate that computes. A block that may as
  * well be skipped needs nothing dear, however attention and dense compare in it.
  */
-export function frugalShares(model: ParModel, weights: Weights): Shares {
+export function frugalShares(model: Supernet, weights: Weights): Shares {
   const { budget } = model.options;
   const shares = computingShares(model, weights);
   if (!budget) return shares;
@@ -91,7 +91,7 @@ export function frugalShares(model: ParModel, weights: Weights): Shares {
 }
 
 /** The likeliest network of candidates that compute; under a budget, with as little identity as keeps to it. */
-export function likeliestComputing(model: ParModel, weights: Weights): readonly number[] {
+export function likeliestComputing(model: Supernet, weights: Weights): readonly number[] {
   return likeliest(model, computingShares(model, weights));
 }
 
@@ -99,6 +99,6 @@ export function likeliestComputing(model: ParModel, weights: Weights): readonly 
  * The place of each block's choice: by π or, under a budget, by the likeliest network that keeps to it. What the budget leaves is
  * used: identity is taken where nothing else is left, or affordable.
  */
-export function chosenOf(model: ParModel, weights: Weights): readonly number[] {
+export function chosenOf(model: Supernet, weights: Weights): readonly number[] {
   return model.options.budget ? likeliestComputing(model, weights) : model.chosen(weights);
 }

@@ -1,5 +1,5 @@
 /** Cutting candidates that a search has given up: which are dead, and a training state without them. */
-import type { ParModel } from "../../model/par/par.ts";
+import type { Supernet } from "../../model/supernet.ts";
 import type { StateTensor, TrainState } from "../../train/events.ts";
 import type { Weights } from "../../train/stages.ts";
 import { computes, frugalShares, likeliest, standings } from "./choice.ts";
@@ -7,7 +7,7 @@ import { computes, frugalShares, likeliest, standings } from "./choice.ts";
 type Alive = readonly (readonly number[])[];
 
 /** The candidates of each block whose π is at least 1 − threshold: one is left once its π is above the threshold. */
-function survivors(model: ParModel, weights: Weights, threshold: number): number[][] {
+function survivors(model: Supernet, weights: Weights, threshold: number): number[][] {
   const largest = model.chosen(weights);
   return model.probabilities(weights).map((shares, i) => {
     return model.alive[i]!.filter((k) => k === largest[i] || shares[k]! >= 1 - threshold);
@@ -21,7 +21,7 @@ const IDENTITY_FROM = 0.6;
  * What survives after a part of the updates. The likeliest network of candidates that compute does so in every block, whatever π says
  * of it, but later on where π leaves a block nothing but identity: so what survives keeps to the budget.
  */
-export function survivorsAt(part: number, model: ParModel, weights: Weights, threshold: number): number[][] {
+export function survivorsAt(part: number, model: Supernet, weights: Weights, threshold: number): number[][] {
   const wanted = likeliest(model, frugalShares(model, weights));
   return survivors(model, weights, threshold).map((places, block) => {
     const isKept = part < IDENTITY_FROM || places.some(computes(model, block));
@@ -33,7 +33,7 @@ export function survivorsAt(part: number, model: ParModel, weights: Weights, thr
  * Leaves one candidate that computes, that of the likeliest such network, in as many blocks as it takes for at most `open` to have
  * more, the surest first: those whose other candidates stand worst. Identity stays for π to judge: it costs nothing.
  */
-export function settleSurest(alive: Alive, model: ParModel, weights: Weights, open: number): number[][] {
+export function settleSurest(alive: Alive, model: Supernet, weights: Weights, open: number): number[][] {
   const shares = frugalShares(model, weights);
   const wanted = likeliest(model, shares);
   const undecided = standings(model, shares).flatMap((standing, block) => {
@@ -56,7 +56,7 @@ export function openBlocks(blocks: number, [from, by]: readonly [number, number]
 export const sizeOf = (alive: Alive): number => alive.reduce((total, { length }) => total + length, 0);
 
 /** Copies of a state of `from` as `to`, which has fewer candidates, takes them: dead weights and moments gone, π shortened. */
-export function narrowState({ progress, weights, moments }: TrainState, from: ParModel, to: ParModel): TrainState {
+export function narrowState({ progress, weights, moments }: TrainState, from: Supernet, to: Supernet): TrainState {
   const kept = new Set(to.parameters.map(({ name }) => name));
   const gone = new Set(from.parameters.map(({ name }) => name).filter((name) => !kept.has(name)));
   const places = new Map<string, readonly number[]>();

@@ -22,10 +22,15 @@ export function marginsOf({ probabilities, cuts }: Pick<Found, "probabilities" |
 /** A line on how sure a search is: the margins of π, and that one seed is one seed; none where nothing was searched by π. */
 export function surenessOf(found: Pick<Found, "probabilities" | "cuts">, settings: SearchConfig, seeds = 1): string[] {
   if (typeof settings.blocks === "string" || settings.front) return [];
+  const line = marginLine(found);
+  return [seeds > 1 ? line : `${line}; one seed: --seeds 3 shows what others choose`];
+}
+
+/** The margins in a line, and the block that was closest. */
+export function marginLine(found: Pick<Found, "probabilities" | "cuts">): string {
   const margins = marginsOf(found);
   const least = margins.indexOf(Math.min(...margins));
-  const line = `margin of π per block ${margins.map((each) => each.toFixed(2)).join(" ")}; least sure of block ${least + 1}`;
-  return [seeds > 1 ? line : `${line}; one seed: --seeds 3 shows what others choose`];
+  return `margin of π per block ${margins.map((each) => each.toFixed(2)).join(" ")}; least sure of block ${least + 1}`;
 }
 
 /** Sentences for a person; none where every block is decided after enough updates. */
@@ -34,10 +39,15 @@ export function doubtsOf(
   settings: SearchConfig,
 ): string[] {
   if (typeof settings.blocks === "string" || settings.front) return [];
+  return doubtsIn({ probabilities, steps }, settings.freeze ?? 0);
+}
+
+/** The same of any search over blocks, in the first part of whose updates π rested. */
+export function doubtsIn({ probabilities, steps }: Pick<Found, "probabilities" | "steps">, freeze = 0): string[] {
   const highest = probabilities.map((shares) => Math.max(...shares));
   const open = highest.flatMap((share, i) => (share < DECIDED ? [`${i + 1} (${share.toFixed(2)})`] : []));
   const isUniform = highest.every((share, i) => share < 1.5 / probabilities[i]!.length);
-  const moving = steps * (1 - (settings.freeze ?? 0));
+  const moving = steps * (1 - freeze);
   return [
     ...(isUniform ? ["no finding: π is nearly uniform, so the pattern is chance"] : []),
     ...(!isUniform && open.length > 0

@@ -4,9 +4,11 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { baselineCost, candidateName, networkFlops } from "../../analysis/latency.ts";
 import { formatNumber } from "../../base/table.ts";
+import type { ParModel } from "../../model/par/par.ts";
 import { loadStateDict } from "../../model/state-dict.ts";
 import { COSTS_FILE, type RunFolder, TOKENIZER_FILE } from "../../runs/folder.ts";
 import { sealedJson } from "../../runs/sealed.ts";
+import { tokensIn } from "../../train/evaluate.ts";
 import type { TrainEvent, TrainState } from "../../train/events.ts";
 import { trainStages } from "../../train/stages.ts";
 import { loopOptions } from "../../train/train.ts";
@@ -16,7 +18,7 @@ import { costTable } from "./budget.ts";
 import { FRONT_FILE, FRONT_PICTURE, frontSvg, keptFront } from "./front/front.ts";
 import { choiceOf, rankedResult, searchingFront } from "./front/job.ts";
 import { openPathStage } from "./front/stage.ts";
-import { cutsIn, Narrowing } from "./narrowing.ts";
+import { cutsIn, Narrowing, narrowedEvents } from "./narrowing.ts";
 import { modelAt, type SearchParts } from "./parts.ts";
 import { ChoicePictures } from "./pictures.ts";
 import {
@@ -81,27 +83,17 @@ async function* searching(
   { resume, signal }: Start,
 ): AsyncGenerator<TrainEvent | NoteEvent, SearchResult, void> {
   if (parts.costs && !resume) yield note(costTable(parts.costs, parts.model.choices));
-  const narrowing = new Narrowing(parts, resume);
+  const { model, course, settings, batches } = parts;
+  const open = (narrowed: ParModel) => openSearchStage(parts, narrowed);
+  const narrowing = new Narrowing({ model, course, settings, tokens: tokensIn(batches.train), open }, resume);
   const loop = loopOptions({ ...trainOptions(parts), resume, signal });
   const length = loopLength(parts.settings, parts.course.total);
   const growing = { length, growUntil: GROW_UNTIL, onTotal: (total: number) => narrowing.expect(total) };
   const events = trainStages({ ...loop, ...growing, open: (state) => narrowing.open(state) });
-  try {
-    for (;;) {
-      const { value, done } = await events.next();
-      for (const text of narrowing.told()) yield note(text);
-      if (done) {
-        const { end, weights, evaluation } = value;
-        const { reason, step: steps, elapsedMs } = end;
-        const { model, cuts } = narrowing;
-        const ending = { model, weights, reason, steps, elapsedMs, cuts, evaluation };
-        return resultOf(parts, ending, await figuresOf(parts, ending));
-      }
-      yield value.type === "step" ? narrowing.see(value) : value;
-    }
-  } finally {
-    await events.return(undefined as never); // stages are released however it ends
-  }
+  const { end, weights, evaluation } = yield* narrowedEvents(events, narrowing);
+  const { reason, step: steps, elapsedMs } = end;
+  const ending = { model: narrowing.model, weights, reason, steps, elapsedMs, cuts: narrowing.cuts, evaluation };
+  return resultOf(parts, ending, await figuresOf(parts, ending));
 }
 
 /** What a search that has ended found; where it was killed before it could write that down, it is measured now. */

@@ -2,19 +2,21 @@
 import { candidateName } from "../../analysis/latency.ts";
 import { median } from "../../base/median.ts";
 import { formatNumber } from "../../base/table.ts";
-import type { ParModel } from "../../model/par/par.ts";
-import { tokensIn } from "../../train/evaluate.ts";
-import type { StepEvent, TrainState } from "../../train/events.ts";
+import type { Supernet } from "../../model/supernet.ts";
+import type { StepEvent, TrainEvent, TrainState } from "../../train/events.ts";
 import { Settled, type Standing } from "../../train/phases.ts";
-import type { Opened } from "../../train/stages.ts";
+import type { Opened, Trained } from "../../train/stages.ts";
+import type { NoteEvent } from "../job.ts";
+import type { Course } from "./course.ts";
 import type { Cut } from "./cut.ts";
 import { narrowState, openBlocks, settleSurest, sizeOf, survivorsAt } from "./cutting.ts";
-import { modelAt, type SearchParts } from "./parts.ts";
-import { choicesOf, openSearchStage, patternOf, type SearchStage } from "./stage.ts";
+import { modelAt, type Narrowable } from "./parts.ts";
+import type { SearchConfig } from "./settings.ts";
+import { choicesOf, patternOf, type SearchStage } from "./stage.ts";
 
 /** What checkpoints of a search keep beside those of any training. */
 interface Notes extends Readonly<Record<string, unknown>> {
-  readonly alive: ParModel["alive"];
+  readonly alive: Supernet["alive"];
   readonly standing: Standing;
   readonly cuts: readonly Cut[];
 }
@@ -26,16 +28,43 @@ export const cutsIn = (state: TrainState | undefined): readonly Cut[] =>
 /** How often in a search π is written down. */
 const LOOKS = 100;
 
-export class Narrowing {
+/** The events of training with what narrowing says between them; π is added to some steps. Stages are released however it ends. */
+export async function* narrowedEvents<M extends Narrowable<M>>(
+  events: AsyncGenerator<TrainEvent, Trained, void>,
+  narrowing: Narrowing<M>,
+): AsyncGenerator<TrainEvent | NoteEvent, Trained, void> {
+  try {
+    for (;;) {
+      const { value, done } = await events.next();
+      for (const text of narrowing.told()) yield { type: "note", text };
+      if (done) return value;
+      yield value.type === "step" ? narrowing.see(value) : value;
+    }
+  } finally {
+    await events.return(undefined as never);
+  }
+}
+
+/** What is narrowed: a supernet with all its candidates, when it is looked at, and how a stage of it is opened. */
+export interface NarrowingOptions<M extends Narrowable<M>> {
+  readonly model: M;
+  readonly course: Pick<Course, "total" | "frozen" | "alternates">;
+  readonly settings: Pick<SearchConfig, "cut" | "settle"> & { readonly cutEvery: number };
+  /** Tokens of an update, by which speed is told. */
+  readonly tokens: number;
+  open(model: M): Promise<SearchStage<M>>;
+}
+
+export class Narrowing<M extends Narrowable<M>> {
   readonly cuts: Cut[];
-  readonly #parts: SearchParts;
+  readonly #parts: NarrowingOptions<M>;
   readonly #settled: Settled;
   readonly #told: string[] = [];
-  #stage: SearchStage | undefined;
+  #stage: SearchStage<M> | undefined;
   #total: number;
   #stepMs: number[] = [];
 
-  constructor(parts: SearchParts, resume: TrainState | undefined) {
+  constructor(parts: NarrowingOptions<M>, resume: TrainState | undefined) {
     this.#parts = parts;
     const { frozen: from, total } = parts.course;
     this.#total = total;
@@ -49,7 +78,7 @@ export class Narrowing {
   }
 
   /** The model of the present stage. */
-  get model(): ParModel {
+  get model(): M {
     return this.#stage!.model;
   }
 
@@ -60,7 +89,7 @@ export class Narrowing {
 
   /** Takes note of a step, and adds π to it now and then: some hundred times in all. */
   see(event: StepEvent): StepEvent {
-    this.#stepMs.push((1000 * tokensIn(this.#parts.batches.train)) / event.tokensPerSecond);
+    this.#stepMs.push((1000 * this.#parts.tokens) / event.tokensPerSecond);
     const every = Math.max(1, Math.round(this.#total / LOOKS));
     if (event.step % every !== 0) return event;
     const { model, step } = this.#stage!;
@@ -80,10 +109,10 @@ export class Narrowing {
     return { stage, state: narrow };
   }
 
-  async #begin(model: ParModel): Promise<SearchStage> {
+  async #begin(model: M): Promise<SearchStage<M>> {
     const { course } = this.#parts;
-    const opened = await openSearchStage(this.#parts, model);
-    const stage: SearchStage = {
+    const opened = await this.#parts.open(model);
+    const stage: SearchStage<M> = {
       ...opened,
       enough: (step) => course.alternates && this.#settled.see(step, `${model.chosen(opened.step.weights)}`),
       pause: (step) => this.#isDue(stage, step),
@@ -94,14 +123,14 @@ export class Narrowing {
     return stage;
   }
 
-  #isDue(stage: SearchStage, step: number): boolean {
+  #isDue(stage: SearchStage<M>, step: number): boolean {
     const { settings, course } = this.#parts;
     const { cut, cutEvery } = settings;
     if (cut === null || step === 0 || step % cutEvery !== 0 || step <= course.frozen) return false;
     return sizeOf(this.#survivors(stage, step)) < sizeOf(stage.model.alive);
   }
 
-  #survivors({ model, step: { weights } }: SearchStage, step: number): number[][] {
+  #survivors({ model, step: { weights } }: SearchStage<M>, step: number): number[][] {
     const { cut, settle } = this.#parts.settings;
     const part = step / this.#total;
     const alive = survivorsAt(part, model, weights, cut!);
@@ -110,7 +139,7 @@ export class Narrowing {
   }
 
   /** The model without the candidates that are given up; tells which they are. */
-  #cut(stage: SearchStage, step: number): ParModel {
+  #cut(stage: SearchStage<M>, step: number): M {
     const { model } = stage;
     const probabilities = model.probabilities(stage.step.weights);
     const alive = this.#survivors(stage, step);

@@ -4,6 +4,7 @@ import { reject } from "../../base/errors.ts";
 import type { Engine } from "../../engine/engine.ts";
 import { type ParModel, type ParOptions, parModel } from "../../model/par/par.ts";
 import { loadStateDict, type NamedTensor } from "../../model/state-dict.ts";
+import type { Supernet } from "../../model/supernet.ts";
 import type { BatchSource } from "../../text/batches.ts";
 import type { Split } from "../../text/corpus.ts";
 import { frequencyRanks } from "../../text/cutoffs.ts";
@@ -191,9 +192,12 @@ export function evaluationShape(settings: SearchConfig): { batch: number; length
   };
 }
 
+/** A supernet that makes narrower ones of its own kind. */
+export type Narrowable<M> = Supernet & { narrowed(alive: Supernet["alive"]): M };
+
 /** The model as it was when a state was stored: with the candidates that were left. */
-export function modelAt(model: ParModel, state: TrainState | undefined): ParModel {
-  const alive = state?.progress.notes?.alive as ParModel["alive"] | undefined;
+export function modelAt<M extends Narrowable<M>>(model: M, state: TrainState | undefined): M {
+  const alive = state?.progress.notes?.alive as Supernet["alive"] | undefined;
   return alive ? model.narrowed(alive) : model;
 }
 

@@ -12,11 +12,9 @@ import {
   list,
   openList,
   optional,
-  pair,
   real,
   shape,
   text,
-  textLike,
   type ValuesOf,
   whole,
 } from "../../runs/fields.ts";
@@ -24,21 +22,9 @@ import { defineSettings, type Resolved } from "../../runs/settings.ts";
 import type { Length } from "../../train/loop.ts";
 import { scheduleNames } from "../../train/schedule.ts";
 import { dataFields, evaluateTokens, hardwareFields, lengthFields, usualRates } from "../fields.ts";
+import { budgetFields, candidates, choiceFields, pacedBy } from "./fields.ts";
 
-/** How candidates are written. */
-export const candidateForm = {
-  pattern: /^\s*([sf](:[1-9]\d*)?|i)\s*(,\s*([sf](:[1-9]\d*)?|i)\s*)*$/,
-  needed: "letters s, f and i with sizes where they have one, such as s,f,f:1024,i",
-};
-const budgetForm = {
-  pattern: /^\s*(\d+(\.\d*)?|\.\d+)\s*(ms)?\s*$/,
-  needed: "milliseconds above 0, such as 3.2ms, or a fraction of the (sf)-baseline's latency, such as 0.65",
-  fits: (given: string) => Number.parseFloat(given) > 0,
-};
 const shapeNeeded = "batch x segment + memory, such as 1x64+640";
-
-/** The architecture's rate follows the length. */
-const AUTO = "auto";
 
 const data = group("Data", {
   corpus: text("books", "books (embedded), wikitext-2, a text file, or a folder with train, valid and test"),
@@ -154,9 +140,7 @@ const fields = {
       "blocks to search; or a pattern that is already found, such as (sff)x2, to train it instead",
       "a whole number from 1, or a pattern such as (sff)x2",
     ),
-    candidates: optional(
-      textLike("s,f,f:1024,i", "what a block may be, with heads or feed-forward width; default: s,f,i", candidateForm),
-    ),
+    candidates,
   }),
   ...sizes,
   ...group("Model", {
@@ -175,37 +159,15 @@ const fields = {
       "joint",
       "train weights and architecture together, as the original, or by turns after a freeze, as the paper",
     ),
-    architectureRate: optional(
-      either(
-        real(0.02, ""),
-        textLike(AUTO, "", { pattern: /^auto$/, needed: "a number, or auto" }),
-        "highest rate of the architecture; auto: the higher the shorter the search; none: that of the weights",
-        "a number from 0, or auto",
-      ),
-      AUTO,
-    ),
-    freeze: optional(fraction(0.2, "fraction of the updates before π moves; with alternate: 0.2"), 0.15),
+    architectureRate: choiceFields.architectureRate,
+    freeze: choiceFields.freeze,
     straightThrough: flag("forward the one candidate that was drawn"),
     trainedTemperature: flag("each block learns a temperature of its own, starting at temperatureStart"),
-    temperatureStart: real(5, "first temperature", { above: 0 }),
-    temperatureEnd: real(0.1, "last temperature", { above: 0 }),
-    cut: optional(
-      real(0.95, "cut candidates whose π is below 1 − this, and compile again; none: keep all to the end", {
-        above: 0.5,
-        below: 1,
-      }),
-      0.95,
-    ),
-    settle: optional(
-      pair(
-        fraction(0, ""),
-        [0.25, 0.75],
-        "between these fractions of the updates blocks settle, the surest first, for one candidate beside identity",
-        "two fractions of the updates, such as 0.25,0.75",
-      ),
-      [0.25, 0.6] as [number, number],
-    ),
-    cutEvery: optional(whole(100, "updates between looks at π; default: a twentieth of them, at most 100")),
+    temperatureStart: choiceFields.temperatureStart,
+    temperatureEnd: choiceFields.temperatureEnd,
+    cut: choiceFields.cut,
+    settle: choiceFields.settle,
+    cutEvery: choiceFields.cutEvery,
     front: flag(
       "train one network of the supernet per update and rank them all: perplexity against latency, for every budget",
     ),
@@ -223,17 +185,7 @@ const fields = {
     ),
     rankBatches: whole(2, "valid batches on which each is measured; the best are measured on four times as many"),
   }),
-  ...group("Latency", {
-    budget: optional(
-      either(
-        real(0.65, "", { above: 0 }),
-        textLike("0.65", "", budgetForm),
-        "penalise latency above this: 3.2ms, or 0.65 of the (sf)-baseline's",
-        budgetForm.needed,
-      ),
-    ),
-    budgetWeight: real(1, "weight of that penalty", { above: 0 }),
-  }),
+  ...group("Latency", budgetFields),
   ...latency,
   ...others,
 };
@@ -397,18 +349,14 @@ export interface FilledConfig extends SearchConfig {
 export const cutoffsIn = ({ cutoffs }: Pick<SearchConfig, "cutoffs">, vocabulary: number): number[] =>
   cutoffs ?? [250, 2500].filter((end) => end < vocabulary);
 
-/** What of the updates the architecture's rate makes: 0.1 up to 600 of them, 0.02 from 3,000 on. docs/log.md has the trials. */
-const rateIn = (total: number) => Math.min(0.1, Math.max(0.02, 60 / total));
-
 /** Settings with what follows from the vocabulary and the number of updates. */
 export function filledIn(settings: SearchConfig, vocabulary: number, total: number): FilledConfig {
-  const { warmup, architectureRate, cutEvery } = settings;
+  const { warmup } = settings;
   return {
     ...settings,
+    ...pacedBy(settings, total),
     cutoffs: cutoffsIn(settings, vocabulary),
     warmup: warmup ?? Math.min(400, Math.floor(total / 10)),
-    architectureRate: typeof architectureRate === "string" ? rateIn(total) : architectureRate,
-    cutEvery: cutEvery ?? Math.min(100, Math.max(1, Math.round(total / 20))),
   };
 }
 

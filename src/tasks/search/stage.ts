@@ -4,6 +4,7 @@ import { lazily } from "../../base/lazily.ts";
 import { printPattern } from "../../depth/pattern.ts";
 import { patternBlockOf } from "../../model/par/candidates.ts";
 import type { ParModel } from "../../model/par/par.ts";
+import type { Supernet } from "../../model/supernet.ts";
 import { type Batches, counted, figures, tokensIn } from "../../train/evaluate.ts";
 import { Evaluator } from "../../train/evaluator.ts";
 import type { Choice, Figures, Latency } from "../../train/events.ts";
@@ -27,8 +28,8 @@ export interface SearchFigures extends Figures {
 }
 
 /** A stage, and the model that it trains. */
-export interface SearchStage extends Stage {
-  readonly model: ParModel;
+export interface SearchStage<M extends Supernet = ParModel> extends Stage {
+  readonly model: M;
 }
 
 /** The loss of batches in order, and the mean of their perplexities. */
@@ -51,7 +52,7 @@ export async function evaluateOn(
 }
 
 /** The most probable network or, under a budget, the most probable one that keeps to it. */
-export function patternOf(model: ParModel, weights: Weights): string {
+export function patternOf(model: Supernet, weights: Weights): string {
   const chosen = chosenOf(model, weights).map((k, i) => model.choices[i]![k]!);
   return printPattern(chosen.map(patternBlockOf));
 }
@@ -135,7 +136,7 @@ async function figuresBy(
 }
 
 /** π of each block. */
-export function choicesOf(model: ParModel, weights: Weights): Choice[] {
+export function choicesOf(model: Supernet, weights: Weights): Choice[] {
   const probabilities = model.probabilities(weights);
   return model.choices.map((block, i) => ({ names: block.map(candidateName), probabilities: probabilities[i]! }));
 }

@@ -1,5 +1,5 @@
 /** What the blocks of an encoder cost on this machine: forward milliseconds of stacks, measured in turns, beside FLOPs. */
-import type { Engine, Program } from "../engine/engine.ts";
+import { type Engine, feedsFor, type Program } from "../engine/engine.ts";
 import { cost } from "../graph/index.ts";
 import { type Albert, type AlbertOptions, albert } from "../model/albert/albert.ts";
 import { albertProgram } from "../model/albert/export.ts";
@@ -61,7 +61,7 @@ async function forwardTimes(engine: Engine, models: readonly Albert[], shape: En
     for (let round = -WARM_UP; round < ROUNDS; round++) {
       for (const [i, program] of programs.entries()) {
         const start = performance.now();
-        await program.run(feeds);
+        await program.run(feedsFor(program, feeds));
         if (round >= 0) times[i]!.push(performance.now() - start);
       }
     }

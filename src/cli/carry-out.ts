@@ -1,6 +1,6 @@
 /** Carries out the job of a command: tried with `--dry-run`, or into a run folder before the user's eyes. */
 
-import { type Ended, figuresOfKind, type Job, newRun, perform, type RunKind } from "../tasks/index.ts";
+import { choicePicture, type Ended, figuresOfKind, type Job, newRun, perform, type RunKind } from "../tasks/index.ts";
 import { freeFolder } from "./flags.ts";
 import { concludeTraining } from "./resume.ts";
 import { watchSession } from "./session.ts";
@@ -19,6 +19,7 @@ export async function carryOut(job: Job<Ended>, kind: RunKind, { out, prefix, dr
   if (dryRun) return (await import("./dry-run.ts")).printDryRun(job, json);
   const path = out ?? (await freeFolder(prefix));
   const into = await newRun(path);
-  const result = await watchSession((signal) => perform(job, { into, signal }), { shown: figuresOfKind(kind) });
+  const how = { shown: figuresOfKind(kind), picture: choicePicture };
+  const result = await watchSession((signal) => perform(job, { into, signal }), how);
   await concludeTraining(path, kind, result, { json, engine: job.engine });
 }

@@ -77,7 +77,7 @@ async function* searching(
   const { settings, costs } = parts;
   const { cut, settle } = settings;
   const [phase] = phasesOf(settings);
-  if (costs && !resume) yield { type: "note", text: costTable(costs, model.choices) };
+  if (costs && !resume) yield { type: "note", text: costTable(costs, model.choices, "embedding and pooler") };
   const { rows, tokens } = await parts.data.batches("train", phase);
   const narrowing = new Narrowing(
     {

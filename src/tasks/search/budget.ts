@@ -69,7 +69,7 @@ export function latencyOf(model: Supernet, measured: MeasuredCosts, weights: Wei
 }
 
 /** FLOPs and milliseconds of each candidate, the rest and the (sf)-baseline. */
-export function costTable(measured: MeasuredCosts, choices: Choices): string {
+export function costTable(measured: MeasuredCosts, choices: Choices, others = "embedding and softmax"): string {
   const { rest, candidates, shape, threads } = measured;
   const offered = new Set(choices.flat().map(candidateName));
   const row = (name: string, flops: number, ms: number) => ({
@@ -82,7 +82,7 @@ export function costTable(measured: MeasuredCosts, choices: Choices): string {
   const flops = rest.flops + Math.ceil(half) * named("attention") + Math.floor(half) * named("feed-forward");
   const rows = [
     ...candidates.filter(({ name }) => offered.has(name)).map(({ name, flops, ms }) => row(name, flops, ms)),
-    row("embedding and softmax", rest.flops, rest.ms),
+    row(others, rest.flops, rest.ms),
     row(`(sf)-baseline, ${choices.length} blocks`, flops, baselineCost(measured, choices.length)),
   ];
   const title = `forward, batch ${shape.batch} × ${shape.length}, memory ${shape.memory}, ${threads} thread${threads > 1 ? "s" : ""}`;

@@ -16,11 +16,11 @@ export function choicePicture(event: TaskEvent, screen?: Drawing): string | unde
 }
 
 function figureLines({ step, perplexity, meanBatchPerplexity, latency, pattern }: EvaluationEvent): string {
-  const mean = `mean of batches ${formatNumber(meanBatchPerplexity!, 2)}`;
+  const mean = meanBatchPerplexity === undefined ? "" : ` (mean of batches ${formatNumber(meanBatchPerplexity, 2)})`;
   const cost = latency
     ? `: ${latency.chosenMs.toFixed(2)} ms forward, ${latency.expectedMs.toFixed(2)} ms expected by π`
     : "";
-  return `step ${formatNumber(step)}  perplexity ${formatNumber(perplexity!, 2)} (${mean})\nnow ${pattern}${cost}`;
+  return `step ${formatNumber(step)}  perplexity ${formatNumber(perplexity!, 2)}${mean}\nnow ${pattern}${cost}`;
 }
 
 /** What was found, with its figures and what they took, in a line. */

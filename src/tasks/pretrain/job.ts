@@ -2,52 +2,30 @@
 
 import type { MeasuredCosts } from "../../analysis/latency.ts";
 import { lazily } from "../../base/lazily.ts";
-import { ponderScale } from "../../depth/halting.ts";
 import type { Engine } from "../../engine/engine.ts";
 import type { Albert } from "../../model/albert/albert.ts";
-import { type AlbertDescription, type DescribedAlbert, describedAlbert } from "../../model/albert/description.ts";
-import { albertObjective } from "../../model/albert/heads.ts";
-import { initialise } from "../../nn/index.ts";
-import { type MaskedBatches, pretrainingFeeds } from "../../text/masked/batches.ts";
-import type { OpenTokenizer } from "../../text/tokenizer.ts";
-import type { Batches } from "../../train/evaluate.ts";
+import { type AlbertDescription, describedAlbert } from "../../model/albert/description.ts";
+import type { MaskedBatches } from "../../text/masked/batches.ts";
 import type { TrainEvent, TrainState } from "../../train/events.ts";
-import type { OwnGroup } from "../../train/groups.ts";
 import type { Length } from "../../train/loop.ts";
 import { type Stage, trainStages, type Weights } from "../../train/stages.ts";
-import { openStage, outcomeOf } from "../../train/train.ts";
+import { outcomeOf } from "../../train/train.ts";
 import { told } from "../../train/world.ts";
 import { concludedFrom, type Outcome } from "../concluded.ts";
 import { defaultEngine } from "../engine.ts";
 import { engineFact, parametersFact, textFact } from "../facts.ts";
 import type { Fact, Job, Rehearsal, Start } from "../job.ts";
 import { type Given, textHash } from "../text-data.ts";
-import { albertContent, type TrainedAlbert } from "./albert-run.ts";
-import { headsOf, pretrainingEvaluator } from "./evaluation.ts";
+import { albertContent } from "./albert-run.ts";
+import { pretrainingEvaluator } from "./evaluation.ts";
 import { firstWeights } from "./first-weights.ts";
-import type { EncoderFound } from "./found.ts";
 import { type Initial, originOf } from "./origin.ts";
-import { describePretraining, isPlaced, type MaskedData, openMaskedData, pretrainingGroups } from "./parts.ts";
+import { describePretraining, isPlaced, openMaskedData } from "./parts.ts";
 import { type Phase, phasedSchedule, phaseStarts, phasesOf } from "./phases.ts";
 import type { PretrainingConfig } from "./settings.ts";
+import { fed, type PretrainParts, type PretrainResult, phaseStage } from "./stage.ts";
 
-/** A pre-training, opened with its texts. */
-export interface PretrainParts {
-  /** What candidates cost, where they are searched under a budget. */
-  readonly costs: MeasuredCosts | null;
-  readonly settings: PretrainingConfig;
-  readonly data: MaskedData;
-  readonly description: AlbertDescription;
-  readonly described: DescribedAlbert;
-  readonly engine: Engine;
-}
-
-/** What pre-training ends with: a model and its weights, to be fine-tuned, looked into or stored. */
-export interface PretrainResult extends TrainedAlbert, Outcome {
-  readonly tokenizer: OpenTokenizer;
-  /** What a search of blocks found (architecture.json); the model is that network, with the weights it has in the supernet. */
-  readonly found?: EncoderFound | undefined;
-}
+export type { PretrainParts, PretrainResult } from "./stage.ts";
 
 /** What a program hands over, and what is known already. */
 export interface PretrainGiven extends Given {
@@ -193,67 +171,6 @@ async function openPhase(parts: PretrainParts, start: PhaseStart): Promise<Stage
     pause: (step) => step >= startOf(start.index + 1),
     release: async () => void (await Promise.all([stage.release(), evaluator.release()])),
   };
-}
-
-export interface StageParts extends Pick<Parameters<typeof openStage>[1], "evaluate"> {
-  readonly length: Length;
-  readonly batches: Batches;
-  readonly initial?: Weights | undefined;
-  /** Whether the halting unit learns at a step. */
-  readonly unitLearns: (step: number) => boolean;
-  /** How π is moved, where blocks are searched. */
-  readonly architecture?: OwnGroup | undefined;
-}
-
-/** The compiled step of a phase. */
-export async function phaseStage(parts: PretrainParts, phase: Phase, of: StageParts): Promise<Stage> {
-  const { settings, described, engine } = parts;
-  const { model, heads, parameters } = described;
-  const { length, predictions, task, accumulate } = phase;
-  const asked = headsOf(phase, { model, heads });
-  const objective = ({ batch }: { batch: number }) =>
-    albertObjective(model, asked, { batch, length, predictions, causal: task === "next", training: true });
-  return openStage(
-    { parameters, objective },
-    {
-      ...of.length,
-      engine,
-      data: { train: of.batches },
-      groups: pretrainingGroups(settings, parameters, engine, of.unitLearns, of.architecture),
-      initial: of.initial ?? initialise(parameters, settings.seed),
-      seed: settings.seed,
-      accumulate,
-      recompute: settings.recompute,
-      clipNorm: settings.clipNorm,
-      evaluate: of.evaluate,
-      ...(model.policy.scalars?.ponderScale ? { scalars: (updates) => scaled(settings, updates) } : {}),
-    },
-  );
-}
-
-/** Batches in the form the loop takes; `from` is the place of a phase's first batch among those of all phases. */
-export function fed(
-  phase: Phase,
-  { sentenceOrder }: PretrainingConfig,
-  batches: MaskedBatches,
-  from: () => number,
-): Batches {
-  const { count, rows, tokens, at } = batches;
-  const feeds = (place: number) => {
-    const { order, ...others } = pretrainingFeeds(at(place - from()));
-    if (phase.task === "document") {
-      const { ids, mask, types, documentWords } = others;
-      return { ids: ids!, mask: mask!, types: types!, documentWords: documentWords! };
-    }
-    return sentenceOrder && phase.task === "masked" ? { ...others, order: order! } : others;
-  };
-  return { count, rows, tokens, fresh: true, at: feeds };
-}
-
-/** How much of the penalty counts at an update. */
-function scaled({ ponderFrom, ponderWarmup }: PretrainingConfig, total: number) {
-  const scale = ponderScale(ponderWarmup * total, ponderFrom * total);
-  return (step: number) => ({ ponderScale: scale(step) });
 }
 
 /** A step of each phase; an update may take hundreds of batches, so that one batch of it is tried. */

@@ -21,8 +21,8 @@ import { choicesOf, patternOf, type SearchStage } from "../search/stage.ts";
 import { pretrainingEvaluator } from "./evaluation.ts";
 import { firstWeights } from "./first-weights.ts";
 import { type EncoderFound, keptEncoder } from "./found.ts";
-import { fed, type PretrainParts, type PretrainResult, phaseStage } from "./job.ts";
 import { phasedSchedule, phasesOf } from "./phases.ts";
+import { fed, type PretrainParts, type PretrainResult, phaseStage } from "./stage.ts";
 
 /** A search, once the number of updates is known. */
 interface EncoderSearch {

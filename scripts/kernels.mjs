@@ -6,6 +6,13 @@ const ROOT = new URL("..", import.meta.url);
 const MODULES = [
   { source: "kernels/index.ts", target: "src/engine/kernels.wasm.ts", name: "KERNELS_BASE64" },
   { source: "kernels/draws.ts", target: "src/base/draws.wasm.ts", name: "DRAWS_BASE64" },
+  // Its functions are taken out one by one, so that a browser without relaxed arithmetic never sees it.
+  {
+    source: "kernels/products.ts",
+    target: "src/engine/products.wasm.ts",
+    name: "PRODUCTS_BASE64",
+    options: ["--enable", "relaxed-simd"],
+  },
 ];
 const OPTIONS = [
   "--optimizeLevel",
@@ -21,9 +28,9 @@ const OPTIONS = [
 ];
 const MEMORY = ["--importMemory", "--initialMemory", "1"];
 
-async function compile(source) {
+async function compile({ source, options = [] }) {
   let binary;
-  const { error, stderr } = await asc.main([source, "--outFile", "kernels.wasm", ...OPTIONS, ...MEMORY], {
+  const { error, stderr } = await asc.main([source, "--outFile", "kernels.wasm", ...OPTIONS, ...options, ...MEMORY], {
     readFile: (name) => readFile(new URL(name, ROOT), "utf8").catch(() => null),
     writeFile: (name, contents) => {
       if (name === "kernels.wasm") binary = contents;
@@ -43,7 +50,7 @@ export const ${name} =
 
 for (const module of MODULES) {
   const { source, target } = module;
-  const text = moduleText(module, await compile(source));
+  const text = moduleText(module, await compile(module));
   if (process.argv.includes("--check")) {
     const same = text === (await readFile(new URL(target, ROOT), "utf8"));
     console.log(same ? `${target} agrees with ${source}` : `${target} differs from ${source}; run npm run kernels`);

@@ -44,8 +44,8 @@ export async function run(text, { halting, threads, kept, until = 20 } = {}) {
     if (next.value.type === "step") losses.push(next.value.loss);
     if (losses.length === until && next.value.type === "step" && until < 20) break;
   }
-  const { name, threads: taken, notice } = engine ?? (await defaultEngine());
-  return { losses, name, threads: taken, notice };
+  const { name, threads: taken, notice, ownProducts } = engine ?? (await defaultEngine());
+  return { losses, name, threads: taken, notice, ownProducts };
 }
 `;
 
@@ -54,6 +54,7 @@ interface Outcome {
   name: string;
   threads: number;
   notice?: string;
+  ownProducts?: boolean;
 }
 
 const text = readFileSync(join(root, "corpus", "books", "valid.txt"), "utf8").slice(0, 12_000);
@@ -89,7 +90,7 @@ describe.skipIf(executablePath === undefined)("in Chromium, onnxruntime-web", ()
   ])("trains %s on two threads of an isolated page, to the losses of Node", async (_, options) => {
     const { value, said } = await train(options, isolated);
     expectLosses(value.losses, (inNode(folder, PROGRAM, text, options) as Outcome).losses);
-    expect(value).toMatchObject({ name: "onnxruntime-web", threads: 2 });
+    expect(value).toMatchObject({ name: "onnxruntime-web", threads: 2, ownProducts: true });
     expect(said).toEqual([]);
   });
 

@@ -7,7 +7,21 @@ export interface WasmMemory {
 
 export type WasmModule = object;
 
+/** What is fetched. */
+interface WasmResponse {
+  arrayBuffer(): Promise<ArrayBuffer>;
+}
+
+interface WasmStarted {
+  readonly module: WasmModule;
+  readonly instance: { readonly exports: object };
+}
+
 interface WasmInterface {
+  readonly validate: (bytes: Uint8Array) => boolean;
+  instantiate: (source: ArrayBuffer | Uint8Array | WasmModule, imports: object) => Promise<WasmStarted>;
+  /** Not in every runtime. */
+  instantiateStreaming?: (source: WasmResponse | Promise<WasmResponse>, imports: object) => Promise<WasmStarted>;
   readonly Memory: new (size: { initial: number; maximum: number }) => WasmMemory;
   readonly Module: new (bytes: Uint8Array) => WasmModule;
   readonly Instance: new <Exports>(

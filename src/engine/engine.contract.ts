@@ -102,6 +102,26 @@ export function engineContract(name: string, open: () => Promise<Engine>): void 
       await program.release();
     });
 
+    it.each([
+      [4, 16, 1],
+      [21, 48, 300],
+      [7, 40, 130],
+      [3, 64, 17],
+      [1, 32, 256],
+    ])("multiplies %s rows by any number of columns, exactly where numbers are whole and small", async (m, n, k) => {
+      const whole = (rows: number, columns: number, seed: number) =>
+        Float32Array.from({ length: rows * columns }, (_, i) => ((i * seed) % 11) - 5);
+      const [a, b] = [whole(m, k, 7), whole(k, n, 3)];
+      const [x, y] = [g.input("x", [m, k]), g.input("y", [k, n])];
+      const turned = g.matmul(g.transpose(x, [1, 0]), y, { transposeA: true });
+      const out = await runOnce(await open(), { product: g.matmul(x, y), turned }, { x: a, y: b });
+      const entry = (i: number, j: number) =>
+        a.slice(i * k, (i + 1) * k).reduce((sum, v, l) => sum + v * b[l * n + j]!, 0);
+      const wanted = Array.from({ length: m * n }, (_, at) => entry(Math.floor(at / n), at % n));
+      expect([...out.product!.data]).toEqual(wanted);
+      expect([...out.turned!.data]).toEqual(wanted);
+    });
+
     it("gives one tensor under two names, and an input as an output", async () => {
       const x = g.input("x", [2]);
       const y = g.exp(x);

@@ -12,6 +12,10 @@ describe("the web's runtime", () => {
     );
   });
 
+  it("multiplies by our kernels", async () => {
+    expect(await ortWebEngine()).toMatchObject({ ownProducts: true });
+  });
+
   it("refuses options that it does not know", async () => {
     // @ts-expect-error for programs in JavaScript
     await expect(ortWebEngine({ thread: 1 })).rejects.toThrow("did you mean threads?");

@@ -4,6 +4,7 @@ import { check, checkOptions, whole } from "../base/options.ts";
 import { add, input } from "../graph/index.ts";
 import type { Engine, Program, ProgramSource } from "./engine.ts";
 import { compileWith, sessionBasics } from "./ort-program.ts";
+import { withFasterProducts } from "./web-products.ts";
 
 /** How programs run on ONNX Runtime in a browser. A page has one runtime: its first engine decides for all. */
 export interface OrtWebOptions {
@@ -11,12 +12,16 @@ export interface OrtWebOptions {
   threads?: number;
   /** The folder that `ort-wasm-simd-threaded.*` are served from, or their addresses. Default: where the bundler put them. */
   wasmPaths?: string | { mjs?: string; wasm?: string };
+  /** Products by kernels of layerwise, put into the runtime as it is loaded: they are faster. Default: true. */
+  ownProducts?: boolean;
 }
 
 /** An engine in a browser. */
 export interface OrtWebEngine extends Engine {
   /** Why it has one thread: which headers the page lacks. */
   readonly notice: string | undefined;
+  /** Whether products run by kernels of layerwise: not where they are not wanted, nor in versions of the runtime that are not known. */
+  readonly ownProducts: boolean;
 }
 
 type Runtime = typeof import("onnxruntime-web/wasm");
@@ -25,6 +30,7 @@ interface Started {
   readonly runtime: Runtime;
   readonly threads: number;
   readonly notice: string | undefined;
+  readonly ownProducts: boolean;
 }
 
 /** What a page or worker has and Node has not. */
@@ -37,21 +43,22 @@ const page = globalThis as {
 
 /** An engine on ONNX Runtime's WebAssembly. Needs the package onnxruntime-web. */
 export async function ortWebEngine(options: OrtWebOptions = {}): Promise<OrtWebEngine> {
-  checkOptions("engine", options, ["threads", "wasmPaths"]);
+  checkOptions("engine", options, ["threads", "wasmPaths", "ownProducts"]);
   const { threads: wanted } = options;
   if (wanted !== undefined) check("threads", wanted, whole(1));
   started ??= start(options);
-  const { runtime, threads, notice } = await started;
+  const { runtime, threads, notice, ownProducts } = await started;
   if (wanted !== undefined && wanted !== threads && !notice) {
     const remedy = "load the page again for another number";
     reject({ who: "threads", needed: `${threads}, as the page's first engine has`, got: `${wanted}`, remedy }, 2);
   }
-  return { name: "onnxruntime-web", threads, device: "wasm", notice, compile: (source) => compile(runtime, source) };
+  const about = { name: "onnxruntime-web", threads, device: "wasm", notice, ownProducts };
+  return { ...about, compile: (source) => compile(runtime, source) };
 }
 
 let started: Promise<Started> | undefined;
 
-async function start({ threads, wasmPaths }: OrtWebOptions): Promise<Started> {
+async function start({ threads, wasmPaths, ownProducts = true }: OrtWebOptions): Promise<Started> {
   const runtime = (await importRuntime()) ?? rejectMissing();
   const { wasm } = runtime.env;
   const notice = page.crossOriginIsolated === false && threads !== 1 ? await noticeOf() : undefined;
@@ -59,8 +66,9 @@ async function start({ threads, wasmPaths }: OrtWebOptions): Promise<Started> {
   runtime.env.logLevel = "fatal";
   wasm.numThreads = page.crossOriginIsolated === false ? 1 : (threads ?? usualThreads());
   if (wasmPaths !== undefined) wasm.wasmPaths = wasmPaths;
-  await tryOut(runtime);
-  return { runtime, threads: wasm.numThreads, notice };
+  const version = ownProducts ? (runtime.env.versions.web ?? "") : "";
+  const faster = await withFasterProducts(version, () => tryOut(runtime));
+  return { runtime, threads: wasm.numThreads, notice, ownProducts: faster };
 }
 
 /** The runtime where its package is there. */

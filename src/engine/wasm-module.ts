@@ -35,11 +35,11 @@ export function joined(parts: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
 }
 
 /** The sections of a module, as views of it. */
-export function sectionsOf(module: Uint8Array): Section[] {
+export function sectionsOf(file: Uint8Array): Section[] {
   const sections: Section[] = [];
-  for (let at = HEADER.length; at < module.length; ) {
-    const [size, start] = readNumber(module, at + 1);
-    sections.push({ id: module[at]!, content: module.subarray(start, start + size) });
+  for (let at = HEADER.length; at < file.length; ) {
+    const [size, start] = readNumber(file, at + 1);
+    sections.push({ id: file[at]!, content: file.subarray(start, start + size) });
     at = start + size;
   }
   return sections;

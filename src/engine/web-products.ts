@@ -125,10 +125,10 @@ function alone(body: Uint8Array): Uint8Array {
 
 /** What a function does where it is one of the kernels: small whole numbers, whose products are exact, tell. */
 export function purposeOf(body: Uint8Array, size = { k: 5, m: 5, n: 32 }): Purpose | undefined {
-  const module = alone(body);
+  const single = alone(body);
   // What calls other functions, or has other variables, is none.
-  if (!Wasm.validate(module)) return undefined;
-  const { kernel, memory } = new Wasm.Instance<{ kernel: Kernel; memory: WasmMemory }>(new Wasm.Module(module), {})
+  if (!Wasm.validate(single)) return undefined;
+  const { kernel, memory } = new Wasm.Instance<{ kernel: Kernel; memory: WasmMemory }>(new Wasm.Module(single), {})
     .exports;
   const { k, m, n } = size;
   const [lda, ldc, factor, before] = [k + 2, n + 3, 2, 100];

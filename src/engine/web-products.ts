@@ -23,7 +23,7 @@ const KNOWN = /^1\.30\./;
 
 /** What a kernel does with the rows of C. */
 type Purpose = "write" | "add";
-/** Of a kernel alone in a module: A, B, C as addresses, K, rows, N, distances of the rows of A and of C, a factor; gives the rows it did. */
+/** A kernel by itself, of A, B, C as addresses, K, rows, N, distances of the rows of A and of C, a factor; gives the rows it did. */
 type Kernel = (...numbers: number[]) => number;
 
 const [I32, F32] = [0x7f, 0x7d];

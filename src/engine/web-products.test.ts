@@ -3,7 +3,7 @@ import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { Wasm } from "../base/wasm.ts";
-import { entriesOf, sectionIds, sectionsOf } from "./wasm-module.ts";
+import { entriesOf, sectionIds, sectionsOf } from "./wasm-sections.ts";
 import { fasterProducts, ownKernels, purposeOf, withFasterProducts } from "./web-products.ts";
 
 const installed = dirname(createRequire(import.meta.url).resolve("onnxruntime-web"));

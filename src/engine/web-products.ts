@@ -16,7 +16,7 @@ import {
   sectionOf,
   sectionsOf,
   writeNumber,
-} from "./wasm-module.ts";
+} from "./wasm-sections.ts";
 
 /** Versions whose callers take the number of rows that a kernel did from its answer: what is tested with them. */
 const KNOWN = /^1\.30\./;

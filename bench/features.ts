@@ -11,7 +11,7 @@ import { fileURLToPath } from "node:url";
 import { table } from "../src/base/table.ts";
 import { sha256 } from "../src/files/checksum.ts";
 import { type Feature, features } from "./features/commands.ts";
-import { addRan, type Ran, readCoverage } from "./features/coverage.ts";
+import { addRan, codeLines, importLines, type Ran, readCoverage } from "./features/coverage.ts";
 import { inputs } from "./features/inputs.ts";
 import { flagsOf } from "./flags.ts";
 
@@ -103,24 +103,27 @@ function ranBy({ line, input = "", isRefused = false }: Feature, folder: string)
   return ran;
 }
 
-/** Lines of a file that are neither blank nor comment. */
-function codeLines(text: string): number {
-  let inComment = false;
-  return text.split("\n").filter((each) => {
-    const line = each.trim();
-    const comment = inComment || line.startsWith("//") || line.startsWith("/*");
-    if (comment) inComment = (inComment || line.startsWith("/*")) && !line.includes("*/");
-    return line !== "" && !comment;
-  }).length;
+/** What a file comes to: lines that ran, those of them that import, lines of functions that were called, all its lines with types. */
+const measures = ["executed", "imports", "called", "loaded"] as const;
+type Size = Record<(typeof measures)[number], number>;
+const none: Size = { executed: 0, imports: 0, called: 0, loaded: 0 };
+
+const git = (checkout: string, ...args: string[]) =>
+  execFileSync("git", ["-C", checkout, ...args], { encoding: "utf8" }).trim();
+
+function sizeOf(checkout: string, folder: string, file: string, { lines, inFunctions }: Ran): Size {
+  const importing = importLines(readFileSync(join(folder, "dist", file), "utf8"));
+  return {
+    executed: lines.length,
+    imports: lines.filter((line) => importing.has(line)).length,
+    called: inFunctions.length,
+    loaded: codeLines(readFileSync(join(checkout, "src", sourceOf(file)), "utf8")),
+  };
 }
 
-/** What a file comes to: lines that ran, lines of functions that were called, and all its lines with types. */
-interface Size {
-  executed: number;
-  called: number;
-  loaded: number;
-}
+const sourceOf = (file: string) => file.replace(/\.js$/, ".ts");
 
+/** Sizes of what the features ran, by file; files that a script writes are left out. */
 function measure(checkout: string, side: string): Map<string, Size> {
   const folder = prepare(checkout, side);
   const all = new Map<string, Ran>();
@@ -128,11 +131,9 @@ function measure(checkout: string, side: string): Map<string, Size> {
     say(`${side} ${place + 1}/${features.length}: ${feature.line.slice(0, 100)}`);
     for (const [file, ran] of Object.entries(ranBy(feature, folder))) addRan(all, file, ran);
   });
-  const sizes = [...all].map(([file, { lines, inFunctions }]) => {
-    const source = readFileSync(join(checkout, "src", file.replace(/\.js$/, ".ts")), "utf8");
-    return [file, { executed: lines.length, called: inFunctions.length, loaded: codeLines(source) }] as const;
-  });
-  return new Map(sizes);
+  const kept = new Set(git(checkout, "ls-files", "src").split("\n"));
+  const own = [...all].filter(([file]) => kept.has(`src/${sourceOf(file)}`));
+  return new Map(own.map(([file, ran]) => [file, sizeOf(checkout, folder, file, ran)]));
 }
 
 /** Sums by folder below src, or by file. */
@@ -141,39 +142,37 @@ function grouped(sizes: ReadonlyMap<string, Size>): Map<string, Size> {
   for (const [file, size] of sizes) {
     const name = values.files ? file : file.includes("/") ? file.split("/")[0]! : "(entry points)";
     for (const key of [name, "all"]) {
-      const { executed, called, loaded } = groups.get(key) ?? { executed: 0, called: 0, loaded: 0 };
-      groups.set(key, {
-        executed: executed + size.executed,
-        called: called + size.called,
-        loaded: loaded + size.loaded,
-      });
+      const sum = groups.get(key) ?? none;
+      groups.set(key, Object.fromEntries(measures.map((each) => [each, sum[each] + size[each]])) as Size);
     }
   }
   return groups;
 }
 
 if (values.old === undefined) throw new Error("bench/features: name a checkout of the older version with --old");
-const before = grouped(measure(resolve(values.old), "old"));
-const after = grouped(measure(resolve(values.new), "new"));
+const checkouts = { before: resolve(values.old), after: resolve(values.new) };
+const before = grouped(measure(checkouts.before, "old"));
+const after = grouped(measure(checkouts.after, "new"));
 if (failures.length > 0) throw new Error(`bench/features: ${failures.length} commands failed\n${failures.join("\n")}`);
-const none: Size = { executed: 0, called: 0, loaded: 0 };
 const rows = [...new Set([...before.keys(), ...after.keys()])]
   .sort((a, b) => Number(a === "all") - Number(b === "all") || (a < b ? -1 : 1))
   .map((name) => ({ name, before: before.get(name) ?? none, after: after.get(name) ?? none }));
-const columns = [
-  { key: "name", title: values.files ? "file" : "folder" },
-  ...(["executed", "called", "loaded"] as const).flatMap((key) => [
-    { key: `${key}-before`, title: key },
-    { key: `${key}-after`, title: "now" },
-  ]),
-];
-const cells = rows.map(({ name, before: b, after: a }) => ({
-  name,
-  "executed-before": b.executed,
-  "executed-after": a.executed,
-  "called-before": b.called,
-  "called-after": a.called,
-  "loaded-before": b.loaded,
-  "loaded-after": a.loaded,
-}));
-console.log(values.json ? JSON.stringify(rows) : table(cells, columns));
+
+/** A row a folder: each measure before and now. */
+function textOf(): string {
+  const columns = measures.flatMap((each) => [
+    { key: `${each} before`, title: each },
+    { key: `${each} after`, title: "now" },
+  ]);
+  const cells = rows.map(({ name, ...sizes }) => {
+    const figures = measures.flatMap((each) =>
+      (["before", "after"] as const).map((when) => [`${each} ${when}`, sizes[when][each]] as const),
+    );
+    return { name, ...Object.fromEntries(figures) };
+  });
+  const [old, now] = Object.values(checkouts).map((checkout) => git(checkout, "describe", "--always", "--dirty"));
+  const title = `${features.length} commands at ${old} and at ${now}`;
+  return `${title}\n${table(cells, [{ key: "name", title: values.files ? "file" : "folder" }, ...columns])}`;
+}
+
+console.log(values.json ? JSON.stringify(rows) : textOf());

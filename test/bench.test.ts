@@ -4,6 +4,7 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { codeLines, importLines, linesThatRan } from "../bench/features/coverage.ts";
 import { compare, type Fact, interleave, median } from "../bench/measure.ts";
 import { packageFolder } from "../bench/peer.ts";
 import { resultsJson, resultsPage, resultsTable, type Section } from "../bench/report.ts";
@@ -135,5 +136,43 @@ describe("growth", () => {
     const page = growthPage(rows, "On a machine.");
     expect(page).toContain("(scaling.svg)");
     expect(page.split("\n")).toContain("| width | 256 | 3 M | 10 ms | 51,200 | 153.6 |");
+  });
+});
+
+describe("lines that ran", () => {
+  const source = [
+    'import { a } from "./a.js";',
+    "export function used(x) {",
+    "  if (x) {",
+    "    return a;",
+    "  }",
+    "  return 1;",
+    "}",
+    "function unused() {",
+    "  return 2;",
+    "}",
+    "",
+  ].join("\n");
+  const range = (from: string, to: string, count: number) => ({
+    startOffset: source.indexOf(from),
+    endOffset: source.indexOf(to) + to.length,
+    count,
+  });
+  const counted = {
+    url: "file:///a.js",
+    functions: [
+      { ranges: [{ startOffset: 0, endOffset: source.length, count: 1 }] },
+      { ranges: [range("function used", "return 1;\n}", 1), range("{\n    return a", "a;\n  }", 0)] },
+      { ranges: [range("function unused", "return 2;\n}", 0)] },
+    ],
+  };
+
+  it("are those of functions that were called, without branches that were not taken", () => {
+    expect(linesThatRan(source, counted)).toEqual({ lines: [0, 1, 2, 5, 6], inFunctions: [0, 1, 2, 3, 4, 5, 6] });
+  });
+
+  it("know what imports, and which lines are code", () => {
+    expect([...importLines(source)]).toEqual([0]);
+    expect(codeLines(`/** a\n * b\n */\n\nconst a = 1; // c\n  // d\n${source}`)).toBe(11);
   });
 });

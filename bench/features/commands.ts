@@ -108,7 +108,7 @@ export const features: readonly Feature[] = [
     `${albert} --long-length 32 --long-share 0.5 --out runs/albert`,
     `${albert} --no-halt --optimiser adamw --schedule polynomial --random-next --no-whole-word --no-favour-shorter --out runs/fixed`,
     `${albert} --optimiser muon --schedule cosine --ponder-reduce sum --ponder-from 0.3 --halt-rate 0.1 --step-embedding --accumulate-states weightedSum --frequency-bias --out runs/sum`,
-    `${albert} --init runs/albert --no-sentence-order --distinct-passes 2 --no-halt-at-cap --schedule constant --accumulate 2 --dropout 0.1 --out runs/initialised`,
+    `${albert} --init runs/albert --positions 32 --no-sentence-order --distinct-passes 2 --no-halt-at-cap --schedule constant --accumulate 2 --dropout 0.1 --out runs/initialised`,
     `pretrain --preset trial --steps 2 --threads 1 --out runs/trial`,
     `pretrain --preset trial ${text} --dry-run --threads 1`,
     `data build --corpus fixtures/runs/data/text --tokenizer fixtures/runs/data/tokenizer.model --masked --length 16 --passes 2 --out examples`,
@@ -156,7 +156,7 @@ export const features: readonly Feature[] = [
   ...said(
     `data build ${text} --length 16 --batch 4 --out batches`,
     `data build ${text} --length 16 --batch 4 --out batches --force --tfrecord --shards 2`,
-    `data build --corpus notes.txt --pieces 40 --length 16 --batch 4 --compat original --tfrecord --json --out original`,
+    `data build --corpus notes.txt --pieces 40 --length 8 --batch 1 --compat original --tfrecord --json --out original`,
     `data inspect ${text} --length 16 --batch 4`,
     `data inspect ${text} --length 16 --batch 4 --json`,
     `data inspect --corpus batches`,

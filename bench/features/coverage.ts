@@ -49,6 +49,28 @@ export function linesThatRan(source: string, { functions }: Counted): Ran {
   };
 }
 
+/** Lines of a file that import or export from another. */
+export function importLines(source: string): Set<number> {
+  const found = source.matchAll(/^(?:import|export)\b[^;]*?from "[^"]+";$|^import "[^"]+";$/gm);
+  return new Set(
+    [...found].flatMap(({ index, 0: statement }) => {
+      const first = source.slice(0, index).split("\n").length - 1;
+      return statement.split("\n").map((_, i) => first + i);
+    }),
+  );
+}
+
+/** Lines of a file that are neither blank nor comment. */
+export function codeLines(text: string): number {
+  let inComment = false;
+  return text.split("\n").filter((each) => {
+    const line = each.trim();
+    const isComment = inComment || line.startsWith("//") || line.startsWith("/*");
+    if (isComment) inComment = (inComment || line.startsWith("/*")) && !line.includes("*/");
+    return line !== "" && !isComment;
+  }).length;
+}
+
 const union = (a: readonly number[] = [], b: readonly number[]) => [...new Set([...a, ...b])].sort((x, y) => x - y);
 
 /** Adds what ran elsewhere to what ran. */

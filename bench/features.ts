@@ -11,7 +11,7 @@ import { fileURLToPath } from "node:url";
 import { table } from "../src/base/table.ts";
 import { sha256 } from "../src/files/checksum.ts";
 import { type Feature, features } from "./features/commands.ts";
-import { addRan, codeLines, importLines, type Ran, readCoverage } from "./features/coverage.ts";
+import { addRan, codeLines, kindsOf, type Ran, readCoverage } from "./features/coverage.ts";
 import { inputs } from "./features/inputs.ts";
 import { flagsOf } from "./flags.ts";
 
@@ -103,19 +103,23 @@ function ranBy({ line, input = "", isRefused = false }: Feature, folder: string)
   return ran;
 }
 
-/** What a file comes to: lines that ran, those of them that import, lines of functions that were called, all its lines with types. */
-const measures = ["executed", "imports", "called", "loaded"] as const;
+/**
+ * What a file comes to: lines that ran, of which some import and others stand in functions; all lines of functions that were called
+ * and of the top level; all lines of the source, with types.
+ */
+const measures = ["executed", "imports", "in functions", "called", "loaded"] as const;
 type Size = Record<(typeof measures)[number], number>;
-const none: Size = { executed: 0, imports: 0, called: 0, loaded: 0 };
+const none: Size = { executed: 0, imports: 0, "in functions": 0, called: 0, loaded: 0 };
 
 const git = (checkout: string, ...args: string[]) =>
   execFileSync("git", ["-C", checkout, ...args], { encoding: "utf8" }).trim();
 
 function sizeOf(checkout: string, folder: string, file: string, { lines, inFunctions }: Ran): Size {
-  const importing = importLines(readFileSync(join(folder, "dist", file), "utf8"));
+  const { imports, functions } = kindsOf(readFileSync(join(folder, "dist", file), "utf8"));
   return {
     executed: lines.length,
-    imports: lines.filter((line) => importing.has(line)).length,
+    imports: lines.filter((line) => imports.has(line)).length,
+    "in functions": lines.filter((line) => functions.has(line)).length,
     called: inFunctions.length,
     loaded: codeLines(readFileSync(join(checkout, "src", sourceOf(file)), "utf8")),
   };

@@ -4,7 +4,7 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { codeLines, importLines, linesThatRan } from "../bench/features/coverage.ts";
+import { codeLines, kindsOf, linesThatRan } from "../bench/features/coverage.ts";
 import { compare, type Fact, interleave, median } from "../bench/measure.ts";
 import { packageFolder } from "../bench/peer.ts";
 import { resultsJson, resultsPage, resultsTable, type Section } from "../bench/report.ts";
@@ -172,7 +172,8 @@ describe("lines that ran", () => {
   });
 
   it("know what imports, and which lines are code", () => {
-    expect([...importLines(source)]).toEqual([0]);
+    const { imports, functions } = kindsOf(`const table = {\n  a: 1,\n};\n${source}`);
+    expect([[...imports], [...functions]]).toEqual([[3], [4, 5, 6, 7, 8, 9, 10, 11, 12]]);
     expect(codeLines(`/** a\n * b\n */\n\nconst a = 1; // c\n  // d\n${source}`)).toBe(11);
   });
 });

@@ -2,6 +2,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
+import { parseAst } from "vite";
 
 interface Range {
   readonly startOffset: number;
@@ -49,15 +50,36 @@ export function linesThatRan(source: string, { functions }: Counted): Ran {
   };
 }
 
-/** Lines of a file that import or export from another. */
-export function importLines(source: string): Set<number> {
-  const found = source.matchAll(/^(?:import|export)\b[^;]*?from "[^"]+";$|^import "[^"]+";$/gm);
-  return new Set(
-    [...found].flatMap(({ index, 0: statement }) => {
-      const first = source.slice(0, index).split("\n").length - 1;
-      return statement.split("\n").map((_, i) => first + i);
-    }),
-  );
+/** Which lines of a file import or export from another, and which stand inside functions. */
+export interface Kinds {
+  readonly imports: ReadonlySet<number>;
+  readonly functions: ReadonlySet<number>;
+}
+
+interface Node {
+  readonly type: string;
+  readonly start: number;
+  readonly end: number;
+  readonly source?: unknown;
+}
+
+const isNode = (value: unknown): value is Node => typeof value === "object" && value !== null && "type" in value;
+
+/** The kinds of a file's lines; those of neither kind are its top level: tables, settings, classes. */
+export function kindsOf(source: string): Kinds {
+  const imports = new Set<number>();
+  const functions = new Set<number>();
+  const lineAt = (offset: number) => source.slice(0, offset).split("\n").length - 1;
+  const mark = (lines: Set<number>, { start, end }: Node) => {
+    for (let line = lineAt(start); line <= lineAt(end - 1); line++) lines.add(line);
+  };
+  const visit = (node: Node): void => {
+    if (node.source) mark(imports, node);
+    else if (node.type.includes("Function")) mark(functions, node);
+    else for (const below of Object.values(node).flat()) if (isNode(below)) visit(below);
+  };
+  visit(parseAst(source));
+  return { imports, functions };
 }
 
 /** Lines of a file that are neither blank nor comment. */

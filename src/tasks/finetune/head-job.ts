@@ -1,31 +1,33 @@
 /** The job of training a head of another kind than classes: tags, answers or choices out of files, in a run folder. */
-import { createHash } from "node:crypto";
 import { reject } from "../../base/errors.ts";
 import { formatNumber } from "../../base/table.ts";
-import type { Engine } from "../../engine/engine.ts";
+import { sha256 } from "../../files/checksum.ts";
 import { readChoices, readConll, readSquad } from "../../text/files/labelled.ts";
 import type { ChoiceQuestion } from "../../text/labelled/choices.ts";
 import type { Question } from "../../text/labelled/questions.ts";
 import { type TaggedSentence, tagsIn } from "../../text/labelled/tagged.ts";
 import type { TextTask } from "../../text/labelled/text-task.ts";
-import type { EvaluationEvent, TrainEvent } from "../../train/events.ts";
 import type { Weights } from "../../train/stages.ts";
 import type { Tell } from "../../train/telling.ts";
-import { train } from "../../train/train.ts";
-import { concludedFrom, type Outcome } from "../concluded.ts";
 import { defaultEngine } from "../engine.ts";
 import { engineFact, parametersFact } from "../facts.ts";
-import type { Fact, Handed, Job, Start } from "../job.ts";
-import { albertContent, type TrainedAlbert } from "../pretrain/albert-run.ts";
+import type { Fact, Handed, Job } from "../job.ts";
 import { type AlbertSource, albertFrom } from "../pretrain/origin.ts";
-import { trainJob } from "../trained-job.ts";
 import { lengthFor } from "./examples.ts";
 import { answering, choosing, type HeadTask, tagging } from "./head-tasks.ts";
 import { answersOf, headBatches, type OpenedHead, trainableHead } from "./head-training.ts";
-import { adapterFacts, type Before, baseOf, epochsOf, frozenOf, trainedOf, tuningOptions } from "./job.ts";
-import { type FinetuneModel, openModel } from "./model.ts";
-import { type EpochResult, RESULT_FILE, resultText, taskResult } from "./result.ts";
+import { openModel } from "./model.ts";
 import { type GlueSettings, rateOf } from "./settings.ts";
+import {
+  adapterFacts,
+  type Before,
+  type TunedParts,
+  type TunedResult,
+  type Tuning,
+  trainedOf,
+  tunedJob,
+  withFrozen,
+} from "./tuned-job.ts";
 
 /** Tasks besides labelled texts that files are read for. */
 export const headKinds = ["tagging", "qa", "choice"] as const;
@@ -95,11 +97,8 @@ export interface HeadFiles {
 }
 
 /** A head's training, opened with its model and examples. */
-export interface HeadParts {
+export interface HeadParts extends TunedParts {
   readonly spec: HeadSpec;
-  readonly settings: GlueSettings;
-  readonly model: FinetuneModel;
-  readonly engine: Engine;
   readonly files: HeadFiles;
   readonly train: readonly HeadInput[];
   readonly dev: readonly HeadInput[];
@@ -150,11 +149,8 @@ export function openedHead({ spec, settings, model, engine }: Omit<HeadParts, "t
 }
 
 /** What such a training ends with. */
-export interface HeadResult extends TrainedAlbert, Outcome {
-  /** Its name and what decides, as results keep it. */
-  readonly task: TextTask;
+export interface HeadResult extends TunedResult {
   readonly spec: HeadSpec;
-  readonly epochs: readonly EpochResult[];
   /** What the best epoch's weights say. */
   predict(examples: readonly HeadInput[]): Promise<HeadAnswer[]>;
 }
@@ -164,47 +160,22 @@ export const HEAD_COMMAND = "head";
 
 /** The job that trains it. */
 export function headJob(parts: HeadParts, before?: Before): Job<HeadResult> {
-  const { spec, settings, model, files, train: examples, dev } = parts;
-  const { description, described, tokenizer, origin } = model;
+  const { spec, model, files, train: examples, dev } = parts;
   const opened = openedHead(parts);
-  const batches = headBatches(opened, examples, parts.say);
-  const training = { command: HEAD_COMMAND, spec, files, ...origin, ...settings };
-  const options = { ...tuningOptions(parts, batches), evaluate: undefined };
-  const head = { ...trainableHead(opened), parameters: trainedOf(described) };
-  const text = createHash("sha256")
-    .update(JSON.stringify([examples, dev]))
-    .digest("hex");
-  const conclude = (outcome: Outcome, evaluations: readonly EvaluationEvent[]) =>
-    resultOf(parts, outcome, epochsOf(evaluations, batches.count));
-  return {
-    ...trainJob(head, options, {
-      ...albertContent({ description, training, tokenizer, base: baseOf(parts) }),
-      text,
-      keep: settings.keep,
-      describe: () => describe(parts),
+  const tuning: Tuning<Pick<HeadResult, "spec" | "predict">> = {
+    head: { ...trainableHead(opened), parameters: trainedOf(model.described) },
+    batches: headBatches(opened, examples, parts.say),
+    task: namedTask(spec),
+    training: { command: HEAD_COMMAND, spec, files },
+    text: sha256(JSON.stringify([examples, dev])),
+    describe: () => describe(parts),
+    judging: () => ({ judge: (weights, tell) => judge(parts, weights, tell) }),
+    uses: (weights) => ({
+      spec,
+      predict: async (asked) => (await answersOf(opened, weights, asked)).answers,
     }),
-    events: async function* ({ resume, signal }: Start): AsyncGenerator<TrainEvent, HeadResult, void> {
-      const evaluations = [...(before?.evaluations ?? [])];
-      const session = train(head, {
-        ...options,
-        evaluate: (weights, tell) => judge(parts, weights, tell),
-        resume,
-        signal,
-      });
-      for await (const event of session) {
-        if (event.type === "evaluation") evaluations.push(event);
-        yield event;
-      }
-      const { model: _, ...outcome } = await session.result;
-      return conclude({ ...outcome, best: outcome.best ?? (await before?.best()) }, evaluations);
-    },
-    concluded: async (state, run) => {
-      const evaluations = (await run.events()).filter((event) => event.type === "evaluation");
-      return conclude(await concludedFrom(run, trainedOf(described), state), evaluations);
-    },
-    kept: ({ reason, epochs }): Record<string, string> =>
-      reason === "stopped" ? {} : { [RESULT_FILE]: resultText(taskResult(namedTask(spec), epochs)) },
   };
+  return tunedJob(parts, tuning, before);
 }
 
 const namedTask = (spec: HeadSpec): TextTask => {
@@ -216,28 +187,9 @@ const namedTask = (spec: HeadSpec): TextTask => {
 async function judge(parts: HeadParts, weights: Weights, tell?: Tell) {
   const { dev, model } = parts;
   const opened = openedHead(parts);
-  const { loss, answers } = await answersOf(opened, new Map([...frozenOf(model), ...weights]), dev, tell);
+  const { loss, answers } = await answersOf(opened, withFrozen(model, weights), dev, tell);
   const { task } = opened;
   return { loss, tokens: dev.length, scalars: task.figures(dev, answers), decisive: task.decisive };
-}
-
-function resultOf(parts: HeadParts, outcome: Outcome, epochs: readonly EpochResult[]): HeadResult {
-  const { spec, model } = parts;
-  const { described, description, tokenizer } = model;
-  const whole = (weights: Weights) => new Map([...frozenOf(model), ...weights]);
-  const weights = whole(outcome.best?.weights ?? outcome.weights);
-  return {
-    ...described,
-    description,
-    tokenizer,
-    task: namedTask(spec),
-    spec,
-    epochs,
-    ...outcome,
-    weights: whole(outcome.weights),
-    best: outcome.best && { ...outcome.best, weights },
-    predict: async (examples) => (await answersOf(openedHead(parts), weights, examples)).answers,
-  };
 }
 
 function describe({ spec, settings, model, train: texts, dev, engine }: HeadParts): Fact[] {

@@ -1,14 +1,10 @@
 /** Runs of heads that tag, answer or choose: examples answered, files evaluated, resumed. */
 import { reject } from "../../base/errors.ts";
-import { describedAlbert } from "../../model/albert/description.ts";
-import { initialise } from "../../nn/index.ts";
-import { eventsUpTo } from "../../runs/event-log.ts";
 import type { Session } from "../../train/session.ts";
-import { bestIn } from "../concluded.ts";
 import type { TaskEvent } from "../job.ts";
 import { type OpenRun, openRunBase, type ResumeOptions, type StoredRun } from "../open-run.ts";
 import { resumeRun } from "../perform.ts";
-import { needTokenizer, parseAlbertRun } from "../pretrain/albert-run.ts";
+import { needTokenizer } from "../pretrain/albert-run.ts";
 import { type AlbertUses, albertUses } from "../pretrain/uses.ts";
 import {
   type HeadAnswer,
@@ -24,9 +20,9 @@ import {
   readHeadFile,
 } from "./head-job.ts";
 import { answersOf } from "./head-training.ts";
-import { trainedOf } from "./job.ts";
-import { finetuneSettings, type GlueSettings } from "./settings.ts";
-import { type FinetuneFigures, restingWeights } from "./uses.ts";
+import type { GlueSettings } from "./settings.ts";
+import { beforeIn, reopenedModel, storedTuning } from "./tuned-run.ts";
+import type { FinetuneFigures } from "./uses.ts";
 
 /** A head's run, opened at a checkpoint. */
 export interface HeadRun extends OpenRun<"head", HeadResult>, AlbertUses {
@@ -80,33 +76,24 @@ function splitOf(split: string): keyof HeadFiles {
 }
 
 function storedHead(yaml: string, path: string) {
-  const source = `${path}/config.yaml`;
-  const { model, heads, training = {} } = parseAlbertRun(yaml, source);
-  const { command: _, spec, files, from, fromStep, ...values } = training;
-  const settings = { ...finetuneSettings.defaults, ...finetuneSettings.check(values, source) };
-  const origin = { from: (from ?? null) as string | null, fromStep: (fromStep ?? null) as number | null };
-  return { settings, spec: spec as HeadSpec, files: files as HeadFiles, origin, description: { model, heads } };
+  const stored = storedTuning(yaml, path, ["spec", "files"]);
+  const { spec, files } = stored.own;
+  return { ...stored, spec: spec as HeadSpec, files: files as HeadFiles };
 }
 
 /** Goes on with one. */
 export function resume(path: string, options: ResumeOptions = {}): Session<TaskEvent, HeadResult> {
   return resumeRun(path, options, async (run, resume, given) => {
     const stored = storedHead(run.config, path);
-    const { spec, settings, files, origin, description } = stored;
+    const { spec, settings, files, origin } = stored;
     const { from, fromStep } = origin;
     if (!resume) {
       const start = { from: from ?? undefined, fromStep: fromStep ?? undefined };
       return headJob(await openHead(spec.kind, settings, { ...given, ...files, ...start }));
     }
-    const described = describedAlbert(description);
-    const first = initialise(described.parameters, settings.seed);
-    const weights = description.model.lora ? new Map([...first, ...(await restingWeights(path, described))]) : first;
-    const tokenizer = needTokenizer({ tokenizer: given.tokenizer });
-    const model = { description, described, weights, origin, tokenizer };
+    const model = await reopenedModel(path, stored, given.tokenizer);
     const [train, dev] = [readHeadFile(files.train, spec), readHeadFile(files.dev, spec)];
     const parts: HeadParts = { spec, settings, model, files, train, dev, engine: given.engine, say: given.say };
-    const earlier = eventsUpTo(await run.events(), resume.progress.step);
-    const evaluations = earlier.filter((event) => event.type === "evaluation");
-    return headJob(parts, { evaluations, best: () => bestIn(run, trainedOf(described)) });
+    return headJob(parts, await beforeIn(run, resume.progress.step, model.described));
   });
 }

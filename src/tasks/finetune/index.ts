@@ -42,7 +42,6 @@ export {
 export { finetuneHead, type HeadTraining, type TunedHead } from "./head-training.ts";
 export type { HeadEvaluation, HeadRun } from "./head-uses.ts";
 export {
-  type Before,
   type FinetuneGiven,
   type FinetuneParts,
   type FinetuneResult,
@@ -60,6 +59,7 @@ export {
 export type { Prediction, PredictOptions, ScoringOptions } from "./predictions.ts";
 export { type EpochResult, type TaskResult, taskResult } from "./result.ts";
 export type { GlueSettings } from "./settings.ts";
+export type { Before, TunedParts, TunedResult } from "./tuned-job.ts";
 export type {
   FinetuneEvaluation,
   FinetuneFigures,

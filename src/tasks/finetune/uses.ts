@@ -1,10 +1,5 @@
 /** Runs of fine-tuning: texts predicted, splits evaluated, GLUE's submissions written, resumed. */
 import { reject } from "../../base/errors.ts";
-import { type DescribedAlbert, describedAlbert } from "../../model/albert/description.ts";
-import { adapterParts } from "../../model/albert/lora.ts";
-import { loadAlbert } from "../../model/albert/weights.ts";
-import { initialise } from "../../nn/index.ts";
-import { eventsUpTo } from "../../runs/event-log.ts";
 import { hasGlueFile } from "../../text/files/glue.ts";
 import { readLabelled, type TextFiles } from "../../text/files/labelled.ts";
 import type { GlueExample } from "../../text/labelled/glue-examples.ts";
@@ -13,18 +8,16 @@ import type { TableTask } from "../../text/labelled/labelled-rows.ts";
 import type { LabelledText, PlainText, TextTask } from "../../text/labelled/text-task.ts";
 import type { TrainState } from "../../train/events.ts";
 import type { Session } from "../../train/session.ts";
-import type { Weights } from "../../train/stages.ts";
-import { bestIn } from "../concluded.ts";
 import type { ExportedFiles } from "../exports.ts";
 import type { Say, TaskEvent } from "../job.ts";
 import { type OpenRun, openRunBase, type ResumeOptions, type StoredRun } from "../open-run.ts";
 import { type Reopened, resumeRun } from "../perform.ts";
-import { needTokenizer, parseAlbertRun, readBase } from "../pretrain/albert-run.ts";
+import { needTokenizer } from "../pretrain/albert-run.ts";
 import { type AlbertUses, albertUses } from "../pretrain/uses.ts";
 import { adapterFiles } from "./adapter.ts";
 import { guessesOf, type Scored, taskFigures } from "./classifier.ts";
 import { gluedTexts, glueFolder, lengthFor, openExamples, ownTexts } from "./examples.ts";
-import { type FinetuneParts, type FinetuneResult, finetuneJob, openFinetune, trainedOf } from "./job.ts";
+import { type FinetuneParts, type FinetuneResult, finetuneJob, openFinetune } from "./job.ts";
 import {
   type Prediction,
   type PredictOptions,
@@ -33,7 +26,8 @@ import {
   scoresOf,
   type Tuned,
 } from "./predictions.ts";
-import { finetuneSettings, type GlueSettings } from "./settings.ts";
+import type { GlueSettings } from "./settings.ts";
+import { beforeIn, reopenedModel, storedTuning } from "./tuned-run.ts";
 
 /** Which texts a run is evaluated on. */
 export interface FinetuneEvaluation extends ScoringOptions {
@@ -195,14 +189,10 @@ export function submission(
 
 /** What a run was made with, out of its config. */
 function storedFinetuning(yaml: string, path: string) {
-  const source = `${path}/config.yaml`;
-  const { model, heads, training = {} } = parseAlbertRun(yaml, source);
-  const { command: _, glueTask: name, textTask, files: found, trial, from, fromStep, ...values } = training;
-  const settings = { ...finetuneSettings.defaults, ...finetuneSettings.check(values, source) };
+  const stored = storedTuning(yaml, path, ["glueTask", "textTask", "files", "trial"]);
+  const { glueTask: name, textTask, files, trial } = stored.own;
   const task = textTask ? ({ name, ...textTask } as TextTask) : glueTask(`${name}`);
-  const origin = { from: (from ?? null) as string | null, fromStep: (fromStep ?? null) as number | null };
-  const files = found as TextFiles | undefined;
-  return { settings, task, files, trial: trial === true, origin, description: { model, heads } };
+  return { ...stored, task, files: files as TextFiles | undefined, trial: trial === true };
 }
 
 type Stored = ReturnType<typeof storedFinetuning>;
@@ -216,42 +206,26 @@ export function resume(path: string, options: FinetuneResumeOptions = {}): Sessi
       reject({ who: path, needed: "a fine-tuning of its own", got: "a trial of a search", remedy }, 2);
     }
     const parts = await reopened(path, stored, resume, { ...given, train: options.train, dev: options.dev });
-    const earlier = eventsUpTo(await run.events(), resume?.progress.step ?? 0);
-    const evaluations = earlier.filter((event) => event.type === "evaluation");
-    return finetuneJob(parts, { evaluations, best: () => bestIn(run, trainedOf(parts.model.described)) });
+    return finetuneJob(parts, await beforeIn(run, resume?.progress.step ?? 0, parts.model.described));
   });
-}
-
-/** What rests below the adapters of a run. */
-export async function restingWeights(path: string, described: DescribedAlbert): Promise<Weights> {
-  return loadAlbert(adapterParts(described).frozen, await readBase(path), path).weights;
 }
 
 /** The parts of a run whose weights a checkpoint gives; without one it is opened as at first. */
 async function reopened(
   path: string,
-  { task, settings, files, origin, description }: Stored,
+  stored: Stored,
   resume: TrainState | undefined,
   handed: Reopened & FinetuneResumeOptions,
 ): Promise<FinetuneParts> {
+  const { task, settings, files } = stored;
   const read = (split: "train" | "dev") => handed[split] ?? fileTexts(task, files, files?.[split]);
   const given = { ...handed, train: read("train"), dev: read("dev"), files };
-  const { from, fromStep } = origin;
+  const { from, fromStep } = stored.origin;
   if (!resume) {
     const start = { from: from ?? undefined, fromStep: fromStep ?? undefined };
     return openFinetune(task, settings, { ...given, ...start });
   }
-  const described = describedAlbert(description);
-  const tokenizer = needTokenizer({ tokenizer: given.tokenizer });
-  const first = initialise(described.parameters, settings.seed);
-  const weights = description.model.lora ? new Map([...first, ...(await restingWeights(path, described))]) : first;
-  const model = { description, described, weights, origin, tokenizer };
-  return {
-    task,
-    settings,
-    model,
-    examples: openExamples(task, settings, model, given),
-    files,
-    engine: given.engine,
-  };
+  const model = await reopenedModel(path, stored, given.tokenizer);
+  const examples = openExamples(task, settings, model, given);
+  return { task, settings, model, examples, files, engine: given.engine };
 }

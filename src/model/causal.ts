@@ -39,6 +39,20 @@ export interface Decoder {
   release(): Promise<void>;
 }
 
+/** Several texts that a model reads in step: all of them have as many tokens at any time. */
+export interface BatchDecoder {
+  /** Forgets all texts; begins so many empty ones. */
+  begin(count: number): void;
+  /** Appends equally many tokens to each text; gives the scores [V] after the last of each, valid until the next call. */
+  read(ids: readonly (readonly number[])[]): Promise<readonly Float32Array[]>;
+  /** Goes on with some of the texts only, by their places among those there are. */
+  keep(places: readonly number[]): void;
+  /** What it would read of a text that is longer than it can. */
+  fitted(ids: readonly number[]): readonly number[];
+  /** Gives the programs' memory back; the decoder cannot read afterwards. */
+  release(): Promise<void>;
+}
+
 /** A model of text whose tokens depend on those before them. `Reading` is what its decoder may be told. */
 export interface CausalModel<Reading = unknown> {
   readonly parameters: readonly Parameter[];
@@ -49,6 +63,8 @@ export interface CausalModel<Reading = unknown> {
   shallower?(depth: number): CausalModel<Reading>;
   /** A decoder with these weights and an empty text. */
   open(engine: Engine, weights: Weights, reading?: Reading): Promise<Decoder>;
+  /** The same for several texts at once. Absent: one decoder per text. */
+  openBatch?(engine: Engine, weights: Weights, reading?: Reading): Promise<BatchDecoder>;
 }
 
 /** Ids as numbers; refuses those that the vocabulary does not have. */

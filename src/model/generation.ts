@@ -25,7 +25,7 @@ export interface GenerationOptions extends DrawingOptions {
   stop?: readonly number[] | undefined;
 }
 
-const drawing = ["maxTokens", "seed", "signal", "temperature", "topK", "topP"];
+export const drawing = ["maxTokens", "seed", "signal", "temperature", "topK", "topP"];
 
 /** A token that was drawn, and the scores [V] that it was drawn from, valid until the next is asked for. */
 interface Draw {
@@ -163,7 +163,7 @@ export interface TextGenerationOptions<Reading = unknown> extends DraftedOptions
   reading?: Reading | undefined;
 }
 
-const MAX_TOKENS = 200;
+export const MAX_TOKENS = 200;
 
 /** Continues a text with a trained model; gives what is new in it, piece by piece. */
 export async function* generate<Reading>(
@@ -252,24 +252,13 @@ class TextWriter implements Writer {
     const before = keep ? this.#unread : [];
     if (!keep) this.#decoder.clear();
     const start = [...before, ...ids.map((id) => this.#ranks?.[id] ?? id)];
-    let text = this.#tokenizer.decode(ids);
-    let given = text.length;
-    const until = (end: number) => {
-      const part = text.slice(given, end);
-      given = Math.max(given, end);
-      return part;
-    };
+    const growing = new GrowingText(this.#tokenizer, ids, stop);
     for await (const draw of draws(this.#decoder, { ...how, prompt: start, maxTokens })) {
       this.#unread = [draw.token];
-      ids.push(this.#idOf(draw.token));
-      const longer = this.#tokenizer.decode(ids);
-      // A character may still be incomplete where pieces are bytes.
-      if (!longer.endsWith("\ufffd")) text = longer;
-      const end = stop === "" ? -1 : text.indexOf(stop, given - stop.length + 1);
-      yield { text: until(end >= 0 ? end : text.length - overlap(text, stop)), draw };
-      if (end >= 0) return;
+      yield { text: growing.add(this.#idOf(draw.token)), draw };
+      if (growing.isStopped) return;
     }
-    yield { text: until(text.length) };
+    yield { text: growing.rest() };
   }
 
   #idOf(token: number): number {
@@ -278,6 +267,45 @@ class TextWriter implements Writer {
 
   release(): Promise<void> {
     return this.#decoder.release();
+  }
+}
+
+/** A text that grows by ids, given out as far as it is certain. */
+export class GrowingText {
+  readonly #tokenizer: TextCoder;
+  readonly #ids: number[];
+  readonly #stop: string;
+  #text: string;
+  #given: number;
+  /** Whether the stop text has come. */
+  isStopped = false;
+
+  constructor(tokenizer: TextCoder, ids: readonly number[], stop = "") {
+    [this.#tokenizer, this.#ids, this.#stop] = [tokenizer, [...ids], stop];
+    this.#text = tokenizer.decode(this.#ids);
+    this.#given = this.#text.length;
+  }
+
+  /** What an id adds, held back as long as it may be the beginning of the stop text. */
+  add(id: number): string {
+    this.#ids.push(id);
+    const longer = this.#tokenizer.decode(this.#ids);
+    // A character may still be incomplete where pieces are bytes.
+    if (!longer.endsWith("\ufffd")) this.#text = longer;
+    const end = this.#stop === "" ? -1 : this.#text.indexOf(this.#stop, this.#given - this.#stop.length + 1);
+    this.isStopped = end >= 0;
+    return this.#until(end >= 0 ? end : this.#text.length - overlap(this.#text, this.#stop));
+  }
+
+  /** What was held back. */
+  rest(): string {
+    return this.#until(this.#text.length);
+  }
+
+  #until(end: number): string {
+    const part = this.#text.slice(this.#given, end);
+    this.#given = Math.max(this.#given, end);
+    return part;
   }
 }
 

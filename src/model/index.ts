@@ -51,7 +51,7 @@ export {
 } from "./albert/weights.ts";
 export type { NamedWeights } from "./averaging.ts";
 export { averageCheckpoints } from "./averaging.ts";
-export type { CausalModel, Decoder, ForwardPass, Objective } from "./causal.ts";
+export type { BatchDecoder, CausalModel, Decoder, ForwardPass, Objective } from "./causal.ts";
 export {
   type DraftedOptions,
   type Drafting,
@@ -92,6 +92,16 @@ export {
 export type { LlamaConfig } from "./language/llama.ts";
 export { type ImportedLanguageModel, importLlama, llamaOptions } from "./language/llama.ts";
 export { type SharedFrom, type SharedFromOptions, type SharedRow, sharedFrom } from "./language/shared-from.ts";
+export {
+  generateMany,
+  generateTogether,
+  type ManyIdsOptions,
+  type ManyTextsOptions,
+  type ManyTextsWith,
+  openBatch,
+  type PieceOf,
+  type TokenOf,
+} from "./many.ts";
 export {
   attention,
   type CandidateChoice,

@@ -184,7 +184,7 @@ export class SelfAttention {
     const added = foldPair(own, rows);
     if (cache.past && rows.length === 1 && keyHeads === heads) {
       cache.store(added);
-      return this.#out.apply(this.#attendOnce(q, cache.past, added));
+      return this.#out.apply(attendOnce(q, cache.past, added, { heads, scale: this.#headWidth ** -0.5 }));
     }
     return this.#out.apply(attendByHeads(q, withPast(added, cache), how));
   }
@@ -204,7 +204,7 @@ export class SelfAttention {
     const added = foldPair(all, rows);
     if (cache?.past && rows.batch === 1 && rows.length === 1 && keyHeads === heads) {
       cache.store(added);
-      return this.#out.apply(this.#attendOnce(query, cache.past, added)); // one row, or none
+      return this.#out.apply(attendOnce(query, cache.past, added, { heads, scale: this.#headWidth ** -0.5 })); // one row, or none
     }
     const how = { heads, keyHeads, rows, mask: mask && some.mask(mask) };
     return this.#out.apply(some.fromText(attendByHeads(some.byText(query), withPast(added, cache), how)));
@@ -238,26 +238,32 @@ export class SelfAttention {
     const sized = norm ? norm.apply(byHead) : byHead;
     return reshape(this.#rotary ? this.#rotary.apply(sized, past) : sized, x.shape);
   }
+}
 
-  /**
-   * One query per text, [B, C] → [B, C]. Transposing all keys and values to heads would cost more than the attention itself, so the
-   * query is spread instead: row h holds head h's columns and zeros, and one product serves all heads. Nor are keys and values put after
-   * those of the past, which would copy all of them: scores are, [B, H, P + 1].
-   */
-  #attendOnce(q: Tensor, past: KeyValues, own: KeyValues): Tensor {
-    const { heads, width } = this.#options;
-    const columns = headColumns(width, heads);
-    const spread = multiply(expandDims(q, 1), columns); // [B, H, C]
-    const scale = this.#headWidth ** -0.5;
-    const scores = [past, own].map(({ keys }) => matmul(spread, keys, { transposeB: true, scale }));
-    const weights = softmax(concat(scores, 2));
-    const before = past.keys.shape[1]!;
-    const mixed = add(
-      matmul(slice(weights, 2, 0, before), past.values),
-      matmul(slice(weights, 2, before, addDims(before, 1)), own.values),
-    );
-    return sum(multiply(mixed, columns), { axes: [1] }); // [B, C]
-  }
+/**
+ * One query per text, [B, C] → [B, C], over keys and values [B, P, C] of the past and its own [B, 1, C]; positions [B, H, P + 1] and mask are
+ * added to the scores. Transposing all keys and values to heads would cost more than the attention itself, so the
+ * query is spread instead: row h holds head h's columns and zeros, and one product serves all heads. Nor are keys and values put after
+ * those of the past, which would copy all of them: scores are, [B, H, P + 1].
+ */
+export function attendOnce(
+  q: Tensor,
+  past: KeyValues,
+  own: KeyValues,
+  { heads, scale, positions, mask }: Pick<AttendOptions, "positions" | "mask"> & { heads: number; scale: number },
+): Tensor {
+  const columns = headColumns(Number(q.shape[1]), heads);
+  const spread = multiply(expandDims(q, 1), columns); // [B, H, C]
+  const products = [past, own].map(({ keys }) => matmul(spread, keys, { transposeB: true, scale }));
+  const content = concat(products, 2);
+  const scores = positions ? add(content, positions) : content;
+  const weights = softmax(mask ? add(scores, mask) : scores);
+  const before = past.keys.shape[1]!;
+  const mixed = add(
+    matmul(slice(weights, 2, 0, before), past.values),
+    matmul(slice(weights, 2, before, addDims(before, 1)), own.values),
+  );
+  return sum(multiply(mixed, columns), { axes: [1] }); // [B, C]
 }
 
 function checkKeyHeads(name: string, heads: number, keyHeads: number): void {

@@ -14,11 +14,12 @@ import {
   relu,
   reshape,
   slice,
+  split,
   subtract,
   type Tensor,
   transpose,
 } from "../graph/index.ts";
-import { type Attended, attend } from "./attention.ts";
+import { type Attended, attend, attendOnce, type Cache, foldPair, type KeyValues } from "./attention.ts";
 import type { Context } from "./block.ts";
 import { headWidth, Linear } from "./layers.ts";
 import { type Initial, newParameter, normal, type Parameter, xavierUniform } from "./parameter.ts";
@@ -29,6 +30,8 @@ export interface SegmentContext extends Context {
   readonly memory?: Tensor | undefined;
   /** Sinusoids of the distances at which keys can stand, one row per column of position logits: [K + 1, C]. */
   readonly positions?: Tensor | undefined;
+  /** A cache for each attention that asks, instead of a memory: keys and values of the M tokens before a single one, or of none. */
+  readonly newCache?: (() => Cache) | undefined;
 }
 
 /** A segment and the memory before it. */
@@ -191,24 +194,47 @@ export class RelativeAttention {
 
   /** x [B·T, C] → [B·T, C]. `context.mask` is added to the logits: [T, K] or [B, T, K]. */
   apply(x: Tensor, context: SegmentContext): Tensor {
-    return this.#merge(this.attend(x, context).mixed, x.shape[0]!);
+    const cache = context.newCache?.();
+    if (cache?.past) return this.#output(this.#attendOnce(x, context, cache, cache.past));
+    return this.#merge(this.attend(x, context, cache).mixed, x.shape[0]!);
+  }
+
+  /** One token per text, [B, C] → [B, C], after keys and values that are kept: [B, M, C]. */
+  #attendOnce(x: Tensor, { rows, positions: table, mask }: SegmentContext, cache: Cache, past: KeyValues): Tensor {
+    const { width, heads } = this.#options;
+    const [query, values, keys] = split(this.#project(x), 1, [width, width, width]) as [Tensor, Tensor, Tensor];
+    const own = foldPair({ keys, values }, rows);
+    cache.store(own);
+    const byHead = transpose(reshape(query, [rows.batch, 1, heads, this.#headWidth]), [2, 0, 1, 3]); // [H, B, 1, D]
+    const at = { batch: rows.batch, length: 1, scale: this.#scale };
+    const logits = this.#positionLogits(byHead, table!, at); // [H, B, 1, K]
+    const [batch, columns] = [logits.shape[1]!, logits.shape[3]!];
+    const positions = transpose(reshape(logits, [heads, batch, columns]), [1, 0, 2]);
+    return attendOnce(query, past, own, { heads, scale: this.#scale, positions, mask });
+  }
+
+  get #scale(): number {
+    return this.#options.compat === "original" ? 1 / this.#headWidth : this.#headWidth ** -0.5;
   }
 
   /** Weights [H, B, T, K] and mixed values [H, B, T, D]. Heads come first: positions are then one product per head. */
-  attend(x: Tensor, context: SegmentContext): Attended {
+  attend(x: Tensor, context: SegmentContext, cache?: Cache): Attended {
     const { batch, length } = segmentRows(context);
-    const { memory, mask } = context;
+    const { mask } = context;
+    const memory = cache ? undefined : context.memory;
     const past = memory ? Number(memory.shape[1]) : 0;
     const { width, compat } = this.#options;
     const table = context.positions ?? segmentPositions({ width, length, memory: past, compat });
-    const own = this.#byHead(this.#project(x), batch, length, 3); // [3, H, B, T, D]
+    const projected = this.#project(x);
+    const own = this.#byHead(projected, batch, length, 3); // [3, H, B, T, D]
+    cache?.store(this.#stored(projected, context.rows));
     const query = part(own, 0); // q + u
     const recalled = memory && this.#recall(memory, batch, past); // [2, H, B, M, D]
     const [values, keys] = [0, 1].map((i) => {
       const now = part(own, i + 1);
       return recalled ? concat([part(recalled, i), now], 2) : now; // [H, B, K, D]
     }) as [Tensor, Tensor];
-    const scale = compat === "original" ? 1 / this.#headWidth : this.#headWidth ** -0.5;
+    const scale = this.#scale;
     const positions = this.#positionLogits(query, table, { batch, length, scale });
     const { mode } = context;
     return attend(query, { keys, values }, { scale, positions, mask, mode, dropout: this.#options.attentionDropout });
@@ -219,6 +245,13 @@ export class RelativeAttention {
     const { width } = this.#options;
     const shift = concat([reshape(this.#u.tensor, [width]), full(0, [2 * width])], 0);
     return add(matmul(rows, this.#qvk.weight.tensor, { transposeB: true }), add(this.#qvk.bias!.tensor, shift));
+  }
+
+  /** Keys and values [B, T, C] of projected rows. */
+  #stored(projected: Tensor, rows: Context["rows"]): KeyValues {
+    const { width } = this.#options;
+    const [, values, keys] = split(projected, 1, [width, width, width]) as [Tensor, Tensor, Tensor];
+    return foldPair({ keys, values }, rows);
   }
 
   /** (q + v)·r, from q + u, slid so that each key meets the sinusoids of its distance: [H, B, T, K]. */
@@ -250,6 +283,10 @@ export class RelativeAttention {
 
   #merge(mixed: Tensor, rows: Dim): Tensor {
     const merged = reshape(transpose(mixed, [1, 2, 0, 3]), [rows, this.#options.width]);
+    return this.#output(merged);
+  }
+
+  #output(merged: Tensor): Tensor {
     const y = this.#out.apply(merged);
     return this.#options.compat === "original" ? relu(y) : y;
   }

@@ -29,12 +29,12 @@ export interface Extension {
 }
 
 /** What decoders ask of a model. */
-interface Readable {
+export interface Readable {
   readonly parameters: readonly Parameter[];
   readonly policy: DepthPolicy;
   readonly options: { readonly vocabulary: number; readonly width: number; readonly length: number };
   logitsAt(ids: Tensor, rows: Tensor): Tensor;
-  extend(ids: Tensor, past?: readonly KeyValues[]): Extension;
+  extend(ids: Tensor, past?: readonly KeyValues[], rows?: Tensor): Extension;
 }
 
 /**
@@ -47,7 +47,7 @@ const READ_AT_ONCE = 32;
  * Learned positions end at the model's `length`. A text that grows beyond it is read again from its last `length / 2` tokens, so
  * that it can go on; what was before is forgotten.
  */
-const kept = (text: readonly number[], length: number) => text.slice(-Math.max(1, Math.floor(length / 2)));
+export const kept = (text: readonly number[], length: number) => text.slice(-Math.max(1, Math.floor(length / 2)));
 
 /**
  * Keeps keys and values, batch 1. Those of each cache lie in one array each, token after token, so that what was read is a longer
@@ -181,10 +181,10 @@ export class CachedDecoder implements RewindableDecoder {
   }
 }
 
-const pastName = (i: number) => `past ${i}`;
+export const pastName = (i: number) => `past ${i}`;
 
 /** Widths of keys and values in turn, cache by cache: where several heads share theirs they are narrower than the model. */
-function widthsOf(model: Readable): number[] {
+export function widthsOf(model: Readable): number[] {
   const { added } = model.extend(input("ids", [1, 1], "int"));
   return added.flatMap(({ keys, values }) => [Number(keys.shape[2]), Number(values.shape[2])]);
 }
@@ -213,7 +213,7 @@ function severalOutputs(model: Readable, widths: readonly number[]): Record<stri
 }
 
 /** A block that stores keys and values but does not look at those before would forget the text. */
-function checkReads(logits: Tensor, past: readonly Tensor[]): void {
+export function checkReads(logits: Tensor, past: readonly Tensor[]): void {
   const used = new Set<Tensor>(topological([logits]));
   const unread = past.filter((each) => !used.has(each)).length;
   if (unread === 0) return;

@@ -60,7 +60,7 @@ import {
 } from "../../nn/index.ts";
 import { headWidth } from "../../nn/layers.ts";
 import { rotaryRules } from "../../nn/rotary.ts";
-import type { CausalModel, Decoder, ForwardPass, Objective } from "../causal.ts";
+import type { BatchDecoder, CausalModel, Decoder, ForwardPass, Objective } from "../causal.ts";
 import type { Weights } from "../weights.ts";
 import type { Extension } from "./decoders.ts";
 
@@ -254,9 +254,10 @@ export class LanguageModel implements CausalModel {
 
   /**
    * Continues texts: ids [B, T] after P tokens whose keys and values are given, one pair [B, P, C] per cache of the policy (none at the
-   * start of a text). Gives logits [B, T, V] and the pairs [B, T, C] of the new tokens.
+   * start of a text). Gives logits [B, T, V], or [N, V] of the rows that `rows`, int [N], names among the B·T, and the pairs [B, T, C] of
+   * the new tokens.
    */
-  extend(ids: Tensor, past?: readonly KeyValues[]): Extension {
+  extend(ids: Tensor, past?: readonly KeyValues[], rows?: Tensor): Extension {
     const { caches: count } = this.policy;
     if (!count) return refuseCaches(`${count ?? "unknown"}`);
     if (past && past.length !== count) {
@@ -275,7 +276,9 @@ export class LanguageModel implements CausalModel {
     };
     const caches = added.map((_, i): Cache => ({ past: past?.[i], store: store(i) }));
     const { hidden, probes } = this.deepened(ids, inference, caches, true);
-    const logits = this.#scores(this.#norm.apply(hidden), ids.shape);
+    const logits = rows
+      ? this.#logits(this.#norm.apply(gather(hidden, rows)))
+      : this.#scores(this.#norm.apply(hidden), ids.shape);
     const stored = added.filter((pair) => pair !== undefined);
     if (stored.length < count) refuseCaches(`${stored.length} stored of the ${count} it speaks of`);
     return { logits, added: stored, depths: probes.updates };
@@ -285,6 +288,13 @@ export class LanguageModel implements CausalModel {
   async open(engine: Engine, weights: Weights): Promise<Decoder> {
     const { CachedDecoder, recomputingDecoder } = await import("./decoders.ts");
     return this.policy.caches ? CachedDecoder.create(engine, this, weights) : recomputingDecoder(engine, this, weights);
+  }
+
+  async openBatch(engine: Engine, weights: Weights): Promise<BatchDecoder> {
+    const { CachedBatch, RecomputingBatch } = await import("./batches.ts");
+    return this.policy.caches
+      ? CachedBatch.create(engine, this, weights)
+      : RecomputingBatch.create(engine, this, weights);
   }
 }
 

@@ -1,8 +1,8 @@
 /** Reading a text with a PAR Transformer-XL: token by token, out of the memory. */
 import type { Evaluation } from "../../depth/searched.ts";
 import type { Engine, Numbers, Program } from "../../engine/engine.ts";
-import { input, simplify, type Tensor } from "../../graph/index.ts";
-import { inference, type Mode, type Parameter, type WordDistribution } from "../../nn/index.ts";
+import { type Dim, input, simplify, type Tensor } from "../../graph/index.ts";
+import { inference, type Mode, type Parameter, type SegmentContext, type WordDistribution } from "../../nn/index.ts";
 import { checkedIds, type Decoder } from "../causal.ts";
 import { boundWeights, type Weights } from "../weights.ts";
 
@@ -27,13 +27,14 @@ export interface ReadableNetwork {
   readonly options: { readonly vocabulary: number; readonly width: number; readonly memory: number };
   segment(
     ids: Tensor,
-    shape: { batch: number; length: number; memory: number },
+    shape: { batch: Dim; length: number; memory: number },
     mode: Mode,
     evaluation?: Evaluation,
+    newCache?: SegmentContext["newCache"],
   ): { readonly hidden: Tensor; readonly carried: readonly Carried[] };
 }
 
-const newName = ({ input }: Carried) => `new ${input.attributes.name}`;
+export const newName = ({ input }: Carried) => `new ${input.attributes.name}`;
 
 /** Reads one token at a time; each depth remembers its last inputs. */
 export class ParDecoder implements Decoder {

@@ -48,7 +48,7 @@ import {
   type WordDistribution,
   type WordTables,
 } from "../../nn/index.ts";
-import type { CausalModel, Decoder, ForwardPass, Objective } from "../causal.ts";
+import type { BatchDecoder, CausalModel, Decoder, ForwardPass, Objective } from "../causal.ts";
 import { allProbabilities, chosenPlaces, type Supernet } from "../supernet.ts";
 import type { Weights } from "../weights.ts";
 import { type CandidateChoice, candidateOf } from "./candidates.ts";
@@ -166,7 +166,13 @@ export class ParModel implements CausalModel<MemoryReading>, Supernet {
   }
 
   /** ids [B, T] → hidden rows, and what each block remembers. */
-  segment(ids: Tensor, shape: SegmentShape, mode: Mode = inference, evaluation?: Evaluation): Segment {
+  segment(
+    ids: Tensor,
+    shape: SegmentShape,
+    mode: Mode = inference,
+    evaluation?: Evaluation,
+    newCache?: SegmentContext["newCache"],
+  ): Segment {
     const { batch, length } = shape;
     const { width } = this.options;
     const { missing, ...told } = this.contextOf(shape, mode);
@@ -176,6 +182,7 @@ export class ParModel implements CausalModel<MemoryReading>, Supernet {
       ...told,
       memories,
       evaluation,
+      newCache,
       remember: (depth: number, x: Tensor) => {
         const before = memories[depth];
         if (before) carried.push({ input: before, output: remembered(before, reshape(x, [batch, length, width])) });
@@ -301,6 +308,12 @@ export class ParModel implements CausalModel<MemoryReading>, Supernet {
   async open(engine: Engine, weights: Weights, reading?: MemoryReading): Promise<Decoder> {
     const { ParDecoder } = await import("./decoder.ts");
     return ParDecoder.create(engine, this, weights, reading);
+  }
+
+  async openBatch(engine: Engine, weights: Weights, reading?: MemoryReading): Promise<BatchDecoder> {
+    const { CachedParBatch, ParBatch, remembersKeys } = await import("./batch.ts");
+    const kind = remembersKeys(this, reading?.memory ?? this.options.memory) ? CachedParBatch : ParBatch;
+    return kind.create(engine, this, weights, reading);
   }
 
   /** Steps of memory that are still empty after `segments` segments of `length`. */

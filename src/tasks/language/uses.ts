@@ -2,6 +2,7 @@
 import type { WordAnalysis } from "../../analysis/word-depths.ts";
 import type { DraftedOptions, Writer } from "../../model/generation.ts";
 import type { LanguageModel } from "../../model/language/language.ts";
+import type { ManyTextsOptions, PieceOf } from "../../model/many.ts";
 import { loadStateDict } from "../../model/state-dict.ts";
 import { storedSettings } from "../../runs/settings-file.ts";
 import { type Corpus, linesOf, type Split } from "../../text/corpus.ts";
@@ -30,6 +31,8 @@ export interface LanguageRun extends OpenRun<"language", TrainedModel<LanguageMo
   evaluate(how?: EvaluateOptions): Promise<Figures>;
   /** Continues a text; yields what is new in it. */
   generate(options: DraftedOptions): AsyncGenerator<string>;
+  /** Continues many texts at once, several samples of each; yields what is new in each as it comes. */
+  generateMany(options: ManyTextsOptions): AsyncGenerator<PieceOf>;
   /** Opens the model to continue texts piece by piece, each with its probability and depth. */
   writer(): Promise<Writer>;
   /** How many blocks each token of a text passed through, and how uncertain the model was of the next. */
@@ -85,6 +88,10 @@ export async function open(stored: StoredRun): Promise<LanguageRun> {
     generate: async function* (options) {
       const { generate } = await import("../../model/generation.ts");
       yield* generate({ model, weights }, { ...options, engine: await engine(), tokenizer: tokenizer.tokenizer });
+    },
+    generateMany: async function* (options) {
+      const { generateMany } = await import("../../model/many.ts");
+      yield* generateMany({ model, weights }, { ...options, engine: await engine(), tokenizer: tokenizer.tokenizer });
     },
     writer: async () => {
       const { openWriter } = await import("../../model/generation.ts");

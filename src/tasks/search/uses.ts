@@ -4,6 +4,7 @@ import { once } from "../../base/lazily.ts";
 import type { Evaluation } from "../../depth/searched.ts";
 import type { Engine } from "../../engine/engine.ts";
 import { openWriter, type Writer } from "../../model/generation.ts";
+import { generateMany, type ManyTextsOptions, type PieceOf } from "../../model/many.ts";
 import type { ParModel } from "../../model/par/par.ts";
 import { figures, tokensIn } from "../../train/evaluate.ts";
 import { Evaluator } from "../../train/evaluator.ts";
@@ -39,6 +40,8 @@ export interface ParUses extends StoredModel, Exporting {
   evaluate(how?: EvaluateOptions & SegmentChoices): Promise<SegmentFigures>;
   /** Continues a text; yields what is new in it. */
   generate(options: Omit<ParTextOptions, "engine">): AsyncGenerator<string>;
+  /** Continues many texts at once, several samples of each; yields what is new in each as it comes. */
+  generateMany(options: ManyTextsOptions & SegmentChoices): AsyncGenerator<PieceOf>;
   /** Opens the model to continue texts piece by piece, each with its probability, out of as many steps of memory. */
   writer(how?: SegmentChoices): Promise<Writer & { readonly memory: number }>;
 }
@@ -69,6 +72,12 @@ export async function parUses(stored: StoredRun): Promise<ParUses> {
       const { ranks } = await ranked();
       const { memory: evaluationMemory } = settled(opened, how);
       yield* generateText({ ...opened, ranks }, { ...how, evaluationMemory, engine: await engine() });
+    },
+    generateMany: async function* ({ evaluationMemory, mixture, ...how }) {
+      const { ranks } = await ranked();
+      const { memory } = settled(opened, { evaluationMemory });
+      const given = { engine: await engine(), tokenizer: opened.tokenizer.tokenizer };
+      yield* generateMany({ ...opened, ranks }, { ...how, ...given, reading: { memory, evaluation: mixture } });
     },
     writer: async (how = {}) => {
       const { ranks } = await ranked();

@@ -1,63 +1,115 @@
-/** Greedy generation, one text at a time with cached keys and values: against PyTorch with a cache of its own. */
+/** Greedy generation of 1, 8 and 32 texts at once from caches, of a language model and a Transformer-XL: against PyTorch with caches of its own. */
 import { RandomStream } from "../src/base/random.ts";
+import type { Engine } from "../src/engine/engine.ts";
 import { ortEngine } from "../src/engine/ort.ts";
-import type { TensorRecord } from "../src/format/safetensors.ts";
-import { generateWith } from "../src/model/generation.ts";
+import type { CausalModel } from "../src/model/causal.ts";
 import { languageModel } from "../src/model/language/language.ts";
+import { generateTogether, openBatch } from "../src/model/many.ts";
+import { parModel } from "../src/model/par/par.ts";
 import { initialise } from "../src/nn/index.ts";
-import { type Bench, type Contender, compare, interleave, median, timed } from "./measure.ts";
-import { admitted, type Peer, pythonPeer, recordsOf, torchPython, withTensors } from "./peer.ts";
+import {
+  type Bench,
+  type BenchOptions,
+  type Contender,
+  compare,
+  interleave,
+  type Measurement,
+  median,
+  timed,
+} from "./measure.ts";
+import { admitted, pythonPeer, recordsOf, torchPython, withTensors } from "./peer.ts";
 
-const sizes = { vocabulary: 8000, width: 256, heads: 8, hidden: 1024, length: 256 };
-const config = { ...sizes, depth: 4, tokens: 128 };
+const sizes = { vocabulary: 8000, width: 256, heads: 8, hidden: 1024 };
+const TOKENS = 128;
 const PROMPT = 16;
-const NAME = `generation, ${config.tokens} tokens`;
+const BATCHES = [1, 8, 32];
+/** How much of PyTorch's time is aimed at. */
+const TARGET = 0.5;
+const PEER = "PyTorch eager, with cache";
 
-function promptOf(): Int32Array {
-  const random = new RandomStream(1, "bench prompt");
-  return Int32Array.from({ length: PROMPT }, () => random.integer(config.vocabulary));
-}
-
-export const bench: Bench = async ({ say, rounds, threads }) => {
-  const engine = await ortEngine({ threads });
-  const model = languageModel({ ...sizes, plan: [0, 1, 2, 3] });
-  const weights = initialise(model.parameters, 1);
-  const decoder = await model.open(engine, weights);
-  const prompt = promptOf();
-  const run = async () => {
-    const ids: number[] = [];
-    const options = { prompt, maxTokens: config.tokens, temperature: 0 };
-    for await (const token of generateWith(decoder, options)) ids.push(token);
-    return ids;
-  };
-  const contenders: Record<string, Contender> = { ours: () => timed(run) };
-  const tensors = recordsOf(weights).set("input.prompt", { dtype: "I32", shape: [PROMPT], data: prompt });
-  const peer = await openPeer(tensors, threads, await run(), say);
-  if (peer) contenders.peer = () => peer.ask<number[]>("generate 1");
-
-  await interleave(contenders, 2); // warm-up
-  const times = await interleave(contenders, rounds);
-  peer?.end();
-  await decoder.release();
-  const ours = times.get("ours")!;
-  say(`${Math.round((1000 * config.tokens) / median(ours))} tokens per second`);
-  return peer ? [compare(NAME, 0.7, ours, "PyTorch eager, with cache", times.get("peer")!)] : [];
+/** Models by name, and what the peer is told of them. */
+const models: Readonly<Record<string, { make: () => CausalModel; config: object }>> = {
+  "language model": {
+    make: () => languageModel({ ...sizes, length: 256, plan: [0, 1, 2, 3] }),
+    config: { ...sizes, length: 256, depth: 4 },
+  },
+  "Transformer-XL, memory 64": {
+    make: () => parModel({ ...sizes, memory: 64, blocks: "sfsfsfsf" }),
+    config: { ...sizes, memory: 64, blocks: "sfsfsfsf" },
+  },
 };
 
-/** PyTorch, where it is there and continues the prompt with the same tokens. */
-async function openPeer(
-  tensors: ReadonlyMap<string, TensorRecord>,
-  threads: number,
-  ours: readonly number[],
-  say: (text: string) => void,
-): Promise<Peer | undefined> {
-  const python = torchPython(say);
-  if (!python) return undefined;
-  return withTensors(tensors, (path) => {
-    const args = ["--config", JSON.stringify(config), "--weights", path, "--threads", String(threads)];
-    return admitted("PyTorch", pythonPeer(python, "torch_generation.py", args), say, async (peer) => {
-      const theirs = await peer.ask<number[]>("tokens");
-      if (String(theirs) !== String(ours)) throw new Error(`its tokens are ${theirs}, ours ${ours}`);
-    });
-  });
+function promptsOf(count: number): number[][] {
+  const random = new RandomStream(1, "bench prompt");
+  return Array.from({ length: count }, () => Array.from({ length: PROMPT }, () => random.integer(sizes.vocabulary)));
 }
+
+/** Larger first weights than a training begins with, so that no two words are almost equally likely. */
+function weightsOf(model: CausalModel) {
+  const entries = [...initialise(model.parameters, 1)];
+  return new Map(
+    entries.map(([tensor, values]) => [tensor, tensor.shape.length > 1 ? values.map((x) => 3 * x) : values]),
+  );
+}
+
+async function race(engine: Engine, kind: string, count: number, options: BenchOptions): Promise<Measurement[]> {
+  const { say, note, rounds, threads } = options;
+  const { make, config } = models[kind]!;
+  const model = make();
+  const weights = weightsOf(model);
+  const decoder = await openBatch({ model, weights }, engine);
+  const prompts = promptsOf(count);
+  const run = async (maxTokens: number) => {
+    const texts: number[][] = prompts.map(() => []);
+    const drawn = generateTogether(decoder, { prompts, maxTokens, temperature: 0 });
+    for await (const { text, token } of drawn) texts[text]!.push(token);
+    return texts;
+  };
+  const ours = await run(TOKENS);
+  const name = `generation, ${kind}, ${count} ${count === 1 ? "text" : "texts"} of ${TOKENS} tokens`;
+  const first = `${name}: time to the first token`;
+  const contenders: Record<string, Contender> = {
+    ours: () => timed(() => run(TOKENS)),
+    first: () => timed(() => run(1)),
+  };
+  const python = torchPython(say);
+  const data = Int32Array.from(prompts.flat());
+  const tensors = recordsOf(weights).set("input.prompts", { dtype: "I32", shape: [count, PROMPT], data });
+  const peer =
+    python &&
+    (await withTensors(tensors, (path) => {
+      const args = ["--config", JSON.stringify({ ...config, tokens: TOKENS }), "--weights", path];
+      const started = pythonPeer(python, "torch_generation.py", [...args, "--threads", String(threads)]);
+      return admitted("PyTorch", started, say, async (peer) => {
+        const theirs = await peer.ask<number[][]>("tokens");
+        const odd = ours.findIndex((text, i) => String(text) !== String(theirs[i]));
+        if (odd >= 0) throw new Error(`its text ${odd + 1} is ${theirs[odd]}, ours ${ours[odd]}`);
+      });
+    }));
+  if (peer) {
+    contenders.peer = () => peer.ask<number[]>("generate 1");
+    contenders["peer's first"] = () => peer.ask<number[]>("first 1");
+  }
+  await interleave(contenders, 1); // warm-up
+  const times = await interleave(contenders, rounds);
+  if (peer) peer.end();
+  await decoder.release();
+  const speed = (of: string) => `${Math.round((1000 * count * TOKENS) / median(times.get(of)!))} tokens per second`;
+  say(`${name}: ${speed("ours")}`);
+  if (!peer) return [];
+  const [mine, theirs] = [median(times.get("ours")!), median(times.get("peer")!)];
+  note({ name, ours: speed("ours"), peer: PEER, theirs: speed("peer"), ratio: theirs / mine });
+  return [
+    compare(name, TARGET, times.get("ours")!, PEER, times.get("peer")!),
+    compare(first, TARGET, times.get("first")!, PEER, times.get("peer's first")!),
+  ];
+}
+
+export const bench: Bench = async (options) => {
+  const engine = await ortEngine({ threads: options.threads });
+  const found: Measurement[] = [];
+  for (const kind of Object.keys(models)) {
+    for (const count of BATCHES) found.push(...(await race(engine, kind, count, options)));
+  }
+  return found;
+};

@@ -134,7 +134,7 @@ const pastName = (i: number) => `past ${i}`;
 function cachedOutputs(
   model: ReadableNetwork,
   { length, begins }: Reading,
-  { memory, evaluation }: Required<Pick<MemoryReading, "memory">> & MemoryReading,
+  { memory, evaluation }: MemoryReading & { readonly memory: number },
 ) {
   const { width } = model.options;
   const added: Tensor[] = [];

@@ -107,6 +107,17 @@ export function tokenize(lines: Iterable<string>, tokenizer: Encoder, onLine?: (
   return { ids: ids.finish(), lineEnds: lineEnds.finish(), words, bytes };
 }
 
+/** Ids of lines one after another, of a vocabulary of so many pieces; what words they had is not known. */
+export function joinIds(lines: Iterable<ArrayLike<number>>, pieces: number): EncodedLines {
+  const ids = pieces <= 65536 ? new Growing<OwnIds>(Uint16Array) : new Growing<OwnIds>(Int32Array);
+  const lineEnds = new Growing(Uint32Array);
+  for (const line of lines) {
+    ids.append(line);
+    lineEnds.append([ids.length]);
+  }
+  return { ids: ids.finish(), lineEnds: lineEnds.finish(), words: 0, bytes: 0 };
+}
+
 type OwnIds = Uint16Array<ArrayBuffer> | Int32Array<ArrayBuffer>;
 
 /** A typed array that doubles when it is full. */

@@ -1,7 +1,7 @@
 /** Masked texts to look at an ALBERT with: of a corpus, or of the one it was trained on; always the same ones. */
 import type { Corpus, Split } from "../../text/corpus.ts";
+import { openDocuments } from "../../text/files/documents.ts";
 import { drawnBatches, type MaskedBatches } from "../../text/masked/batches.ts";
-import { documentsOf } from "../../text/masked/documents.ts";
 import { PRETRAINING_DEFAULTS } from "../../text/masked/examples.ts";
 import { corpusNamed } from "../text-data.ts";
 import { type AlbertRun, needTokenizer } from "./albert-run.ts";
@@ -39,10 +39,8 @@ export async function maskedTexts(
   const corpus = typeof asked === "object" ? asked : await corpusOf(run, asked, data);
   const lineDocuments = run.config.training?.lineDocuments === true;
   const options = { ...PRETRAINING_DEFAULTS, rows, length, maxPredictions };
-  return {
-    corpus,
-    batches: drawnBatches(documentsOf(corpus, split, opened, { lineDocuments }), opened.tokenizer, options),
-  };
+  const documents = await openDocuments(corpus, split, opened, { lineDocuments });
+  return { corpus, batches: drawnBatches(documents, opened.tokenizer, options) };
 }
 
 function corpusOf(run: AlbertRun, asked: string | undefined, data: string | undefined): Promise<Corpus> {

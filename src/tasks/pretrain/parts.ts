@@ -5,10 +5,11 @@ import type { Engine } from "../../engine/engine.ts";
 import type { AlbertDescription } from "../../model/albert/description.ts";
 import type { Parameter } from "../../nn/index.ts";
 import { type Corpus, partOf, type Split } from "../../text/corpus.ts";
+import { openDocuments } from "../../text/files/documents.ts";
 import { holdsExamples, readPretrainingFiles } from "../../text/files/masked.ts";
 import { drawnBatches, type MaskedBatches, storedBatches } from "../../text/masked/batches.ts";
 import { croppedBatches } from "../../text/masked/cropped.ts";
-import { type Document, documentsOf, type SpecialIds, specialIds } from "../../text/masked/documents.ts";
+import { type SpecialIds, specialIds } from "../../text/masked/documents.ts";
 import type { PretrainingOptions } from "../../text/masked/examples.ts";
 import { packedBatches } from "../../text/masked/packed.ts";
 import type { OpenTokenizer } from "../../text/tokenizer.ts";
@@ -36,17 +37,20 @@ export async function openMaskedData(config: PretrainingConfig, given: Given = {
   const special = specialIds(tokenizer.tokenizer);
   const stored = await holdsExamples(corpus);
   if (stored) refuseRunning(config, corpus);
-  const documents = remembered((split: Split): Document[] => documentsOf(corpus, split, tokenizer, config));
-  const drawn = (split: Split, phase: Phase) => {
+  const { lineDocuments } = config;
+  const documents = remembered((split: Split) =>
+    openDocuments(corpus, split, tokenizer, { lineDocuments, warn: given.say }),
+  );
+  const drawn = async (split: Split, phase: Phase) => {
     const options = {
       ...maskingOf(config, phase, split),
       rows: phase.batch,
       distinctPasses: config.distinctPasses ?? undefined,
     };
-    if (phase.task === "document") return croppedBatches(documents(split), tokenizer.tokenizer, options);
+    if (phase.task === "document") return croppedBatches(await documents(split), tokenizer.tokenizer, options);
     return isPacked(config, phase)
-      ? packedBatches(documents(split), tokenizer.tokenizer, { ...options, causal: phase.task === "next" })
-      : drawnBatches(documents(split), tokenizer.tokenizer, options);
+      ? packedBatches(await documents(split), tokenizer.tokenizer, { ...options, causal: phase.task === "next" })
+      : drawnBatches(await documents(split), tokenizer.tokenizer, options);
   };
   const batches = remembered(async (split: Split, phase: Phase) =>
     stored ? storedFrom(corpus, split, tokenizer, phase) : drawn(split, phase),

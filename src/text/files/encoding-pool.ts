@@ -13,11 +13,20 @@ export interface EncodingSetup {
   readonly model: Uint8Array;
   readonly name: string;
   readonly release: Release;
+  /** Lines are sentences of documents, each line a document of its own where it says so. */
+  readonly documents?: DocumentReading | undefined;
+}
+
+/** How lines become documents. */
+export interface DocumentReading {
+  readonly lineDocuments: boolean;
 }
 
 /** Lines to tokenise, and the file that errors name. */
 export interface EncodingOrder extends LineStretch {
   readonly path: string;
+  /** A document ends with them, whatever comes next. */
+  readonly ends?: boolean;
 }
 
 /** What a thread answers. */
@@ -37,6 +46,15 @@ interface Waiting {
   reject(error: Error): void;
 }
 
+/** A worker of the build or, in development, of its source, for which Node's threads need a loader. */
+function workerWith(workerData: EncodingSetup): Worker {
+  const extension = extname(import.meta.url);
+  const file = new URL(`./encoding-worker${extension}`, import.meta.url);
+  if (extension !== ".ts") return new Worker(file, { workerData });
+  const loaded = `import("tsx/esm/api").then(({ register }) => (register(), import(${JSON.stringify(file.href)})))`;
+  return new Worker(loaded, { workerData, eval: true, execArgv: [] });
+}
+
 /** One thread; it answers in the order it was asked. */
 class EncodingThread {
   readonly #worker: Worker;
@@ -44,12 +62,7 @@ class EncodingThread {
   readonly ready: Promise<void>;
 
   constructor(setup: EncodingSetup) {
-    const extension = extname(import.meta.url);
-    const loader = extension === ".ts" ? { execArgv: ["--import", "tsx"] } : {};
-    this.#worker = new Worker(new URL(`./encoding-worker${extension}`, import.meta.url), {
-      workerData: setup,
-      ...loader,
-    });
+    this.#worker = workerWith(setup);
     this.ready = new Promise((resolve, reject) => {
       this.#worker.on("message", (message: "ready" | EncodingReply) =>
         message === "ready" ? resolve() : this.#answered(message),

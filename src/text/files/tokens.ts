@@ -74,22 +74,54 @@ export async function openTokens(
   if (part.kind === "tokens") return openTokenPart(part.path, size);
   const lines = linesOf(corpus, split);
   if (!liesInFiles(part)) return tokensInMemory(tokenize(lines, encoder.tokenizer, onLine));
+  return keptTokens(
+    part,
+    ["tokens 2", encoder.sha256],
+    { cache, warn, pieces: size },
+    {
+      encoded: () => encodedText(textsOf(corpus, split), encoder, onLine),
+      ids: function* () {
+        for (const line of lines) yield encoder.tokenizer.encode(line);
+      },
+    },
+  );
+}
+
+/** What becomes of a text: the ids of its lines in stretches, and again one by one where a block of them is damaged. */
+export interface TokenMaking {
+  encoded(): AsyncIterable<EncodedLines>;
+  ids(): Iterable<ArrayLike<number>>;
+}
+
+/** Where tokens are kept, of how many pieces, and who is told of damage. */
+export interface TokenKeeping {
+  readonly cache: string;
+  readonly pieces: number;
+  readonly warn: (message: string) => void;
+}
+
+/** The token file of a text in files, out of the cache or made; `facts` say how it is made. */
+export async function keptTokens(
+  part: CorpusPart,
+  facts: readonly (string | number)[],
+  { cache, pieces, warn }: TokenKeeping,
+  making: TokenMaking,
+): Promise<TokenFile> {
   const identity = await identityOf(part);
-  const path = join(cache, `${keyOf("tokens 2", encoder.sha256, ...identity)}.tokens`);
-  const open = () => openKept(path, lines, encoder.tokenizer, warn);
+  const path = join(cache, `${keyOf(...facts, ...identity)}.tokens`);
+  const open = () => openKept(path, making, warn);
   const kept = existsSync(path) ? whole(open, warn) : undefined;
   if (kept) return kept;
-  const encoded = unchanged(encodedText(textsOf(corpus, split), encoder, onLine), part, identity);
-  await writeToCache(path, tokenFileBlocks(encoded, size));
+  await writeToCache(path, tokenFileBlocks(unchanged(making.encoded(), part, identity), pieces));
   return open();
 }
 
 /** A token file in the cache. Blocks that turn out to be damaged are made again from the text, and the file at the next start. */
-function openKept(path: string, lines: Iterable<string>, tokenizer: Encoder, warn: (message: string) => void) {
+function openKept(path: string, { ids }: TokenMaking, warn: (message: string) => void): TokenFile {
   return new TokenFile(fileSource(path), path, {
     *linesFrom(first) {
       let index = 0;
-      for (const line of lines) if (index++ >= first) yield tokenizer.encode(line);
+      for (const line of ids()) if (index++ >= first) yield line;
     },
     onDamage(block, remade) {
       rmSync(path, { force: true });
@@ -100,7 +132,7 @@ function openKept(path: string, lines: Iterable<string>, tokenizer: Encoder, war
 }
 
 /** What is opened; undefined where it is damaged, which is said. */
-function whole(open: () => TextTokens, warn: (message: string) => void): TextTokens | undefined {
+function whole(open: () => TokenFile, warn: (message: string) => void): TokenFile | undefined {
   try {
     return open();
   } catch (error) {

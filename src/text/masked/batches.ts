@@ -1,6 +1,6 @@
 /** Masked-LM batches by place: drawn again in each pass over the documents, or stacked from stored examples. */
 import { rejectData } from "../../base/errors.ts";
-import type { Document, PieceTokenizer } from "./documents.ts";
+import type { Documents, PieceTokenizer } from "./documents.ts";
 import {
   type PretrainingBatch,
   type PretrainingExample,
@@ -32,7 +32,7 @@ export interface DrawnOptions extends PretrainingOptions {
 
 /** Batches drawn from documents: a function of the seed and the place alone, cheapest in rising order. */
 export function drawnBatches(
-  documents: readonly Document[],
+  documents: Documents,
   tokenizer: PieceTokenizer,
   { rows, distinctPasses, ...options }: DrawnOptions,
 ): MaskedBatches {

@@ -1,7 +1,14 @@
 /** Batches of pieces of documents, each with the words of the whole document that it was cut from. */
 import { RandomStream } from "../../base/random.ts";
 import type { MaskedBatches } from "./batches.ts";
-import { type Document, type PieceTokenizer, specialIds, startPieces } from "./documents.ts";
+import {
+  type Document,
+  inOneStream,
+  type PieceTokenizer,
+  type StoredDocuments,
+  specialIds,
+  startPieces,
+} from "./documents.ts";
 import { type PretrainingExample, stackExamples } from "./examples.ts";
 
 /** How documents are cut. */
@@ -17,34 +24,40 @@ export interface CroppedOptions {
 
 /** Batches by place, each a function of the seed and the place alone. A pass takes every document once, from a place of its own. */
 export function croppedBatches(
-  documents: readonly Document[],
+  documents: readonly Document[] | StoredDocuments,
   tokenizer: PieceTokenizer,
   { seed, length, rows, distinctPasses }: CroppedOptions,
 ): MaskedBatches {
-  const whole = documents.map((sentences) => Int32Array.from(sentences.flatMap((ids) => [...ids])));
+  const stored = inOneStream(documents);
+  const sizeOf = (document: number) => stored.ends[document]! - (stored.ends[document - 1] ?? 0);
+  const whole = (document: number) => {
+    const ids = new Int32Array(sizeOf(document));
+    stored.ids.copy(stored.ends[document]! - ids.length, ids.length, ids, 0);
+    return ids;
+  };
   const { cls, sep, pad } = specialIds(tokenizer);
   const starts = startPieces(tokenizer);
-  const shares = new WordShares(whole, tokenizer.size);
-  const order = ordered(whole.length, seed);
+  const shares = new WordShares(stored.counts(tokenizer.size));
+  const order = ordered(stored.length, seed);
   const cut = (place: number) => {
-    const counted = Math.floor(place / whole.length);
+    const counted = Math.floor(place / stored.length);
     const pass = distinctPasses === undefined ? counted : counted % distinctPasses;
-    const document = order(pass)[place % whole.length]!;
-    const ids = whole[document]!;
+    const document = order(pass)[place % stored.length]!;
+    const ids = whole(document);
     const count = Math.min(length - 2, ids.length);
     const from = new RandomStream(seed, `cropped text/${pass}/${document}`).integer(ids.length - count + 1);
-    return { document, ids: [cls, ...ids.subarray(from, from + count), sep] };
+    return { document: ids, ids: [cls, ...ids.subarray(from, from + count), sep] };
   };
   const at = (place: number) => {
     const cuts = Array.from({ length: rows }, (_, i) => cut(place * rows + i));
     const documentWords = new Float32Array(rows * tokenizer.size);
     cuts.forEach(({ document }, row) => {
-      shares.fill(whole[document]!, documentWords.subarray(row * tokenizer.size, (row + 1) * tokenizer.size));
+      shares.fill(document, documentWords.subarray(row * tokenizer.size, (row + 1) * tokenizer.size));
     });
     return { ...stackExamples(cuts.map(({ ids }) => padded(ids, length, pad, starts))), documentWords };
   };
-  const mean = whole.reduce((sum, ids) => sum + Math.min(length, ids.length + 2), 0) / whole.length;
-  const count = Math.max(1, Math.floor(whole.length / rows));
+  const mean = stored.ends.reduce((sum, _, i) => sum + Math.min(length, sizeOf(i) + 2), 0) / stored.length;
+  const count = Math.max(1, Math.floor(stored.length / rows));
   return { count, rows, length, tokens: Math.round(rows * mean), fresh: true, at };
 }
 
@@ -64,9 +77,8 @@ function ordered(count: number, seed: number): (pass: number) => readonly number
 class WordShares {
   readonly #worth: Float64Array;
 
-  constructor(documents: readonly Int32Array[], size: number) {
-    const counts = new Float64Array(size).fill(1);
-    for (const ids of documents) for (const id of ids) counts[id]!++;
+  constructor(occurrences: Float64Array) {
+    const counts = occurrences.map((count) => count + 1);
     const total = counts.reduce((sum, each) => sum + each, 0);
     this.#worth = counts.map((count) => Math.sqrt(total / count));
   }

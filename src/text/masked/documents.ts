@@ -1,6 +1,8 @@
 /** Documents for masked-LM data: text normalised as ALBERT does, one sentence per line, a blank line between documents. */
 import { rejectData } from "../../base/errors.ts";
-import { type Corpus, type Split, textCorpus, textsOf } from "../corpus.ts";
+import { streamOf, type TokenStream } from "../batches.ts";
+import { type Corpus, type CorpusText, type Split, textCorpus, textsOf } from "../corpus.ts";
+import { countTokens } from "../cutoffs.ts";
 import type { Tokenizer } from "../tokenizer.ts";
 
 /** What this data asks of a tokenizer. */
@@ -8,6 +10,37 @@ export type PieceTokenizer = Pick<Tokenizer, "size" | "encode" | "encodePieces" 
 
 /** A document: the ids of each sentence, none empty. */
 export type Document = readonly Int32Array[];
+
+/** Documents by number; those of an array are. */
+export interface Documents {
+  readonly length: number;
+  at(index: number): Document | undefined;
+}
+
+/** Documents one after another in a stream, in memory or in a file: document i is ids [ends[i − 1], ends[i]). */
+export interface StoredDocuments extends Documents {
+  readonly ids: TokenStream;
+  readonly ends: Float64Array;
+  /** How often each piece of a vocabulary of so many occurs. */
+  counts(pieces: number): Float64Array;
+}
+
+/** Documents that are read where they lie; those of an array are put one after another. */
+export function inOneStream(documents: readonly Document[] | StoredDocuments): StoredDocuments {
+  if ("ends" in documents) return documents;
+  const ends = new Float64Array(documents.length);
+  for (const [i, sentences] of documents.entries()) {
+    ends[i] = sentences.reduce((sum, { length }) => sum + length, ends[i - 1] ?? 0);
+  }
+  const ids = new Int32Array(ends.at(-1) ?? 0);
+  let at = 0;
+  for (const sentence of documents.flat()) {
+    ids.set(sentence, at);
+    at += sentence.length;
+  }
+  const counts = (pieces: number) => countTokens(ids, pieces);
+  return { length: documents.length, at: (index) => documents[index], ids: streamOf(ids), ends, counts };
+}
 
 /** Ids of the pieces that frame and mask. */
 export interface SpecialIds {
@@ -64,22 +97,31 @@ function cutComma(piece: string, tokenizer: PieceTokenizer): number[] {
   return [...pieces, ","].map((text) => tokenizer.idOf(text));
 }
 
+const NO_IDS = new Int32Array(0);
+
+/** The ids of lines that have some; none at all where a blank line parts documents. */
+export function* sentencesOf(
+  lines: Iterable<string>,
+  encode: (sentence: string) => Int32Array,
+  options: { lowerCase?: boolean } = {},
+): Generator<Int32Array> {
+  for (const line of lines) {
+    const sentence = normaliseForAlbert(line, options);
+    const ids = sentence === "" ? NO_IDS : encode(sentence);
+    if (sentence === "" || ids.length > 0) yield ids;
+  }
+}
+
 /** Reads documents from lines. */
 export function readDocuments(
   lines: Iterable<string>,
   tokenizer: PieceTokenizer,
   options: { lowerCase?: boolean } = {},
 ): Document[] {
-  const encode = sentenceEncoder(tokenizer);
   const documents: Int32Array[][] = [[]];
-  for (const line of lines) {
-    const sentence = normaliseForAlbert(line, options);
-    if (sentence === "") {
-      if (documents.at(-1)!.length > 0) documents.push([]);
-      continue;
-    }
-    const ids = encode(sentence);
+  for (const ids of sentencesOf(lines, sentenceEncoder(tokenizer), options)) {
     if (ids.length > 0) documents.at(-1)!.push(ids);
+    else if (documents.at(-1)!.length > 0) documents.push([]);
   }
   return documents.filter((document) => document.length > 0);
 }
@@ -97,14 +139,17 @@ export function documentsOf(
   { tokenizer }: { readonly tokenizer: PieceTokenizer },
   { lineDocuments = false }: { readonly lineDocuments?: boolean } = {},
 ): Document[] {
-  return textsOf(corpus, split).flatMap((text) => {
-    if (text.articles) return readDocuments(articleLines(text.lines()), tokenizer);
-    return readDocuments(lineDocuments ? parted(text.lines()) : text.lines(), tokenizer);
-  });
+  return textsOf(corpus, split).flatMap((text) => readDocuments(documentLines(text, lineDocuments), tokenizer));
+}
+
+/** The lines of a text with a blank one between documents. */
+export function documentLines(text: Pick<CorpusText, "articles" | "lines">, lineDocuments: boolean): Iterable<string> {
+  if (text.articles) return articleLines(text.lines());
+  return lineDocuments ? parted(text.lines()) : text.lines();
 }
 
 /** A blank line after every line. */
-function* parted(lines: Iterable<string>): Generator<string> {
+export function* parted(lines: Iterable<string>): Generator<string> {
   for (const line of lines) yield* [line, ""];
 }
 

@@ -2,7 +2,7 @@
 import { reject, rejectData, rejectFile } from "../../base/errors.ts";
 import { RandomStream } from "../../base/random.ts";
 import { decodeExample, encodeExample, type Feature } from "../../format/tfexample.ts";
-import { type Document, type PieceTokenizer, type SpecialIds, specialIds, startPieces } from "./documents.ts";
+import { type Documents, type PieceTokenizer, type SpecialIds, specialIds, startPieces } from "./documents.ts";
 import { type MaskingOptions, type MaskVocabulary, maskWords } from "./masking.ts";
 import { documentPairs, type Pair, type PairOptions } from "./sentence-order.ts";
 
@@ -48,7 +48,7 @@ export interface PretrainingPosition {
 
 /** An endless, seeded stream of examples: every pass draws new chunks, a new order and new masks. */
 export class PretrainingStream {
-  readonly #documents: readonly Document[];
+  readonly #documents: Documents;
   readonly #options: PretrainingOptions;
   readonly #special: SpecialIds;
   readonly #vocabulary: MaskVocabulary;
@@ -57,7 +57,7 @@ export class PretrainingStream {
   #position: PretrainingPosition;
 
   constructor(
-    documents: readonly Document[],
+    documents: Documents,
     tokenizer: PieceTokenizer,
     options: Partial<PretrainingOptions> = {},
     position: PretrainingPosition = { pass: 0, index: 0 },
@@ -97,14 +97,17 @@ export class PretrainingStream {
   #pairsOf(pass: number): Pair[] {
     if (pass === this.#pass) return this.#pairs;
     const random = new RandomStream(this.#options.seed, `pairs/${pass}`);
-    const pairs = this.#documents.flatMap((_, i) => documentPairs(this.#documents, i, random, this.#options));
+    const pairs: Pair[] = [];
+    for (let i = 0; i < this.#documents.length; i++) {
+      for (const pair of documentPairs(this.#documents, i, random, this.#options)) pairs.push(pair);
+    }
     this.#pairs = random.shuffle(pairs);
     this.#pass = pass;
     return this.#pairs;
   }
 }
 
-function checkOptions({ length, maxPredictions, maxNgram }: PretrainingOptions, documents: readonly Document[]): void {
+function checkOptions({ length, maxPredictions, maxNgram }: PretrainingOptions, documents: Documents): void {
   const who = "masked-LM data";
   if (length < 8) reject({ who, needed: "a length of at least 8", got: `${length}` }, 2);
   if (maxPredictions < 1) reject({ who, needed: "at least 1 prediction", got: `${maxPredictions}` }, 2);

@@ -1,8 +1,17 @@
 /** Batches of running text: documents one after another, cut into texts of one length, with no padding. */
 import { reject } from "../../base/errors.ts";
 import { RandomStream } from "../../base/random.ts";
+import type { TokenStream } from "../batches.ts";
 import type { MaskedBatches } from "./batches.ts";
-import { type Document, type PieceTokenizer, type SpecialIds, specialIds, startPieces } from "./documents.ts";
+import {
+  type Document,
+  inOneStream,
+  type PieceTokenizer,
+  type SpecialIds,
+  type StoredDocuments,
+  specialIds,
+  startPieces,
+} from "./documents.ts";
 import { type PretrainingExample, stackExamples } from "./examples.ts";
 import { type MaskingOptions, type MaskVocabulary, maskWords } from "./masking.ts";
 
@@ -21,20 +30,21 @@ export interface PackedOptions extends MaskingOptions {
 
 /** Batches by place, each a function of the seed and the place alone. */
 export function packedBatches(
-  documents: readonly Document[],
+  documents: readonly Document[] | StoredDocuments,
   tokenizer: PieceTokenizer,
   options: PackedOptions,
 ): MaskedBatches {
   const special = specialIds(tokenizer);
-  const running = runningText(documents, special);
+  const running = runningText(inOneStream(documents), special);
   const cuts = new Cuts(running.length, options);
   const starts = startPieces(tokenizer);
   const vocabulary: MaskVocabulary = { size: tokenizer.size, mask: special.mask, starts };
   const { rows, length } = options;
   const example = (place: number): PretrainingExample => {
     const { pass, index, from } = cuts.at(place);
-    const ids = running.slice(from, from + length);
-    if (options.causal) return nextPieces(ids, running.subarray(from + 1, from + length), starts);
+    const ids = new Int32Array(length);
+    running.copy(from, length, ids, 0);
+    if (options.causal) return nextPieces(ids, ids.subarray(1), starts);
     const random = new RandomStream(options.seed, `packed masks/${pass}/${index}`);
     return maskedPieces(ids, special, vocabulary, random, options);
   };
@@ -43,19 +53,32 @@ export function packedBatches(
 }
 
 /** [CLS] document [SEP], one after another. */
-function runningText(documents: readonly Document[], { cls, sep }: SpecialIds): Int32Array {
-  const sizes = documents.map((sentences) => sentences.reduce((sum, { length }) => sum + length, 2));
-  const text = new Int32Array(sizes.reduce((sum, size) => sum + size, 0));
-  let at = 0;
-  for (const sentences of documents) {
-    text[at++] = cls;
-    for (const ids of sentences) {
-      text.set(ids, at);
-      at += ids.length;
+function runningText({ ids, ends, length }: StoredDocuments, { cls, sep }: SpecialIds): TokenStream {
+  const copy: TokenStream["copy"] = (from, count, out, at) => {
+    for (let [document, done] = [documentAt(ends, from), 0]; done < count; document++) {
+      const before = document > 0 ? ends[document - 1]! : 0;
+      const size = ends[document]! - before;
+      let place = from + done - (before + 2 * document); // in the document and its frame
+      if (place === 0) out[at + done++] = cls;
+      place = Math.max(place, 1);
+      const taken = Math.max(0, Math.min(size + 1 - place, count - done));
+      ids.copy(before + place - 1, taken, out, at + done);
+      done += taken;
+      if (done < count) out[at + done++] = sep;
     }
-    text[at++] = sep;
+  };
+  return { length: ids.length + 2 * length, copy };
+}
+
+/** The document in which a place of the running text lies; document i ends, with its frame, at ends[i] + 2 (i + 1). */
+function documentAt(ends: Float64Array, place: number): number {
+  let [low, high] = [0, ends.length - 1];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (ends[middle]! + 2 * (middle + 1) > place) high = middle;
+    else low = middle + 1;
   }
-  return text;
+  return low;
 }
 
 /** Where texts begin: every pass is cut from another first token on, and taken in another order. */

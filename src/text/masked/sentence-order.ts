@@ -1,6 +1,6 @@
 /** Sentence-order pairs: cuts documents into chunks, each chunk into A and B, and swaps half of them unless told not to. */
 import type { RandomStream } from "../../base/random.ts";
-import type { Document } from "./documents.ts";
+import type { Document, Documents } from "./documents.ts";
 
 /** Two segments; `swapped` is the label: 0 in order, 1 swapped or random. */
 export interface Pair {
@@ -22,13 +22,8 @@ export interface PairOptions {
 }
 
 /** The pairs of one pass over one document. */
-export function documentPairs(
-  documents: readonly Document[],
-  index: number,
-  random: RandomStream,
-  options: PairOptions,
-): Pair[] {
-  const document = documents[index]!;
+export function documentPairs(documents: Documents, index: number, random: RandomStream, options: PairOptions): Pair[] {
+  const document = documents.at(index)!;
   const most = options.length - 3;
   const target = random.uniform() < options.shortProbability ? between(random, 2, most) : most;
   const pairs: Pair[] = [];
@@ -49,7 +44,7 @@ export function documentPairs(
 
 /** A pair out of one chunk, and how many of its sentences it uses. */
 function chunkPair(
-  documents: readonly Document[],
+  documents: Documents,
   index: number,
   chunk: Document,
   target: number,
@@ -67,10 +62,10 @@ function chunkPair(
 }
 
 /** Sentences from a random place of another document (ten tries to find another), until `target` tokens. */
-function randomText(documents: readonly Document[], index: number, target: number, random: RandomStream): number[] {
+function randomText(documents: Documents, index: number, target: number, random: RandomStream): number[] {
   let other = index;
   for (let tries = 0; tries < 10 && other === index; tries++) other = random.integer(documents.length);
-  const document = documents[other]!;
+  const document = documents.at(other)!;
   const text: number[] = [];
   for (let i = random.integer(document.length); i < document.length; i++) {
     for (const id of document[i]!) text.push(id);

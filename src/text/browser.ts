@@ -65,11 +65,13 @@ export {
 } from "./masked/batches.ts";
 export {
   type Document,
+  type Documents,
   documentCorpus,
   documentsOf,
   normaliseForAlbert,
   type PieceTokenizer,
   type SpecialIds,
+  type StoredDocuments,
   specialIds,
 } from "./masked/documents.ts";
 export {

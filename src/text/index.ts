@@ -60,6 +60,7 @@ export { chooseTokenizer, type TokenizerChoice } from "./files/trained-tokenizer
 // Masked text, labelled text, pairs and probes out of files.
 
 export type { Contents, Dataset, Source } from "./files/datasets.ts";
+export { type DocumentOptions, openDocuments } from "./files/documents.ts";
 export { glueFile, hasGlueFile, readGlue } from "./files/glue.ts";
 export {
   linesIn,

@@ -6,11 +6,8 @@ import { type Choices, patternOfPath, type Ranked } from "./paths.ts";
 const SHRINKAGE = 1;
 const SWEEPS = 40;
 
-/** What a network's loss is likely to be. */
-export type Guess = (path: Path) => number;
-
 /** A guess: the mean loss, plus a weight for what each block takes and one for how often each candidate is taken (ridge regression). */
-export function guessFrom(choices: Choices, measured: readonly Ranked[]): Guess {
+export function guessFrom(choices: Choices, measured: readonly Ranked[]): (path: Path) => number {
   const mean = measured.reduce((sum, { loss }) => sum + loss, 0) / measured.length;
   const rest = measured.map(({ loss }) => loss - mean);
   const rowsOf = new Map<string, number[]>();

@@ -12,6 +12,8 @@ export interface Ranked {
   readonly cost: number;
   /** With the supernet's weights. */
   readonly loss: number;
+  /** That, with what is added for blocks that are skipped: by this networks are ranked. */
+  readonly judged: number;
 }
 
 /** What each block may be. */

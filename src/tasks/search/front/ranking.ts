@@ -1,8 +1,8 @@
 /** Ranks the networks of a supernet by its own weights: an evolutionary search for the whole front of loss against cost. */
 import { RandomStream } from "../../../base/random.ts";
 import type { Path } from "../../../train/path-program.ts";
-import { type Guess, guessFrom } from "./guess.ts";
-import { bred, type Choices, computedBy, drawPath, isIdentity, packed, type Ranked, turnsOf } from "./paths.ts";
+import { guessFrom } from "./guess.ts";
+import { bred, type Choices, computedBy, drawPath, isIdentity, type Ranked, turnsOf } from "./paths.ts";
 
 /** What is ranked, and how thoroughly. */
 export interface RankingOptions {
@@ -29,8 +29,7 @@ const BRED = 20;
 /**
  * Measures networks generation by generation: the first are drawn as training draws them, the others are bred from the best of each
  * stretch of cost, many more than are measured: of each stretch those of which most is hoped, so that all budgets are looked after alike. The best of each stretch are then measured on more text, and those
- * that no cheaper one beats are the front, with what lies between them: where there is time to spare before the next, blocks that are
- * skipped compute after all. The same options give the same front. Yields how many were measured.
+ * that no cheaper one beats are the front. The same options give the same front. Yields how many were measured.
  */
 export async function* rankNetworks(
   options: RankingOptions,
@@ -47,40 +46,7 @@ export async function* rankNetworks(
   }
   const all = [...measured.values()];
   const finalists = distinct(options.choices, bestOf(all)).map(({ path }) => path);
-  const best = undominated(await measure(options, finalists, true));
-  const between = await measure(options, filledUp(options, best, guessFrom(options.choices, all)), true);
-  return { front: [...best, ...between].sort(byCost), measured: all };
-}
-
-/**
- * Networks between those of a front: each with one skipped block after another computing by its cheapest candidate, the likeliest to
- * help first, while it stays cheaper than the next. A supernet shows little of what such a block is worth to a network that is trained
- * by itself: what it trains is used to being skipped. docs/log.md has the figures.
- */
-function filledUp(
-  { choices, costOf, fits = () => true }: RankingOptions,
-  front: readonly Ranked[],
-  guess: Guess,
-): Path[] {
-  return front.flatMap(({ path }, i) => {
-    const room = front[i + 1]?.cost ?? Number.POSITIVE_INFINITY;
-    const found: Path[] = [];
-    for (let last: Path | undefined = path; last; ) {
-      const fuller: Path[] = fillings(choices, last, costOf).filter((each) => costOf(each) < room && fits(each));
-      last = fuller.toSorted((a, b) => guess(a) - guess(b))[0];
-      if (last) found.push(last);
-    }
-    return found;
-  });
-}
-
-/** A path with one of its skipped blocks computing, for each of them, by its cheapest candidate. */
-function fillings(choices: Choices, path: Path, costOf: (path: Path) => number): Path[] {
-  return path.flatMap((place, i) => {
-    if (!isIdentity(choices[i]![place]!)) return [];
-    const others = choices[i]!.flatMap((choice, k) => (isIdentity(choice) ? [] : [packed(choices, path.with(i, k))]));
-    return others.toSorted((a, b) => costOf(a) - costOf(b)).slice(0, 1);
-  });
+  return { front: undominated(await measure(options, finalists, true)), measured: all };
 }
 
 /** One of those that are the same network but for where nothing stands: the best in the supernet. */
@@ -97,8 +63,24 @@ const spaceOf = (choices: Choices) => choices.reduce((product, { length }) => pr
 
 async function measure(options: RankingOptions, paths: readonly Path[], fine: boolean): Promise<Ranked[]> {
   const losses = await options.losses(paths, fine);
-  return paths.map((path, i) => ({ path, cost: options.costOf(path), loss: losses[i]! }));
+  return paths.map((path, i) => {
+    return {
+      path,
+      cost: options.costOf(path),
+      loss: losses[i]!,
+      judged: losses[i]! + surcharge(options.choices, path),
+    };
+  });
 }
+
+/**
+ * What is added to a loss, in nats per block that a network skips. A supernet flatters what skips: its blocks are used to being left
+ * out, and those of a network trained by itself are not. docs/log.md has the figures behind it.
+ */
+const SKIPPED = 0.002;
+
+const surcharge = (choices: Choices, path: Path) =>
+  SKIPPED * path.filter((place, i) => isIdentity(choices[i]![place]!)).length;
 
 /** Paths that were not measured yet: drawn at first, then bred; fewer than wanted where they are hard to find. */
 function nextPaths(
@@ -120,7 +102,9 @@ function nextPaths(
   }
   if (isFirst) return [...found.values()];
   const guess = guessFrom(choices, all);
-  const hoped = [...found.values()].map((path) => ({ path, cost: costOf(path), loss: guess(path) }));
+  const hoped = [...found.values()].map((path) => {
+    return { path, cost: costOf(path), loss: guess(path), judged: guess(path) + surcharge(choices, path) };
+  });
   return takenByTurns(stretchesOf(hoped), wanted).map(({ path }) => path);
 }
 
@@ -158,16 +142,16 @@ function stretchesOf(all: readonly Ranked[]): Ranked[][] {
   return stretches.map((each) => each.sort(byLoss));
 }
 
-const byCost = (a: Ranked, b: Ranked) => a.cost - b.cost || a.loss - b.loss || order(a, b);
-const byLoss = (a: Ranked, b: Ranked) => a.loss - b.loss || a.cost - b.cost || order(a, b);
+const byCost = (a: Ranked, b: Ranked) => a.cost - b.cost || a.judged - b.judged || order(a, b);
+const byLoss = (a: Ranked, b: Ranked) => a.judged - b.judged || a.cost - b.cost || order(a, b);
 const order = (a: Ranked, b: Ranked) => (a.path.join() < b.path.join() ? -1 : 1);
 
-/** By rising cost, those with less loss than all that cost no more. */
+/** By rising cost, those that are judged better than all that cost no more. */
 export function undominated(all: readonly Ranked[]): Ranked[] {
   let least = Number.POSITIVE_INFINITY;
-  return all.toSorted(byCost).filter(({ loss }) => {
-    if (loss >= least) return false;
-    least = loss;
+  return all.toSorted(byCost).filter(({ judged }) => {
+    if (judged >= least) return false;
+    least = judged;
     return true;
   });
 }

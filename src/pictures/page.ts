@@ -12,7 +12,7 @@ figure{margin:1rem 0;display:flex;flex-wrap:wrap;gap:1.5rem}svg{max-width:100%;h
 table{border-collapse:collapse;margin:1rem 0}caption{text-align:left;font-size:.9rem;white-space:nowrap}
 th,td{padding:.25rem .9rem .25rem 0;text-align:right;border-bottom:1px solid var(--line)}th:first-child{text-align:left}
 .words{font-size:.95rem}.words caption{white-space:normal}.words th,.words td{text-align:left;vertical-align:top}.words th{font-weight:normal}.words thead th{font-weight:bold}
-.dense{font-size:.8rem}.dense caption{white-space:normal}.dense th,.dense td{padding-right:.7rem;white-space:nowrap}
+.dense{font-size:.8rem}.dense caption{white-space:normal}.dense th,.dense td{padding-right:.7rem;white-space:nowrap}.dense thead th{white-space:normal;vertical-align:bottom}
 .yes{color:var(--yes)}.no{color:var(--no)}.maybe{color:var(--maybe)}.yes,.no,.maybe{font-weight:600;white-space:nowrap}
 pre{background:var(--panel);padding:1rem;border-radius:6px;overflow-x:auto;font-size:.9rem}`;
 

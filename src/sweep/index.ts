@@ -31,7 +31,7 @@ export type { Order, OrderSettings, RunOrder, SingleOrder, TaskOrder, TrialOrder
 export { type TrialReport, TrialTable } from "./processes.ts";
 export { serveQueue, type WorkerOptions } from "./queue/worker.ts";
 export type { AdaptFigures } from "./reproduce/adapt.ts";
-export { type Claim, type Measured, type Verdict, verdictLine } from "./reproduce/claims.ts";
+export { type Claim, claimsText, type Measured, type Verdict } from "./reproduce/claims.ts";
 export { type PartTime, type ReproducePreset, reproducePresets } from "./reproduce/course.ts";
 export {
   durationText,

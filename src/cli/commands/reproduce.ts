@@ -1,18 +1,24 @@
 /** `layerwise reproduce`: a paper's experiment at laptop size, and a report with its table beside ours. */
 import { Argument, type Command, Option } from "commander";
-import { LARGEST, table } from "../../base/index.ts";
-import type { PaperName, ReproduceOptions, ReproduceResult } from "../../sweep/index.ts";
+import { LARGEST } from "../../base/index.ts";
+import type { PaperName, ReproduceOptions } from "../../sweep/index.ts";
+import { nextLines } from "../command-name.ts";
 import { ON, wholeFrom } from "../flags.ts";
 import { fitted } from "../help.ts";
 import { print, say } from "../output.ts";
 
 const examples = `
-share: Takase and Kiyono, sharing across layers: translation of Multi30k and language models of WikiText-2, five models each.
-search: Mandava et al., Pay Attention when Required: a supernet on WikiText-2, networks of its front beside published ones.
-adapt: Simoulin and Crabbé, How Many Layers and Why: an ALBERT that halts, depth by kind of token, fine-tuned on SST-2.
+Papers:
+  share    Takase and Kiyono, Lessons on Parameter Sharing across Layers:
+           translation of Multi30k, language models of WikiText-2; 6 hours
+  search   Mandava et al., Pay Attention when Required: networks of a front
+           beside published ones on WikiText-2; 1 to 2 hours
+  adapt    Simoulin and Crabbé, How Many Layers and Why: depth by kind of
+           token after pre-training on WikiText-2, then SST-2; 3 to 4 hours
 
-The laptop size takes hours, with three seeds a night for share; the command measures a few updates and says how many before it
-begins, --dry-run says no more than that. Stopped or killed, the same command goes on: trainings that have ended are not done again, and more seeds may be asked for.
+The hours are those of the laptop size with three seeds on two quiet cores. The command tries a few updates and says what to expect
+here before it begins; --dry-run says no more than that. Stopped or killed, the same command goes on: trainings that have ended are
+not done again, and more seeds may be asked for later.
 The folder holds every run, report.html, report.md with its figures, and result.json. What agreed is worked out from the figures.
 
 Examples:
@@ -46,7 +52,7 @@ export function addReproduce(program: Command): void {
 }
 
 async function run(paper: PaperName, { dryRun, json, ...options }: Flags): Promise<void> {
-  const { durationText, estimateReproduction, reproduce } = await import("../../sweep/index.ts");
+  const { claimsText, durationText, estimateReproduction, reproduce } = await import("../../sweep/index.ts");
   if (dryRun) {
     const estimate = await estimateReproduction(paper, options);
     const said = `${paper}, ${estimate.preset}, seeds: ${estimate.seeds}; ${durationText(estimate.seconds)} of training`;
@@ -56,14 +62,11 @@ async function run(paper: PaperName, { dryRun, json, ...options }: Flags): Promi
   const start = (signal: AbortSignal) => reproduce(paper, { ...options, signal });
   const result = await watchTrials(start, { here: options.on === undefined });
   if (json) print(JSON.stringify(result));
-  else await show(result);
+  else {
+    print(claimsText(result.claims, process.stdout.columns));
+    say(`report: ${result.report.html}\n        ${result.report.markdown}`);
+    say(nextLines(result.path, ["runs RUN", "studio RUN"]));
+  }
   if (result.reason === "submitted") return say("once its trainings have ended, the same command goes on");
   isUnfinished(result.path, result.reason);
-}
-
-async function show({ claims, report }: ReproduceResult): Promise<void> {
-  const { verdictLine } = await import("../../sweep/index.ts");
-  print(table(claims.map(({ verdict, sentence, ours }) => ({ verdict, claim: sentence, here: ours }))));
-  print(verdictLine(claims));
-  say(`report: ${report.html}\n        ${report.markdown}`);
 }

@@ -1,6 +1,16 @@
 import { describe, expect, it } from "vitest";
 import { spreadOf } from "../spread.ts";
-import { above, against, exactly, holds, noHigher, spreadText, type Verdict, verdictLine } from "./claims.ts";
+import {
+  above,
+  against,
+  claimsText,
+  exactly,
+  holds,
+  noHigher,
+  spreadText,
+  type Verdict,
+  verdictLine,
+} from "./claims.ts";
 
 const wide = spreadOf([20, 22, 24])!; // 22 ± 2
 const narrow = spreadOf([26.9, 27, 27.1])!; // 27 ± 0.1
@@ -44,6 +54,9 @@ describe("what is said of claims", () => {
       verdicts.map((verdict) => ({ sentence: "", paper: "", ours: "", verdict }));
     expect(verdictLine(claims("agreed", "not agreed", "within deviation", "agreed"))).toBe(
       "2 of 4 claims agreed, 1 within deviation, 1 not agreed.",
+    );
+    expect(claimsText(claims("agreed", "not agreed"), 40).split("\n").at(-1)).toBe(
+      "1 of 2 claims agreed, 1 not agreed.",
     );
     expect(verdictLine(claims("not measured"))).toBe("0 of 1 claims agreed, 1 not measured.");
   });

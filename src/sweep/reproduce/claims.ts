@@ -1,5 +1,6 @@
 /** What a paper claims beside what was measured: agreed, not agreed, or a difference that seeds alone would make. */
 import { formatNumber } from "../../base/table.ts";
+import { wrapped } from "../../base/wrapped.ts";
 import type { Spread } from "../spread.ts";
 
 /** What figures say of a claim. */
@@ -63,4 +64,15 @@ export function verdictLine(claims: readonly Claim[]): string {
     .filter((verdict) => count(verdict) > 0)
     .map((verdict) => `, ${count(verdict)} ${verdict}`);
   return `${count("agreed")} of ${formatNumber(claims.length)} claims agreed${others.join("")}.`;
+}
+
+/** Claims for a terminal: the verdict, the claim, and below it our figures and the paper's, in lines that fit. */
+export function claimsText(claims: readonly Claim[], width = 80): string {
+  const indent = " ".repeat(18);
+  const lines = claims.map(({ sentence, paper, ours, verdict }) => {
+    const figures = `here ${ours}; paper ${paper}`;
+    const below = [sentence, figures].map((text) => wrapped(text, width, indent));
+    return `${verdict.padEnd(indent.length)}${below.join("\n").trimStart()}`;
+  });
+  return [...lines, verdictLine(claims)].join("\n");
 }

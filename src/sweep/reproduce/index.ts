@@ -147,7 +147,7 @@ async function* reproducing<P extends PaperName>(
   try {
     await writeAtomically(join(path, FILE), sealedJson(begun));
     const course = new Course({ ...begun, path, on, signal });
-    if (isNew && begun.preset !== "tiny") yield await expectation(experiment, course);
+    if (isNew && begun.preset !== "tiny") yield* expectation(experiment, course);
     const outcome = yield* experiment.carryOut(course);
     const claims = experiment.claims(outcome.figures);
     const report = await writeReport(path, reportOf(experiment, { ...begun, ...outcome, claims, path }));
@@ -224,9 +224,10 @@ async function secondsOf({ expected }: Expecting, course: Course): Promise<numbe
 }
 
 /** How long it will take, in words. */
-async function expectation(experiment: Expecting, course: Course): Promise<SweepEvent> {
+async function* expectation(experiment: Expecting, course: Course): AsyncGenerator<SweepEvent, void, void> {
+  yield note("trying a few updates, to say how long it takes");
   const seconds = await secondsOf(experiment, course);
-  return note(`expected: ${durationText(seconds)} of training; stopped or killed, the same command goes on`);
+  yield note(`expected: ${durationText(seconds)} of training; stopped or killed, the same command goes on`);
 }
 
 /** `about 3.5 hours`, `about 12 minutes` on this machine, for one training after another. */

@@ -266,9 +266,7 @@ function tableOn(part: SharePart, rows: readonly ShareRow[]): Block[] {
   const base = rows[0]!;
   const speed = (value: number | null) => (value === null ? "–" : `${value.toFixed(2)}×`);
   const ofPaper = (paper: PaperRow | undefined) =>
-    paper
-      ? [paper.name, paper.parameters, paper.speed === null ? "not at hand" : speed(paper.speed), `${paper.figure}`]
-      : ["not at hand", "–", "–", "–"];
+    paper ? [`${paper.name}, ${paper.parameters}`, speed(paper.speed), `${paper.figure}`] : ["not at hand", "–", "–"];
   const lines = rows.map((row) => [
     row.name,
     million(row.parameters),
@@ -286,9 +284,9 @@ function tableOn(part: SharePart, rows: readonly ShareRow[]): Block[] {
     .map((row) => ["not run", ...Array<string>(7).fill("–"), ...ofPaper(row)]);
   const head = [
     ...["model", "parameters", "depth", "FLOPs/token", "tokens/s", "speed", "valid perplexity", `test ${figure}`],
-    ...["paper's model", "its parameters", "its speed", `its ${figure}`],
+    ...["paper's model", "its speed", `its ${figure}`],
   ];
-  const caption = `${titles[part]} Layers that own weights / layers that run; speed beside the first row; ± over seeds. Paper: ${task}.`;
+  const caption = `${titles[part]} Layers that own weights / layers that run; speed beside the first row; ± over seeds. Paper: ${task}${theirs.every((row) => row.speed === null) ? "; its speeds are not at hand" : ""}.`;
   return [{ type: "table", caption, head, rows: [...lines, ...others] }, changePicture(part, rows)];
 }
 

@@ -148,6 +148,27 @@ describe.skipIf(executablePath === undefined)("the playground", () => {
     expect(await findings(next)).toEqual([]);
   });
 
+  it("takes a text of one's own, pasted or from a file, and keeps it and every setting in the address", async () => {
+    const tab = await opened(`${bare.url}#/share`);
+    const field = (page: Page) => page.getByLabel("Your text, a few pages of it");
+    await tab.getByLabel("My own").check();
+    await field(tab).fill("too short");
+    await tab.getByText("9 characters: at least 6000 are needed.").waitFor();
+    expect(await tab.getByRole("button", { name: "Train", exact: true }).isDisabled()).toBe(true);
+    await field(tab).fill(own);
+    await tab.getByText(/characters\. It is in the address\./).waitFor();
+    await tab.getByLabel(/^Width/).fill("48");
+    await tab.getByLabel(/^Steps/).fill("30");
+    const other = await opened(tab.url());
+    expect(await field(other).inputValue()).toBe(own);
+    expect(await other.getByLabel(/^Width/).inputValue()).toBe("48");
+    expect(await other.getByLabel(/^Steps/).inputValue()).toBe("30");
+    const file = { name: "mine.txt", mimeType: "text/plain", buffer: Buffer.from(own.slice(0, 7000)) };
+    await other.getByLabel("Or a text file").setInputFiles(file);
+    await other.getByText("7,000 characters. It is in the address.").waitFor();
+    expect(await field(other).inputValue()).toBe(own.slice(0, 7000));
+  });
+
   it("refuses a run that is damaged in the library's words", async () => {
     const tab = await opened(`${bare.url}#/share?${small}`);
     const zip = { name: "broken.zip", mimeType: "application/zip", buffer: Buffer.from("PK, but not really") };

@@ -7,17 +7,19 @@ interface NumberRule {
   readonly from: number;
   readonly to: number;
   readonly usual: number;
+  /** The usual value of the search, where it is another. */
+  readonly search?: number;
 }
 
 /** Numbers by name: what is not in the address, or not within its bounds, has its usual value. */
 export const rules = {
   width: { from: 16, to: 256, usual: 64 },
-  steps: { from: 5, to: 5000, usual: 150 },
+  steps: { from: 5, to: 5000, usual: 150, search: 300 },
   blocks: { from: 2, to: 12, usual: 6 },
   budget: { from: 0, to: 1, usual: 0.7 },
   depth: { from: 2, to: 12, usual: 6 },
   ponder: { from: 0, to: 0.2, usual: 0.01 },
-  pieces: { from: 60, to: 2000, usual: 400 },
+  pieces: { from: 60, to: 2000, usual: 400, search: 100 },
   seed: { from: 0, to: 1e6, usual: 1 },
 } as const satisfies Readonly<Record<string, NumberRule>>;
 
@@ -45,10 +47,11 @@ export const exhibit = computed<Exhibit>(() => {
 
 /** A number of the address. */
 export function numberOf(name: NumberName): number {
-  const { from, to, usual } = rules[name];
+  const { from, to, usual, search = usual }: NumberRule = rules[name];
   const given = query.value.get(name);
   const value = Number(given);
-  return given === null || given === "" || !(value >= from && value <= to) ? usual : value;
+  if (given !== null && given !== "" && value >= from && value <= to) return value;
+  return exhibit.value === "search" ? search : usual;
 }
 
 /** Which block runs at each depth. */

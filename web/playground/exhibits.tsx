@@ -11,6 +11,7 @@ import { Faults, KeptPanel, ResultPanel, Slider, TextPanel, TrainButton } from "
 import { PlanEditor } from "./plan-editor.tsx";
 import type { Frame, Report } from "./protocol.ts";
 import { adaptRun, searchRun, shareRuns } from "./runs.ts";
+import { VANISHING } from "./search-recipe.ts";
 import { type Course, courses, depths, isTraining, order, reports } from "./training.ts";
 
 function lossLine(label: string, colour: number, course: Course | undefined): Line[] {
@@ -104,6 +105,17 @@ const candidateRows = (frames: readonly Frame[]) => [
   ...new Set(frames.flatMap(({ choices }) => choices.flatMap(({ names }) => names))),
 ];
 
+/** A forward pass by the costs that were measured in this tab. */
+function latencyFacts({ expectedMs, chosenMs }: Frame) {
+  const ms = (value: number | undefined) => (value === undefined ? "–" : `${value.toFixed(2)} ms`);
+  return expectedMs === undefined
+    ? []
+    : ([
+        ["its latency", ms(chosenMs)],
+        ["mean over π", ms(expectedMs)],
+      ] as const);
+}
+
 /** Search: what each block wants to be, while it is being decided. */
 export function SearchView() {
   const { name } = searchRun.value;
@@ -119,7 +131,7 @@ export function SearchView() {
     <>
       <Heading
         title="Search"
-        lead="Each block may become attention, feed-forward or nothing. Weights and choice are trained together; what a block is most likely to be, π, sharpens as it trains."
+        lead="Each block may become attention or feed-forward. Weights and choice are trained together; what a block is most likely to be, π, sharpens as it trains."
       />
       <Panel title="Search">
         <div class="controls">
@@ -135,9 +147,9 @@ export function SearchView() {
           <Slider name="steps" label="Steps" from={30} to={400} step={10} />
         </div>
         <p class="hint">
-          The baseline has attention and feed-forward in turn. What blocks cost is measured in this tab first; a tight
-          budget makes blocks vanish. In so few steps attention, which costs several times as much, hardly lowers the
-          loss: most blocks become feed-forward. Searches of thousands of steps, on the command line, choose both.
+          The baseline has attention and feed-forward in turn. What blocks cost is measured in this tab first. Attention
+          costs several times as much, so a budget leaves it where it lowers the loss most; below{" "}
+          {Math.round(100 * VANISHING)} % blocks may vanish, too.
         </p>
         <TrainButton />
         <Faults />
@@ -152,15 +164,7 @@ export function SearchView() {
               rows={rows}
               at={at}
             />
-            <Facts
-              facts={[
-                ["step", frame.step],
-                ["network now", frame.pattern],
-                ...(frame.expectedMs === undefined
-                  ? []
-                  : [["expected latency", `${frame.expectedMs.toFixed(2)} ms`] as const]),
-              ]}
-            />
+            <Facts facts={[["step", frame.step], ["network now", frame.pattern], ...latencyFacts(frame)]} />
             <PatternPicture blocks={letters(frame.pattern).map(kindOfLetter)} />
           </>
         ) : (

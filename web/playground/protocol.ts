@@ -42,7 +42,9 @@ export interface Frame {
   readonly step: number;
   readonly pattern: string;
   readonly choices: readonly { readonly names: readonly string[]; readonly probabilities: readonly number[] }[];
+  /** By measured costs: on average over π, and of the pattern. */
   readonly expectedMs: number | undefined;
+  readonly chosenMs: number | undefined;
 }
 
 /** A token and how many blocks it passed through. */

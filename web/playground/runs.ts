@@ -2,6 +2,7 @@
 import { computed } from "@preact/signals";
 import { numberOf, ownText, plan, textChoice } from "./address.ts";
 import type { Exhibit, NamedText, WantedRun } from "./protocol.ts";
+import { searchSettingsOf } from "./search-recipe.ts";
 import { books } from "./training.ts";
 
 /** Where Holmes begins in the training text. */
@@ -40,7 +41,8 @@ const common = () => ({
 });
 
 /** Rows and tokens of a batch: fewer where the text is short, so that what is held out fills one. */
-const shape = () => ((text.value?.content.length ?? 0) < 50_000 ? { batch: 4, length: 16 } : { batch: 8, length: 32 });
+const shape = () => (isShort() ? { batch: 4, length: 16 } : { batch: 8, length: 32 });
+const isShort = () => (text.value?.content.length ?? 0) < 50_000;
 
 const language = () => ({
   ...common(),
@@ -71,34 +73,9 @@ export const shareRuns = computed((): { shared: WantedRun; unshared: WantedRun }
 
 /** The search, under its budget where one is set. */
 export const searchRun = computed((): WantedRun => {
-  const [steps, budget] = [numberOf("steps"), numberOf("budget")];
-  const every = Math.max(2, Math.ceil(steps / 30));
-  return run("search", "search", {
-    ...common(),
-    blocks: numberOf("blocks"),
-    candidates: "s,f,i",
-    width: 64,
-    heads: 2,
-    hidden: 128,
-    memory: 16,
-    cutoffs: [],
-    dropout: 0,
-    ...shape(),
-    length: 16,
-    rate: 0.004,
-    warmup: Math.min(20, Math.ceil(steps / 5)),
-    architectureRate: 0.05,
-    freeze: 0.05,
-    temperatureStart: 5,
-    temperatureEnd: 0.2,
-    settle: [0.3, 0.8],
-    cutEvery: every,
-    latency: { batch: 1, length: 32, memory: 32 },
-    budget: budget === 0 ? null : String(budget),
-    evaluateEvery: every,
-    checkpointEvery: 3 * every,
-    keep: 1,
-  });
+  const [steps, blocks, budget] = [numberOf("steps"), numberOf("blocks"), numberOf("budget")];
+  const batch = isShort() ? 4 : 16;
+  return run("search", "search", { ...common(), ...searchSettingsOf({ steps, blocks, budget, batch }) });
 });
 
 /** The halting model: depth is learnt first, then its price. */

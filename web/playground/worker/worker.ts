@@ -49,7 +49,7 @@ async function open(books: Record<"train" | "valid" | "test", string>): Promise<
   runs = await browserRuns({ books });
   const found = await ortWebEngine().catch((error: unknown) => {
     say({ type: "fault", message: messageOf(error) });
-    return { ...referenceEngine(), notice: "the reference engine, which is slow" };
+    return { ...referenceEngine(), notice: "the reference engine, which is slow", ownProducts: false };
   });
   engine = found;
   await tellRuns();
@@ -156,11 +156,11 @@ interface Evaluated {
   readonly step: number;
   readonly pattern?: string;
   readonly choices?: Frame["choices"];
-  readonly latency?: { readonly expectedMs: number };
+  readonly latency?: { readonly expectedMs: number; readonly chosenMs: number };
 }
 
 function frameOf({ step, pattern = "", choices, latency }: Evaluated): Frame[] {
-  return choices ? [{ step, pattern, choices, expectedMs: latency?.expectedMs }] : [];
+  return choices ? [{ step, pattern, choices, expectedMs: latency?.expectedMs, chosenMs: latency?.chosenMs }] : [];
 }
 
 /** Lets messages in: WebAssembly of one thread never gives the turn away by itself. */

@@ -23,7 +23,7 @@ const scratch = `--scratch --tokenizer fixtures/runs/data/tokenizer.model --widt
 const said = (...lines: string[]): Feature[] => lines.map((line) => ({ line }));
 const refused = (...lines: string[]): Feature[] => lines.map((line) => ({ line, isRefused: true }));
 
-/** Every command, its sub-commands and all flags that change what is computed, in an order in which each finds the runs it needs. */
+/** Every command but `data download`, with flags that lead to other code, in an order in which each finds the runs it needs. */
 export const features: readonly Feature[] = [
   ...said("--help", "--version", "train --help", "doctor", "doctor --json"),
   // Sharing: orders by name and by hand, optimisers, schedules, first weights, ends.

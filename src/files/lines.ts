@@ -76,14 +76,16 @@ export function* lineStretches(
   size: number = BLOCK_BYTES,
 ): Generator<LineStretch> {
   let [held, length, first, index]: [Buffer[], number, number, number] = [[], 0, from, 0];
-  const cut = (): LineStretch => {
-    const stretch = { bytes: new Uint8Array(Buffer.concat(held.splice(0))), first };
+  const cut = (last: Uint8Array): LineStretch => {
+    const bytes = new Uint8Array(length + last.length);
+    let at = 0;
+    for (const piece of [...held.splice(0), last]) {
+      bytes.set(piece, at);
+      at += piece.length;
+    }
+    const stretch = { bytes, first };
     [first, length] = [index, 0];
     return stretch;
-  };
-  const hold = (piece: Buffer) => {
-    held.push(Buffer.from(piece));
-    length += piece.length;
   };
   for (const block of blocksOf(path)) {
     let [start, at] = [0, -1];
@@ -93,15 +95,17 @@ export function* lineStretches(
       at = end;
       if (index++ < from) start = end + 1;
       else if (length + end + 1 - start >= size || index === to) {
-        hold(block.subarray(start, end + 1));
+        const last = block.subarray(start, end + 1);
         start = end + 1;
-        yield cut();
+        yield cut(last);
       }
     }
     if (index >= to) return;
-    if (index >= from && start < block.length) hold(block.subarray(start));
+    if (index < from || start === block.length) continue;
+    held.push(Buffer.from(block.subarray(start))); // the block is filled again
+    length += block.length - start;
   }
-  if (length > 0) yield cut();
+  if (length > 0) yield cut(new Uint8Array(0));
 }
 
 /** The lines of a stretch; `path` names their file in errors. */

@@ -8,7 +8,12 @@ export const activationNames = ["gelu", "gelu_new", "relu", "relu2", "silu", "ta
 
 /** Where data, tokenizers and trained vocabularies come from. */
 export const dataFields = group("Data", {
-  tokenizer: optional(text("", "a SentencePiece model by name or file; default: the data's own, or one trained on it")),
+  tokenizer: optional(
+    text(
+      "",
+      "a SentencePiece model by name or file, bytes, or words (the most frequent); default: the data's own, or one trained on it",
+    ),
+  ),
   pieces: optional(
     whole(
       4000,

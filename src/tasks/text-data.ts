@@ -2,7 +2,7 @@
 
 import { rejectData } from "../base/errors.ts";
 import { sha256 } from "../files/checksum.ts";
-import { type Corpus, identityOf, linesOf, partOf, type Split } from "../text/corpus.ts";
+import { type Corpus, identityOf, linesOf, partOf, type Split, withLineEnds } from "../text/corpus.ts";
 import { countTokens } from "../text/cutoffs.ts";
 import { bytesIn, wordsIn } from "../text/extent.ts";
 import { type CorpusOptions, openCorpus } from "../text/files/corpus.ts";
@@ -10,6 +10,7 @@ import { outlineOf } from "../text/files/outline.ts";
 import { openBatches, openTokens } from "../text/files/tokens.ts";
 import { chooseTokenizer } from "../text/files/trained-tokenizer.ts";
 import type { PairsCorpus } from "../text/pairs/pairs-corpus.ts";
+import { isByteTokenizer } from "../text/plain-vocabulary.ts";
 import type { OpenTokenizer } from "../text/tokenizer.ts";
 import type { Batches, TextSize } from "../train/evaluate.ts";
 import type { Handed, Say } from "./job.ts";
@@ -99,7 +100,7 @@ export async function openData(settings: TextSettings, given: Given = {}, masked
   };
   const tokenizer = given.tokenizer ?? (await chooseTokenizer(settings.tokenizer ?? undefined, corpus, choice));
   given.onTokenizer?.(null);
-  return { corpus, tokenizer };
+  return { corpus: isByteTokenizer(tokenizer.tokenizer) ? withLineEnds(corpus) : corpus, tokenizer };
 }
 
 /** Who is told of the training of a tokenizer. */

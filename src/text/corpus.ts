@@ -19,6 +19,8 @@ export interface CorpusText {
   readonly span?: { readonly from: number; readonly to: number };
   /** WikiText's form: headings begin articles, hyphens are written @-@. */
   readonly articles?: boolean;
+  /** The text as it stands, line ends included, in pieces. Default: its lines, each with its end. */
+  raw?(): Iterable<string>;
 }
 
 /** What a split is made of: texts one after another, or files of batches or tokens made from text. */
@@ -94,11 +96,14 @@ export function cutPoints(lines: number, who: string): { split: Split; from: num
   }
   const validFrom = Math.min(lines - 2, Math.floor(lines * 0.9));
   const testFrom = Math.min(lines - 1, Math.max(validFrom + 1, Math.floor(lines * 0.95)));
-  return [
-    { split: "train", from: 0, to: validFrom },
-    { split: "valid", from: validFrom, to: testFrom },
-    { split: "test", from: testFrom, to: lines },
-  ];
+  return partsBetween(0, validFrom, testFrom, lines);
+}
+
+/** The three parts between four points. */
+export function partsBetween(
+  ...points: [number, number, number, number]
+): { split: Split; from: number; to: number }[] {
+  return SPLITS.map((split, i) => ({ split, from: points[i]!, to: points[i + 1]! }));
 }
 
 /** The part of a corpus that a split names. */
@@ -122,6 +127,25 @@ export function textsOf(corpus: Corpus, split: Split): readonly CorpusText[] {
     got: `${part.kind === "records" ? "TFRecord batches" : "token files"}, which have no text any more`,
     remedy: "give the corpus they were made from",
   });
+}
+
+/** The same corpus read as it stands: each line with its end, as vocabularies of bytes want it. */
+export function withLineEnds(corpus: Corpus): Corpus {
+  const parts = [...corpus.parts].map(([split, part]): [Split, CorpusPart] => {
+    return [split, part.kind === "text" ? { ...part, texts: part.texts.map(endedLines) } : part];
+  });
+  return { ...corpus, parts: new Map(parts) };
+}
+
+function endedLines({ span: _, ...text }: CorpusText): CorpusText {
+  const ended = function* () {
+    for (const line of text.lines()) yield `${line}\n`;
+  };
+  return {
+    ...text,
+    lines: () => text.raw?.() ?? ended(),
+    identity: async () => [...(await text.identity()), "line ends"],
+  };
 }
 
 /** Whether all of a part is in files, so that what is made from it may be kept on disk too. */

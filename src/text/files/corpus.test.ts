@@ -3,7 +3,7 @@ import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { ownFolder } from "../../../test/command.ts";
-import { linesOf, linesOfText, partOf } from "../corpus.ts";
+import { type Corpus, linesOf, linesOfText, partOf, withLineEnds } from "../corpus.ts";
 import { fileText, openCorpus } from "./corpus.ts";
 
 const SHARED = "../shared/data";
@@ -138,5 +138,35 @@ describe("a corpus", () => {
       /^corpus: expected books, wikitext-2, a text file.*got wikitext2, which is neither here nor under/,
     );
     await expect(openCorpus(root)).rejects.toThrow("NAME_train");
+  });
+});
+
+describe("a stream of text", () => {
+  const piecesOf = (corpus: Corpus, split: "train" | "valid" | "test") => [...linesOf(corpus, split)].join("");
+
+  it("of one long line is cut by bytes: 90 %, 5 %, 5 %, and read in pieces that break no word", async () => {
+    const words = Array.from({ length: 40_000 }, (_, i) => `word${i % 977}`).join(" ");
+    const corpus = await openCorpus(file("long.txt", words));
+    const splits = (["train", "valid", "test"] as const).map((split) => piecesOf(corpus, split));
+    expect(splits.join("")).toBe(words);
+    expect(splits.map(({ length }) => (length / words.length).toFixed(3))).toEqual(["0.900", "0.050", "0.050"]);
+    const [first] = linesOf(corpus, "train");
+    expect(first!.length).toBeLessThanOrEqual(65_536);
+    expect(first!.endsWith(" ")).toBe(true);
+  });
+
+  it("called text8 or enwik8 is cut so too, with its line ends where bytes are read, and never inside a character", async () => {
+    const text = Array.from({ length: 2000 }, (_, i) => `<page>é${"ß".repeat(i % 7)}</page>\n`).join("");
+    const corpus = await openCorpus(file("enwik8", text));
+    const ended = withLineEnds(corpus);
+    const splits = (["train", "valid", "test"] as const).map((split) => piecesOf(ended, split));
+    expect(splits.join("")).toBe(text);
+    expect(Buffer.byteLength(splits[0]!) / Buffer.byteLength(text)).toBeCloseTo(0.9, 3);
+    expect(splits.join("")).not.toContain("\ufffd");
+    expect(piecesOf(corpus, "train")).not.toContain("\n");
+  });
+
+  it("that is short is still refused", async () => {
+    await expect(openCorpus(file("stub.txt", "one line"))).rejects.toThrow("at least 3 lines of text to split, got 1");
   });
 });

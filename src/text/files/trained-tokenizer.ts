@@ -3,8 +3,9 @@ import { statSync } from "node:fs";
 import { reject } from "../../base/errors.ts";
 import { checkOptions, text } from "../../base/options.ts";
 import { type Corpus, type CorpusPart, identityOf, liesInFiles, linesOf, partOf } from "../corpus.ts";
+import { isPlainVocabulary, type PlainVocabulary } from "../plain-vocabulary.ts";
 import type { TrainingOptions } from "../sentencepiece/training/options.ts";
-import type { OpenTokenizer } from "../tokenizer.ts";
+import { type OpenTokenizer, tokenizerFromBytes } from "../tokenizer.ts";
 import {
   corpusTraining,
   type TrainingWatcher,
@@ -31,6 +32,7 @@ export async function chooseTokenizer(
 ): Promise<OpenTokenizer> {
   checkOptions("chooseTokenizer", options, { ...vocabularyRules, data: text, cache: text });
   const place = options.data === undefined ? {} : { data: options.data };
+  if (isPlainVocabulary(nameOrFile)) return plainTokenizer(nameOrFile, corpus, options);
   const wanted = nameOrFile ?? corpus.tokenizer;
   if (wanted !== undefined) return openTokenizer(wanted, place);
   if (!liesInFiles(partOf(corpus, "train"))) {
@@ -47,6 +49,18 @@ export async function chooseTokenizer(
   };
   const opened = await keptTokenizer(options.cache ?? defaultCacheFolder(), key, made, options.say);
   return { ...opened, name: trainedName(corpus, opened) };
+}
+
+/** All bytes, or the most frequent words of the training text. */
+async function plainTokenizer(
+  name: PlainVocabulary,
+  corpus: Corpus,
+  { pieces, masked }: TokenizerChoice,
+): Promise<OpenTokenizer> {
+  const { byteModel, wordModel } = await import("../plain-vocabulary.ts");
+  if (name === "bytes") return tokenizerFromBytes(byteModel({ masked }), name);
+  const opened = await tokenizerFromBytes(wordModel(linesOf(corpus, "train"), { pieces, masked }), name);
+  return { ...opened, name: `${trainedName(corpus, opened)}-words` };
 }
 
 /** A larger text is sampled: more of it would change few pieces, and take time and memory for its rare words. */

@@ -158,7 +158,9 @@ function checkModel(model: Model, source: string): void {
   }
   checkUnknown(model, source);
   checkBytes(model, source);
-  if (normal.size === 0) unreadable(source, "only control pieces");
+  // Unigrams and merges are looked up among normal pieces; characters may all fall back to bytes.
+  const needsNone = model.trainer.kind === "char" && model.trainer.byteFallback;
+  if (normal.size === 0 && !needsNone) unreadable(source, "only control pieces");
 }
 
 function checkPiece(piece: Piece, id: number, source: string): void {

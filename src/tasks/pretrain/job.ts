@@ -1,6 +1,7 @@
 /** The job of pre-training: masked words and the order of sentences, a training step per phase, one loop over all of them. */
 
 import type { MeasuredCosts } from "../../analysis/latency.ts";
+import { reject } from "../../base/errors.ts";
 import { lazily } from "../../base/lazily.ts";
 import type { Engine } from "../../engine/engine.ts";
 import type { Albert } from "../../model/albert/albert.ts";
@@ -51,16 +52,20 @@ export async function openPretrain(settings: PretrainingConfig, given: PretrainG
 
 /** The description with a budget where one is asked for: candidates are measured first. */
 async function budgeted(
-  { budget, budgetWeight, latency }: PretrainingConfig,
+  { budget, budgetWeight, latency, length: usual }: PretrainingConfig,
   description: AlbertDescription,
   engine: Engine,
   known: MeasuredCosts | undefined,
 ): Promise<{ description: AlbertDescription; costs: MeasuredCosts | null }> {
   if (budget === null) return { description, costs: null };
-  const [batch, length] = latency.split("x").map(Number) as [number, number];
+  const [batch, length] = (latency ?? `1x${usual}`).split("x").map(Number) as [number, number];
   const { measureEncoder } = await import("../../analysis/encoder-latency.ts");
   const { budgetOf } = await import("../search/budget.ts");
   const { model, heads } = description;
+  if (length > model.length!) {
+    const needed = `texts of at most ${model.length} tokens, the longest that the encoder takes`;
+    reject({ who: "latency", needed, got: `${length}`, remedy: "shorten it, or give more --positions" }, 2);
+  }
   const costs = known ?? (await told(engine.world, () => measureEncoder(engine, model, { batch, length })));
   const { choices } = describedAlbert(description).model.blocks!;
   const searched = { ...model.searched, budget: budgetOf(budget, budgetWeight, choices, costs) };

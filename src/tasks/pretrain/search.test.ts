@@ -167,6 +167,11 @@ describe("mistakes in the search of an encoder", () => {
     ["halting", { ...searched, depthPolicy: "adaptive" }, "blocks: expected a fixed depth: blocks run once"],
     ["a number without a search", { ...tiny, blocks: 4 }, "blocks: expected a pattern such as (sff)x2, got 4"],
     ["a budget without a search", { ...tiny, budget: "0.5" }, "pretrain: expected budget with search, got no search"],
+    [
+      "latency of longer texts",
+      { ...searched, budget: "0.5", latency: "1x99" },
+      "latency: expected texts of at most 16",
+    ],
     ["letters that no block has", { ...tiny, blocks: "szf" }, "pattern: expected letters"],
   ])("%s is refused", async (_, settings, message) => {
     await expect(openPretrain(pretrainSettingsOf(settings), { engine })).rejects.toThrow(message);

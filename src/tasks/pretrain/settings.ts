@@ -101,7 +101,9 @@ const fields = {
     candidates,
     ...choiceFields,
     ...budgetFields,
-    latency: textLike("1x128", "texts x tokens at which latency is measured", shapeForm),
+    latency: optional(
+      textLike("1x128", "texts x tokens at which latency is measured; default: one text of --length", shapeForm),
+    ),
   }),
   ...group("Optimisation", {
     length: whole(128, "tokens per text, [CLS] and two [SEP] included", 8, LARGEST.length),
@@ -253,7 +255,6 @@ export const pretrainSettings = defineSettings("pretrain", fields, {
       steps: 600,
       evaluateEvery: 100,
       checkpointEvery: 100,
-      latency: "1x64",
     },
     /** Seconds: to see that everything runs. */
     trial: {

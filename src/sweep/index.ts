@@ -1,4 +1,7 @@
 /** `layerwise/sweep`: trials over settings: sweeps of any task, models compared at several seeds, and searches for the settings of a fine-tuning, in processes of their own. For Node. */
+
+export type { MeasuredNetwork } from "../tasks/papers/networks.ts";
+export type { ReportFiles } from "../tasks/papers/report.ts";
 export {
   type CompareOptions,
   type Comparison,

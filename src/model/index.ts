@@ -8,6 +8,7 @@ export {
   type Encoded,
   type LoraOptions,
 } from "./albert/albert.ts";
+export type { EncoderBlocks, EncoderSearch } from "./albert/blocks.ts";
 export { depthTensor, type EncodedByDepth, encodeByDepth, similarityTrace } from "./albert/depth.ts";
 export {
   type AlbertDescription,
@@ -132,4 +133,5 @@ export type {
 } from "./seq2seq/stacks.ts";
 export { type DraftCounts, draftsText, type RewindableDecoder } from "./speculation.ts";
 export { type FloatRecord, loadStateDict, type NamedTensor, type NamedTensors, stateDict } from "./state-dict.ts";
+export type { Supernet } from "./supernet.ts";
 export { boundWeights, type Named, type Weights } from "./weights.ts";

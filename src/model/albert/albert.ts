@@ -179,11 +179,9 @@ const defaults = {
   lora: undefined,
 } as const;
 
-/** Options without a default. */
-type OpenOptions = "halting" | "lora" | "blocks" | "searched";
-
 /** With every default filled in. */
-export interface CompleteAlbertOptions extends Required<Omit<AlbertOptions, OpenOptions>> {
+export interface CompleteAlbertOptions
+  extends Required<Omit<AlbertOptions, "halting" | "lora" | "blocks" | "searched">> {
   blocks: AlbertOptions["blocks"];
   searched: EncoderSearch | undefined;
   halting: Required<Omit<HaltingOptions, "width">> | undefined;

@@ -16,6 +16,7 @@ import { bench as encoderStep } from "./encoder-step.ts";
 import { bench as generation } from "./generation.ts";
 import { bench as int8 } from "./int8.ts";
 import { bench as languageModel } from "./language-model.ts";
+import { bench as large } from "./large.ts";
 import type { Bench, Fact } from "./measure.ts";
 import { bench as memory } from "./memory.ts";
 import { resultsJson, resultsPage, resultsTable, type Section } from "./report.ts";
@@ -28,6 +29,7 @@ import { bench as tokenizer } from "./tokenizer.ts";
 const benches: Readonly<Record<string, Bench>> = {
   supernet,
   "language-model": languageModel,
+  large,
   blocks,
   browser,
   encoder,

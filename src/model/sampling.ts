@@ -39,11 +39,12 @@ export function likeliest(logits: ArrayLike<number>): number {
 export function choices(logits: Float32Array, options: SamplingOptions = {}): Choices {
   checkSampling(options);
   const { temperature = 1, topK = logits.length, topP = 1 } = options;
-  const top = logits[likeliest(logits)];
+  const best = likeliest(logits);
+  const top = logits[best];
   if (top === undefined || !Number.isFinite(top)) {
     rejectData({ who: "sampling", needed: "finite logits", got: `${top}`, remedy: "check the weights for NaN" });
   }
-  if (temperature === 0) return { ids: Int32Array.of(likeliest(logits)), probabilities: Float64Array.of(1) };
+  if (temperature === 0) return { ids: Int32Array.of(best), probabilities: Float64Array.of(1) };
   const kept = keep(allOf(logits, top, temperature), Math.min(topK, logits.length));
   return topP < 1 ? keep(kept, countReaching(kept.probabilities, topP)) : kept;
 }

@@ -47,7 +47,7 @@ export const planFields = group("Depth", {
 
 /** Activations again instead of kept, for every task that trains whole models. */
 export const recompute = flag(
-  "compute activations again instead of keeping them: half the memory or less, a third more time, the same weights",
+  "compute activations again instead of keeping them: about half the memory, a third more time, the same weights",
 );
 
 /** Optimisation of language models and of translation. */

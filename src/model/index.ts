@@ -133,5 +133,5 @@ export type {
 } from "./seq2seq/stacks.ts";
 export { type DraftCounts, draftsText, type RewindableDecoder } from "./speculation.ts";
 export { type FloatRecord, loadStateDict, type NamedTensor, type NamedTensors, stateDict } from "./state-dict.ts";
-export type { Supernet } from "./supernet.ts";
+export type { ParameterValues, Supernet } from "./supernet.ts";
 export { boundWeights, type Named, type Weights } from "./weights.ts";

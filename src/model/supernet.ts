@@ -5,7 +5,7 @@ import type { Parameter } from "../nn/index.ts";
 import type { CandidateChoice } from "./par/candidates.ts";
 
 /** Values of parameters by their nodes. */
-type Values = ReadonlyMap<Tensor<"parameter">, ArrayLike<number>>;
+export type ParameterValues = ReadonlyMap<Tensor<"parameter">, ArrayLike<number>>;
 
 /** A network in which every block is one of several candidates, some of which may have been cut. */
 export interface Supernet {
@@ -20,15 +20,15 @@ export interface Supernet {
   readonly policy: Searched;
   readonly parameters: readonly Parameter[];
   /** π of everything each block could be; 0 for what was cut. */
-  probabilities(values: Values): number[][];
+  probabilities(values: ParameterValues): number[][];
   /** The most probable candidate of each block, by its place among its choices. */
-  chosen(values: Values): number[];
+  chosen(values: ParameterValues): number[];
 }
 
 type Chosen = Pick<Supernet, "choices" | "alive" | "policy">;
 
 /** π of everything each block could be; 0 for what was cut. */
-export function allProbabilities({ choices, alive, policy }: Chosen, values: Values): number[][] {
+export function allProbabilities({ choices, alive, policy }: Chosen, values: ParameterValues): number[][] {
   return policy.probabilities(values).map((shares, i) => {
     const whole = choices[i]!.map(() => 0);
     for (const [k, place] of alive[i]!.entries()) whole[place] = shares[k]!;
@@ -37,5 +37,5 @@ export function allProbabilities({ choices, alive, policy }: Chosen, values: Val
 }
 
 /** The most probable candidate of each block, by its place among all. */
-export const chosenPlaces = ({ alive, policy }: Chosen, values: Values): number[] =>
+export const chosenPlaces = ({ alive, policy }: Chosen, values: ParameterValues): number[] =>
   policy.chosen(values).map((k, i) => alive[i]![k]!);

@@ -4,7 +4,6 @@ import { check, checkOptions, whole } from "../base/options.ts";
 import { add, input } from "../graph/index.ts";
 import type { Engine, Program, ProgramSource } from "./engine.ts";
 import { compileWith, sessionBasics } from "./ort-program.ts";
-import { withFasterProducts } from "./web-products.ts";
 
 /** How programs run on ONNX Runtime in a browser. A page has one runtime: its first engine decides for all. */
 export interface OrtWebOptions {
@@ -67,6 +66,7 @@ async function start({ threads, wasmPaths, ownProducts = true }: OrtWebOptions):
   wasm.numThreads = page.crossOriginIsolated === false ? 1 : (threads ?? usualThreads());
   if (wasmPaths !== undefined) wasm.wasmPaths = wasmPaths;
   const version = ownProducts ? (runtime.env.versions.web ?? "") : "";
+  const { withFasterProducts } = await import("./web-products.ts");
   const faster = await withFasterProducts(version, () => tryOut(runtime));
   return { runtime, threads: wasm.numThreads, notice, ownProducts: faster };
 }

@@ -45,7 +45,17 @@ const multi30k = {
 
 /** Settings that only language models have. */
 const ofLanguageModels = [
-  ...["cased", "halt", "ponder", "ponderWarmup", "haltBias", "haltRate", "ponderFrom", "accumulateStates"],
+  ...[
+    "cased",
+    "halt",
+    "ponder",
+    "ponderWarmup",
+    "haltBias",
+    "haltRate",
+    "ponderFrom",
+    "accumulateStates",
+    "evaluationBatch",
+  ],
   ...["positions", "norm", "keyHeads", "queryKeyNorm", "gated", "withoutBias", "untied"],
 ];
 

@@ -39,7 +39,7 @@ describe("a search from several seeds", () => {
     expect([run.path, run.seed, run.seeds]).toEqual([at("seeds"), found!.seed, found!.seeds]);
     const { perplexity } = await run.evaluate();
     expect(perplexity).toBeCloseTo(run.found!.perplexity, 8);
-    await expect(run.exported()).rejects.toThrow("expected blocks that are decided, got 2 of 2 still with a choice");
+    expect(Object.keys(await run.exported())).toContain("model.safetensors");
   });
 
   it("goes on to the result of a seed that was killed between its end and its result", async () => {

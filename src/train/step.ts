@@ -175,11 +175,12 @@ export class TrainingStep implements Step {
   #carry(input: Tensor<"input">): void {
     const { name } = input.attributes;
     const { count = 1, axes } = this.#options.parts ?? {};
-    const [rows, ...rest] = this.#largest(input);
+    const largest = this.#largest(input);
     if (count > 1 && axes!.get(name) !== 0) {
       rejectData({ who: `parts / ${name}`, needed: "rows first in carried state", got: `[${input.shape}]` });
     }
-    const shape = [count * rows!, ...rest];
+    // A single number has no rows, and no parts.
+    const shape = count > 1 ? largest.with(0, count * largest[0]!) : largest;
     const pair = [0, 1].map(() => this.#arena.float32(sizeOf(shape))) as [Float32Array, Float32Array];
     this.#carried.push({ name, into: carriedName(input), shape, pair });
   }

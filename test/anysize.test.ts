@@ -48,10 +48,11 @@ function residentMb(megabytes: number): { building: number; reading: number } {
   return { building: opened(), reading: opened() };
 }
 
-it("Four times the text takes no more memory", async () => {
+it("Eight times the text takes no more memory", async () => {
   const text = readFileSync("corpus/books/valid.txt", "utf8").slice(0, 60_000);
   writeFileSync(model, (await trainTokenizer(textCorpus({ train: text }), { pieces: 400 })).bytes);
-  const [some, much] = [residentMb(12), residentMb(48)];
-  expect(much.reading - some.reading).toBeLessThan(16); // 36 MB of text more have 36 MB of ids, which were read whole and copied
+  const [some, much] = [residentMb(12), residentMb(96)];
+  // 84 MB of text more have 84 MB of ids, which were read whole and copied before; the heap of one process differs from another's by some 20 MB.
+  expect(much.reading - some.reading).toBeLessThan(42);
   expect(much.building).toBeLessThan(400); // 262 MB; of 2 GB 340: what threads have not yet collected levels off
 }, 180_000);

@@ -216,7 +216,9 @@ describe("layerwise glue search", () => {
     expect([whole.status, resumed.status, before < 8]).toEqual([0, 0, true]);
     expect(table(resumed)).toEqual(table(whole));
     expect(table(whole)).toMatchObject({ trials: 8, rows: { length: 4 }, metric: "accuracy" });
-    expect(resumed.stderr).toMatch(new RegExp(`^${before + 1} of 8`, "m"));
+    // A trial killed between its last update and its result needs no more training, and is counted without a line.
+    const [, next] = /^(\d) of 8/m.exec(resumed.stderr)!;
+    expect([before + 1, before + 2]).toContain(Number(next));
     expect(glue("predict", table(whole).best.run, "--out", at("best")).status).toBe(0);
   });
 

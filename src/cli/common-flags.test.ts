@@ -25,9 +25,9 @@ describe("a command that trains", () => {
     expect(await flagsOf(name)).toEqual(expect.arrayContaining([...common, length]));
   });
 
-  it("is one of these: only they have a preset, and latency, which times what search would train", async () => {
+  it("is one of these: only they have a preset, and latency, which times what search would train, and reproduce, whose presets are sizes", async () => {
     const presets = await Promise.all(Object.keys(commands).map(async (name) => [name, await flagsOf(name)] as const));
     const found = presets.filter(([, flags]) => flags.includes("preset")).map(([name]) => name);
-    expect(found.sort()).toEqual([...training.map(([name]) => name), "latency"].sort());
+    expect(found.sort()).toEqual([...training.map(([name]) => name), "latency", "reproduce"].sort());
   });
 });

@@ -7,13 +7,14 @@ const schema = defineSettings("language", {
   feedForward: whole(8, "width"),
   rate: whole(1, "rate"),
   evaluateTokens: whole(9, "tokens", 0),
+  evaluationBatch: whole(9, "rows", 0),
 });
 
 describe("the former name of a setting", () => {
   it("still works in files, in old runs and in programs", () => {
     expect(parseSettings(schema, "hidden: 4\n", "f")).toEqual({ feedForward: 4 });
     const stored = storedSettings(schema, "task: language\nhidden: 4\nrate: 2\n", "f");
-    expect(stored).toEqual({ feedForward: 4, rate: 2, evaluateTokens: 0 });
+    expect(stored).toEqual({ feedForward: 4, rate: 2, evaluateTokens: 0, evaluationBatch: 0 });
     expect(schema.check({ hidden: 4 }, "options")).toEqual({ feedForward: 4 });
   });
 

@@ -6,6 +6,7 @@
  */
 import { execFileSync, spawnSync } from "node:child_process";
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { table } from "../src/base/table.ts";
@@ -22,7 +23,7 @@ const { values } = flagsOf({
   /** The newer one. */
   new: here,
   /** Folder for what is compiled, run and counted; nothing is written elsewhere. */
-  out: "/tmp/layerwise-features",
+  out: join(tmpdir(), "layerwise-features"),
   /** Lists files instead of folders. */
   files: false,
   json: false,

@@ -103,7 +103,8 @@ function nextPaths(
   if (isFirst) return [...found.values()];
   const guess = guessFrom(choices, all);
   const hoped = [...found.values()].map((path) => {
-    return { path, cost: costOf(path), loss: guess(path), judged: guess(path) + surcharge(choices, path) };
+    const loss = guess(path);
+    return { path, cost: costOf(path), loss, judged: loss + surcharge(choices, path) };
   });
   return takenByTurns(stretchesOf(hoped), wanted).map(({ path }) => path);
 }

@@ -4,13 +4,13 @@ import asc from "assemblyscript/asc";
 
 const ROOT = new URL("..", import.meta.url);
 const MODULES = [
-  { source: "kernels/index.ts", target: "src/engine/kernels.wasm.ts", name: "KERNELS_BASE64" },
-  { source: "kernels/draws.ts", target: "src/base/draws.wasm.ts", name: "DRAWS_BASE64" },
+  { source: "kernels/index.ts", target: "src/engine/kernels.wasm.ts", name: "KERNELS_HEX" },
+  { source: "kernels/draws.ts", target: "src/base/draws.wasm.ts", name: "DRAWS_HEX" },
   // Its functions are taken out one by one, so that a browser without relaxed arithmetic never sees it.
   {
     source: "kernels/products.ts",
     target: "src/engine/products.wasm.ts",
-    name: "PRODUCTS_BASE64",
+    name: "PRODUCTS_HEX",
     options: ["--enable", "relaxed-simd"],
   },
 ];
@@ -44,7 +44,7 @@ async function compile({ source, options = [] }) {
 function moduleText({ source, name }, binary) {
   return `/** Generated from ${source} by \`npm run kernels\`: ${binary.length} bytes of WebAssembly. */
 export const ${name} =
-  "${Buffer.from(binary).toString("base64")}";
+  "${Buffer.from(binary).toString("hex")}";
 `;
 }
 

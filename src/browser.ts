@@ -36,6 +36,7 @@ export * as graph from "./graph/index.ts";
 
 // Models, and what a trained one does.
 export { type Albert, type AlbertOptions, albert } from "./model/albert/albert.ts";
+export { blockEncoder } from "./model/albert/block-encoder.ts";
 export { generate } from "./model/generation.ts";
 export * as models from "./model/index.ts";
 export { type LanguageModel, type LanguageModelOptions, languageModel } from "./model/language/language.ts";

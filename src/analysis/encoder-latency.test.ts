@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { ortEngine } from "../engine/ort.ts";
-import { albert } from "../model/albert/albert.ts";
+import { blockEncoder } from "../model/albert/block-encoder.ts";
 import { flopsOf, measureEncoder } from "./encoder-latency.ts";
 
 const sizes = { vocabulary: 200, width: 64, heads: 2, hidden: 256, embedding: 16, depth: 4, length: 64 };
@@ -16,7 +16,7 @@ describe("costs of an encoder's blocks", () => {
     expect(candidates.map(({ name }) => name)).toEqual(["attention", "feed-forward", "feed-forward 512", "identity"]);
     expect(costs.shape).toEqual({ ...shape, memory: 0 });
     const flops = Object.fromEntries(candidates.map((each) => [each.name, each.flops]));
-    const whole = flopsOf(albert({ ...sizes, blocks: "s f s f:512" }), shape);
+    const whole = flopsOf(blockEncoder({ ...sizes, blocks: "s f s f:512" }), shape);
     const sum = rest.flops + 2 * flops.attention! + flops["feed-forward"]! + flops["feed-forward 512"]!;
     expect(sum / whole).toBeCloseTo(1, 4); // the mask of padding is made once, not per block
     expect(flops["feed-forward 512"]! / flops["feed-forward"]!).toBeCloseTo(2, 1);

@@ -1,7 +1,8 @@
 /** What the blocks of an encoder cost on this machine: forward milliseconds of stacks, measured in turns, beside FLOPs. */
 import { type Engine, feedsFor, type Program } from "../engine/engine.ts";
 import { cost } from "../graph/index.ts";
-import { type Albert, type AlbertOptions, albert } from "../model/albert/albert.ts";
+import type { Albert, AlbertOptions } from "../model/albert/albert.ts";
+import { blockEncoder } from "../model/albert/block-encoder.ts";
 import { albertProgram } from "../model/albert/export.ts";
 import { candidateName } from "../model/par/candidates.ts";
 import { type CandidateChoice, usualWords } from "../model/par/par.ts";
@@ -27,11 +28,11 @@ export async function measureEncoder(
   shape: EncoderShape,
 ): Promise<MeasuredCosts> {
   const free = { ...options, searched: { ...searched, alive: undefined, budget: undefined } };
-  const { choices } = albert(free).blocks!;
+  const { choices } = blockEncoder(free).blocks!;
   const distinct = new Map([...baseline, ...choices.flat()].map((choice) => [candidateName(choice), choice]));
   distinct.delete("identity");
   const stack = (choice: CandidateChoice, blocks: number) =>
-    albert({ ...options, blocks, searched: { candidates: [choice] } });
+    blockEncoder({ ...options, blocks, searched: { candidates: [choice] } });
   const models = [stack({ kind: "identity" }, 1), ...[...distinct.values()].map((each) => stack(each, COPIES))];
   const times = await forwardTimes(engine, models, shape);
   const flops = models.map((model) => flopsOf(model, shape));

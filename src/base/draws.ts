@@ -1,5 +1,5 @@
 /** Draws in bulk: uniform and normal numbers of 53 bits out of a stream's words, by a kernel in WebAssembly. */
-import { DRAWS_BASE64 } from "./draws.wasm.ts";
+import { DRAWS_HEX } from "./draws.wasm.ts";
 import type { RandomStream } from "./random.ts";
 import { compileWasm, Wasm } from "./wasm.ts";
 
@@ -17,7 +17,7 @@ let opened: { readonly kernels: Record<"uniform" | "normal", Draw>; readonly roo
 
 function open() {
   const memory = new Wasm.Memory({ initial: 1, maximum: 1 });
-  const { exports } = new Wasm.Instance<Record<"uniform" | "normal", Draw>>(compileWasm(DRAWS_BASE64), {
+  const { exports } = new Wasm.Instance<Record<"uniform" | "normal", Draw>>(compileWasm(DRAWS_HEX), {
     env: { memory },
   });
   return { kernels: exports, room: new Float32Array(memory.buffer, SCRATCH_BYTES, CHUNK) };

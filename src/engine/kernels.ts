@@ -2,7 +2,7 @@
 import { rejectShape as reject } from "../base/errors.ts";
 import type { StreamKey } from "../base/random.ts";
 import { compileWasm, Wasm, type WasmMemory, type WasmModule } from "../base/wasm.ts";
-import { KERNELS_BASE64 } from "./kernels.wasm.ts";
+import { KERNELS_HEX } from "./kernels.wasm.ts";
 import { type AdamSettings, adamConstants, type LambSettings, type SgdSettings } from "./updates.ts";
 
 /** Bytes at the start of the memory that kernels use for themselves. */
@@ -37,7 +37,7 @@ export class Kernels {
 
   constructor(space: KernelMemory) {
     this.#space = space;
-    compiled ??= compileWasm(KERNELS_BASE64);
+    compiled ??= compileWasm(KERNELS_HEX);
     this.#wasm = new Wasm.Instance<Exports>(compiled, { env: { memory: space.memory } }).exports;
   }
 

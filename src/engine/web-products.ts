@@ -2,8 +2,8 @@
  * Faster products for ONNX Runtime's WebAssembly. Its two inner kernels of single precision (one writes rows of A·B, one adds them) hand what comes in fours over to
  * ours (kernels/products.ts) and keep the rest. A file in which the two are not recognised is loaded as it is.
  */
-import { Wasm, type WasmMemory } from "../base/wasm.ts";
-import { PRODUCTS_BASE64 } from "./products.wasm.ts";
+import { Wasm, type WasmMemory, wasmBytes } from "../base/wasm.ts";
+import { PRODUCTS_HEX } from "./products.wasm.ts";
 import {
   entriesOf,
   exportOf,
@@ -88,7 +88,7 @@ export function fasterProducts(runtime: Uint8Array): Uint8Array {
 
 /** Our kernels, with products and sums in one where the browser has that. */
 export function ownKernels(): Record<Purpose, Uint8Array> {
-  const sections = sectionsOf(Uint8Array.from(atob(PRODUCTS_BASE64), (character) => character.charCodeAt(0)));
+  const sections = sectionsOf(wasmBytes(PRODUCTS_HEX));
   const bodies = entriesOf(sections, sectionIds.code);
   const named = new Map(
     entriesOf(sections, sectionIds.exports)

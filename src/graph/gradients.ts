@@ -1,10 +1,9 @@
 /** Reverse-mode gradients as graph surgery: one pull-back an operation, and the driver that sums and un-broadcasts them. */
 import { rejectShape as reject } from "../base/errors.ts";
 import * as g from "./build.ts";
-import { addDims, type Dim, printShape, type Shape, type Sizes, sameShape, subtractDims } from "./dims.ts";
+import { addDims, type Dim, printShape, type Shape, sameShape, subtractDims } from "./dims.ts";
 import { topological } from "./order.ts";
-import { isLeaf, segmentsOf } from "./segments.ts";
-import { currentScope, is, withInputs, within } from "./tensor.ts";
+import { currentScope, is, within } from "./tensor.ts";
 import type { Op, Tensor } from "./vocabulary.ts";
 
 /** From a node and the gradient of its value, the gradients of its inputs; null where there is none to give. */
@@ -227,7 +226,7 @@ function unbroadcast(gradient: Tensor, shape: Shape): Tensor {
 }
 
 /** Adds what came from all users. Pieces that tile the tensor (the gradients of its slices) become one concat. */
-function total(contributions: readonly Tensor[], shape: Shape): Tensor {
+export function total(contributions: readonly Tensor[], shape: Shape): Tensor {
   return tiles(contributions, shape) ?? contributions.reduce((a, b) => g.add(a, b));
 }
 
@@ -266,91 +265,41 @@ export function gradients(loss: Tensor, wanted: readonly Tensor[], seed: Tensor 
   return pullThrough([topological([loss])], loss, wanted, seed);
 }
 
-/**
- * The same gradients in less memory and more time: the loss is cut into segments, of which only what enters them is kept; the rest is
- * computed again when the gradient has come so far. `sizes` are those of named dimensions.
- */
-export function recomputingGradients(
-  loss: Tensor,
-  wanted: readonly Tensor[],
-  { sizes = new Map(), seed = g.full(1, loss.shape) }: { sizes?: Sizes | undefined; seed?: Tensor | undefined } = {},
-): Tensor[] {
-  return pullThrough(segmentsOf(topological([loss]), sizes), loss, wanted, seed);
+/** Gradients that came to a tensor from its users. */
+export type Arrived = Map<Tensor, Tensor[]>;
+
+/** What happens before and after the gradient goes through a segment. */
+export interface Between {
+  /** What stands in the place of a segment's nodes while the gradient goes through it. */
+  enter(segment: readonly Tensor[], arrived: Arrived): ReadonlyMap<Tensor, Tensor>;
+  leave(segment: readonly Tensor[], found: ReadonlyMap<Tensor, Tensor>, arrived: Arrived): void;
 }
 
-type Arrived = Map<Tensor, Tensor[]>;
-
-/** Gradients by segments of the loss, last first; all but the last segment are computed again. */
-function pullThrough(
+/** Gradients by segments of the loss, last first; the last is entered by the loss alone. */
+export function pullThrough(
   segments: readonly (readonly Tensor[])[],
   loss: Tensor,
   wanted: readonly Tensor[],
   seed: Tensor,
+  between?: Between,
 ): Tensor[] {
   if (loss.dtype !== "float") reject({ who: "gradients", needed: "a float loss", got: loss.dtype });
   const live = reaching(segments.flat(), new Set(wanted));
   const found = new Map<Tensor, Tensor>();
   const arrived: Arrived = new Map([[loss, [seed]]]);
-  const finished = new Set<Tensor>();
   for (const [i, segment] of [...segments.entries()].toReversed()) {
-    const again = i === segments.length - 1 ? new Map<Tensor, Tensor>() : recomputed(segment, arrived);
+    const instead = i < segments.length - 1 ? between?.enter(segment, arrived) : undefined;
     for (const tensor of segment.toReversed()) {
       const contributions = arrived.get(tensor);
       if (!contributions || !live.has(tensor)) continue;
       arrived.delete(tensor);
       const gradient = total(contributions, tensor.shape);
       found.set(tensor, gradient);
-      pull(tensor, again.get(tensor) ?? tensor, gradient, live, arrived);
+      pull(tensor, instead?.get(tensor) ?? tensor, gradient, live, arrived);
     }
-    if (i > 0) finishFirst(segment, found, arrived, finished);
+    if (i > 0) between?.leave(segment, found, arrived);
   }
   return wanted.map((tensor) => found.get(tensor) ?? g.full(0, tensor.shape));
-}
-
-/**
- * The nodes of a segment once more, not before the gradients that arrived at it. What is made of parameters alone, such as weights with a
- * norm's gain in them, waits by its vectors: the copies are small.
- */
-function recomputed(segment: readonly Tensor[], arrived: Arrived): Map<Tensor, Tensor> {
-  const again = new Map<Tensor, Tensor>();
-  const incoming = segment.flatMap((tensor) => (isLeaf(tensor) ? [] : (arrived.get(tensor) ?? [])));
-  const late = new Map<Tensor, Tensor>();
-  const later = (tensor: Tensor) => {
-    const known = late.get(tensor) ?? (tensor.dtype === "float" ? g.after(tensor, incoming) : tensor);
-    late.set(tensor, known);
-    return known;
-  };
-  const own = new Set(segment);
-  const isStill = new Set<Tensor>();
-  for (const node of segment) {
-    if (isLeaf(node)) continue;
-    const stays = node.inputs.every((input) => isLeaf(input) || isStill.has(input));
-    if (stays) isStill.add(node);
-    const inputs = node.inputs.map((input) => {
-      if (isLeaf(input)) return stays && is(input, "parameter") && input.shape.length === 1 ? later(input) : input;
-      return own.has(input) ? again.get(input)! : later(input);
-    });
-    again.set(node, withInputs(node, inputs));
-  }
-  return again;
-}
-
-/** Gradients of parameters are worked out before the gradient goes on: what they are made of need not wait for the end. */
-function finishFirst(
-  segment: readonly Tensor[],
-  found: ReadonlyMap<Tensor, Tensor>,
-  arrived: Arrived,
-  finished: Set<Tensor>,
-): void {
-  for (const [tensor, contributions] of arrived) arrived.set(tensor, [total(contributions, tensor.shape)]);
-  const whole = segment.map((tensor) => [tensor, found.get(tensor)] as const);
-  const partly = [...arrived].map(([tensor, [sum]]) => [tensor, sum] as const);
-  const others = [...whole, ...partly].flatMap(([tensor, sum]) => {
-    if (!isLeaf(tensor) || !sum || finished.has(sum)) return [];
-    finished.add(sum);
-    return [sum];
-  });
-  for (const [tensor, [sum]] of arrived) if (!isLeaf(tensor)) arrived.set(tensor, [g.after(sum!, others)]);
 }
 
 /** `node` is the tensor itself, or what is computed again in its place: only values are taken of it. */

@@ -13,7 +13,7 @@ export {
   type Sizes,
   sizeOf,
 } from "./dims.ts";
-export { gradients, recomputingGradients } from "./gradients.ts";
+export { gradients } from "./gradients.ts";
 export { type Draw, Noise, type NoiseInput } from "./noise.ts";
 export { topological } from "./order.ts";
 export type { PathCandidate, Piece, Pieces } from "./pieces.ts";

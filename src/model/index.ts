@@ -8,6 +8,7 @@ export {
   type Encoded,
   type LoraOptions,
 } from "./albert/albert.ts";
+export { blockEncoder } from "./albert/block-encoder.ts";
 export type { EncoderBlocks, EncoderSearch } from "./albert/blocks.ts";
 export { depthTensor, type EncodedByDepth, encodeByDepth, similarityTrace } from "./albert/depth.ts";
 export {

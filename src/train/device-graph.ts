@@ -45,11 +45,11 @@ export const [KEEP, SHARE] = ["update keep", "update share"] as const;
 const ACTIVE = "active";
 
 /** The programs of a step; every optimiser has a rule. */
-export function deviceGraph(options: StepOptions): DeviceGraph {
+export async function deviceGraph(options: StepOptions): Promise<DeviceGraph> {
   const { loss, groups, carried = [], accumulate = 1 } = options;
   const parameters = groups.flatMap((group) => group.parameters);
   const extras = extrasOf(options);
-  const plan = stepGraph(loss, parameters, extras, gradientOptions(options));
+  const plan = stepGraph(loss, parameters, extras, await gradientOptions(options));
   const seen = Object.fromEntries(["loss", ...Object.keys(extras)].map((name) => [name, plan.outputs[name]!]));
   const handed = Object.fromEntries(carried.map(({ input: each }) => [carriedName(each), each.attributes.name]));
   const found = new Map(parameters.map((each) => [each, gradientOf(each, plan, options.clipValue)]));

@@ -55,7 +55,7 @@ export class DeviceStep implements Step {
   /** Compiles it on an engine that has a residence; every optimiser has a rule. */
   static async create(options: StepOptions): Promise<DeviceStep> {
     checkStep(options);
-    const { pass, update } = deviceGraph(options);
+    const { pass, update } = await deviceGraph(options);
     const residence = options.engine.residence!();
     const step = new DeviceStep(options, residence, {
       pass: await residence.compile({ outputs: pass.outputs }, pass.stays),

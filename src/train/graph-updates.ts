@@ -1,8 +1,9 @@
 /** Updates of weights as parts of a graph: what the kernels do, for devices on which weights and moments stay. */
 import { adamConstants } from "../engine/updates.ts";
 import { add, divide, greater, multiply, select, sqrt, square, subtract, sum, type Tensor } from "../graph/index.ts";
-import { checkMatrix, orthogonalise, stepLength } from "./muon.ts";
+import { checkMatrix, stepLength } from "./muon.ts";
 import type { UpdateRule } from "./optimiser.ts";
+import { orthogonalise } from "./orthogonal.ts";
 
 /** A weight with what moves it. */
 export interface Moved {

@@ -31,8 +31,9 @@ export {
 export { LoneTensor } from "./lone.ts";
 export { type Length, type Lengths, type LoopOptions, trainLoop } from "./loop.ts";
 export type { Group, ParameterTensor } from "./memory.ts";
-export { type Muon, muon, orthogonalise } from "./muon.ts";
+export { type Muon, muon } from "./muon.ts";
 export * from "./optimiser.ts";
+export { orthogonalise } from "./orthogonal.ts";
 export { PathEvaluator } from "./path-evaluator.ts";
 export { type Path, PathProgram } from "./path-program.ts";
 export { type AlternationOptions, alternation, type Phases } from "./phases.ts";

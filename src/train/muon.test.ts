@@ -6,8 +6,9 @@ import { ortEngine } from "../engine/ort.ts";
 import { referenceEngine } from "../engine/reference.ts";
 import { input, parameter } from "../graph/index.ts";
 import { allocateGroup, memoryBytes, updateGroup } from "./memory.ts";
-import { muon, orthogonalise } from "./muon.ts";
+import { muon } from "./muon.ts";
 import type { MuonOptions } from "./optimiser.ts";
+import { orthogonalise } from "./orthogonal.ts";
 
 type Matrix = number[][];
 

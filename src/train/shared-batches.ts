@@ -1,8 +1,9 @@
 /** Batches in parts: of processes that share them, or one after another. */
 import { is } from "../graph/index.ts";
 import { type Batches, tokensIn } from "./evaluate.ts";
+import { type Divisible, outerOf, takePart } from "./parts.ts";
 import type { Batch } from "./step-options.ts";
-import { type Divided, type Divisible, outerOf, type Place, type Share, takePart } from "./world.ts";
+import type { Divided, Place, Share } from "./world.ts";
 
 /** One part of a batch, for an objective that is built for as many rows as a part has. */
 export function partOfBatch(

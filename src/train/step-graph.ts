@@ -3,8 +3,6 @@ import {
   foldIntoWeights,
   gradients,
   type Rows,
-  recomputingGradients,
-  type Sizes,
   simplify,
   simplifyNamed,
   splitRows,
@@ -34,8 +32,8 @@ export const gradientName = (parameter: ParameterTensor) => `gradient ${paramete
 export interface GradientOptions {
   /** The gradient of the "loss", which may then be any tensor. */
   readonly seed?: Tensor | undefined;
-  /** Sizes of named dimensions; where given, activations are computed again instead of kept. */
-  readonly recompute?: Sizes | undefined;
+  /** What takes them. Default: `gradients`, by which all activations are kept. */
+  readonly take?: typeof gradients | undefined;
 }
 
 /** Loss, gradients of the parameters and extras, simplified; look-up tables give rows instead of a dense gradient. */
@@ -43,13 +41,11 @@ export function stepGraph(
   loss: Tensor,
   parameters: readonly ParameterTensor[],
   extras: Readonly<Record<string, Tensor>> = {},
-  { seed, recompute }: GradientOptions = {},
+  { seed, take = gradients }: GradientOptions = {},
 ): StepGraph {
   const names = Object.keys(extras);
   const [folded, ...seen] = foldIntoWeights([loss, ...Object.values(extras)]);
-  const slopes = recompute
-    ? recomputingGradients(folded!, parameters, { sizes: recompute, seed })
-    : gradients(folded!, parameters, seed);
+  const slopes = take(folded!, parameters, seed);
   const [value, ...rest] = simplify([folded!, ...seen, ...slopes]);
   const found = rest.slice(names.length);
   const wanted: [string, Tensor][] = [["loss", value!], ...names.map((name, i): [string, Tensor] => [name, rest[i]!])];

@@ -110,8 +110,12 @@ export function extrasOf({
 }
 
 /** How a step takes its gradients. */
-export const gradientOptions = ({ recompute, sizes = {} }: StepOptions): GradientOptions =>
-  recompute ? { recompute: new Map(Object.entries(sizes)) } : {};
+export async function gradientOptions({ recompute, sizes = {} }: StepOptions): Promise<GradientOptions> {
+  if (!recompute) return {};
+  const { recomputingGradients } = await import("../graph/recompute.ts");
+  const known = new Map(Object.entries(sizes));
+  return { take: (loss, wanted, seed) => recomputingGradients(loss, wanted, { sizes: known, seed }) };
+}
 
 /** Refuses options that contradict each other. */
 export function checkStep({ groups, initial, accumulate, clipNorm, clipValue, seed, parts, share }: StepOptions): void {

@@ -2,10 +2,11 @@
 import { rejectData } from "../base/errors.ts";
 import { RandomStream } from "../base/random.ts";
 import type { Arena } from "../engine/arena.ts";
-import { type Feed, feedsFor, type Program, type World } from "../engine/engine.ts";
+import type { Feed, Program, World } from "../engine/engine.ts";
 import { evaluateShape, type NoiseInput, type Tensor, type Weights } from "../graph/index.ts";
 import { type Buffer, fill, newBuffer, refuseExtras, viewOf } from "./buffers.ts";
 import { Diverged } from "./diverged.ts";
+import type { TermCounts } from "./division.ts";
 import type { StateTensor } from "./events.ts";
 import {
   allocateGroup,
@@ -18,8 +19,7 @@ import {
 } from "./memory.ts";
 import { drawAt, drawNoise, reserveNoise, valuesPerBlock } from "./noise.ts";
 import type { Slot } from "./optimiser.ts";
-import { OuterStep } from "./outer.ts";
-import { partOfBatch } from "./shared-batches.ts";
+import type { OuterStep } from "./outer.ts";
 import { gradientName, type RowOutput, type StepGraph, stepGraph } from "./step-graph.ts";
 import {
   type Batch,
@@ -35,10 +35,15 @@ import {
   type StepResult,
   type StepState,
 } from "./step-options.ts";
-import { outerOf, type Place, putPart, takePart, termWeights } from "./world.ts";
+import type { Place } from "./world.ts";
 
-/** The arena with its kernels: a page fetches them when it trains. */
-const arenas = async () => (await import("../engine/arena.ts")).Arena;
+/** What a page fetches when it trains: the arena with its kernels and, where a batch is divided, what does it. */
+async function fetched(options: Omit<StepOptions, "loss">) {
+  const { Arena: NewArena } = await import("../engine/arena.ts");
+  const { share, parts, engine } = options;
+  const division = share || parts ? await import("./division.ts") : undefined;
+  return { NewArena, division, terms: share && (await division!.termCounts(share, engine)) };
+}
 
 /** Loss, gradients and update of a model, compiled once. */
 export class TrainingStep implements Step {
@@ -68,8 +73,9 @@ export class TrainingStep implements Step {
   #gathered: ReadonlyMap<string, StateTensor> | undefined;
   /** The average of what processes learn by themselves, where they do. */
   readonly #outer: OuterStep | undefined;
-  /** How many of what each term of the loss is a mean over. */
-  readonly #counts: Program | undefined;
+  readonly #division: Awaited<ReturnType<typeof fetched>>["division"];
+  /** How much of each term of the loss is this process's. */
+  readonly #terms: TermCounts | undefined;
   readonly #slots: ReadonlyMap<ParameterTensor, Slot>;
   readonly #options: StepOptions;
   #stream: RandomStream;
@@ -80,26 +86,25 @@ export class TrainingStep implements Step {
   static async create(options: StepOptions): Promise<TrainingStep> {
     checkStep(options);
     const parameters = options.groups.flatMap((group) => group.parameters);
-    const plan = stepGraph(options.loss, parameters, extrasOf(options), gradientOptions(options));
+    const plan = stepGraph(options.loss, parameters, extrasOf(options), await gradientOptions(options));
     const program = await options.engine.compile({ outputs: plan.outputs });
-    return new TrainingStep(await arenas(), options, plan, program, await countsProgram(options));
+    return new TrainingStep(await fetched(options), options, plan, program);
   }
 
   /** A step around a program that was composed otherwise; `plan` names what leaves it. */
   static async around(options: Omit<StepOptions, "loss">, plan: StepGraph, program: Program): Promise<TrainingStep> {
     const whole = { ...options, loss: plan.outputs.loss! };
     checkStep(whole);
-    return new TrainingStep(await arenas(), whole, plan, program, undefined);
+    return new TrainingStep(await fetched(whole), whole, plan, program);
   }
 
   private constructor(
-    NewArena: typeof Arena,
+    { NewArena, division, terms }: Awaited<ReturnType<typeof fetched>>,
     options: StepOptions,
     plan: StepGraph,
     program: Program,
-    counts: Program | undefined,
   ) {
-    this.#counts = counts;
+    [this.#division, this.#terms] = [division, terms];
     this.#capacities = new Map(Object.entries(options.sizes ?? {}));
     const others = [...Object.values(options.inputs), ...options.noise.map(({ tensor }) => tensor)];
     const state = (options.carried ?? []).map(({ input }) => input);
@@ -127,8 +132,7 @@ export class TrainingStep implements Step {
     });
     this.#wholeNoise = wholeNoise > 0 ? this.#arena.float32(wholeNoise) : undefined;
     this.#bind();
-    const { world } = options.share ?? {};
-    this.#outer = world && world.localSteps > 1 ? new OuterStep(world, this.#groups) : undefined;
+    this.#outer = options.share && division!.outerStep(options.share, this.#groups);
   }
 
   /** What is divided, and which part is meant now: one of several processes' or one of those that run in turn. */
@@ -249,14 +253,7 @@ export class TrainingStep implements Step {
     const { share } = this.#options;
     if (!share) return;
     await this.#outer?.average();
-    const all = new Map<string, StateTensor>();
-    for (const [name, { shape, data }] of this.carried) {
-      const axis = share.axes.get(name)!;
-      const whole = putPart(data as Float32Array, outerOf(shape, axis), share.world);
-      await share.world.sum(whole);
-      all.set(name, { shape: shape.map((dim, i) => (i === axis ? dim * share.world.size : dim)), data: whole });
-    }
-    this.#gathered = all;
+    this.#gathered = await this.#division!.gathered(this.carried, share);
   }
 
   /** All that exact resumption needs of a step. The tensors are views. */
@@ -287,26 +284,15 @@ export class TrainingStep implements Step {
   restore(state: StepState): void {
     this.#gathered = undefined;
     copyState("weights", this.state.weights, state.weights);
-    copyState("moments", this.state.moments, this.#own(state.moments));
+    const { share } = this.#options;
+    const moments = share ? this.#division!.ownMoments(state.moments, this.#carried, share) : state.moments;
+    copyState("moments", this.state.moments, moments);
     this.#outer?.begin();
     this.#stream = RandomStream.from(state.noise);
     this.#updates = state.updates;
     this.#groups.forEach((group, i) => {
       group.updates = state.groupUpdates[i] ?? 0;
     });
-  }
-
-  /** Moments with this process's part of what is carried. */
-  #own(moments: StepState["moments"]): StepState["moments"] {
-    const { share } = this.#options;
-    if (!share) return moments;
-    const parts = this.#carried.flatMap(({ name, shape }) => {
-      const whole = moments.get(`carried ${name}`);
-      if (!whole) return [];
-      const data = takePart(whole.data as Float32Array, outerOf(shape, share.axes.get(name)!), share.world);
-      return [[`carried ${name}`, { shape, data }] as const];
-    });
-    return new Map([...moments, ...parts]);
   }
 
   /** Those of some values that are inputs of the loss, such as scalars that are also shown. */
@@ -324,24 +310,10 @@ export class TrainingStep implements Step {
       this.#feed(name, filled[name]);
     }
     this.#drawNoise();
-    await this.#weighTerms(filled);
+    for (const [name, weight] of (await this.#terms?.weigh(filled)) ?? []) this.#feed(name, Float32Array.of(weight));
     const results = await this.#exchange();
     this.#collectRows();
     return results.loss!.data[0]!;
-  }
-
-  /** How much of each term of the loss is this process's. */
-  async #weighTerms(batch: Readonly<Record<string, Feed>>): Promise<void> {
-    const { share } = this.#options;
-    if (!share || !this.#counts) return;
-    const counts = await this.#counts.run(feedsFor(this.#counts, batch));
-    const weights = await termWeights(
-      share.terms.map((_, i) => counts[countName(i)]!.data[0]!),
-      share.world,
-    );
-    share.terms.forEach(({ weight }, i) => {
-      this.#feed(weight.attributes.name, Float32Array.of(weights[i]!));
-    });
   }
 
   /** Sums gradients over all processes and clips them by value as a whole; gives the sum of the losses. */
@@ -372,7 +344,8 @@ export class TrainingStep implements Step {
       for (const name of [ids, rows]) this.#into[name] = viewOf(this.#buffers.get(name)!, this.#sizes);
     }
     const { count = 1 } = this.#options.parts ?? {};
-    const own = (array: Float32Array) => takePart(array, 1, { size: count, rank: this.#part });
+    const place = { size: count, rank: this.#part };
+    const own = (array: Float32Array) => (count === 1 ? array : this.#division!.takePart(array, 1, place));
     for (const { name, into, pair } of this.#carried) {
       this.#feed(name, own(pair[0]));
       this.#into[into] = own(pair[1]);
@@ -426,6 +399,7 @@ export class TrainingStep implements Step {
   /** One part of noise that is drawn for the whole batch: the same numbers in the same rows, however many parts there are. */
   #drawPart({ data, shape }: Feed, draw: NoiseInput["draw"], axis: number, world: Place): void {
     const array = data as Float32Array;
+    const { outerOf, takePart } = this.#division!;
     const outer = outerOf(shape, axis);
     const { kernels } = this.#arena;
     const perBlock = valuesPerBlock(draw);
@@ -490,7 +464,7 @@ export class TrainingStep implements Step {
     if (!parts) return [batch];
     const { count: size, axes } = parts;
     return Array.from({ length: size }, (_, rank) =>
-      partOfBatch(batch, this.#options, { place: { rank, size }, axes }),
+      this.#division!.partOfBatch(batch, this.#options, { place: { rank, size }, axes }),
     );
   }
 
@@ -511,15 +485,6 @@ export class TrainingStep implements Step {
   async release(): Promise<void> {
     for (const { optimiser } of this.#options.groups) await optimiser.release?.();
     await this.#program.release();
-    await this.#counts?.release();
+    await this.#terms?.release();
   }
-}
-
-const countName = (i: number) => `count ${i}`;
-
-/** A small program for what the terms of a shared loss are means over; it needs the batch only. */
-async function countsProgram({ engine, share }: StepOptions): Promise<Program | undefined> {
-  if (!share || share.terms.length === 0) return undefined;
-  const outputs = Object.fromEntries(share.terms.map(({ count }, i) => [countName(i), count]));
-  return engine.compile({ outputs, takesTurns: true });
 }

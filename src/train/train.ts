@@ -4,6 +4,7 @@ import { lazily } from "../base/lazily.ts";
 import { RandomStream } from "../base/random.ts";
 import type { Engine, Feed } from "../engine/engine.ts";
 import type { NoiseInput, Tensor } from "../graph/index.ts";
+import type { Division } from "./division.ts";
 import { type Batches, counted, figures, type TextSize, tokensIn } from "./evaluate.ts";
 import { Evaluator } from "./evaluator.ts";
 import type { EndReason, EvaluationEvent, Measured, TrainEvent, TrainState } from "./events.ts";
@@ -13,11 +14,9 @@ import type { Group, ParameterTensor } from "./memory.ts";
 import { compileStep } from "./open-step.ts";
 import { type ScheduleName, schedule } from "./schedule.ts";
 import { type Session, type Stoppable, startSession, watched } from "./session.ts";
-import { partOf } from "./shared-batches.ts";
 import { type Stage, type Trained, trainStages, type Weights } from "./stages.ts";
-import type { Batch, Parts, Step } from "./step-options.ts";
+import type { Batch, Step } from "./step-options.ts";
 import type { Tell } from "./telling.ts";
-import { axesOf, rowsEach, type Share, sharedLoss, shareOf } from "./world.ts";
 
 /** What an objective is built for; `batch` and `length` are those of the data, where it says them. */
 export interface ObjectiveSize {
@@ -200,14 +199,13 @@ const sizeOf = ({ rows = 1, length = 1 }: Batches) => ({ batch: rows, length });
 async function openStep(
   model: Trainable,
   options: TrainOptions,
-  objective: TrainingObjective,
-  { share, parts }: Division,
+  { objective, loss = objective.loss, share, parts }: Division,
 ): Promise<Step> {
   const { engine, seed, accumulate, clipNorm, clipValue } = filled(options);
-  const { loss, inputs, noise = [], carried, sizes } = objective;
+  const { inputs, noise = [], carried, sizes } = objective;
   return compileStep({
     engine,
-    loss: share ? sharedLoss(objective, share) : loss,
+    loss,
     inputs,
     noise,
     groups: groupsOf(model, options),
@@ -228,52 +226,30 @@ async function openStep(
 /** A compiled step and evaluation of a model. */
 export async function openStage(model: Trainable, options: TrainOptions): Promise<Stage> {
   const { engine, evaluate, data } = options;
-  const { objective, ...division } = dividedObjective(model, options);
-  const { share } = division;
-  const step = await openStep(model, options, objective, division);
+  const division = await dividedObjective(model, options);
+  const { objective, batches = data.train } = division;
+  const step = await openStep(model, options, division);
   const evaluator = lazily(() => Evaluator.create(engine, evaluated(model, data.valid!)));
   const measure =
     evaluate ?? (data.valid && (async (weights, tell) => validate(await evaluator(), weights, options, tell)));
   return {
     step,
-    batches: share ? partOf(data.train, objective, share) : data.train,
+    batches,
     scalars: options.scalars ?? coursesOf(objective),
     evaluate: measure && ((tell) => measure(step.weights, tell)),
     release: async () => void (await Promise.all([step.release(), evaluator.release()])),
   };
 }
 
-/** How a batch is divided: over processes, or into parts that run in turn. */
-interface Division {
-  readonly share?: Share | undefined;
-  readonly parts?: Parts | undefined;
-}
-
 /** What one run of the step trains: the whole objective or, where a batch is divided, that of its rows. */
-function dividedObjective(model: Trainable, { data, parts = 1, engine: { world } }: TrainOptions) {
-  const size = { ...sizeOf(data.train), training: true };
-  const whole = model.objective(size);
-  if (parts > 1) return inParts(model, size, whole, parts, world);
-  if (!world) return { objective: whole, share: undefined };
-  const objective = model.objective({ ...size, batch: rowsEach(size.batch, world) });
-  return { objective, share: shareOf(world, whole, objective) };
-}
-
-/** The objective of one part of a batch: their mean has to be that of the whole. */
-function inParts(
+async function dividedObjective(
   model: Trainable,
-  size: ObjectiveSize,
-  whole: TrainingObjective,
-  count: number,
-  world: Engine["world"],
-): Division & { readonly objective: TrainingObjective } {
-  const got = world ? `${world.size} processes` : whole.terms?.length ? "a loss that is a mean over counted words" : "";
-  if (got !== "") reject({ who: "train / parts", needed: "one process, and a mean over all rows", got }, 2);
-  if (size.batch % count !== 0) {
-    reject({ who: "train / parts", needed: `rows that ${count} divides`, got: `${size.batch} rows` }, 2);
-  }
-  const objective = model.objective({ ...size, batch: size.batch / count });
-  return { objective, parts: { count, axes: axesOf(whole, objective, count) } };
+  { data, parts = 1, engine: { world } }: TrainOptions,
+): Promise<Division> {
+  const size = { ...sizeOf(data.train), training: true };
+  if (parts === 1 && !world) return { objective: model.objective(size) };
+  const { inParts, overProcesses } = await import("./division.ts");
+  return parts > 1 ? inParts(model, size, parts, world) : overProcesses(model, size, data.train, world!);
 }
 
 /** What is evaluated: the loss without noise. */

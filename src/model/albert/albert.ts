@@ -50,7 +50,7 @@ import {
   type Rows,
 } from "../../nn/index.ts";
 import { causalMask, keyMask } from "../../nn/masks.ts";
-import { type EncoderBlocks, type EncoderSearch, encoderBlocks } from "./blocks.ts";
+import type { EncoderBlocks, EncoderSearch } from "./blocks.ts";
 
 /** Sizes of an ALBERT, and how its layers become depth. */
 export interface AlbertOptions {
@@ -82,7 +82,7 @@ export interface AlbertOptions {
   pooler?: boolean;
   /** Where given, every token halts by itself; the width is the model's. */
   halting?: Omit<HaltingOptions, "width"> | undefined;
-  /** Blocks with weights of their own instead of shared layers: a pattern such as (sff)x2, or how many are to be searched. */
+  /** For `blockEncoder`: blocks with weights of their own instead of shared layers, a pattern such as (sff)x2, or how many are to be searched. */
   blocks?: number | string | undefined;
   /** How blocks are searched. */
   searched?: EncoderSearch | undefined;
@@ -205,14 +205,15 @@ export class Albert {
   readonly blocks: EncoderBlocks | undefined;
   readonly #pooler: Linear | undefined;
 
-  constructor(options: AlbertOptions) {
+  /** `blocksOf` builds blocks with weights of their own. */
+  constructor(options: AlbertOptions, blocksOf?: (options: CompleteAlbertOptions) => EncoderBlocks) {
     checkOptions("ALBERT", options, rules);
     const unit = options.halting && { ...haltingDefaults, name: "encoder.halting", ...defined(options.halting) };
     this.options = { ...defaults, hidden: 4 * options.width, ...defined(options), halting: unit };
     const { groups, inner, width, pooler, lora } = this.options;
     const lowRank = lowRankOf(lora);
     this.embeddings = new AlbertEmbeddings(this.options);
-    this.blocks = this.options.blocks === undefined ? undefined : encoderBlocks(this.options);
+    this.blocks = blocksOf?.(this.options);
     this.layers = Array.from({ length: this.blocks ? 0 : groups * inner }, (_, i) => {
       const name = `encoder.albert_layer_groups.${Math.floor(i / inner)}.albert_layers.${i % inner}`;
       return new AlbertLayer(name, { ...this.options, lowRank });
@@ -310,7 +311,9 @@ function hiddenKeys(mask: Tensor | undefined, causal: Dim | undefined): Tensor |
   return padding ? add(padding, causalMask(causal)) : causalMask(causal);
 }
 
-/** An ALBERT with the given options. */
+/** An ALBERT with the given options: layers that are shared or halt. */
 export function albert(options: AlbertOptions): Albert {
-  return new Albert(options);
+  if (options.blocks === undefined) return new Albert(options);
+  const remedy = "call blockEncoder(options) from layerwise instead";
+  return rejectOption({ who: "ALBERT", needed: "shared layers", got: `blocks: ${options.blocks}`, remedy });
 }

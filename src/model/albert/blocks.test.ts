@@ -9,6 +9,7 @@ import { sgd } from "../../train/optimiser.ts";
 import { TrainingStep } from "../../train/step.ts";
 import type { Weights } from "../weights.ts";
 import { type AlbertOptions, albert } from "./albert.ts";
+import { blockEncoder } from "./block-encoder.ts";
 import type { AlbertDescription } from "./description.ts";
 import { albertObjective, textInputs } from "./heads.ts";
 import { EncoderSupernet } from "./supernet.ts";
@@ -149,6 +150,11 @@ describe("mistakes in an encoder of blocks", () => {
     [{ blocks: "s:3" }, "expected a width divisible by heads"],
     [{ blocks: 2, searched: { temperature: 3 } as object }, "ALBERT / searched"],
   ])("%j throws when the model is built", (change, message) => {
-    expect(() => albert({ ...sizes, ...change })).toThrow(message);
+    expect(() => blockEncoder({ ...sizes, ...change })).toThrow(message);
+  });
+
+  it("names the function that builds it, and the number that it needs", () => {
+    expect(() => albert({ ...sizes, blocks: "sf" })).toThrow("call blockEncoder(options) from layerwise instead");
+    expect(() => blockEncoder(sizes)).toThrow("blocks: expected a pattern, or how many blocks to search, got none");
   });
 });

@@ -86,6 +86,9 @@ export function encoderBlocks(options: BlockOptions): EncoderBlocks {
 
 /** Blocks own their weights and run once: nothing halts, nothing is shared. */
 function refuseOthers({ halting, lora, groups, inner, blocks, searched }: BlockOptions): void {
+  if (blocks === undefined) {
+    reject({ who: "ALBERT / blocks", needed: "a pattern, or how many blocks to search", got: "none" }, 2);
+  }
   const others = { halting: halting !== undefined, lora: lora !== undefined, groups: groups > 1, inner: inner > 1 };
   const [got] = Object.entries(others).flatMap(([name, isGiven]) => (isGiven ? [name] : []));
   if (got !== undefined) {

@@ -3,6 +3,7 @@ import { reject } from "../../base/errors.ts";
 import { checkOptions } from "../../base/options.ts";
 import type { Parameter } from "../../nn/index.ts";
 import { type Albert, type AlbertOptions, albert } from "./albert.ts";
+import { blockEncoder } from "./block-encoder.ts";
 import * as heads from "./heads.ts";
 
 /** The heads a model has, each with its options. */
@@ -48,7 +49,7 @@ function headOf<K extends HeadName>(name: K, model: Albert, options: Required<He
 /** Builds what is described. */
 export function describedAlbert({ model: options, heads: wanted }: AlbertDescription): DescribedAlbert {
   checkOptions("heads", wanted, Object.keys(builders));
-  const model = albert(options);
+  const model = (options.blocks === undefined ? albert : blockEncoder)(options);
   const names = (Object.keys(wanted) as HeadName[]).filter((name) => wanted[name] !== undefined);
   const heads = Object.fromEntries(names.map((name) => [name, headOf(name, model, wanted[name]!)]));
   const parameters = [...model.parameters, ...Object.values(heads).flatMap((head) => [...head.parameters])];

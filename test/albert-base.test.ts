@@ -1,8 +1,8 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { Command } from "commander";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { Command } from "../src/cli/command.ts";
 import { commands } from "../src/cli/commands.ts";
 import { ortEngine } from "../src/engine/ort.ts";
 import { type TensorRecord, writeSafetensors } from "../src/format/safetensors.ts";

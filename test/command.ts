@@ -3,8 +3,8 @@ import { type SpawnSyncOptions, spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { Command } from "commander";
 import { afterAll, vi } from "vitest";
+import { Command } from "../src/cli/command.ts";
 
 /** What Node is told to run `layerwise …` from its sources. */
 export const command = (...args: readonly string[]) => ["--import", "tsx", "src/cli/main.ts", ...args];

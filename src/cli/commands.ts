@@ -1,8 +1,5 @@
 /** The commands by name, in the order of the help. Each file in commands/ adds one to a program, and is loaded when it is asked for. */
-import type { Command } from "commander";
-
-/** Adds a command to a program. */
-export type AddCommand = (program: Command) => void;
+import type { CommandEntry } from "./command.ts";
 
 /** What each command does, in a line. */
 const about = {
@@ -43,7 +40,7 @@ const about = {
 } as const;
 
 /** The function that adds each command. */
-const loaders: Readonly<Record<keyof typeof about, () => Promise<AddCommand>>> = {
+const loaders: Readonly<Record<keyof typeof about, CommandEntry["load"]>> = {
   tour: async () => (await import("./commands/tour.ts")).addTour,
   train: async () => (await import("./commands/train.ts")).addTrain,
   resume: async () => (await import("./commands/train.ts")).addResume,
@@ -82,12 +79,6 @@ const loaders: Readonly<Record<keyof typeof about, () => Promise<AddCommand>>> =
   },
   doctor: async () => (await import("./commands/doctor.ts")).addDoctor,
 };
-
-/** A command: what it does, and the function that adds it. */
-export interface CommandEntry {
-  readonly about: string;
-  readonly load: () => Promise<AddCommand>;
-}
 
 /** Every command. */
 export const commands: Readonly<Record<string, CommandEntry>> = Object.fromEntries(

@@ -1,5 +1,5 @@
-import { Command } from "commander";
 import { describe, expect, it } from "vitest";
+import { Command } from "./command.ts";
 import { commands } from "./commands.ts";
 
 /** The commands that train, and of the flags that all of them have the one that sets how long. */

@@ -4,9 +4,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { text } from "../index.ts";
+import { scriptFor } from "./commands/completion.ts";
 import { taskNames as glueNames } from "./commands/glue.ts";
 import { commands } from "./commands.ts";
-import { scriptFor } from "./completion.ts";
 
 const script = await scriptFor("bash", commands);
 const [hasBash, hasZsh, hasFish] = ["bash", "zsh", "fish"].map((shell) => {

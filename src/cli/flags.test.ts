@@ -1,6 +1,5 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { Command } from "commander";
 import { describe, expect, it } from "vitest";
 import { ownFolder } from "../../test/command.ts";
 import type { SettingsSchema } from "../runs/settings.ts";
@@ -8,16 +7,8 @@ import { languageSettings } from "../tasks/language/settings.ts";
 import { pretrainSettings } from "../tasks/pretrain/settings.ts";
 import { searchSettings } from "../tasks/search/settings.ts";
 import { translateSettings } from "../tasks/translate/settings.ts";
-import {
-  addRunFlags,
-  addSettings,
-  numberFrom,
-  schemaFrom,
-  settingsFrom,
-  settingsIn,
-  whole,
-  wholeFrom,
-} from "./flags.ts";
+import { Command } from "./command.ts";
+import { numberFrom, schemaFrom, settingsFrom, settingsIn, whole, wholeFrom } from "./flags.ts";
 
 const folder = ownFolder("flags");
 const file = (yaml: string) => {
@@ -28,7 +19,7 @@ const file = (yaml: string) => {
 
 /** The flags of a command with these settings. */
 function parsed(schemas: readonly SettingsSchema[], ...args: string[]) {
-  const command = addSettings(addRunFlags(new Command(), schemas, { out: "" }), schemas);
+  const command = new Command().settings(schemas);
   return command.option("--task <name>").parse(args, { from: "user" }).opts();
 }
 const search = (...args: string[]) => settingsIn(searchSettings, parsed([searchSettings], ...args));
@@ -75,13 +66,11 @@ describe("flags of settings", () => {
   });
 
   it("are listed under headings, with the defaults of each task", () => {
-    const help = addSettings(new Command(), [languageSettings, translateSettings]).helpInformation();
+    const help = new Command().settings([languageSettings, translateSettings]).helpInformation();
     expect(help).toMatch(/\nData:\n {2}--corpus [\s\S]*\nModel:\n {2}--width <value> [\s\S]*\nHardware:\n/);
     expect(help.replace(/\s+/g, " ")).toContain("width of the hidden state (default: 192; translate: 128)");
     expect(help.replace(/\s+/g, " ")).toContain("label smoothing (translate only; default: 0.1)");
-    expect(addSettings(new Command(), [searchSettings], { defaults: false }).helpInformation()).not.toContain(
-      "default: 6",
-    );
+    expect(new Command().settings([searchSettings], { defaults: false }).helpInformation()).not.toContain("default: 6");
   });
 });
 

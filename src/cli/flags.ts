@@ -1,15 +1,7 @@
-/** Flags: an option per setting of a task, the layers that preset, file and flags make, and numbers as flags. */
-import { Argument, type Command, InvalidArgumentError, Option } from "commander";
-import { reject } from "../base/index.ts";
-import type { FieldInfo, Layer, SettingsSchema, Values } from "../runs/index.ts";
-import {
-  flagOf,
-  remarksOn,
-  type SettingUse,
-  schemaFor,
-  settingsLayers,
-  wordsAsSettings,
-} from "../tasks/settings/index.ts";
+/** What flags say: numbers, folders, and the layers of settings that preset, file and flags make. */
+import { InvalidArgumentError } from "commander";
+import type { Layer, SettingsSchema, Values } from "../runs/index.ts";
+import { flagOf, schemaFor, settingsLayers, taskSettings, wordsAsSettings } from "../tasks/settings/index.ts";
 import { say } from "./output.ts";
 
 const reader =
@@ -41,94 +33,13 @@ export interface SettingsFlags extends Flags {
   readonly json?: boolean;
 }
 
-/** The flags besides settings that a command has; each text says what it does there. */
-export interface RunFlags {
-  /** Default: a run folder, called by `prefix` and a number. */
-  readonly out?: string;
-  readonly prefix?: string;
-  /** Default: there is no such flag. */
-  readonly dryRun?: string;
-  readonly json?: string;
-}
-
 /** The first of runs/1, runs/2, … (with a prefix: runs/search-1, …) that does not exist. */
 export const freeFolder = async (prefix?: string): Promise<string> =>
   `runs/${(await import("../files/index.ts")).freeName("runs", prefix)}`;
 
-/** What the value of an option or argument may be where it is checked elsewhere, for completion. */
-export const suggestedValues = new WeakMap<Option | Argument, readonly string[]>();
-
-/** An argument that is checked elsewhere, with what it may be. */
-export function argumentAmong(name: string, about: string, values: readonly string[]): Argument {
-  const argument = new Argument(name, about);
-  suggestedValues.set(argument, values);
-  return argument;
-}
-
-/** Adds --out, --preset, --config, --json and, where it is described, --dry-run. */
-export function addRunFlags(command: Command, schemas: readonly SettingsSchema[], about: RunFlags): Command {
-  const { prefix = "", dryRun, json = "print only JSON" } = about;
-  const presets = new Set(schemas.flatMap(({ presets }) => Object.keys(presets)));
-  const preset = new Option("--preset <name>", `a named set of settings: ${[...presets].join(", ")}`);
-  suggestedValues.set(preset, [...presets]);
-  command
-    .option("--out <dir>", about.out ?? `run folder (default: runs/${prefix}1, or the next free number)`)
-    .addOption(preset)
-    .option("--config <file>", "settings from a YAML file, or the config.yaml of another run");
-  if (dryRun !== undefined) command.option("--dry-run", dryRun);
-  return command.option("--json", json);
-}
-
-/** --task, for commands of several tasks. */
-export const taskOption = (schemas: readonly SettingsSchema[]): Option =>
-  new Option("--task <name>", "the next token of a text, or translation (default: language)").choices(
-    schemas.map(({ task }) => task),
-  );
-
-/** Which settings a command takes as flags. */
-export interface SettingOptions {
-  /** Whether help shows defaults; not where what is not given comes from elsewhere. */
-  readonly defaults?: boolean;
-  /** Settings that mean nothing to the command. */
-  readonly without?: readonly string[];
-}
-
-/** Adds a flag for every setting of the schemas, under the headings of their groups. */
-export function addSettings(command: Command, schemas: readonly SettingsSchema[], how: SettingOptions = {}): Command {
-  const known = new Map<string, SettingUse[]>();
-  for (const schema of schemas) {
-    for (const info of schema.describe().filter(({ key }) => !how.without?.includes(key))) {
-      known.set(info.key, [...(known.get(info.key) ?? []), { task: schema.task, info }]);
-    }
-  }
-  for (const uses of known.values()) {
-    const remarks = how.defaults === false ? [] : remarksOn(uses, schemas.length);
-    for (const option of optionsOf(uses[0]!.info, remarks)) command.addOption(option);
-  }
-  return command;
-}
-
-/** The option of a setting and, hidden, its opposite: a file may say otherwise. */
-function optionsOf({ key, kind, group, description, ...info }: FieldInfo, remarks: readonly string[]): Option[] {
-  const about = remarks.length === 0 ? description : `${description} (${remarks.join("; ")})`;
-  const made = (flags: string, text: string) => new Option(flags, text).helpGroup(`${group ?? "Options"}:`);
-  const off = made(flagOf(`no${key.slice(0, 1).toUpperCase()}${key.slice(1)}`), `not: ${about}`);
-  if (kind === "switch") {
-    const on = made(flagOf(key), about);
-    // The positive one first: commander would take the other alone for a default of true.
-    return info.value === true ? [on.hideHelp(), off] : [on, off.hideHelp()];
-  }
-  const option = made(`${flagOf(key)} <value>`, about);
-  if (kind === "choice") option.choices(info.choices);
-  return info.optional && info.value !== null ? [option, off.hideHelp()] : [option];
-}
-
-/** Refuses a fine-tuning that begins from nothing, or from two things at once. */
-export function refuseOrigin(command: string, needed: string, from: string | undefined, scratch = false): void {
-  if ((from === undefined) === scratch) return;
-  const got = scratch ? "both" : "neither";
-  reject({ who: command, needed, got, remedy: `see layerwise ${command} --help` }, 2);
-}
+/** What `train` and `compare` train: a language model, or one that translates. */
+export const trainSchemas = (): Promise<readonly SettingsSchema[]> =>
+  Promise.all([taskSettings.language(), taskSettings.translate()]);
 
 /** The settings among a command's flags. */
 export function settingsIn<S extends object>(schema: SettingsSchema<S, object>, flags: Flags): Partial<S> {

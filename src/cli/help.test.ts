@@ -1,6 +1,5 @@
-import { Command } from "commander";
 import { describe, expect, it } from "vitest";
-import { fitted } from "./help.ts";
+import { Command, fitted } from "./command.ts";
 
 const shown = (text: string, helpWidth = 40) => {
   const command = new Command("c").configureHelp({ helpWidth });

@@ -1,10 +1,10 @@
 /** The `layerwise` command: collects the commands, runs one, and turns errors into one line and an exit code. */
 import { writeSync } from "node:fs";
 import { createRequire } from "node:module";
-import { Command, CommanderError } from "commander";
+import { CommanderError } from "commander";
 import { LayerwiseError, messageOf, reject } from "../base/index.ts";
+import { Command } from "./command.ts";
 import { commands } from "./commands.ts";
-import { fitted } from "./help.ts";
 import { withOurNames } from "./other-names.ts";
 import { quietOnClosedPipes, quietUnlessFirst } from "./pipes.ts";
 
@@ -35,15 +35,12 @@ async function build(args: readonly string[]): Promise<Command> {
   const program = new Command("layerwise")
     .description("Transformers that choose their own layers: share, search and adapt depth.")
     .version(createRequire(import.meta.url)("../../package.json").version)
-    .addHelpText(
-      "after",
-      fitted(`
+    .explain(`
 Any command takes --import FILE: a module that may define words of --depth (docs/depth.md).
 
 Begin with:
   layerwise train --preset tiny
-  layerwise train --help`),
-    )
+  layerwise train --help`)
     .showSuggestionAfterError()
     // A flag of `glue` may mean another thing after `glue predict`.
     .enablePositionalOptions()

@@ -1,8 +1,29 @@
 /** Runs of any kind for the commands that use them: what a kind cannot do is said before anything is loaded. */
-import type { RunUse, RunWith } from "../tasks/index.ts";
+import type { DepthUse } from "../depth/index.ts";
+import type { Engine } from "../index.ts";
+import type { CheckpointChoice } from "../runs/index.ts";
+import type { EngineSettings, RunUse, RunWith } from "../tasks/index.ts";
 import { flagOf } from "../tasks/settings/index.ts";
-import type { UseFlags } from "./finished.ts";
 import { say } from "./output.ts";
+
+/** Which checkpoint, and what is changed of its depth. */
+export interface UseFlags extends DepthUse {
+  checkpoint?: CheckpointChoice | undefined;
+  threads?: number | undefined;
+  int8?: boolean | undefined;
+}
+
+/** The flags that are not about which checkpoint is used and how deep. */
+export function besidesUse<T extends UseFlags>(flags: T): Omit<T, keyof UseFlags> {
+  const { checkpoint, threads, int8, loops, cap, threshold, exit, keys, ...others } = flags;
+  return others;
+}
+
+/** The engine that flags ask for; none where they say nothing of it. */
+export async function engineOf(settings: EngineSettings): Promise<Engine | undefined> {
+  if (!Object.values(settings).some(Boolean)) return undefined;
+  return (await import("../tasks/index.ts")).defaultEngine(settings);
+}
 
 /** Opens a run that can do what a command is for; flags that a run of its kind does not understand are refused. */
 export async function openUsing<U extends RunUse>(
@@ -11,8 +32,8 @@ export async function openUsing<U extends RunUse>(
   { checkpoint, threads, int8, loops, cap, threshold, exit, keys }: UseFlags = {},
   flags: object = {},
 ): Promise<RunWith<U>> {
-  const { defaultEngine, openRunWith, refuseOptions } = await import("../tasks/index.ts");
-  const engine = threads === undefined && !int8 ? undefined : await defaultEngine({ threads, int8 });
+  const { openRunWith, refuseOptions } = await import("../tasks/index.ts");
+  const engine = await engineOf({ threads, int8 });
   const changes = { loops, cap, threshold, exit, keys };
   const changed = Object.values(changes).some((each) => each !== undefined);
   const opened = await openRunWith(path, use, { checkpoint, engine, say, ...(changed ? { use: changes } : {}) });

@@ -1,5 +1,5 @@
-import { Command } from "commander";
 import { describe, expect, it } from "vitest";
+import { Command } from "./command.ts";
 import { commands } from "./commands.ts";
 import { withOurNames } from "./other-names.ts";
 

@@ -1,9 +1,8 @@
 /** `layerwise bench depth`: what halting saves, in time: adaptive depth beside fixed depth of the same cap, measured in turn. */
-import type { Command } from "commander";
 import { reject } from "../../base/index.ts";
 import type { analysis } from "../../index.ts";
+import type { Command } from "../command.ts";
 import { whole } from "../flags.ts";
-import { fitted } from "../help.ts";
 import { print } from "../output.ts";
 
 const HELP = `
@@ -30,7 +29,7 @@ export function addBench(program: Command): void {
     .option("--rounds <n>", "runs of each contender", whole, 7)
     .option("--threads <n>", "threads of ONNX Runtime", whole)
     .option("--json", "print only JSON")
-    .addHelpText("after", fitted(HELP))
+    .explain(HELP)
     .action(run);
 }
 

@@ -3,10 +3,9 @@ import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
-import type { Command } from "commander";
 import { reject } from "../../base/index.ts";
 import type { CaseFiles, Verdict } from "../../certify/index.ts";
-import { fitted } from "../help.ts";
+import type { Command } from "../command.ts";
 import { print } from "../output.ts";
 
 const examples = `
@@ -26,7 +25,7 @@ export function addCertify(program: Command): void {
     )
     .option("--json", "print only JSON")
     .option("--threads <n>", "threads for ONNX Runtime", Number)
-    .addHelpText("after", fitted(examples))
+    .explain(examples)
     .action(run);
 }
 

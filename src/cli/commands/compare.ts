@@ -1,27 +1,13 @@
 /** `layerwise compare`: the paper's table of sharing schedules at laptop scale. */
-import type { Command } from "commander";
 import { LARGEST, reject } from "../../base/index.ts";
-import type { SettingsSchema } from "../../runs/index.ts";
 import type { Result } from "../../sweep/index.ts";
 import type { TrainConfig } from "../../tasks/index.ts";
-import { taskSettings } from "../../tasks/settings/index.ts";
-import { nextLines } from "../command-name.ts";
-import {
-  addRunFlags,
-  addSettings,
-  ON,
-  type SettingsFlags,
-  schemaFrom,
-  settingsFrom,
-  settingsIn,
-  taskOption,
-  wholeFrom,
-} from "../flags.ts";
-import { fitted } from "../help.ts";
-import { print, say } from "../output.ts";
+import type { Command } from "../command.ts";
+import { ON, type SettingsFlags, schemaFrom, settingsFrom, settingsIn, trainSchemas, wholeFrom } from "../flags.ts";
+import { nextLines, print, save, say } from "../output.ts";
+import { isUnfinished, watchTrials } from "../session.ts";
 
-/** The tasks of this command. */
-const schemas: readonly SettingsSchema[] = [await taskSettings.language(), await taskSettings.translate()];
+const schemas = await trainSchemas();
 
 const examples = `
 Models: vanilla 6/6 and 3/3, universal 1/6, sequence, cycle and cycle_rev at 3/6 and 3/9 (layers that own weights / layers that run).
@@ -48,20 +34,20 @@ interface CompareFlags extends SettingsFlags {
 }
 
 export function addCompare(program: Command): void {
-  const command = program
+  program
     .command("compare")
-    .addOption(taskOption(schemas))
+    .tasks(schemas)
     .option("--seeds <n>", "runs of each model, seeds 1 to n", wholeFrom(1, LARGEST.seeds), 3)
     .option("--only <names>", "some of the models, with commas between")
     .option("--on <launcher>", ON)
-    .option("--svg <file>", "where the picture goes (default: comparison.svg in the folder)");
-  addRunFlags(command, schemas, {
-    out: "folder of the runs (default: runs/compare)",
-    dryRun: "print what each model stores and costs, with the figures of runs that are finished, and stop",
-    json: "print only JSON",
-  });
-  command.setOptionValueWithSource("out", "runs/compare", "default");
-  addSettings(command, schemas).addHelpText("after", fitted(examples)).action(run);
+    .option("--svg <file>", "where the picture goes (default: comparison.svg in the folder)")
+    .settings(schemas, {
+      out: "folder of the runs (default: runs/compare)",
+      dryRun: "print what each model stores and costs, with the figures of runs that are finished, and stop",
+    })
+    .setOptionValueWithSource("out", "runs/compare", "default")
+    .explain(examples)
+    .action(run);
 }
 
 /** What the comparison itself decides. */
@@ -83,15 +69,13 @@ async function run(flags: CompareFlags): Promise<void> {
   const settings = await configFrom(flags);
   const { compare, comparisonTable, contestantsNamed, figuresSoFar } = await import("../../sweep/index.ts");
   const { worldRank } = await import("../../tasks/index.ts");
-  const { isUnfinished, watchTrials } = await import("../trials.ts");
   const { seeds, out: folder, dryRun, only, json, on } = flags;
   const show = (rows: readonly Result[]) =>
     print(json ? JSON.stringify({ task: settings.task, seeds, rows }) : comparisonTable(rows));
   const names = only?.split(",").map((name) => name.trim());
   const options = { settings, rows: contestantsNamed(names, "--only"), seeds, folder, on };
   if (dryRun) return show(await figuresSoFar(options));
-  const start = (signal: AbortSignal) => compare({ ...options, signal });
-  const found = await watchTrials(start, { here: on === undefined });
+  const found = await watchTrials((signal) => compare({ ...options, signal }), on);
   if (isUnfinished(folder, found.reason) || worldRank() > 0) return;
   await writePicture(flags, found.rows);
   show(found.rows);
@@ -101,8 +85,7 @@ async function run(flags: CompareFlags): Promise<void> {
 async function writePicture({ svg, out, json }: CompareFlags, results: readonly Result[]): Promise<void> {
   const { join } = await import("node:path");
   const { comparisonSvg } = await import("../../pictures/index.ts");
-  const { writeAtomically } = await import("../../files/index.ts");
   const path = svg ?? join(out, "comparison.svg");
-  await writeAtomically(path, comparisonSvg(results));
+  await save(path, comparisonSvg(results));
   if (!json) say(`picture: ${path}`);
 }

@@ -1,8 +1,7 @@
 /** `layerwise completion`: prints what a shell needs to complete command lines. */
-import { Argument, type Command } from "commander";
-import { type Shell, shells } from "../../base/index.ts";
-import { type CommandTable, scriptFor } from "../completion.ts";
-import { fitted } from "../help.ts";
+import { type Command as AnyCommand, Argument, type Option } from "commander";
+import { completionScript, type KnownCommand, type KnownFlag, type Shell, shells } from "../../base/index.ts";
+import { Command, type CommandEntry, suggestedValues } from "../command.ts";
 
 const examples = `
 Examples:
@@ -10,10 +9,52 @@ Examples:
   eval "$(layerwise completion zsh)"                  in ~/.zshrc
   layerwise completion fish > ~/.config/fish/completions/layerwise.fish`;
 
+/** The commands by name, as the program has them. */
+type CommandTable = Readonly<Record<string, CommandEntry>>;
+
 export function addCompletion(program: Command, commands: CommandTable): void {
   program
     .command("completion")
     .addArgument(new Argument("<shell>", "the shell that completes").choices(shells))
-    .addHelpText("after", fitted(examples))
+    .explain(examples)
     .action(async (shell: Shell) => void process.stdout.write(await scriptFor(shell, commands)));
 }
+
+const knownFlag = (option: Option): KnownFlag => ({
+  name: option.long!,
+  about: option.description,
+  takesValue: option.required || option.optional,
+  values: option.argChoices ?? suggestedValues.get(option) ?? [],
+});
+
+const valuesOf = (argument: Argument | undefined) =>
+  argument ? (argument.argChoices ?? suggestedValues.get(argument) ?? []) : [];
+
+const known = (command: AnyCommand, before: string, about = command.description()): KnownCommand => ({
+  words: `${before}${command.name()}`,
+  about,
+  values: valuesOf(command.registeredArguments[0]),
+  flags: command.options.filter(({ long, hidden }) => long && !hidden).map(knownFlag),
+  below: command.commands.map((each) => known(each, `${before}${command.name()} `)),
+});
+
+async function knownCommands(commands: CommandTable): Promise<KnownCommand[]> {
+  const found: KnownCommand[] = [];
+  for (const [name, { about, load }] of Object.entries(commands)) {
+    const program = new Command();
+    (await load())(program);
+    found.push(known(program.commands.find((each) => each.name() === name)!, "", about));
+  }
+  const help: KnownCommand = {
+    words: "help",
+    about: "explain a command",
+    values: Object.keys(commands),
+    flags: [],
+    below: [],
+  };
+  return [...found, help];
+}
+
+/** The script of a shell for this program. */
+export const scriptFor = async (shell: Shell, commands: CommandTable): Promise<string> =>
+  completionScript(shell, "layerwise", await knownCommands(commands));

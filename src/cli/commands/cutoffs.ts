@@ -1,9 +1,8 @@
 /** `layerwise cutoffs`: where to cut a vocabulary into clusters for an adaptive softmax. */
-import type { Command } from "commander";
 import { reject } from "../../base/index.ts";
 import type { analysis } from "../../index.ts";
+import type { Command } from "../command.ts";
 import { whole } from "../flags.ts";
-import { fitted } from "../help.ts";
 import { counting, print } from "../output.ts";
 
 const examples = `
@@ -45,7 +44,7 @@ export function addCutoffs(program: Command): void {
     .option("--factor <n>", "each tail's projection is narrower by this, with --measured", whole, 4)
     .option("--threads <n>", "threads of ONNX Runtime, with --measured (default: physical cores)", whole)
     .option("--json", "print only JSON")
-    .addHelpText("after", fitted(examples))
+    .explain(examples)
     .action(run);
 }
 

@@ -1,11 +1,9 @@
 /** `layerwise data`: builds token files or batches from text, says what is in them, and downloads datasets. */
-import { type Command, Option } from "commander";
 import { type Progress, reject, table } from "../../base/index.ts";
 import type { DataBuilding, DataOptions, FetchOptions, PretrainingOptions } from "../../text/index.ts";
-import { nextLines } from "../command-name.ts";
+import type { Command } from "../command.ts";
 import { numberFrom, whole } from "../flags.ts";
-import { exampleHelp } from "../help.ts";
-import { counting, countingLine, print, say } from "../output.ts";
+import { counting, countingLine, nextLines, print, say } from "../output.ts";
 
 interface BatchingFlags extends DataOptions {
   corpus: string;
@@ -59,14 +57,11 @@ function addBuild(data: Command): void {
     )
     .option("--random-next", "--masked: second segments from other documents instead of swapped ones")
     .option("--force", "replace a folder that data build wrote")
-    .addHelpText(
-      "after",
-      exampleHelp(
-        "layerwise data build --corpus books --out data-books",
-        "layerwise data build --corpus notes.txt --pieces 4000 --batch 16 --length 64",
-        "layerwise data build --corpus wikitext-2 --data ~/data --tfrecord --compat original",
-        "layerwise data build --corpus books --masked --length 128 --passes 10",
-      ),
+    .examples(
+      "layerwise data build --corpus books --out data-books",
+      "layerwise data build --corpus notes.txt --pieces 4000 --batch 16 --length 64",
+      "layerwise data build --corpus wikitext-2 --data ~/data --tfrecord --compat original",
+      "layerwise data build --corpus books --masked --length 128 --passes 10",
     )
     .action(build);
 }
@@ -74,12 +69,9 @@ function addBuild(data: Command): void {
 function addInspect(data: Command): void {
   withBatching(data.command("inspect"))
     .description("Count tokens, pieces per word and batches, and say what is dropped and why.")
-    .addHelpText(
-      "after",
-      exampleHelp(
-        "layerwise data inspect --corpus wikitext-2 --tokenizer wiki2_12k --data ~/data",
-        "layerwise data inspect --corpus data-books --json",
-      ),
+    .examples(
+      "layerwise data inspect --corpus wikitext-2 --tokenizer wiki2_12k --data ~/data",
+      "layerwise data inspect --corpus data-books --json",
     )
     .action(inspect);
 }
@@ -94,12 +86,9 @@ function addDownload(data: Command): void {
     .option("--unverified", "keep files whose checksum is not the known one")
     .option("--force", "fetch even if the files are there")
     .option("--json", "print JSON")
-    .addHelpText(
-      "after",
-      exampleHelp(
-        "layerwise data download wikitext-2 --data ~/data",
-        "layerwise data download glue --from https://mirror.example/glue",
-      ),
+    .examples(
+      "layerwise data download wikitext-2 --data ~/data",
+      "layerwise data download glue --from https://mirror.example/glue",
     )
     .action(download);
 }
@@ -113,7 +102,7 @@ function withBatching(command: Command): Command {
     .option("--batch <n>", "rows of a batch", whole, 32)
     .option("--length <n>", "sequence length (default: 32; 128 with --masked)", whole)
     .option("--shards <n>", "files a split is cut into", whole, 1)
-    .addOption(new Option("--compat <mode>", "batch exactly like the original, repeats included").choices(["original"]))
+    .choice("--compat <mode>", "batch exactly like the original, repeats included", ["original"])
     .option("--data <dir>", "folder of datasets and tokenizers (default: LAYERWISE_DATA, or one in the cache)")
     .option("--cache <dir>", "folder of token caches (default: LAYERWISE_CACHE or .cache/layerwise)")
     .option("--json", "print JSON");

@@ -1,12 +1,11 @@
 /** `layerwise depth`: how deep the tokens of an ALBERT or a language model run, and which ones run deeper. */
-import type { Command } from "commander";
 import { reject } from "../../base/index.ts";
 import type { DepthQuestion } from "../../tasks/index.ts";
 import { flagOf } from "../../tasks/settings/index.ts";
-import { addCheckpointFlag, addDepthFlags, splitOption, type UseFlags } from "../finished.ts";
+import type { Command } from "../command.ts";
 import { whole } from "../flags.ts";
-import { fitted } from "../help.ts";
-import { counting, print } from "../output.ts";
+import { openUsing, type UseFlags } from "../opened.ts";
+import { counting, print, save } from "../output.ts";
 
 const examples = `
 Without --text, --conllu, --probe or --agreement, the text is the run's own (or --corpus), masked as in pre-training.
@@ -33,12 +32,12 @@ interface Flags extends UseFlags, DepthQuestion {
 }
 
 export function addDepth(program: Command): void {
-  const command = program
+  program
     .command("depth")
     .argument("<run>", "run folder of pretrain, import, glue or train")
     .option("--corpus <name>", "text to mask (default: the run's own, or the embedded books)")
     .option("--data <dir>", "folder of datasets")
-    .addOption(splitOption())
+    .splits()
     .option("--texts <n>", "most texts or sentences to read", whole, 512)
     .option("--length <n>", "tokens of a masked text (default: as in training, at most 128)", whole)
     .option("--text <text>", "show one sentence, darker where it is deeper")
@@ -51,8 +50,11 @@ export function addDepth(program: Command): void {
     .option("--html <file>", "write the sentence as HTML")
     .option("--svg <file>", "write the sentence, or the plot over distance, as SVG")
     .option("--threads <n>", "threads of ONNX Runtime (default: physical cores)", whole)
-    .option("--json", "print only JSON, with a row a token");
-  addDepthFlags(addCheckpointFlag(command)).addHelpText("after", fitted(examples)).action(run);
+    .option("--json", "print only JSON, with a row a token")
+    .checkpoint()
+    .depths()
+    .explain(examples)
+    .action(run);
 }
 
 async function run(path: string, flags: Flags): Promise<void> {
@@ -65,9 +67,7 @@ async function run(path: string, flags: Flags): Promise<void> {
     const needed = "one of --text, --continue, --conllu, --probe and --agreement";
     reject({ who: "depth", needed, got: `${asked.length}` }, 2);
   }
-  const { openUsing } = await import("../opened.ts");
   const { depthReport } = await import("../../tasks/index.ts");
-  const { writeAtomically } = await import("../../files/index.ts");
   const opened = await openUsing(path, "depths", flags);
   const { isTTY, columns } = process.stdout;
   const how = { colours: isTTY === true && process.env.NO_COLOR === undefined, columns: isTTY ? columns : undefined };
@@ -75,7 +75,7 @@ async function run(path: string, flags: Flags): Promise<void> {
     depthReport(opened, { ...flags, ...how, onText }, flagOf),
   );
   for (const form of ["html", "svg"] as const) {
-    if (flags[form] !== undefined && pictures[form] !== undefined) await writeAtomically(flags[form], pictures[form]);
+    if (pictures[form] !== undefined) await save(flags[form], pictures[form]);
   }
   const all = { run: path, step: opened.step, cap: opened.model.policy.depth, ...data };
   print(flags.json ? JSON.stringify(all) : text);

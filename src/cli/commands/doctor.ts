@@ -1,6 +1,5 @@
 /** `layerwise doctor`: what this machine offers, and how fast it multiplies matrices. */
-import type { Command } from "commander";
-import { fitted } from "../help.ts";
+import type { Command } from "../command.ts";
 import { print } from "../output.ts";
 
 const HELP = `
@@ -14,7 +13,7 @@ export function addDoctor(program: Command): void {
   program
     .command("doctor")
     .option("--json", "print only JSON")
-    .addHelpText("after", fitted(HELP))
+    .explain(HELP)
     .action(async ({ json }: { json?: boolean }) => {
       const { diagnose, diagnosisText } = await import("../../tasks/index.ts");
       const found = await diagnose();

@@ -1,19 +1,10 @@
 /** `layerwise eval`: loss, perplexity and bits per byte of a run on a split. */
-import type { Command } from "commander";
 import { type Row, table, withScores } from "../../base/index.ts";
 import type { SegmentChoices } from "../../tasks/search/index.ts";
 import type { Split } from "../../text/index.ts";
-import {
-  addCheckpointFlag,
-  addDepthFlags,
-  addSegmentFlags,
-  besidesUse,
-  int8Option,
-  splitOption,
-  type UseFlags,
-} from "../finished.ts";
+import type { Command } from "../command.ts";
 import { wholeFrom } from "../flags.ts";
-import { fitted } from "../help.ts";
+import { besidesUse, openUsing, type UseFlags } from "../opened.ts";
 import { counting, print } from "../output.ts";
 
 const examples = `
@@ -36,29 +27,30 @@ interface Flags extends SegmentChoices, UseFlags {
 }
 
 export function addEval(program: Command): void {
-  const command = program
+  program
     .command("eval")
     .argument("<run>", "run folder")
-    .addOption(splitOption())
+    .splits()
     .option(
       "--corpus <name>",
       "text to measure an ALBERT on: a corpus by name, a file or a folder; of a fine-tuned one a table with labels",
     )
-    .addOption(int8Option())
+    .int8()
     .option(
       "--evaluate-tokens <n>",
       "at most this many tokens of the split; 0: all (default: as the run evaluates)",
       wholeFrom(0),
     )
-    .option("--json", "print JSON");
-  addDepthFlags(addSegmentFlags(addCheckpointFlag(command)))
-    .addHelpText("after", fitted(examples))
+    .option("--json", "print JSON")
+    .checkpoint()
+    .segments()
+    .depths()
+    .explain(examples)
     .action(run);
 }
 
 async function run(path: string, flags: Flags): Promise<void> {
   const { split, json, ...choices } = besidesUse(flags);
-  const { openUsing } = await import("../opened.ts");
   const opened = await openUsing(path, "evaluate", flags, choices);
   const found = await counting("evaluating", "batches", async (onBatch) =>
     opened.evaluate({ split, onBatch, ...choices }),

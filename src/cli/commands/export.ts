@@ -1,12 +1,10 @@
 /** `layerwise export`: a run's weights as ONNX and safetensors, with the config that makes them a model again. */
 import { join } from "node:path";
-import { type Command, Option } from "commander";
 import { formatNumber, reject, table } from "../../base/index.ts";
-import type { CheckpointChoice } from "../../runs/index.ts";
 import type { FinetuneRun } from "../../tasks/finetune/index.ts";
 import type { ExportFormat } from "../../tasks/index.ts";
-import { addCheckpointFlag } from "../finished.ts";
-import { fitted } from "../help.ts";
+import type { Command } from "../command.ts";
+import { openUsing, type UseFlags } from "../opened.ts";
 import { print } from "../output.ts";
 
 const examples = `
@@ -24,34 +22,30 @@ missing (at first the steps of memory that config.json names). Blocks that a sea
 A run of finetune --lora is exported with its adapters merged into the weights; --format adapter writes them apart.`;
 
 export function addExport(program: Command): void {
-  const command = program
+  program
     .command("export")
     .argument("<run>", "run folder")
     .option("--out <dir>", "folder to write (default: in the run folder, export, or the name of the format)")
-    .addOption(
-      new Option(
-        "--format <name>",
-        "ONNX with safetensors, a folder for Hugging Face's transformers or for transformers.js (ALBERT), or what finetune --lora learnt alone",
-      )
-        .choices(["onnx", "huggingface", "transformers.js", "adapter"])
-        .default("onnx"),
+    .choice(
+      "--format <name>",
+      "ONNX with safetensors, a folder for Hugging Face's transformers or for transformers.js (ALBERT), or what finetune --lora learnt alone",
+      ["onnx", "huggingface", "transformers.js", "adapter"],
+      "onnx",
     )
     .option("--int8", "matrices of ONNX files as 8-bit integers: a quarter of the size, and faster")
-    .option("--force", "replace a folder that export wrote");
-  addCheckpointFlag(command).addHelpText("after", fitted(examples)).action(run);
+    .option("--force", "replace a folder that export wrote")
+    .checkpoint()
+    .explain(examples)
+    .action(run);
 }
 
-async function run(
-  path: string,
-  flags: {
-    out?: string;
-    force?: boolean;
-    int8?: boolean;
-    format: ExportFormat | "adapter";
-    checkpoint?: CheckpointChoice;
-  },
-): Promise<void> {
-  const { openUsing } = await import("../opened.ts");
+interface Flags extends Pick<UseFlags, "checkpoint" | "int8"> {
+  out?: string;
+  force?: boolean;
+  format: ExportFormat | "adapter";
+}
+
+async function run(path: string, flags: Flags): Promise<void> {
   const { force, format, int8, checkpoint } = flags;
   if (int8 && format === "adapter") reject({ who: "--int8", needed: "--format onnx", got: format }, 2);
   const out = flags.out ?? join(path, format === "onnx" ? "export" : format);

@@ -1,9 +1,8 @@
 /** `layerwise fill`: the likeliest words for the masks of a text. */
-import type { Command } from "commander";
 import { reject } from "../../base/index.ts";
-import { addCheckpointFlag, type UseFlags } from "../finished.ts";
+import type { Command } from "../command.ts";
 import { whole } from "../flags.ts";
-import { fitted } from "../help.ts";
+import { openUsing, type UseFlags } from "../opened.ts";
 import { print } from "../output.ts";
 
 const examples = `
@@ -18,21 +17,22 @@ interface Flags extends Pick<UseFlags, "checkpoint" | "threads"> {
 }
 
 export function addFill(program: Command): void {
-  const command = program
+  program
     .command("fill")
     .argument("<run>", "an ALBERT's run with the head that guesses words: pre-trained or imported")
     .argument("<text>", "a text with [MASK] in it")
     .option("--top <n>", "guesses per mask", whole, 5)
     .option("--threads <n>", "threads of ONNX Runtime", whole)
-    .option("--json", "print JSON");
-  addCheckpointFlag(command).addHelpText("after", fitted(examples)).action(run);
+    .option("--json", "print JSON")
+    .checkpoint()
+    .explain(examples)
+    .action(run);
 }
 
-async function run(path: string, text: string, { top, json, checkpoint, threads }: Flags): Promise<void> {
+async function run(path: string, text: string, { top, json, ...use }: Flags): Promise<void> {
   if (!text.includes("[MASK]"))
     reject({ who: "fill", needed: "a text with [MASK] in it", got: JSON.stringify(text) }, 2);
-  const { openUsing } = await import("../opened.ts");
-  const opened = await openUsing(path, "fill", { checkpoint, threads });
+  const opened = await openUsing(path, "fill", use);
   const masks = await opened.fill(text, { top });
   const { guessTable } = await import("../../tasks/pretrain/index.ts");
   const data = masks.map((mask) => ({ ...mask, depth: mask.depth ?? null }));

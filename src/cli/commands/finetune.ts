@@ -1,14 +1,15 @@
 /** `layerwise finetune`: an ALBERT on labelled texts of one's own: tables with a column of texts and a column of labels. */
-import { type Command, Option } from "commander";
 import { reject } from "../../base/index.ts";
-import type { GlueSettings, HeadKind } from "../../tasks/finetune/index.ts";
+import type { FinetuneGiven, GlueSettings, HeadKind } from "../../tasks/finetune/index.ts";
 import { taskSettings } from "../../tasks/settings/index.ts";
-import { type TableTask, tableTasks } from "../../text/index.ts";
-import { addRunFlags, addSettings, refuseOrigin, type SettingsFlags, settingsFrom } from "../flags.ts";
-import { fitted } from "../help.ts";
+import { type TableTask, type TextTask, tableTasks } from "../../text/index.ts";
+import { type CarryingOut, carryOut } from "../carry-out.ts";
+import type { Command } from "../command.ts";
+import { type SettingsFlags, settingsFrom } from "../flags.ts";
 import { counting, say } from "../output.ts";
 
-const finetuneSettings = await taskSettings.finetune();
+/** The settings of every fine-tuning. */
+export const finetuneSettings = await taskSettings.finetune();
 
 /** As `headKinds`, which would load all of fine-tuning for a help text. */
 const heads = ["tagging", "qa", "choice"] as const satisfies readonly HeadKind[];
@@ -32,7 +33,12 @@ Examples:
 
 JSON: {run, task, metric, epochs: [{epoch, step, loss, figures}], best}`;
 
-interface Flags extends SettingsFlags {
+/** What a fine-tuning is given besides its texts. */
+export interface TuneFlags extends SettingsFlags {
+  readonly scratch?: boolean;
+}
+
+interface Flags extends TuneFlags {
   readonly train: string;
   readonly dev: string;
   readonly task: TableTask | HeadKind;
@@ -40,49 +46,58 @@ interface Flags extends SettingsFlags {
   readonly pair?: string;
   readonly label?: string;
   readonly header: boolean;
-  readonly scratch?: boolean;
 }
 
 export function addFinetune(program: Command): void {
-  const command = program
+  program
     .command("finetune")
     .argument("[run]", "an ALBERT's run: pre-trained, imported or fine-tuned")
     .option("--scratch", "begin with random weights instead")
     .requiredOption("--train <file>", "texts to learn from")
     .requiredOption("--dev <file>", "texts to judge by, after each epoch")
-    .addOption(
-      new Option(
-        "--task <task>",
-        "a class per text or per pair, any number of classes, a number; a tag per word, answers in a text, one of several texts",
-      )
-        .choices([...tableTasks, ...heads])
-        .default("classification"),
+    .choice(
+      "--task <task>",
+      "a class per text or per pair, any number of classes, a number; a tag per word, answers in a text, one of several texts",
+      [...tableTasks, ...heads],
+      "classification",
     )
     .option("--text <column>", "column of the texts (default: text, sentence …)")
     .option("--pair <column>", "column of second texts (default: none; with --task pairs: pair, sentence2 …)")
     .option("--label <column>", "column of the labels (default: label, class, score …)")
-    .option("--no-header", "the first line is an example; columns go by their places");
-  addRunFlags(command, [finetuneSettings], {
-    prefix: "finetune-",
-    dryRun: "print model, texts, memory and an estimate of time, and stop",
-  });
-  addSettings(command, [finetuneSettings], { without: ["glue"] })
-    .addHelpText("after", fitted(examples))
+    .option("--no-header", "the first line is an example; columns go by their places")
+    .settings([finetuneSettings], {
+      prefix: "finetune-",
+      dryRun: "print model, texts, memory and an estimate of time, and stop",
+      without: ["glue"],
+    })
+    .explain(examples)
     .action(tune);
 }
 
 async function tune(from: string | undefined, flags: Flags): Promise<void> {
-  refuseOrigin("finetune", "a run, or --scratch", from, flags.scratch);
-  const settings = await settingsFrom(finetuneSettings, flags);
+  const settings = await tuneSettings("finetune", "a run, or --scratch", from, flags);
   if (isHead(flags.task)) return tuneHead(flags.task, from, settings, flags);
   const { readTextFiles } = await import("../../text/index.ts");
-  const { finetuneJob, openFinetune } = await import("../../tasks/finetune/index.ts");
   const { task, ...data } = readTextFiles(filesOf(flags, flags.task));
+  await tuneTexts(task, settings, { from, ...data }, { ...flags, prefix: "finetune-" });
+}
+
+/** Settings of a fine-tuning; one that begins from nothing, or from two things at once, is refused. */
+export async function tuneSettings(command: string, needed: string, from: string | undefined, flags: TuneFlags) {
+  const { scratch = false } = flags;
+  const got = scratch ? "both" : "neither";
+  if ((from === undefined) !== scratch)
+    reject({ who: command, needed, got, remedy: `see layerwise ${command} --help` }, 2);
+  return settingsFrom(finetuneSettings, flags);
+}
+
+/** Fine-tunes on texts with labels. */
+export async function tuneTexts(task: TextTask, settings: GlueSettings, given: FinetuneGiven, flags: CarryingOut) {
+  const { finetuneJob, openFinetune } = await import("../../tasks/finetune/index.ts");
   const parts = await counting(`reading ${task.name}`, "texts", (onText) =>
-    openFinetune(task, settings, { from, ...data, say, onText }),
+    openFinetune(task, settings, { ...given, say, onText }),
   );
-  const { carryOut } = await import("../carry-out.ts");
-  await carryOut(finetuneJob(parts), "finetune", { ...flags, prefix: "finetune-" });
+  await carryOut(finetuneJob(parts), "finetune", flags);
 }
 
 const isHead = (task: TableTask | HeadKind): task is HeadKind => (heads as readonly string[]).includes(task);
@@ -95,7 +110,7 @@ async function tuneHead(kind: HeadKind, from: string | undefined, settings: Glue
   const { headJob, openHead } = await import("../../tasks/finetune/index.ts");
   const { train, dev } = flags;
   const parts = await openHead(kind, settings, { from, train, dev, say });
-  await (await import("../carry-out.ts")).carryOut(headJob(parts), "head", { ...flags, prefix: `${kind}-` });
+  await carryOut(headJob(parts), "head", { ...flags, prefix: `${kind}-` });
 }
 
 /** What the run keeps of where its texts stand; columns that nobody named are left out. */

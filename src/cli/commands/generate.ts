@@ -1,19 +1,11 @@
 /** `layerwise generate`: text from a run. */
-import type { Command } from "commander";
 import { reject } from "../../base/index.ts";
 import type { models } from "../../index.ts";
 import type { SegmentChoices } from "../../tasks/search/index.ts";
-import {
-  addCheckpointFlag,
-  addDepthFlags,
-  addSegmentFlags,
-  besidesUse,
-  int8Option,
-  type UseFlags,
-} from "../finished.ts";
+import type { Command } from "../command.ts";
 import { numberFrom, whole, wholeFrom } from "../flags.ts";
-import { fitted } from "../help.ts";
 import { readInput } from "../input.ts";
+import { besidesUse, openUsing, type UseFlags } from "../opened.ts";
 import { say } from "../output.ts";
 
 const examples = `
@@ -37,7 +29,7 @@ interface GenerateFlags extends SegmentChoices, UseFlags, Omit<models.TextOption
 }
 
 export function addGenerate(program: Command): void {
-  const command = program
+  program
     .command("generate")
     .argument("<run>", "run folder")
     .option("--prompt <text>", "text to continue", "The")
@@ -59,13 +51,15 @@ export function addGenerate(program: Command): void {
       whole,
     )
     .option("--draft <n>", "tokens to draft at a time (default: 4)", whole)
-    .addOption(int8Option())
+    .int8()
     .option(
       "--json",
       "print {prompt, text, tokensPerSecond}, with --draft-depth also {drafted, accepted}; of several texts {texts: [{prompt, seed, text}], tokensPerSecond, firstTokenMs}",
-    );
-  addDepthFlags(addSegmentFlags(addCheckpointFlag(command)))
-    .addHelpText("after", fitted(examples))
+    )
+    .checkpoint()
+    .segments()
+    .depths()
+    .explain(examples)
     .action(run);
 }
 
@@ -101,7 +95,6 @@ async function promptsIn(file: string): Promise<string[]> {
 async function runMany(path: string, flags: GenerateFlags): Promise<void> {
   const { prompt, prompts: file, samples = 1, tokens: maxTokens, json, ...options } = besidesUse(flags);
   const prompts = file === undefined ? [prompt] : await promptsIn(file);
-  const { openUsing } = await import("../opened.ts");
   const opened = await openUsing(path, "generate", flags, flags);
   const seed = options.seed ?? 1;
   const texts = prompts.flatMap((each) =>
@@ -128,7 +121,6 @@ async function runMany(path: string, flags: GenerateFlags): Promise<void> {
 async function run(path: string, flags: GenerateFlags): Promise<void> {
   checkDraft(flags);
   if (flags.samples !== undefined || flags.prompts !== undefined) return runMany(path, flags);
-  const { openUsing } = await import("../opened.ts");
   const opened = await openUsing(path, "generate", flags, flags);
   const write = (text: string) => void (flags.json || process.stdout.write(text));
   const { prompt, tokens: maxTokens, json, draftDepth: depth, draft: tokens, ...options } = besidesUse(flags);

@@ -1,30 +1,17 @@
 /** `layerwise glue`: fine-tunes an ALBERT on a task of GLUE, searches for settings, and writes the benchmark's submission files. */
 import { join } from "node:path";
-import { type Command, InvalidArgumentError } from "commander";
+import { InvalidArgumentError } from "commander";
 import { LARGEST, reject, table, withScores } from "../../base/index.ts";
 import type { SearchFlags } from "../../sweep/index.ts";
-import type { GlueSettings } from "../../tasks/finetune/index.ts";
-import { taskSettings } from "../../tasks/settings/index.ts";
-import { addCheckpointFlag, type UseFlags } from "../finished.ts";
-import {
-  addRunFlags,
-  addSettings,
-  argumentAmong,
-  refuseOrigin,
-  type SettingsFlags,
-  settingsFrom,
-  settingsIn,
-  whole,
-  wholeFrom,
-} from "../flags.ts";
-import { fitted } from "../help.ts";
-import { counting, print, say } from "../output.ts";
-import { describeAll } from "./glue-all.ts";
+import type { Command } from "../command.ts";
+import { settingsIn, whole, wholeFrom } from "../flags.ts";
+import { openUsing, type UseFlags } from "../opened.ts";
+import { counting, print, save, say } from "../output.ts";
+import { isUnfinished, watchSession, watchTrials } from "../session.ts";
+import { finetuneSettings, type TuneFlags, tuneSettings, tuneTexts } from "./finetune.ts";
 
 /** The benchmark's tasks, which `text.glueTasks` describes. */
 export const taskNames = ["CoLA", "SST-2", "MRPC", "STS-B", "QQP", "MNLI", "QNLI", "RTE", "WNLI"] as const;
-
-const finetuneSettings = await taskSettings.finetune();
 
 const examples = `
 Tasks: ${taskNames.join(", ")}. GLUE's folder holds one folder a task, with train.tsv and dev.tsv.
@@ -65,15 +52,26 @@ Examples:
   layerwise glue eval runs/glue/SST-2
   layerwise glue eval runs/glue/MNLI --split dev-mismatched --json    {task, split, texts, loss, figures}`;
 
-interface TuneFlags extends SettingsFlags {
-  from?: string;
-  scratch?: boolean;
-  out?: string;
-  json?: boolean;
-  dryRun?: boolean;
+const allExamples = `
+A run per task below --out; finished ones stay, so the same command goes on where it was stopped. The score of a task is the mean of its
+metrics on the dev set, as the benchmark counts; WNLI is answered with its commonest class, as everybody submits. submission.zip has the files
+of the tasks whose test texts are there.
+
+Examples:
+  layerwise glue all --from runs/pretrained --glue ~/data/glue --out runs/glue-all
+  layerwise glue all --scratch --like runs/pretrained --tasks RTE,MRPC --epochs 2
+
+JSON: {rows: [{task, run, figures, score}], average, missing, submission, stopped}`;
+
+interface GlueFlags extends TuneFlags {
+  readonly from?: string;
 }
 
-interface GlueSearchFlags extends TuneFlags, SearchFlags {
+interface AllFlags extends GlueFlags {
+  readonly tasks?: string;
+}
+
+interface GlueSearchFlags extends GlueFlags, SearchFlags {
   readonly from?: string;
   readonly parallel: number;
   readonly on?: string;
@@ -81,26 +79,27 @@ interface GlueSearchFlags extends TuneFlags, SearchFlags {
 
 export function addGlue(program: Command): void {
   const names = `${taskNames.slice(0, -1).join(", ")} or ${taskNames.at(-1)}`;
-  const command = program.command("glue").addArgument(argumentAmong("<task>", names, taskNames));
+  const command = program.command("glue").argumentAmong("<task>", names, taskNames);
   const out = "run folder (default: runs/glue/ and the task, with a number where that is taken)";
   addTuneFlags(command, out, "print model, texts, memory and an estimate of time, and stop")
-    .addHelpText("after", fitted(examples))
+    .explain(examples)
     .action(tune);
   addSearch(command);
   addEval(command);
   addPredict(command);
   const all = command.command("all").option("--tasks <names>", "only these, with commas between");
   const folder = "folder of the runs, report.json and submission.zip (default: runs/glue-all)";
-  describeAll(addTuneFlags(all, folder), settingsOf);
+  addTuneFlags(all.description("fine-tune on every task whose files are there; average and submission"), folder)
+    .explain(allExamples)
+    .action(tuneAll);
 }
 
 /** Where the weights come from, where runs go, and the settings of fine-tuning. */
 function addTuneFlags(command: Command, out: string, dryRun?: string): Command {
-  command
+  return command
     .option("--from <run>", "an ALBERT's run: pre-trained, imported or fine-tuned")
-    .option("--scratch", "begin with random weights");
-  const about = { out, json: "print only JSON", ...(dryRun === undefined ? {} : { dryRun }) };
-  return addSettings(addRunFlags(command, [finetuneSettings], about), [finetuneSettings]);
+    .option("--scratch", "begin with random weights")
+    .settings([finetuneSettings], { out, dryRun });
 }
 
 const numbers = (check: (value: number) => boolean, what: string) => (text: string) => {
@@ -117,7 +116,7 @@ function addSearch(glue: Command): void {
     .description(
       "fine-tune with many settings and seeds, in parallel processes, and pick the best by the mean over seeds",
     )
-    .addArgument(argumentAmong("<task>", "a task of GLUE", taskNames))
+    .argumentAmong("<task>", "a task of GLUE", taskNames)
     .option("--strategy <name>", "grid, random or halving", "grid")
     .option("--rates <numbers>", "learning rates; for random and halving the lowest and highest count", positive)
     .option("--batches <numbers>", "batch sizes", numbers(isCount, "whole numbers from 1 with commas between"))
@@ -126,7 +125,7 @@ function addSearch(glue: Command): void {
     .option("--parallel <n>", "trials at a time; they share the threads", whole, 1)
     .option("--on <launcher>", "where trials run instead: local:N, redis://host, slurm:N or kubernetes:N");
   addTuneFlags(command, "folder of the trials (default: runs/glue/ and the task, -search)")
-    .addHelpText("after", fitted(searchExamples))
+    .explain(searchExamples)
     .action(search);
 }
 
@@ -138,7 +137,7 @@ function addPredict(glue: Command): void {
     .description("write the benchmark's submission files")
     .argument("<run>", "a fine-tuned run")
     .requiredOption("--out <dir>", "folder to write to");
-  addUseFlags(command, "test").addHelpText("after", fitted(predictExamples)).action(predict);
+  addUseFlags(command, "test").explain(predictExamples).action(predict);
 }
 
 function addEval(glue: Command): void {
@@ -146,42 +145,45 @@ function addEval(glue: Command): void {
     .command("eval")
     .description("measure a fine-tuned run: loss, the task's metrics, mean depth")
     .argument("<run>", "a fine-tuned run");
-  addUseFlags(command, "dev").addHelpText("after", fitted(evalExamples)).action(measure);
+  addUseFlags(command, "dev").explain(evalExamples).action(measure);
 }
 
 function addUseFlags(command: Command, split: string): Command {
-  command
+  return command
     .option("--glue <dir>", "folder of GLUE's tasks (default: as in training)")
     .option("--split <name>", "train, dev, test; dev-mismatched and test-mismatched of MNLI", split)
     .option("--threads <n>", "threads of ONNX Runtime", whole)
-    .option("--json", "print only JSON");
-  return addCheckpointFlag(command);
+    .option("--json", "print only JSON")
+    .checkpoint();
 }
 
-async function settingsOf(flags: TuneFlags): Promise<GlueSettings> {
-  refuseOrigin("glue", "--from RUN or --scratch", flags.from, flags.scratch);
-  return settingsFrom(finetuneSettings, flags);
-}
+const settingsOf = (flags: GlueFlags) => tuneSettings("glue", "--from RUN or --scratch", flags.from, flags);
 
-async function tune(name: string, flags: TuneFlags): Promise<void> {
+async function tune(name: string, flags: GlueFlags): Promise<void> {
   const task = (await import("../../text/index.ts")).trainableGlueTask(name);
+  const { from } = flags;
+  await tuneTexts(task, await settingsOf(flags), { from }, { ...flags, prefix: `glue/${task.name}-` });
+}
+
+async function tuneAll(flags: AllFlags): Promise<void> {
   const settings = await settingsOf(flags);
-  const { finetuneJob, openFinetune } = await import("../../tasks/finetune/index.ts");
-  const parts = await counting(`reading ${task.name}`, "texts", (onText) =>
-    openFinetune(task, settings, { from: flags.from, say, onText }),
-  );
-  const { carryOut } = await import("../carry-out.ts");
-  await carryOut(finetuneJob(parts), "finetune", { ...flags, prefix: `glue/${task.name}-` });
+  const { from, out = "runs/glue-all", tasks, json } = flags;
+  const { glueAll, glueTable } = await import("../../tasks/finetune/index.ts");
+  const { figuresOfKind } = await import("../../tasks/index.ts");
+  const how = { settings, from, out, tasks: tasks?.split(",").map((name) => name.trim()) };
+  const report = await watchSession((signal) => glueAll({ ...how, signal }), { shown: figuresOfKind("finetune") });
+  print(json ? JSON.stringify(report) : table(glueTable(report)));
+  if (report.stopped) say("stopped; give the same command again to go on");
+  else if (report.submission.length > 0) say(`submission: ${join(out, "submission.zip")}`);
 }
 
 async function search(name: string, flags: GlueSearchFlags): Promise<void> {
   const task = (await import("../../text/index.ts")).trainableGlueTask(name);
   const settings = await settingsOf(flags);
   const { searchGlue, searchSpec, searchTable } = await import("../../sweep/index.ts");
-  const { isUnfinished, watchTrials } = await import("../trials.ts");
   const spec = searchSpec(task, settings, flags, settingsIn(finetuneSettings, flags));
   const { out: into = `runs/glue/${task.name}-search`, on = `local:${flags.parallel}` } = flags;
-  const { reason, found } = await watchTrials((signal) => searchGlue({ spec, into, on, signal }), { here: false });
+  const { reason, found } = await watchTrials((signal) => searchGlue({ spec, into, on, signal }), on);
   if (isUnfinished(into, reason) || !found) return;
   print(flags.json ? JSON.stringify(found) : searchTable(found));
   for (const { trial, why } of found.failed) say(`left out: ${trial}: ${why}`);
@@ -194,23 +196,19 @@ interface MeasureFlags extends Pick<UseFlags, "checkpoint" | "threads"> {
   json?: boolean;
 }
 
-const openTuned = async (path: string, { threads, checkpoint }: MeasureFlags) =>
-  (await import("../opened.ts")).openUsing(path, "predict", { checkpoint, threads });
-
 async function predict(path: string, flags: MeasureFlags & { out: string }): Promise<void> {
-  const { writeAtomically } = await import("../../files/index.ts");
-  const run = await openTuned(path, flags);
+  const run = await openUsing(path, "predict", flags);
   if (!run.glue) return reject({ who: path, needed: "a run of one of GLUE's tasks", got: run.task.name }, 2);
   const { submissions } = run.glue;
   const { split, glue, out } = flags;
   const found = await counting("scoring", "texts", (onText) => submissions({ split, glue, say, onText }));
   const written = found.map(({ file, texts }) => ({ file: join(out, file), texts }));
-  for (const { file, content } of found) await writeAtomically(join(out, file), content);
+  for (const { file, content } of found) await save(join(out, file), content);
   print(flags.json ? JSON.stringify(written) : table(written));
 }
 
 async function measure(path: string, flags: MeasureFlags): Promise<void> {
-  const run = await openTuned(path, flags);
+  const run = await openUsing(path, "predict", flags);
   const { split, glue } = flags;
   const { figures, ...measured } = await counting("scoring", "texts", (onText) =>
     run.evaluate({ split, glue, onText }),

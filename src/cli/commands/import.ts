@@ -1,13 +1,11 @@
 /** `layerwise import`: weights of ALBERTs, or of models that `export --format huggingface` wrote, checked and made a run. */
-import type { Command } from "commander";
 import { LayerwiseError, table } from "../../base/index.ts";
 import type { ImportReport } from "../../tasks/index.ts";
 import type { ImportRunOptions } from "../../tasks/pretrain/index.ts";
 import { flagOf } from "../../tasks/settings/index.ts";
-import { nextLines } from "../command-name.ts";
+import type { Command } from "../command.ts";
 import { numberFrom } from "../flags.ts";
-import { fitted } from "../help.ts";
-import { print, say } from "../output.ts";
+import { nextLines, print, say } from "../output.ts";
 
 const HELP = `
 Examples:
@@ -39,7 +37,7 @@ export function addImport(program: Command): void {
     .option("--ponder <x>", "penalty on depth in later training; configs of ALBERT-ACT do not say it", numberFrom(0))
     .option("--force", "replace a folder that import wrote")
     .option("--json", "print only JSON")
-    .addHelpText("after", fitted(HELP))
+    .explain(HELP)
     .action(run);
 }
 

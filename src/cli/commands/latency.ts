@@ -1,10 +1,8 @@
 /** `layerwise latency`: what the candidates of a search cost on this machine, as a table and as a file for other searches. */
-import type { Command } from "commander";
 import { taskSettings } from "../../tasks/settings/index.ts";
-import { nextLines } from "../command-name.ts";
-import { addRunFlags, addSettings, layersFrom, type SettingsFlags } from "../flags.ts";
-import { fitted } from "../help.ts";
-import { handed, print, say } from "../output.ts";
+import type { Command } from "../command.ts";
+import { type SettingsFlags, settingsFrom } from "../flags.ts";
+import { handed, nextLines, print, say } from "../output.ts";
 
 const searchSettings = await taskSettings.search();
 
@@ -22,13 +20,15 @@ Examples:
 JSON: {shape, threads, rest: {flops, ms, wholeMs}, candidates: [{name, flops, ms, firstMs, furtherMs}], sizes, networks: [{pattern, ms, predictedMs}]}`;
 
 export function addLatency(program: Command): void {
-  const command = program.command("latency");
-  addRunFlags(command, [searchSettings], { out: "file to write the costs to, such as costs.json" });
-  addSettings(command, [searchSettings]).addHelpText("after", fitted(examples)).action(run);
+  program
+    .command("latency")
+    .settings([searchSettings], { out: "file to write the costs to, such as costs.json" })
+    .explain(examples)
+    .action(run);
 }
 
 async function run(flags: SettingsFlags): Promise<void> {
-  const settings = searchSettings.resolve(await layersFrom(searchSettings, flags));
+  const settings = await settingsFrom(searchSettings, flags);
   const { latencyTable, measureCosts, writeCosts } = await import("../../tasks/search/index.ts");
   const costs = await measureCosts({ ...settings, ...handed() });
   if (flags.out !== undefined) await writeCosts(flags.out, costs);

@@ -1,10 +1,10 @@
 /** `layerwise plan`: which layer runs at each depth, what that stores and costs, and a picture. Loads no runtime. */
-import { type Command, Option } from "commander";
 import { LARGEST, reject } from "../../base/index.ts";
 import { type PartSharing, type Plan, parsePlan, type ShareMode, sharedParts, shareModes } from "../../depth/index.ts";
 import { flagOf } from "../../tasks/settings/index.ts";
+import type { Command } from "../command.ts";
 import { wholeFrom } from "../flags.ts";
-import { fitted } from "../help.ts";
+import { print, save } from "../output.ts";
 
 const examples = `
 Examples:
@@ -39,12 +39,10 @@ export function addPlan(program: Command): void {
     .command("plan")
     .option("--unique <n>", "layers that own weights", wholeFrom(1, LARGEST.depth), 3)
     .option("--depth <n>", 'layers that run; or a depth in words, such as "2 + 4*3 halt + 1"', depthOf, 6)
-    .addOption(
-      new Option("--share <order>", "order in which they run").choices(Object.keys(shareModes)).default("cycle"),
-    )
+    .choice("--share <order>", "order in which they run", Object.keys(shareModes), "cycle")
     .option("--plan <layers>", "the order by hand, such as 0,1,2,2,1,0 (instead of the three above)")
-    .addOption(new Option("--parts <parts>", "what is shared").choices([...sharedParts]).default("layers"))
-    .addOption(new Option("--norms <norms>", "layer norms").choices(["shared", "per-depth"]).default("shared"))
+    .choice("--parts <parts>", "what is shared", sharedParts, "layers")
+    .choice("--norms <norms>", "layer norms", ["shared", "per-depth"], "shared")
     .option("--width <n>", "width of the hidden state", wholeFrom(1, LARGEST.width), 512)
     .option("--heads <n>", "attention heads", wholeFrom(1, LARGEST.heads), 16)
     .option(
@@ -55,7 +53,7 @@ export function addPlan(program: Command): void {
     .option("--length <n>", "tokens of the text for which FLOPs are counted", wholeFrom(1, LARGEST.length), 100)
     .option("--svg <file>", "write the picture as SVG")
     .option("--json", "print only JSON")
-    .addHelpText("after", fitted(examples))
+    .explain(examples)
     .action(run);
 }
 
@@ -87,15 +85,12 @@ async function runWritten(depth: string, flags: PlanFlags, command: Command): Pr
   const { models } = await import("../../index.ts");
   const { width, heads, feedForward: hidden = 4 * width, length } = flags;
   const { parts, plan, ...all } = models.depthReport(depth, { width, heads, hidden, length });
-  if (!flags.json) process.stdout.write(`${all.depth}\n\n`);
+  if (!flags.json) print(`${all.depth}\n`);
   await show(plan, flags, { ...all, plan, parts }, () => models.depthReportTable({ ...all, plan, parts }));
 }
 
 async function show(plan: Plan, { svg, json }: PlanFlags, data: object, figures: () => string): Promise<void> {
   const { drawPlan, planSvg } = await import("../../pictures/index.ts");
-  if (svg !== undefined) {
-    const { writeAtomically } = await import("../../files/index.ts");
-    await writeAtomically(svg, planSvg(plan));
-  }
-  process.stdout.write(`${json ? JSON.stringify(data) : `${drawPlan(plan)}\n\n${figures()}`}\n`);
+  await save(svg, planSvg(plan));
+  print(json ? JSON.stringify(data) : `${drawPlan(plan)}\n\n${figures()}`);
 }

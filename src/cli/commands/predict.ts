@@ -1,13 +1,12 @@
 /** `layerwise predict`: labels, scores and depths of texts by a fine-tuned run. */
-import { type Command, Option } from "commander";
 import { reject } from "../../base/index.ts";
 import type { AskedTexts, PredictOptions } from "../../tasks/finetune/index.ts";
 import { flagOf } from "../../tasks/settings/index.ts";
-import { addCheckpointFlag, type UseFlags } from "../finished.ts";
+import type { Command } from "../command.ts";
 import { numberFrom, whole } from "../flags.ts";
-import { fitted } from "../help.ts";
 import { readInput } from "../input.ts";
-import { counting, print } from "../output.ts";
+import { engineOf, openUsing, type UseFlags } from "../opened.ts";
+import { counting, print, save } from "../output.ts";
 
 const examples = `
 A file that ends with .tsv, .csv or .jsonl is read by the columns that the run learnt from (--text-column and --pair-column name others);
@@ -34,7 +33,7 @@ interface Flags extends AskedTexts, PredictOptions, Pick<UseFlags, "checkpoint" 
 }
 
 export function addPredict(program: Command): void {
-  const command = program
+  program
     .command("predict")
     .argument("<run>", "a fine-tuned run; with --adapter any ALBERT's")
     .argument("[file]", "texts (default, and with -: standard input)")
@@ -46,14 +45,14 @@ export function addPredict(program: Command): void {
     .option("--adapter <dir>", "with the adapter of this folder, trained on the run's model (export --format adapter)")
     .option("--batch <n>", "texts per batch (default: 32)", whole)
     .option("--cap <n>", "deepest depth, where tokens halt", whole)
-    .addOption(
-      new Option("--threshold <p>", "a token halts when its probabilities exceed this").argParser(numberFrom(0, 1)),
-    )
+    .option("--threshold <p>", "a token halts when its probabilities exceed this", numberFrom(0, 1))
     .option("--label-threshold <p>", "multi-label: the least probability of a label (default: 0.5)", numberFrom(0, 1))
     .option("--threads <n>", "threads of ONNX Runtime", whole)
     .option("--out <file>", "write a table with tabs: text, label, a score per class, depth")
-    .option("--json", "print only JSON");
-  addCheckpointFlag(command).addHelpText("after", fitted(examples)).action(run);
+    .option("--json", "print only JSON")
+    .checkpoint()
+    .explain(examples)
+    .action(run);
 }
 
 async function run(path: string, named: string | undefined, flags: Flags): Promise<void> {
@@ -61,10 +60,7 @@ async function run(path: string, named: string | undefined, flags: Flags): Promi
   const file = named === "-" ? undefined : named;
   const isHead = (await kindOf(path)) === "head";
   const { what, rows, text, file: content } = await (isHead ? answered : predicted)(path, file, flags);
-  if (flags.out !== undefined) {
-    const { writeAtomically } = await import("../../files/index.ts");
-    await writeAtomically(flags.out, content);
-  }
+  await save(flags.out, content);
   if (flags.json) print(JSON.stringify(rows));
   else process.stdout.write(flags.out === undefined ? text : `${rows.length} ${what}: ${flags.out}\n`);
 }
@@ -72,7 +68,6 @@ async function run(path: string, named: string | undefined, flags: Flags): Promi
 /** Labels of texts. */
 async function predicted(path: string, file: string | undefined, flags: Flags) {
   const { askedTexts, predictionReport } = await import("../../tasks/finetune/index.ts");
-  const { openUsing } = await import("../opened.ts");
   const { checkpoint, threads, batch, cap, threshold, labelThreshold } = flags;
   const opened = await (flags.adapter === undefined
     ? openUsing(path, "predict", { checkpoint, threads })
@@ -91,7 +86,6 @@ async function answered(path: string, file: string | undefined, flags: Flags) {
   const stranger = ofTexts.find((name) => flags[name] !== undefined);
   if (stranger)
     reject({ who: flagOf(stranger), needed: "a run of labelled texts", got: path, remedy: "leave it out" }, 2);
-  const { openUsing } = await import("../opened.ts");
   const { headInputs, headReport } = await import("../../tasks/finetune/index.ts");
   const opened = await openUsing(path, "answer", flags);
   const { text, pair } = flags;
@@ -105,10 +99,8 @@ const linesFor = async (file: string | undefined, { text, pair }: Flags) =>
 
 /** Another head and adapters on top of a run's model. */
 async function openAdapted(path: string, adapter: string, { checkpoint, threads }: Flags) {
-  const { openUsing } = await import("../opened.ts");
   const { withAdapter } = await import("../../tasks/finetune/index.ts");
-  const { defaultEngine } = await import("../../tasks/index.ts");
-  const engine = threads === undefined ? undefined : await defaultEngine({ threads });
+  const engine = await engineOf({ threads });
   const adapted = await withAdapter(await openUsing(path, "embed", { checkpoint, threads }), adapter, { engine });
   return { ...adapted, files: undefined };
 }

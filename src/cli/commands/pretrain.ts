@@ -1,8 +1,8 @@
 /** `layerwise pretrain`: an ALBERT whose tokens choose their depth, on masked words and the order of sentences. */
-import type { Command } from "commander";
 import { taskSettings } from "../../tasks/settings/index.ts";
-import { addRunFlags, addSettings, type SettingsFlags, settingsFrom } from "../flags.ts";
-import { fitted } from "../help.ts";
+import { carryOut } from "../carry-out.ts";
+import type { Command } from "../command.ts";
+import { type SettingsFlags, settingsFrom } from "../flags.ts";
 import { handed, say } from "../output.ts";
 
 const pretrainSettings = await taskSettings.pretrain();
@@ -35,16 +35,17 @@ interface Flags extends SettingsFlags {
 }
 
 export function addPretrain(program: Command): void {
-  const command = program
+  program
     .command("pretrain")
     .option("--init <run>", "start from the weights of another run")
     .option("--found <search>", "pre-train what a search found (--search), from scratch, with that run's settings")
     .option("--albert-config <file>", "sizes of an albert_config.json; other flags win over it")
-    .option("--no-halt", "the same as --depth-policy fixed");
-  addRunFlags(command, [pretrainSettings], {
-    dryRun: "print model, parameters, memory and an estimate of time, and stop",
-  });
-  addSettings(command, [pretrainSettings]).addHelpText("after", fitted(examples)).action(runPretrain);
+    .option("--no-halt", "the same as --depth-policy fixed")
+    .settings([pretrainSettings], {
+      dryRun: "print model, parameters, memory and an estimate of time, and stop",
+    })
+    .explain(examples)
+    .action(runPretrain);
 }
 
 async function configFrom({ halt, albertConfig, found, ...flags }: Flags) {
@@ -68,5 +69,5 @@ async function runPretrain(flags: Flags): Promise<void> {
   const parts = await openPretrain(settings, handed());
   const { init } = flags;
   const initial = init === undefined ? undefined : await initialFrom(init, parts.described, settings.seed, { say });
-  await (await import("../carry-out.ts")).carryOut(await pretrainJob(parts, initial), "pretrain", flags);
+  await carryOut(await pretrainJob(parts, initial), "pretrain", flags);
 }

@@ -1,11 +1,12 @@
 /** `layerwise reproduce`: a paper's experiment at laptop size, and a report with its table beside ours. */
-import { Argument, type Command, Option } from "commander";
+
+import { Argument } from "commander";
 import { LARGEST } from "../../base/index.ts";
 import type { PaperName, ReproduceOptions } from "../../sweep/index.ts";
-import { nextLines } from "../command-name.ts";
+import type { Command } from "../command.ts";
 import { ON, wholeFrom } from "../flags.ts";
-import { fitted } from "../help.ts";
-import { print, say } from "../output.ts";
+import { nextLines, print, say } from "../output.ts";
+import { isUnfinished, watchTrials } from "../session.ts";
 
 const examples = `
 Papers:
@@ -39,7 +40,7 @@ export function addReproduce(program: Command): void {
   program
     .command("reproduce")
     .addArgument(new Argument("<paper>", "which paper").choices(["share", "search", "adapt"]))
-    .addOption(new Option("--preset <name>", "how large (default: laptop)").choices(["tiny", "laptop"]))
+    .choice("--preset <name>", "how large (default: laptop)", ["tiny", "laptop"])
     .option("--seeds <n>", "trainings of each model, seeds 1 to n (default: 3)", wholeFrom(1, LARGEST.seeds))
     .option("--out <dir>", "folder of runs and report (default: runs/reproduce-PAPER)")
     .option("--data <dir>", "folder of datasets (default: LAYERWISE_DATA, or one in the cache)")
@@ -47,7 +48,7 @@ export function addReproduce(program: Command): void {
     .option("--on <launcher>", ON)
     .option("--dry-run", "say how long the trainings would take, and stop")
     .option("--json", "print only JSON")
-    .addHelpText("after", fitted(examples))
+    .explain(examples)
     .action(run);
 }
 
@@ -58,9 +59,7 @@ async function run(paper: PaperName, { dryRun, json, ...options }: Flags): Promi
     const said = `${paper}, ${estimate.preset}, seeds: ${estimate.seeds}; ${durationText(estimate.seconds)} of training`;
     return print(json ? JSON.stringify(estimate) : said);
   }
-  const { isUnfinished, watchTrials } = await import("../trials.ts");
-  const start = (signal: AbortSignal) => reproduce(paper, { ...options, signal });
-  const result = await watchTrials(start, { here: options.on === undefined });
+  const result = await watchTrials((signal) => reproduce(paper, { ...options, signal }), options.on);
   if (json) print(JSON.stringify(result));
   else {
     print(claimsText(result.claims, process.stdout.columns));

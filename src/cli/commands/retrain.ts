@@ -1,11 +1,12 @@
 /** `layerwise retrain`: trains what a search found as an ordinary network, beside the (sf)-baseline. */
-import type { Command } from "commander";
 import { reject } from "../../base/index.ts";
 import { patternHelp, taskSettings } from "../../tasks/settings/index.ts";
-import { nextLines } from "../command-name.ts";
-import { addRunFlags, addSettings, freeFolder, layersFrom, type SettingsFlags, whole } from "../flags.ts";
-import { fitted } from "../help.ts";
-import { handed, print, say } from "../output.ts";
+import { printDryRun, runAt } from "../carry-out.ts";
+import type { Command } from "../command.ts";
+import { concludeRetrain } from "../conclude.ts";
+import { freeFolder, layersFrom, type SettingsFlags, whole } from "../flags.ts";
+import { handed, nextLines, print, say } from "../output.ts";
+import { watchSession } from "../session.ts";
 
 const retrainSettings = await taskSettings.retrain();
 
@@ -32,18 +33,20 @@ interface RetrainFlags extends SettingsFlags {
 }
 
 export function addRetrain(program: Command): void {
-  const command = program
+  program
     .command("retrain")
     .argument("<search>", "run folder of a search, an architecture.json, or a pattern")
     .option("--from-supernet", "start from the search's weights of the chosen candidates, embedding and softmax")
     .option("--front <n>", "train so many networks of the front instead, evenly over it, in runs below --out", whole)
     .option("--baseline <run>", "compare with this run instead of training a baseline")
-    .option("--no-baseline", "compare with nothing");
-  addRunFlags(command, [retrainSettings], {
-    prefix: "retrain-",
-    dryRun: "print both networks' parameters, FLOPs, memory and an estimate of time, and stop",
-  });
-  addSettings(command, [retrainSettings], { defaults: false }).addHelpText("after", fitted(examples)).action(run);
+    .option("--no-baseline", "compare with nothing")
+    .settings([retrainSettings], {
+      prefix: "retrain-",
+      dryRun: "print both networks' parameters, FLOPs, memory and an estimate of time, and stop",
+      defaults: false,
+    })
+    .explain(examples)
+    .action(run);
 }
 
 async function run(source: string, flags: RetrainFlags): Promise<void> {
@@ -52,11 +55,8 @@ async function run(source: string, flags: RetrainFlags): Promise<void> {
   const settings = retrainSettings.merge(await layersFrom(retrainSettings, flags));
   if (flags.front !== undefined) return trainFront(source, flags.front, settings, flags);
   const options = { ...settings, fromSupernet, baseline, ...handed() };
-  if (dryRun) return (await import("../dry-run.ts")).printDryRun(await openRetrainJob(source, options), json);
-  const { newRun } = await import("../../tasks/index.ts");
-  const { watchSession } = await import("../session.ts");
-  const { concludeRetrain } = await import("../searches.ts");
-  const into = await newRun(out ?? (await freeFolder("retrain-")));
+  if (dryRun) return printDryRun(await openRetrainJob(source, options), json);
+  const into = await runAt({ out, prefix: "retrain-" });
   const result = await watchSession((signal) => retrain(source, { ...options, into, signal }));
   await concludeRetrain(into.path, result, json);
 }
@@ -71,7 +71,6 @@ async function trainFront(source: string, networks: number, settings: object, fl
     reject({ who: "retrain --front", needed: "networks from scratch", got: got.join(" and "), remedy }, 2);
   }
   const { retrainedTable, retrainFront } = await import("../../tasks/search/index.ts");
-  const { watchSession } = await import("../session.ts");
   const into = out ?? (await freeFolder("front-"));
   const options = { ...settings, baseline: baseline === true, ...handed(), networks, into };
   const result = await watchSession((signal) => retrainFront(source, { ...options, signal }));

@@ -1,5 +1,4 @@
 /** `layerwise runs`: lists run folders, shows one, compares several, removes one. */
-import { type Command, Option } from "commander";
 import { reject } from "../../base/index.ts";
 import {
   briefly,
@@ -15,7 +14,7 @@ import {
   summarise,
   weightsHash,
 } from "../../runs/index.ts";
-import { fitted } from "../help.ts";
+import type { Command } from "../command.ts";
 import { print } from "../output.ts";
 
 interface JsonOption {
@@ -53,31 +52,27 @@ export function addRuns(program: Command): void {
   const runs = program
     .command("runs")
     .argument("[dir]", "folder to search for runs", "runs")
-    .addOption(
-      new Option("--sort <by>", "what stands first: the newest, the best, the longest, or by name")
-        .choices(sortings)
-        .default("changed"),
-    )
+    .choice("--sort <by>", "what stands first: the newest, the best, the longest, or by name", sortings, "changed")
     .option("--json", "print JSON")
-    .addHelpText("after", fitted(LIST_EXAMPLES))
+    .explain(LIST_EXAMPLES)
     .action(list);
   runs
     .command("show <run>")
     .description("show one run: status, figures, checkpoints, settings, machine")
     .option("--json", "print JSON")
-    .addHelpText("after", fitted(SHOW_EXAMPLES))
+    .explain(SHOW_EXAMPLES)
     .action((path: string, _: JsonOption, command: Command) => show(path, command.optsWithGlobals()));
   runs
     .command("compare <run...>")
     .description("show in which settings runs differ, and their results side by side")
     .option("--json", "print JSON")
-    .addHelpText("after", fitted(COMPARE_EXAMPLES))
+    .explain(COMPARE_EXAMPLES)
     .action((paths: string[], _: JsonOption, command: Command) => compare(paths, command.optsWithGlobals()));
   runs
     .command("remove <run...>")
     .description("remove run folders with their checkpoints; never one that is in training")
     .option("--yes", "do not ask")
-    .addHelpText("after", fitted(REMOVE_EXAMPLES))
+    .explain(REMOVE_EXAMPLES)
     .action(remove);
 }
 

@@ -1,8 +1,6 @@
 /** `layerwise schema`: the settings of a task as JSON Schema, for editors and forms. */
-import type { Command } from "commander";
 import { settingsNamed, taskNames } from "../../tasks/settings/index.ts";
-import { argumentAmong } from "../flags.ts";
-import { fitted } from "../help.ts";
+import type { Command } from "../command.ts";
 
 const examples = `
 A YAML file is checked by editors that know its schema: put this into its first line.
@@ -17,9 +15,9 @@ Examples:
 export function addSchema(program: Command): void {
   program
     .command("schema")
-    .addArgument(argumentAmong("[task]", `${taskNames.slice(0, -1).join(", ")} or ${taskNames.at(-1)}`, taskNames))
+    .argumentAmong("[task]", `${taskNames.slice(0, -1).join(", ")} or ${taskNames.at(-1)}`, taskNames)
     .option("--json", "without a task: print the schemas of all, by name")
-    .addHelpText("after", fitted(examples))
+    .explain(examples)
     .action(run);
 }
 

@@ -1,11 +1,14 @@
 /** `layerwise search`: which kind of block a Transformer-XL wants at each depth. */
-import type { Command } from "commander";
 import { reject } from "../../base/index.ts";
-import type { SearchConfig, SearchOptions } from "../../tasks/search/index.ts";
+import type { SearchOptions } from "../../tasks/search/index.ts";
 import { patternHelp, taskSettings } from "../../tasks/settings/index.ts";
-import { addRunFlags, addSettings, freeFolder, layersFrom, ON, type SettingsFlags, settingsIn } from "../flags.ts";
-import { fitted } from "../help.ts";
+import { printDryRun, resume, runAt } from "../carry-out.ts";
+import type { Command } from "../command.ts";
+import { concludeSearch, concludeSeeds } from "../conclude.ts";
+import { freeFolder, ON, type SettingsFlags, settingsFrom, settingsIn } from "../flags.ts";
+import { engineOf } from "../opened.ts";
 import { handed } from "../output.ts";
+import { watchSession, watchTrials } from "../session.ts";
 
 const searchSettings = await taskSettings.search();
 
@@ -45,7 +48,7 @@ interface SearchFlags extends SettingsFlags {
 }
 
 export function addSearch(program: Command): void {
-  const command = program
+  program
     .command("search")
     .option("--pattern <text>", "train these blocks, such as (sff)x2, instead of searching")
     .option(
@@ -57,35 +60,28 @@ export function addSearch(program: Command): void {
       "--costs <file>",
       "latencies from layerwise latency --out, or the costs.json of a run, instead of measuring",
     )
-    .option("--resume <run>", "go on with a search from its last checkpoint, exactly as if it had never stopped");
-  addRunFlags(command, [searchSettings], {
-    prefix: "search-",
-    dryRun: "print model, parameters, FLOPs, memory and an estimate of time, and stop",
-  });
-  addSettings(command, [searchSettings]).addHelpText("after", fitted(examples)).action(run);
-}
-
-/** Settings from preset, file and flags. */
-async function configOf({ pattern, ...flags }: SearchFlags): Promise<SearchConfig> {
-  const layers = await layersFrom(searchSettings, { ...flags, ...(pattern === undefined ? {} : { blocks: pattern }) });
-  return searchSettings.resolve(layers);
+    .option("--resume <run>", "go on with a search from its last checkpoint, exactly as if it had never stopped")
+    .settings([searchSettings], {
+      prefix: "search-",
+      dryRun: "print model, parameters, FLOPs, memory and an estimate of time, and stop",
+    })
+    .explain(examples)
+    .action(run);
 }
 
 async function run(flags: SearchFlags): Promise<void> {
-  const { json = false, dryRun, out } = flags;
+  const { json = false, pattern } = flags;
   if (flags.resume !== undefined) return resumeSearch(flags.resume, flags);
-  const settings = await configOf(flags);
+  const given = pattern === undefined ? flags : { ...flags, blocks: pattern };
+  const settings = await settingsFrom(searchSettings, given);
   const { openSearchJob, readCosts, search } = await import("../../tasks/search/index.ts");
   const costs = flags.costs === undefined ? {} : { costs: await readCosts(flags.costs) };
   const options = { ...settings, ...costs, ...handed() };
   if (flags.seeds !== undefined) return runSeeds(options, flags.seeds, flags);
   if (flags.on !== undefined) reject({ who: "--on", needed: "--seeds, for several searches", got: "one" }, 2);
-  if (dryRun) return (await import("../dry-run.ts")).printDryRun(await openSearchJob(options), json);
-  const { choicePicture, newRun } = await import("../../tasks/index.ts");
-  const { watchSession } = await import("../session.ts");
-  const { concludeSearch } = await import("../searches.ts");
-  const into = await newRun(out ?? (await freeFolder("search-")));
-  const result = await watchSession((signal) => search({ ...options, into, signal }), { picture: choicePicture });
+  if (flags.dryRun) return printDryRun(await openSearchJob(options), json);
+  const into = await runAt({ ...flags, prefix: "search-" });
+  const result = await watchSession((signal) => search({ ...options, into, signal }));
   await concludeSearch(into.path, result, json);
 }
 
@@ -94,19 +90,14 @@ async function runSeeds(single: SearchOptions, text: string, { json, dryRun, out
   const { parseSeeds } = await import("../../tasks/search/index.ts");
   const { openSeedsJob, searchSeeds } = await import("../../sweep/index.ts");
   const options = { ...single, seeds: parseSeeds(text) };
-  if (dryRun) return (await import("../dry-run.ts")).printDryRun(await openSeedsJob(options), json);
-  const { watchTrials } = await import("../trials.ts");
-  const { choicePicture } = await import("../../tasks/index.ts");
-  const { concludeSeeds } = await import("../searches.ts");
+  if (dryRun) return printDryRun(await openSeedsJob(options), json);
   const into = out ?? (await freeFolder("search-"));
-  const start = (signal: AbortSignal) => searchSeeds({ ...options, into, on, signal });
-  await concludeSeeds(await watchTrials(start, { here: on === undefined, picture: choicePicture }), json);
+  await concludeSeeds(await watchTrials((signal) => searchSeeds({ ...options, into, on, signal }), on), json);
 }
 
 /** What goes on does so on as many threads as it began with, unless told otherwise. */
 async function resumeSearch(path: string, flags: SearchFlags): Promise<void> {
   const { threads = null, device = "cpu" } = settingsIn(searchSettings, flags);
-  const { defaultEngine } = await import("../../tasks/index.ts");
-  const engine = threads === null ? undefined : await defaultEngine({ device, threads });
-  await (await import("../resume.ts")).resume(path, { engine, json: flags.json ?? false });
+  const engine = await engineOf(threads === null ? {} : { device, threads });
+  await resume(path, { engine, json: flags.json });
 }

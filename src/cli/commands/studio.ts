@@ -1,10 +1,8 @@
 /** `layerwise studio`: a page in the browser over the runs of a folder. */
-import type { Command } from "commander";
 import type { StudioOptions } from "../../studio/index.ts";
-import { commandName } from "../command-name.ts";
+import type { Command } from "../command.ts";
 import { wholeFrom } from "../flags.ts";
-import { fitted } from "../help.ts";
-import { print, say } from "../output.ts";
+import { commandName, print, say } from "../output.ts";
 
 const examples = `
 The address holds a token that stays the same for a folder; open it once, and the browser remembers it. Only this machine can reach the
@@ -28,7 +26,7 @@ export function addStudio(program: Command): void {
     .option("--host <name>", "a name of this machine, under which others reach the page; they need the token")
     .option("--open", "open the page in the browser")
     .option("--no-token", "let everybody on this machine use the page")
-    .addHelpText("after", fitted(examples))
+    .explain(examples)
     .action(run);
 }
 

@@ -1,10 +1,9 @@
 /** `layerwise sweep` and `layerwise trial`: many runs over settings and seeds, as a folder, and one run of them. */
 import { basename, extname, join } from "node:path";
-import type { Command } from "commander";
-import { nextLines } from "../command-name.ts";
+import type { Command } from "../command.ts";
 import { wholeFrom } from "../flags.ts";
-import { fitted } from "../help.ts";
-import { print, say } from "../output.ts";
+import { nextLines, print, save, say } from "../output.ts";
+import { isUnfinished, watchSession, watchTrials } from "../session.ts";
 
 const examples = `
 The file (YAML):
@@ -75,7 +74,7 @@ export function addSweep(program: Command): void {
     .option("--claim <name>", "kubernetes: the volume claim that holds the sweep's folder")
     .option("--dry-run", "print the trials, and stop")
     .option("--json", "print only JSON")
-    .addHelpText("after", fitted(examples))
+    .explain(examples)
     .action(run);
   command
     .command("show")
@@ -93,7 +92,7 @@ export function addTrial(program: Command): void {
     .argument("<dir>", "the sweep's folder")
     .argument("<index>", "which trial, from 0", wholeFrom(0))
     .option("--json", "print only JSON")
-    .addHelpText("after", fitted(trialHelp))
+    .explain(trialHelp)
     .action(trial);
 }
 
@@ -110,9 +109,7 @@ async function run(file: string, flags: SweepFlags): Promise<void> {
     return print(flags.json ? JSON.stringify({ spec: complete, rounds, candidates }) : planText(plan));
   }
   const into = flags.out ?? join("runs", basename(file, extname(file)));
-  const { isUnfinished, watchTrials } = await import("../trials.ts");
-  const start = (signal: AbortSignal) => sweep({ ...spec, into, on, signal });
-  const { failed, ...found } = await watchTrials(start, { here: false });
+  const { failed, ...found } = await watchTrials((signal) => sweep({ ...spec, into, on, signal }), flags.on);
   if (found.reason === "submitted" && flags.on.startsWith("kubernetes")) {
     const { readText } = await import("../../files/index.ts");
     process.stdout.write(await readText(join(into, MANIFEST_FILE), "sweep"));
@@ -122,19 +119,17 @@ async function run(file: string, flags: SweepFlags): Promise<void> {
 
 async function show(path: string, { json, csv, svg }: { json?: boolean; csv?: string; svg?: string }): Promise<void> {
   const { readSweep, sweepCsv, sweepPoints, sweepText } = await import("../../sweep/index.ts");
-  const { writeAtomically } = await import("../../files/index.ts");
   const found = await readSweep(path);
-  if (csv !== undefined) await writeAtomically(csv, sweepCsv(found));
+  await save(csv, sweepCsv(found));
   if (svg !== undefined) {
     const { sweepSvg } = await import("../../pictures/index.ts");
-    await writeAtomically(svg, sweepSvg(sweepPoints(found), found.spec.figure));
+    await save(svg, sweepSvg(sweepPoints(found), found.spec.figure));
   }
   print(json ? JSON.stringify(found) : sweepText(found));
 }
 
 async function trial(path: string, index: number, { json }: { json?: boolean }): Promise<void> {
   const { runTrial, trialText } = await import("../../sweep/index.ts");
-  const { watchSession } = await import("../session.ts");
   const state = await watchSession((signal) => runTrial(path, index, { signal, say }), { scheduled: true });
   print(json ? JSON.stringify(state) : trialText(state));
   if (state.status !== "finished" && state.status !== "diverged") process.exitCode = TRY_AGAIN;

@@ -1,10 +1,9 @@
 /** `layerwise tokenizer`: trains SentencePiece vocabularies, turns text into ids and back, and looks into models. */
-import { type Command, InvalidArgumentError, Option } from "commander";
+import { InvalidArgumentError } from "commander";
 import type { Release, TextSource, TokenizerTraining, TokenizerTrainingStep } from "../../text/index.ts";
-import { nextLines } from "../command-name.ts";
+import type { Command } from "../command.ts";
 import { whole, wholeFrom } from "../flags.ts";
-import { exampleHelp } from "../help.ts";
-import { countingLine, print, say } from "../output.ts";
+import { countingLine, nextLines, print, say } from "../output.ts";
 
 interface ModelOptions {
   model: string;
@@ -53,11 +52,7 @@ function addTrain(tokenizer: Command): void {
     .option("--input <file...>", "text files, UTF-8 (default: standard input)")
     .requiredOption("--out <name>", "where to write: NAME.model and NAME.vocab")
     .option("--vocabulary <n>", "pieces in all", whole, 12000)
-    .addOption(
-      new Option("--normalisation <name>", "how text is rewritten; _cf folds case")
-        .choices(NORMALISATION_NAMES)
-        .default("nfkc_cf"),
-    )
+    .choice("--normalisation <name>", "how text is rewritten; _cf folds case", NORMALISATION_NAMES, "nfkc_cf")
     .option("--coverage <share>", "share of the text's characters that get a piece", share, 0.9995)
     .option("--symbols <symbol...>", "symbols kept whole wherever they occur", [])
     .option("--control <symbol...>", "symbols that have an id but never occur in text", [])
@@ -70,13 +65,10 @@ function addTrain(tokenizer: Command): void {
   addSpecials(train)
     .option("--force", "replace files that exist")
     .option("--json", "print JSON")
-    .addHelpText(
-      "after",
-      exampleHelp(
-        "layerwise tokenizer train --input train.txt --out books --vocabulary 8000",
-        "layerwise tokenizer train --input a.txt b.txt --out wiki --normalisation nfkc_cf --symbols @-@",
-        "cat *.txt | layerwise tokenizer train --out bytes --normalisation identity --byte-fallback",
-      ),
+    .examples(
+      "layerwise tokenizer train --input train.txt --out books --vocabulary 8000",
+      "layerwise tokenizer train --input a.txt b.txt --out wiki --normalisation nfkc_cf --symbols @-@",
+      "cat *.txt | layerwise tokenizer train --out bytes --normalisation identity --byte-fallback",
     )
     .action(trainModel);
 }
@@ -99,18 +91,10 @@ function addEncode(tokenizer: Command): void {
     .description("Print one line of ids for each line of text.")
     .argument("[files...]", "text files (default: standard input)")
     .option("--pieces", "print pieces instead of ids")
-    .addOption(
-      new Option("--release <version>", "SentencePiece release to follow in ties (default: 0.2.2)").choices([
-        "0.2.2",
-        "0.2.0",
-      ]),
-    )
-    .addHelpText(
-      "after",
-      exampleHelp(
-        "layerwise tokenizer encode --model books.model text.txt > ids.txt",
-        'echo "a line" | layerwise tokenizer encode --model books.model --pieces',
-      ),
+    .choice("--release <version>", "SentencePiece release to follow in ties (default: 0.2.2)", ["0.2.2", "0.2.0"])
+    .examples(
+      "layerwise tokenizer encode --model books.model text.txt > ids.txt",
+      'echo "a line" | layerwise tokenizer encode --model books.model --pieces',
     )
     .action(turning("lineEncoder"));
 }
@@ -120,7 +104,7 @@ function addDecode(tokenizer: Command): void {
     .description("Print one line of text for each line of ids.")
     .argument("[files...]", "files of ids (default: standard input)")
     .option("--pieces", "read pieces instead of ids")
-    .addHelpText("after", exampleHelp("layerwise tokenizer decode --model books.model ids.txt"))
+    .examples("layerwise tokenizer decode --model books.model ids.txt")
     .action(turning("lineDecoder"));
 }
 
@@ -128,7 +112,7 @@ function addInspect(tokenizer: Command): void {
   withModel(tokenizer.command("inspect"))
     .description("Say what is in a model: type, size, normalisation, special ids, flags, pieces.")
     .option("--json", "print JSON")
-    .addHelpText("after", exampleHelp("layerwise tokenizer inspect --model books.model --json"))
+    .examples("layerwise tokenizer inspect --model books.model --json")
     .action(inspect);
 }
 

@@ -1,11 +1,10 @@
 /** `layerwise tour`: share, search and adapt on the embedded books, in about three minutes. */
-import type { Command } from "commander";
 import { Screen } from "../../base/index.ts";
 import type { TourOptions } from "../../tasks/tour/index.ts";
-import { commandName } from "../command-name.ts";
+import type { Command } from "../command.ts";
 import { freeFolder, whole, wholeFrom } from "../flags.ts";
-import { fitted } from "../help.ts";
-import { print, terminal } from "../output.ts";
+import { engineOf } from "../opened.ts";
+import { commandName, print, terminal } from "../output.ts";
 
 const examples = `
 Everything is trained and measured while you watch, and kept in the folder: a report with pictures, and runs that other commands
@@ -30,7 +29,7 @@ export function addTour(program: Command): void {
     .option("--steps <n>", "updates of every run, to try the tour out (default: what each needs)", whole)
     .option("--threads <n>", "threads of ONNX Runtime (default: physical cores)", whole)
     .option("--json", "print the result as JSON")
-    .addHelpText("after", fitted(examples))
+    .explain(examples)
     .action(run);
 }
 
@@ -48,7 +47,7 @@ function nextCommands(path: string): string[] {
 
 async function run({ out: named, json, threads, ...how }: Flags): Promise<void> {
   const out = named ?? (await freeFolder("tour-"));
-  const { defaultEngine, stopOnSignals } = await import("../../tasks/index.ts");
+  const { stopOnSignals } = await import("../../tasks/index.ts");
   const { tour, tourSummary, TourView } = await import("../../tasks/tour/index.ts");
   const screen = new Screen(terminal(), process.env);
   const view = new TourView(screen);
@@ -57,7 +56,7 @@ async function run({ out: named, json, threads, ...how }: Flags): Promise<void> 
     `${screen.paint("A transformer's depth is data.", 1)}\nA tour on the embedded books; every figure is computed while you watch.\n`,
   );
   const stop = stopOnSignals(process.stderr);
-  const engine = threads === undefined ? undefined : await defaultEngine({ threads });
+  const engine = await engineOf({ threads });
   try {
     const session = tour({ ...how, out, engine, next, signal: stop.signal });
     for await (const event of session) view.see(event);

@@ -1,24 +1,13 @@
 /** `layerwise train` and `layerwise resume`. */
-import { type Command, InvalidArgumentError } from "commander";
-import type { SettingsSchema } from "../../runs/index.ts";
+import { InvalidArgumentError } from "commander";
 import type { TrainConfig } from "../../tasks/index.ts";
-import { taskSettings } from "../../tasks/settings/index.ts";
-import {
-  addRunFlags,
-  addSettings,
-  numberFrom,
-  ON,
-  type SettingsFlags,
-  schemaFrom,
-  settingsFrom,
-  taskOption,
-  whole,
-} from "../flags.ts";
-import { fitted } from "../help.ts";
+import { carryOut, resume } from "../carry-out.ts";
+import type { Command } from "../command.ts";
+import { numberFrom, ON, type SettingsFlags, schemaFrom, settingsFrom, trainSchemas, whole } from "../flags.ts";
+import { engineOf } from "../opened.ts";
 import { handed } from "../output.ts";
 
-/** The tasks of this command. */
-const schemas: readonly SettingsSchema[] = [await taskSettings.language(), await taskSettings.translate()];
+const schemas = await trainSchemas();
 
 const trainExamples = `
 Order: defaults < preset < --config file < flags. \`layerwise schema\` prints all settings.
@@ -41,11 +30,14 @@ Examples:
 A run is bound to its settings, text and tokenizer: what was changed elsewhere is named and refused.`;
 
 export function addTrain(program: Command): void {
-  const command = program.command("train").addOption(taskOption(schemas));
-  addRunFlags(command, schemas, {
-    dryRun: "print model, plan, parameters, FLOPs, memory and an estimate of time, and stop",
-  });
-  addSettings(command, schemas).addHelpText("after", fitted(trainExamples)).action(runTrain);
+  program
+    .command("train")
+    .tasks(schemas)
+    .settings(schemas, {
+      dryRun: "print model, plan, parameters, FLOPs, memory and an estimate of time, and stop",
+    })
+    .explain(trainExamples)
+    .action(runTrain);
 }
 
 function setting(text: string, before: Record<string, string>): Record<string, string> {
@@ -65,11 +57,9 @@ export function addResume(program: Command): void {
     .option("--device <name>", "go on on this device, cpu or webgpu (default: where it began)")
     .option("--new-text", "go on although the text is another than the run began with")
     .option("--on <launcher>", `of a sweep, ${ON}`)
-    .addHelpText("after", fitted(resumeExamples))
+    .explain(resumeExamples)
     .action(async (path: string, { on, device, ...changes }) => {
-      const { defaultEngine } = await import("../../tasks/index.ts");
-      const engine = device === undefined ? undefined : await defaultEngine({ device });
-      await (await import("../resume.ts")).resume(path, { changes, engine, on });
+      await resume(path, { changes, engine: await engineOf({ device }), on });
     });
 }
 
@@ -78,5 +68,5 @@ async function runTrain(flags: SettingsFlags): Promise<void> {
   const { openJob } = await import("../../tasks/index.ts");
   // Mistakes in data or in the run to start from leave no folder.
   const job = await openJob(settings, handed());
-  await (await import("../carry-out.ts")).carryOut(job, settings.task, flags);
+  await carryOut(job, settings.task, flags);
 }

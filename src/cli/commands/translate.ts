@@ -1,12 +1,11 @@
 /** `layerwise translate`: lines of text through a translation run, or its BLEU on a part of its corpus. */
-import { type Command, Option } from "commander";
 import { table } from "../../base/index.ts";
 import type { TranslateOptions } from "../../tasks/index.ts";
 import type { Split } from "../../text/index.ts";
-import { addCheckpointFlag, type UseFlags } from "../finished.ts";
+import type { Command } from "../command.ts";
 import { numberFrom, whole } from "../flags.ts";
-import { fitted } from "../help.ts";
 import { readInput } from "../input.ts";
+import type { UseFlags } from "../opened.ts";
 import { counting, print, say } from "../output.ts";
 
 const examples = `
@@ -24,16 +23,18 @@ interface TranslateFlags extends TranslateOptions, Pick<UseFlags, "checkpoint"> 
 }
 
 export function addTranslate(program: Command): void {
-  const command = program
+  program
     .command("translate")
     .argument("<run>", "run folder")
     .argument("[file...]", "text files, a sentence a line (default: standard input)")
     .option("--beam <n>", "hypotheses kept at each step", whole, 4)
     .option("--length-penalty <a>", "hypotheses of n pieces are worth log p / n^a", numberFrom(0), 0.6)
     .option("--average <n>", "use the mean of the last n checkpoints", whole)
-    .addOption(new Option("--score <split>", "BLEU on a part of the corpus").choices(["train", "valid", "test"]))
-    .option("--json", "print JSON: with --score its figures, else {translations}");
-  addCheckpointFlag(command).addHelpText("after", fitted(examples)).action(run);
+    .choice("--score <split>", "BLEU on a part of the corpus", ["train", "valid", "test"])
+    .option("--json", "print JSON: with --score its figures, else {translations}")
+    .checkpoint()
+    .explain(examples)
+    .action(run);
 }
 
 async function run(path: string, files: string[], flags: TranslateFlags): Promise<void> {

@@ -1,9 +1,9 @@
 /** `layerwise worker`: runs trials of sweeps that wait on a queue. */
-import type { Command } from "commander";
 import type { WorkerOptions } from "../../sweep/index.ts";
+import type { Command } from "../command.ts";
 import { wholeFrom } from "../flags.ts";
-import { fitted } from "../help.ts";
 import { say } from "../output.ts";
+import { stoppable } from "../session.ts";
 
 const examples = `
 Each trial runs in a process of its own; the worker only hands it over, so that a step that takes long loses nothing. Where this machine sees the
@@ -24,12 +24,11 @@ export function addWorker(program: Command): void {
     .option("--slots <n>", "trials at a time; they share the machine's threads", wholeFrom(1, 1024), 1)
     .option("--folder <dir>", "for runs of sweeps in folders that this machine does not see", "runs/worker")
     .option("--no-shared", "send files through the queue, even where the sweep's folder is in sight")
-    .addHelpText("after", fitted(examples))
+    .explain(examples)
     .action(run);
 }
 
 async function run(flags: WorkerOptions): Promise<void> {
   const { serveQueue } = await import("../../sweep/index.ts");
-  const { stoppable } = await import("../session.ts");
   await stoppable((signal) => serveQueue({ ...flags, say, signal }));
 }

@@ -45,8 +45,8 @@ export class Command extends Base {
   }
 
   /** An argument that is checked elsewhere, with what it may be. */
-  argumentAmong(name: string, about: string, values: readonly string[]): this {
-    const argument = new Argument(name, about);
+  argumentAmong(name: string, values: readonly string[], about?: string): this {
+    const argument = new Argument(name, about ?? `${values.slice(0, -1).join(", ")} or ${values.at(-1)}`);
     suggestedValues.set(argument, values);
     return this.addArgument(argument);
   }
@@ -76,10 +76,8 @@ export class Command extends Base {
   segments(): this {
     const memory = "steps of memory, where the model has one (default: as the run evaluates)";
     const mixture = "how blocks that a search has not decided are mixed: by π, or the likeliest alone";
-    return this.option("--evaluation-memory <n>", memory, wholeFrom(0)).choice("--mixture <how>", mixture, [
-      "mean",
-      "arg-max",
-    ]);
+    this.option("--evaluation-memory <n>", memory, wholeFrom(0));
+    return this.choice("--mixture <how>", mixture, ["mean", "arg-max"]);
   }
 
   /** What a language model's depth may be told when it is used. */
@@ -125,11 +123,11 @@ export class Command extends Base {
   }
 }
 
-const widthOf = ({ command }: AddHelpTextContext): number =>
-  command.createHelp().helpWidth ?? process.stdout.columns ?? 80;
-
 /** Text for `addHelpText`, fitted to the terminal when it is shown. */
-export const fitted = (text: string) => (context: AddHelpTextContext) => laidOut(text, widthOf(context));
+export const fitted =
+  (text: string) =>
+  ({ command }: AddHelpTextContext) =>
+    laidOut(text, command.createHelp().helpWidth ?? process.stdout.columns ?? 80);
 
 function checkpointChoice(text: string): CheckpointChoice {
   if (text === "last" || text === "best") return text;

@@ -17,6 +17,9 @@ export const whole = wholeFrom(1);
 /** Reads a number within limits, both included. */
 export const numberFrom = reader("a number", Number.isFinite);
 
+/** Reads names with commas between. */
+export const namesIn = (text: string): string[] => text.split(",").map((name) => name.trim());
+
 /** What --on may be, for commands whose runs are made in their own process unless it is given. */
 export const ON =
   "where runs are made: local:N, redis://host, slurm:N or kubernetes:N (default: one after another here)";

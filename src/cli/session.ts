@@ -38,12 +38,16 @@ export async function watchTrials<R>(
   const { worldSize } = await import("../tasks/index.ts");
   if (on === undefined || worldSize() > 1) return watchSession((signal) => eventsHere(start(signal)));
   const shown = new TrialTable(process.stderr);
-  return stoppable(async (signal) => {
-    const session = start(signal);
-    for await (const event of session) showSweep(shown, event);
-    return session.result;
-  }).finally(() => shown.wipe());
+  return seen(start, (event) => showSweep(shown, event)).finally(() => shown.wipe());
 }
+
+/** Runs a session whose events `see` shows to its end. */
+export const seen = <E, R>(start: (signal: AbortSignal) => Session<E, R>, see: (event: E) => void): Promise<R> =>
+  stoppable(async (signal) => {
+    const session = start(signal);
+    for await (const event of session) see(event);
+    return session.result;
+  });
 
 /** Says why a sweep has not come to its end; false where it has. Trials that failed are an error. */
 export function isUnfinished(path: string, reason: SweepResult["reason"]): boolean {

@@ -51,15 +51,12 @@ const shippedFixtures = () => fileURLToPath(new URL("../../../fixtures", import.
 type Found = Omit<CaseFiles, "tensors">;
 
 async function findCases(folders: readonly string[]): Promise<Found[]> {
-  const found = (await Promise.all(folders.map(casesUnder))).flat();
-  if (found.length > 0) return found;
-  return reject({ who: "certify", needed: `golden cases (<case>.json) under ${folders.join(", ")}`, got: "none" }, 2);
-}
-
-async function casesUnder(folder: string): Promise<Found[]> {
   const { isCase } = await import("../../certify/index.ts");
   const { jsonFilesBelow } = await import("../../files/index.ts");
-  return (await jsonFilesBelow(folder, 2)).flatMap(({ path: file, value: about }) => {
-    return isCase(about) ? [{ folder: path.dirname(file), name: path.basename(file, ".json"), about }] : [];
-  });
+  const files = (await Promise.all(folders.map((folder) => jsonFilesBelow(folder, 2)))).flat();
+  const found = files.flatMap(({ path: file, value: about }) =>
+    isCase(about) ? [{ folder: path.dirname(file), name: path.basename(file, ".json"), about }] : [],
+  );
+  if (found.length > 0) return found;
+  return reject({ who: "certify", needed: `golden cases (<case>.json) under ${folders.join(", ")}`, got: "none" }, 2);
 }

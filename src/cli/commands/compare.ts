@@ -1,9 +1,19 @@
 /** `layerwise compare`: the paper's table of sharing schedules at laptop scale. */
+import { join } from "node:path";
 import { LARGEST, reject } from "../../base/index.ts";
 import type { Result } from "../../sweep/index.ts";
 import type { TrainConfig } from "../../tasks/index.ts";
 import type { Command } from "../command.ts";
-import { ON, type SettingsFlags, schemaFrom, settingsFrom, settingsIn, trainSchemas, wholeFrom } from "../flags.ts";
+import {
+  namesIn,
+  ON,
+  type SettingsFlags,
+  schemaFrom,
+  settingsFrom,
+  settingsIn,
+  trainSchemas,
+  wholeFrom,
+} from "../flags.ts";
 import { nextLines, print, save, say } from "../output.ts";
 import { isUnfinished, watchTrials } from "../session.ts";
 
@@ -26,11 +36,9 @@ tokensPerSecond, perplexity: {mean, deviation, values}, seconds}]}`;
 interface CompareFlags extends SettingsFlags {
   out: string;
   seeds: number;
-  only?: string;
+  only?: string[];
   svg?: string;
   on?: string;
-  dryRun?: boolean;
-  json?: boolean;
 }
 
 export function addCompare(program: Command): void {
@@ -38,7 +46,7 @@ export function addCompare(program: Command): void {
     .command("compare")
     .tasks(schemas)
     .option("--seeds <n>", "runs of each model, seeds 1 to n", wholeFrom(1, LARGEST.seeds), 3)
-    .option("--only <names>", "some of the models, with commas between")
+    .option("--only <names>", "some of the models, with commas between", namesIn)
     .option("--on <launcher>", ON)
     .option("--svg <file>", "where the picture goes (default: comparison.svg in the folder)")
     .settings(schemas, {
@@ -69,23 +77,17 @@ async function run(flags: CompareFlags): Promise<void> {
   const settings = await configFrom(flags);
   const { compare, comparisonTable, contestantsNamed, figuresSoFar } = await import("../../sweep/index.ts");
   const { worldRank } = await import("../../tasks/index.ts");
-  const { seeds, out: folder, dryRun, only, json, on } = flags;
+  const { seeds, out: folder, dryRun, only, svg, json, on } = flags;
   const show = (rows: readonly Result[]) =>
     print(json ? JSON.stringify({ task: settings.task, seeds, rows }) : comparisonTable(rows));
-  const names = only?.split(",").map((name) => name.trim());
-  const options = { settings, rows: contestantsNamed(names, "--only"), seeds, folder, on };
+  const options = { settings, rows: contestantsNamed(only, "--only"), seeds, folder, on };
   if (dryRun) return show(await figuresSoFar(options));
   const found = await watchTrials((signal) => compare({ ...options, signal }), on);
   if (isUnfinished(folder, found.reason) || worldRank() > 0) return;
-  await writePicture(flags, found.rows);
+  const { comparisonSvg } = await import("../../pictures/index.ts");
+  const picture = svg ?? join(folder, "comparison.svg");
+  await save(picture, comparisonSvg(found.rows));
+  if (!json) say(`picture: ${picture}`);
   show(found.rows);
   if (!json) say(nextLines(folder, ["sweep show RUN", "runs RUN", "studio RUN"]));
-}
-
-async function writePicture({ svg, out, json }: CompareFlags, results: readonly Result[]): Promise<void> {
-  const { join } = await import("node:path");
-  const { comparisonSvg } = await import("../../pictures/index.ts");
-  const path = svg ?? join(out, "comparison.svg");
-  await save(path, comparisonSvg(results));
-  if (!json) say(`picture: ${path}`);
 }

@@ -20,20 +20,19 @@ export function addCompletion(program: Command, commands: CommandTable): void {
     .action(async (shell: Shell) => void process.stdout.write(await scriptFor(shell, commands)));
 }
 
+const valuesOf = (of: Option | Argument) => of.argChoices ?? suggestedValues.get(of) ?? [];
+
 const knownFlag = (option: Option): KnownFlag => ({
   name: option.long!,
   about: option.description,
   takesValue: option.required || option.optional,
-  values: option.argChoices ?? suggestedValues.get(option) ?? [],
+  values: valuesOf(option),
 });
-
-const valuesOf = (argument: Argument | undefined) =>
-  argument ? (argument.argChoices ?? suggestedValues.get(argument) ?? []) : [];
 
 const known = (command: AnyCommand, before: string, about = command.description()): KnownCommand => ({
   words: `${before}${command.name()}`,
   about,
-  values: valuesOf(command.registeredArguments[0]),
+  values: command.registeredArguments.slice(0, 1).flatMap(valuesOf),
   flags: command.options.filter(({ long, hidden }) => long && !hidden).map(knownFlag),
   below: command.commands.map((each) => known(each, `${before}${command.name()} `)),
 });
@@ -45,14 +44,7 @@ async function knownCommands(commands: CommandTable): Promise<KnownCommand[]> {
     (await load())(program);
     found.push(known(program.commands.find((each) => each.name() === name)!, "", about));
   }
-  const help: KnownCommand = {
-    words: "help",
-    about: "explain a command",
-    values: Object.keys(commands),
-    flags: [],
-    below: [],
-  };
-  return [...found, help];
+  return [...found, { words: "help", about: "explain a command", values: Object.keys(commands), flags: [], below: [] }];
 }
 
 /** The script of a shell for this program. */

@@ -1,8 +1,8 @@
 /** `layerwise data`: builds token files or batches from text, says what is in them, and downloads datasets. */
-import { type Progress, reject, table } from "../../base/index.ts";
+import { reject, table } from "../../base/index.ts";
 import type { DataBuilding, DataOptions, FetchOptions, PretrainingOptions } from "../../text/index.ts";
 import type { Command } from "../command.ts";
-import { numberFrom, whole } from "../flags.ts";
+import { namesIn, numberFrom, whole } from "../flags.ts";
 import { counting, countingLine, nextLines, print, say } from "../output.ts";
 
 interface BatchingFlags extends DataOptions {
@@ -23,18 +23,15 @@ interface BuildFlags extends BatchingFlags, Pick<DataBuilding, "out" | "tfrecord
   randomNext?: boolean;
 }
 
-interface DownloadFlags extends Pick<FetchOptions, "from" | "unverified" | "force"> {
+interface DownloadFlags extends Pick<FetchOptions, "from" | "unverified" | "force" | "tasks"> {
   data?: string;
-  tasks?: string;
   json?: boolean;
 }
 
 /** Adds `data build`, `data inspect` and `data download`. */
 export function addData(program: Command): void {
   const data = program.command("data");
-  addBuild(data);
-  addInspect(data);
-  addDownload(data);
+  for (const add of [addBuild, addInspect, addDownload]) add(data);
 }
 
 function addBuild(data: Command): void {
@@ -82,7 +79,7 @@ function addDownload(data: Command): void {
     .description("Fetch wikitext-2, glue or multi30k; resumes, and checks every file's SHA-256.")
     .option("--data <dir>", "folder of datasets (default: LAYERWISE_DATA, or one in the cache)")
     .option("--from <url>", "take the same file names from this address")
-    .option("--tasks <names>", "of glue only these, with commas between")
+    .option("--tasks <names>", "of glue only these, with commas between", namesIn)
     .option("--unverified", "keep files whose checksum is not the known one")
     .option("--force", "fetch even if the files are there")
     .option("--json", "print JSON")
@@ -112,29 +109,23 @@ const warn = (message: string) => void process.stderr.write(`layerwise: ${messag
 /** Lines of progress for the two things that take long. */
 function watching() {
   const training = countingLine("training the tokenizer", "steps");
-  let tokenising: Progress | undefined;
-  const onLine = (done: number) => {
-    tokenising ??= countingLine("tokenising", "lines");
-    tokenising.at(done);
-  };
+  const tokenising = countingLine("tokenising", "lines");
   const end = () => {
     training.end();
-    tokenising?.end();
+    tokenising.end();
   };
-  return { onStep: training.at, onLine, end };
+  return { onStep: training.at, onLine: tokenising.at, end };
 }
 
 /** How texts are masked, as the library calls it; without --masked none of it is understood. */
-function maskingOf(flags: Omit<BuildFlags, "json" | "corpus">) {
-  const { masked, passes, seed, maskShare, predictions, maxNgram, favourLonger, wholeWord, shortTexts, randomNext } =
-    flags;
+function maskingOf({ masked, passes, seed, maxNgram, randomNext, ...flags }: BuildFlags) {
   const given = {
-    probability: maskShare,
-    maxPredictions: predictions,
+    probability: flags.maskShare,
+    maxPredictions: flags.predictions,
     maxNgram,
-    favourShorter: favourLonger ? false : undefined,
-    wholeWord: wholeWord ? undefined : false,
-    shortProbability: shortTexts,
+    favourShorter: flags.favourLonger ? false : undefined,
+    wholeWord: flags.wholeWord ? undefined : false,
+    shortProbability: flags.shortTexts,
     randomNext,
   };
   const asked = Object.entries(given).filter(([, value]) => value !== undefined);
@@ -143,18 +134,18 @@ function maskingOf(flags: Omit<BuildFlags, "json" | "corpus">) {
   return undefined;
 }
 
-async function build({ json, corpus, ...all }: BuildFlags): Promise<void> {
-  const masked = maskingOf(all);
-  const { tokenizer, data, cache, cased, batch, length, shards, compat, tfrecord, force } = all;
+async function build(flags: BuildFlags): Promise<void> {
+  const masked = maskingOf(flags);
+  const { json, corpus, tokenizer, data, cache, cased, batch, length, shards, compat, tfrecord, force } = flags;
   const { buildData, builtText } = await import("../../text/index.ts");
   const { end, ...watch } = watching();
-  const source = { tokenizer, data, cache, pieces: all.pieces, cased, batch, length, shards, compat };
-  const how = { ...source, out: all.out, tfrecord, force, ...watch, say: warn, masked };
+  const source = { tokenizer, data, cache, pieces: flags.pieces, cased, batch, length, shards, compat };
+  const how = { ...source, out: flags.out, tfrecord, force, ...watch, say: warn, masked };
   const built = await buildData(corpus, how).finally(end);
   const { out, pieces, splits } = built;
-  print(json ? JSON.stringify({ out, pieces, splits }, null, 2) : builtText(built));
-  if (!json)
-    say(nextLines(out, [masked ? "pretrain --corpus RUN" : "train --corpus RUN", "data inspect --corpus RUN"]));
+  if (json) return print(JSON.stringify({ out, pieces, splits }, null, 2));
+  print(builtText(built));
+  say(nextLines(out, [masked ? "pretrain --corpus RUN" : "train --corpus RUN", "data inspect --corpus RUN"]));
 }
 
 async function inspect({ json, corpus, ...flags }: BatchingFlags): Promise<void> {
@@ -165,14 +156,11 @@ async function inspect({ json, corpus, ...flags }: BatchingFlags): Promise<void>
   print(json ? JSON.stringify(data, null, 2) : inspectionText(found));
 }
 
-async function download(dataset: string, options: DownloadFlags): Promise<void> {
+async function download(dataset: string, { json, data, ...how }: DownloadFlags): Promise<void> {
   const { dataFolder, fetchDataset } = await import("../../text/index.ts");
-  const { data, from, unverified, force } = options;
-  const tasks = options.tasks?.split(",").map((task) => task.trim());
-  const how = { data: dataFolder(data), from, unverified, force, tasks };
   const files = await counting(`fetching ${dataset}`, "bytes", (at) =>
-    fetchDataset(dataset, { ...how, onProgress: (_, done) => at(done) }),
+    fetchDataset(dataset, { ...how, data: dataFolder(data), onProgress: (_, done) => at(done) }),
   );
-  if (options.json) return print(JSON.stringify({ dataset, files }, null, 2));
+  if (json) return print(JSON.stringify({ dataset, files }, null, 2));
   print(table(files.map(({ verified, ...file }) => ({ ...file, checked: verified ? "yes" : "not verified" }))));
 }

@@ -3,7 +3,7 @@ import { reject } from "../../base/index.ts";
 import type { EmbedOptions } from "../../tasks/pretrain/index.ts";
 import type { Command } from "../command.ts";
 import { whole } from "../flags.ts";
-import { textsFrom } from "../input.ts";
+import { readInput } from "../input.ts";
 import { openUsing, type UseFlags } from "../opened.ts";
 import { counting, print, save } from "../output.ts";
 
@@ -48,8 +48,10 @@ async function run(path: string, file: string | undefined, flags: Flags): Promis
   const form = /\.(safetensors|jsonl)$/.exec(out)?.[1];
   if (!form) reject({ who: "embed / --out", needed: "a name that ends with .safetensors or .jsonl", got: out }, 2);
   const opened = await openUsing(path, "embed", flags);
+  const { plainTexts, textsIn } = await import("../../text/index.ts");
   const columns = { text: flags.textColumn, pair: flags.pairColumn, header: flags.header };
-  const texts = await textsFrom(file, "embed", columns);
+  const isInput = file === undefined || file === "-";
+  const texts = isInput ? plainTexts(await readInput(), "standard input") : await textsIn(file, "embed", columns);
   const found = await counting("embedding", "texts", (onText) => opened.embed(texts, { pooling, batch, onText }));
   const { vectorLines, vectorTensors } = await import("../../tasks/pretrain/index.ts");
   await save(out, form === "jsonl" ? vectorLines(texts, found) : vectorTensors(found));

@@ -80,10 +80,8 @@ function checkDraft({ draftDepth, draft, temperature, samples, prompts }: Genera
 async function promptsIn(file: string): Promise<string[]> {
   const { existsSync, readFileSync } = await import("node:fs");
   if (file !== "-" && !existsSync(file)) {
-    reject(
-      { who: "--prompts", needed: "a file with a prompt per line", got: file, remedy: "or - for standard input" },
-      2,
-    );
+    const needed = "a file with a prompt per line";
+    reject({ who: "--prompts", needed, got: file, remedy: "or - for standard input" }, 2);
   }
   const text = file === "-" ? await readInput() : readFileSync(file, "utf8");
   const prompts = text.split(/\r?\n/).filter((line) => line.trim() !== "");

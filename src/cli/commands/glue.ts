@@ -4,7 +4,7 @@ import { InvalidArgumentError } from "commander";
 import { LARGEST, reject, table, withScores } from "../../base/index.ts";
 import type { SearchFlags } from "../../sweep/index.ts";
 import type { Command } from "../command.ts";
-import { settingsIn, whole, wholeFrom } from "../flags.ts";
+import { namesIn, settingsIn, whole, wholeFrom } from "../flags.ts";
 import { openUsing, type UseFlags } from "../opened.ts";
 import { counting, print, save, say } from "../output.ts";
 import { isUnfinished, watchSession, watchTrials } from "../session.ts";
@@ -65,10 +65,8 @@ JSON: {rows: [{task, run, figures, score}], average, missing, submission, stoppe
 
 interface GlueFlags extends TuneFlags {
   readonly from?: string;
-}
-
-interface AllFlags extends GlueFlags {
-  readonly tasks?: string;
+  /** Of `glue all`. */
+  readonly tasks?: string[];
 }
 
 interface GlueSearchFlags extends GlueFlags, SearchFlags {
@@ -78,8 +76,7 @@ interface GlueSearchFlags extends GlueFlags, SearchFlags {
 }
 
 export function addGlue(program: Command): void {
-  const names = `${taskNames.slice(0, -1).join(", ")} or ${taskNames.at(-1)}`;
-  const command = program.command("glue").argumentAmong("<task>", names, taskNames);
+  const command = program.command("glue").argumentAmong("<task>", taskNames);
   const out = "run folder (default: runs/glue/ and the task, with a number where that is taken)";
   addTuneFlags(command, out, "print model, texts, memory and an estimate of time, and stop")
     .explain(examples)
@@ -87,7 +84,7 @@ export function addGlue(program: Command): void {
   addSearch(command);
   addEval(command);
   addPredict(command);
-  const all = command.command("all").option("--tasks <names>", "only these, with commas between");
+  const all = command.command("all").option("--tasks <names>", "only these, with commas between", namesIn);
   const folder = "folder of the runs, report.json and submission.zip (default: runs/glue-all)";
   addTuneFlags(all.description("fine-tune on every task whose files are there; average and submission"), folder)
     .explain(allExamples)
@@ -116,7 +113,7 @@ function addSearch(glue: Command): void {
     .description(
       "fine-tune with many settings and seeds, in parallel processes, and pick the best by the mean over seeds",
     )
-    .argumentAmong("<task>", "a task of GLUE", taskNames)
+    .argumentAmong("<task>", taskNames, "a task of GLUE")
     .option("--strategy <name>", "grid, random or halving", "grid")
     .option("--rates <numbers>", "learning rates; for random and halving the lowest and highest count", positive)
     .option("--batches <numbers>", "batch sizes", numbers(isCount, "whole numbers from 1 with commas between"))
@@ -165,13 +162,13 @@ async function tune(name: string, flags: GlueFlags): Promise<void> {
   await tuneTexts(task, await settingsOf(flags), { from }, { ...flags, prefix: `glue/${task.name}-` });
 }
 
-async function tuneAll(flags: AllFlags): Promise<void> {
+async function tuneAll(flags: GlueFlags): Promise<void> {
   const settings = await settingsOf(flags);
   const { from, out = "runs/glue-all", tasks, json } = flags;
   const { glueAll, glueTable } = await import("../../tasks/finetune/index.ts");
   const { figuresOfKind } = await import("../../tasks/index.ts");
-  const how = { settings, from, out, tasks: tasks?.split(",").map((name) => name.trim()) };
-  const report = await watchSession((signal) => glueAll({ ...how, signal }), { shown: figuresOfKind("finetune") });
+  const shown = figuresOfKind("finetune");
+  const report = await watchSession((signal) => glueAll({ settings, from, out, tasks, signal }), { shown });
   print(json ? JSON.stringify(report) : table(glueTable(report)));
   if (report.stopped) say("stopped; give the same command again to go on");
   else if (report.submission.length > 0) say(`submission: ${join(out, "submission.zip")}`);

@@ -66,9 +66,8 @@ async function run(flags: PlanFlags, command: Command): Promise<void> {
   if (typeof flags.depth === "string") return runWritten(flags.depth, flags, command);
   const plan = planOf(flags);
   const { planReport, planTable } = await import("../../model/seq2seq/index.ts");
-  const { width, heads, feedForward: hidden = 4 * width, length, parts: share, norms } = flags;
-  const sizes = { dModel: width, nhead: heads, dimFeedforward: hidden, share, norms };
-  const found = planReport(plan, { ...sizes, length });
+  const { width, heads, feedForward = 4 * width, length, parts: share, norms } = flags;
+  const found = planReport(plan, { dModel: width, nhead: heads, dimFeedforward: feedForward, share, norms, length });
   await show(plan, flags, found.report, () => planTable(found));
 }
 
@@ -79,8 +78,7 @@ async function runWritten(depth: string, flags: PlanFlags, command: Command): Pr
   const stranger = strangers.find((name) => command.getOptionValueSource(name) === "cli");
   if (stranger) {
     const [flag, needed] = [flagOf(stranger), "all of the depth in words"];
-    const got = `${flag} beside ${JSON.stringify(depth)}`;
-    reject({ who: "plan", needed, got, remedy: `leave out ${flag}` }, 2);
+    reject({ who: "plan", needed, got: `${flag} beside ${JSON.stringify(depth)}`, remedy: `leave out ${flag}` }, 2);
   }
   const { models } = await import("../../index.ts");
   const { width, heads, feedForward: hidden = 4 * width, length } = flags;

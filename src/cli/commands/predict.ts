@@ -69,9 +69,10 @@ async function run(path: string, named: string | undefined, flags: Flags): Promi
 async function predicted(path: string, file: string | undefined, flags: Flags) {
   const { askedTexts, predictionReport } = await import("../../tasks/finetune/index.ts");
   const { checkpoint, threads, batch, cap, threshold, labelThreshold } = flags;
+  const use = { checkpoint, threads };
   const opened = await (flags.adapter === undefined
-    ? openUsing(path, "predict", { checkpoint, threads })
-    : openAdapted(path, flags.adapter, flags));
+    ? openUsing(path, "predict", use)
+    : openAdapted(path, flags.adapter, use));
   const texts = await askedTexts(opened.files, { ...flags, file, lines: await linesFor(file, flags) });
   const how = { batch, cap, threshold, labelThreshold };
   const found = await counting("predicting", "texts", (onText) => opened.predict(texts, { ...how, onText }));
@@ -98,9 +99,8 @@ const linesFor = async (file: string | undefined, { text, pair }: Flags) =>
   file === undefined && text === undefined && pair === undefined ? readInput() : undefined;
 
 /** Another head and adapters on top of a run's model. */
-async function openAdapted(path: string, adapter: string, { checkpoint, threads }: Flags) {
+async function openAdapted(path: string, adapter: string, use: UseFlags) {
   const { withAdapter } = await import("../../tasks/finetune/index.ts");
-  const engine = await engineOf({ threads });
-  const adapted = await withAdapter(await openUsing(path, "embed", { checkpoint, threads }), adapter, { engine });
-  return { ...adapted, files: undefined };
+  const engine = await engineOf({ threads: use.threads });
+  return { ...(await withAdapter(await openUsing(path, "embed", use), adapter, { engine })), files: undefined };
 }

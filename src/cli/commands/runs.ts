@@ -1,21 +1,8 @@
 /** `layerwise runs`: lists run folders, shows one, compares several, removes one. */
 import { reject } from "../../base/index.ts";
-import {
-  briefly,
-  comparedTables,
-  compareRuns,
-  encodeJson,
-  listRuns,
-  removeRuns,
-  runReport,
-  runsTable,
-  type Sorting,
-  sortings,
-  summarise,
-  weightsHash,
-} from "../../runs/index.ts";
+import { encodeJson, type Sorting, sortings } from "../../runs/index.ts";
 import type { Command } from "../command.ts";
-import { print } from "../output.ts";
+import { print, say } from "../output.ts";
 
 interface JsonOption {
   json?: boolean;
@@ -79,6 +66,7 @@ export function addRuns(program: Command): void {
 const printJson = (value: unknown) => print(encodeJson(value, 2));
 
 async function list(folder: string, { json, sort }: JsonOption & { sort: Sorting }): Promise<void> {
+  const { briefly, listRuns, runsTable } = await import("../../runs/index.ts");
   const found = await listRuns(folder, sort);
   if (json) return printJson(found.map((each) => ("fault" in each ? each : briefly(each))));
   if (found.length === 0) return print(`no runs under ${folder}; start one with: layerwise train --out ${folder}/1`);
@@ -86,6 +74,7 @@ async function list(folder: string, { json, sort }: JsonOption & { sort: Sorting
 }
 
 async function show(path: string, { json }: JsonOption): Promise<void> {
+  const { briefly, runReport, summarise, weightsHash } = await import("../../runs/index.ts");
   const run = await summarise(path);
   if (json) return printJson({ ...briefly(run), weightsHash: await weightsHash(run) });
   print(await runReport(run));
@@ -94,23 +83,23 @@ async function show(path: string, { json }: JsonOption): Promise<void> {
 async function compare(paths: string[], { json }: JsonOption): Promise<void> {
   if (paths.length < 2)
     reject({ who: "runs compare", needed: "two runs or more", got: paths.join(", "), remedy: "name another run" }, 2);
+  const { comparedTables, compareRuns, summarise } = await import("../../runs/index.ts");
   const runs = await Promise.all(paths.map(summarise));
   if (json) return printJson(await compareRuns(runs));
   print(await comparedTables(runs));
 }
 
 async function remove(paths: string[], { yes }: { yes?: boolean }): Promise<void> {
+  const { removeRuns } = await import("../../runs/index.ts");
   if (await removeRuns(paths, () => yes || agreed(paths))) print(paths.map((path) => `removed ${path}`).join("\n"));
-  else process.stderr.write("nothing removed\n");
+  else say("nothing removed");
 }
 
 /** Asks on a terminal; elsewhere --yes must be given. */
 async function agreed(paths: readonly string[]): Promise<boolean> {
   if (!process.stdin.isTTY) {
-    return reject(
-      { who: "runs remove", needed: "--yes where nobody can be asked", got: "no terminal", remedy: "add --yes" },
-      2,
-    );
+    const needed = "--yes where nobody can be asked";
+    return reject({ who: "runs remove", needed, got: "no terminal", remedy: "add --yes" }, 2);
   }
   const { createInterface } = await import("node:readline/promises");
   const asking = createInterface({ input: process.stdin, output: process.stderr });

@@ -15,7 +15,7 @@ Examples:
 export function addSchema(program: Command): void {
   program
     .command("schema")
-    .argumentAmong("[task]", `${taskNames.slice(0, -1).join(", ")} or ${taskNames.at(-1)}`, taskNames)
+    .argumentAmong("[task]", taskNames)
     .option("--json", "without a task: print the schemas of all, by name")
     .explain(examples)
     .action(run);

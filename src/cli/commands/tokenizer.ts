@@ -5,14 +5,12 @@ import type { Command } from "../command.ts";
 import { whole, wholeFrom } from "../flags.ts";
 import { countingLine, nextLines, print, say } from "../output.ts";
 
-interface ModelOptions {
+interface ModelFlags {
   model: string;
   data?: string;
-}
-
-interface CodecOptions extends ModelOptions {
   pieces?: boolean;
   release?: Release;
+  json?: boolean;
 }
 
 interface TrainFlags {
@@ -37,10 +35,7 @@ const longNames = {
 /** Adds `tokenizer train`, `encode`, `decode` and `inspect`. */
 export function addTokenizer(program: Command): void {
   const tokenizer = program.command("tokenizer");
-  addTrain(tokenizer);
-  addEncode(tokenizer);
-  addDecode(tokenizer);
-  addInspect(tokenizer);
+  for (const add of [addTrain, addEncode, addDecode, addInspect]) add(tokenizer);
 }
 
 const NORMALISATION_NAMES = ["identity", "nfkc", "nfkc_cf", "nmt_nfkc", "nmt_nfkc_cf"];
@@ -137,28 +132,21 @@ async function trainModel(options: TrainFlags): Promise<void> {
   const sources = sourcesOf(options.input);
   const total = await bytesIn(sources);
   const reading = countingLine("reading", "bytes", total || undefined);
-  const training = trainingProgress();
-  const how = { force: options.force, onBytes: reading.at, onStep: training.at };
+  const training = countingLine("training", "steps");
+  let [done, steps]: [number, number | undefined] = [0, undefined];
+  // How many there will be is said once, when the seeds are there.
+  const onStep = (step: TokenizerTrainingStep) => {
+    if (step.steps === undefined) training.at(++done, steps);
+    else steps = step.steps;
+  };
+  const how = { force: options.force, onBytes: reading.at, onStep };
   const { summary, ...files } = await trainToFiles(sources, options.out, trainingOf(options), how).finally(() => {
     reading.end();
     training.end();
   });
-  if (options.json) print(JSON.stringify({ ...files, ...summary }, null, 2));
-  else {
-    print(`${summaryText(summary)}\nwrote ${files.model} and ${files.vocabulary}`);
-    say(nextLines(files.model, ["train --corpus TEXT --tokenizer RUN", "tokenizer encode --model RUN TEXT"]));
-  }
-}
-
-/** A line that knows its length once the seeds are there. */
-function trainingProgress(): { at: (step: TokenizerTrainingStep) => void; end: () => void } {
-  let progress = countingLine("training", "steps");
-  let done = 0;
-  const at = ({ steps: total }: TokenizerTrainingStep) => {
-    if (total === undefined) progress.at(++done);
-    else progress = countingLine("training", "steps", total);
-  };
-  return { at, end: () => progress.end() };
+  if (options.json) return print(JSON.stringify({ ...files, ...summary }, null, 2));
+  print(`${summaryText(summary)}\nwrote ${files.model} and ${files.vocabulary}`);
+  say(nextLines(files.model, ["train --corpus TEXT --tokenizer RUN", "tokenizer encode --model RUN TEXT"]));
 }
 
 function trainingOf({ input, out, force, json, ...flags }: TrainFlags): Partial<TokenizerTraining> {
@@ -167,7 +155,7 @@ function trainingOf({ input, out, force, json, ...flags }: TrainFlags): Partial<
 }
 
 /** Turns lines into ids or pieces, or back. */
-const turning = (how: "lineEncoder" | "lineDecoder") => async (files: string[], options: CodecOptions) => {
+const turning = (how: "lineEncoder" | "lineDecoder") => async (files: string[], options: ModelFlags) => {
   const { openTokenizer, turnLines, [how]: turn } = await import("../../text/index.ts");
   const { writeSlowly } = await import("../../files/index.ts");
   const { tokenizer } = await openTokenizer(options.model, options);
@@ -175,10 +163,10 @@ const turning = (how: "lineEncoder" | "lineDecoder") => async (files: string[], 
   await turnLines(sourcesOf(files), turn(tokenizer, options.pieces ?? false), write);
 };
 
-async function inspect(options: ModelOptions & { json?: boolean }): Promise<void> {
+async function inspect(options: ModelFlags): Promise<void> {
   const { openTokenizer, readModel, summarise, summaryText } = await import("../../text/index.ts");
   const opened = await openTokenizer(options.model, options);
   const summary = summarise(readModel(opened.bytes, opened.path));
-  if (options.json) print(JSON.stringify({ path: opened.path, sha256: opened.sha256, ...summary }, null, 2));
-  else print(summaryText(summary));
+  const { path, sha256 } = opened;
+  print(options.json ? JSON.stringify({ path, sha256, ...summary }, null, 2) : summaryText(summary));
 }

@@ -5,6 +5,7 @@ import type { Command } from "../command.ts";
 import { freeFolder, whole, wholeFrom } from "../flags.ts";
 import { engineOf } from "../opened.ts";
 import { commandName, print, terminal } from "../output.ts";
+import { seen } from "../session.ts";
 
 const examples = `
 Everything is trained and measured while you watch, and kept in the folder: a report with pictures, and runs that other commands
@@ -47,7 +48,6 @@ function nextCommands(path: string): string[] {
 
 async function run({ out: named, json, threads, ...how }: Flags): Promise<void> {
   const out = named ?? (await freeFolder("tour-"));
-  const { stopOnSignals } = await import("../../tasks/index.ts");
   const { tour, tourSummary, TourView } = await import("../../tasks/tour/index.ts");
   const screen = new Screen(terminal(), process.env);
   const view = new TourView(screen);
@@ -55,18 +55,11 @@ async function run({ out: named, json, threads, ...how }: Flags): Promise<void> 
   screen.say(
     `${screen.paint("A transformer's depth is data.", 1)}\nA tour on the embedded books; every figure is computed while you watch.\n`,
   );
-  const stop = stopOnSignals(process.stderr);
   const engine = await engineOf({ threads });
-  try {
-    const session = tour({ ...how, out, engine, next, signal: stop.signal });
-    for await (const event of session) view.see(event);
-    const result = await session.result;
-    if (result.reason === "stopped") process.exitCode = 130;
-    const again = `${commandName()} tour --out ${out}`;
-    const shown = `${tourSummary(result, [again], new Screen(process.stdout, process.env))}\n\nnext:\n  ${next.join("\n  ")}`;
-    print(json ? JSON.stringify(result) : shown);
-  } finally {
-    screen.wipe();
-    stop.release();
-  }
+  const start = (signal: AbortSignal) => tour({ ...how, out, engine, next, signal });
+  const result = await seen(start, (event) => view.see(event)).finally(() => screen.wipe());
+  if (result.reason === "stopped") process.exitCode = 130;
+  const again = `${commandName()} tour --out ${out}`;
+  const shown = `${tourSummary(result, [again], new Screen(process.stdout, process.env))}\n\nnext:\n  ${next.join("\n  ")}`;
+  print(json ? JSON.stringify(result) : shown);
 }

@@ -87,6 +87,7 @@ export type { Batches } from "./train/evaluate.ts";
 export type { TrainEvent, TrainState } from "./train/events.ts";
 export * as training from "./train/index.ts";
 export { muon } from "./train/muon.ts";
+export type { Trainable } from "./train/objective.ts";
 export { adam, adamw, lamb, sgd } from "./train/optimiser.ts";
 export type { Session } from "./train/session.ts";
-export type { Metric, Trainable, TrainResult } from "./train/train.ts";
+export type { Metric, TrainResult } from "./train/train.ts";

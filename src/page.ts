@@ -3,8 +3,9 @@ import type { Engine } from "./engine/engine.ts";
 import type { OrtWebOptions } from "./engine/ort-web.ts";
 import type { TrainEvent } from "./train/events.ts";
 import { lengthOf } from "./train/loop.ts";
+import type { Trainable } from "./train/objective.ts";
 import { type Session, startSession } from "./train/session.ts";
-import { type Trainable, type TrainResult, type TrainOptions as TrainWithEngine, training } from "./train/train.ts";
+import { type TrainResult, type TrainOptions as TrainWithEngine, training } from "./train/train.ts";
 
 /** How a model is trained on a page. */
 export interface TrainOptions extends Omit<TrainWithEngine, "engine"> {

@@ -5,8 +5,8 @@ import type { Split } from "../text/corpus.ts";
 import { type Batches, counted, figures, firstTokens, regrouped, type TextSize, tokensIn } from "../train/evaluate.ts";
 import { Evaluator } from "../train/evaluator.ts";
 import type { Figures } from "../train/events.ts";
+import type { Trainable } from "../train/objective.ts";
 import type { Weights } from "../train/stages.ts";
-import type { Trainable } from "../train/train.ts";
 import type { Fact } from "./job.ts";
 
 /** What is evaluated, and who is told. */

@@ -1,16 +1,15 @@
 /** A batch divided over processes, or into parts that run in turn, and how processes agree. Fetched where there are several. */
 import { reject, rejectShape } from "../base/errors.ts";
-import { decodeJson, encodeJson } from "../base/json.ts";
 import { type Engine, type Feed, feedsFor, type World } from "../engine/engine.ts";
 import { add, input, multiply, type Shape, subtract, type Tensor } from "../graph/index.ts";
 import type { Batches } from "./evaluate.ts";
 import type { StateTensor } from "./events.ts";
 import type { GroupMemory } from "./memory.ts";
+import type { ObjectiveSize, Trainable, TrainingObjective } from "./objective.ts";
 import { OuterStep } from "./outer.ts";
 import { outerOf, stretches, takePart } from "./parts.ts";
 import { partOf } from "./shared-batches.ts";
 import type { Parts } from "./step-options.ts";
-import type { ObjectiveSize, Trainable, TrainingObjective } from "./train.ts";
 import { type Divided, rowsEach, type Share } from "./world.ts";
 
 export { outerOf, takePart } from "./parts.ts";
@@ -102,24 +101,6 @@ function putPart(part: Float32Array, outer: number, world: World): Float32Array 
   for (const { start, own, inner } of stretches(whole.length, outer, world))
     whole.set(part.subarray(own, own + inner), start);
   return whole;
-}
-
-/** What the first process says, known to all. */
-export async function toldAmong<T>(world: World, say: () => T | Promise<T>): Promise<T> {
-  const text = world.rank === 0 ? encodeJson(await say()) : "";
-  const length = Float64Array.of(text.length);
-  await world.sum(length);
-  const letters = new Float64Array(length[0]!);
-  for (let i = 0; i < text.length; i++) letters[i] = text.charCodeAt(i);
-  await world.sum(letters);
-  return decodeJson(Array.from(letters, (code) => String.fromCharCode(code)).join("")) as T;
-}
-
-/** Whether any process says yes. */
-export async function anyAmong(world: World, says: boolean): Promise<boolean> {
-  const flag = Float64Array.of(Number(says));
-  await world.sum(flag);
-  return flag[0]! > 0;
 }
 
 /** Brings together what each process carries: the state of the whole batch. Every process calls it. */

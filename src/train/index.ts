@@ -32,6 +32,7 @@ export { LoneTensor } from "./lone.ts";
 export { type Length, type Lengths, type LoopOptions, trainLoop } from "./loop.ts";
 export type { Group, ParameterTensor } from "./memory.ts";
 export { type Muon, muon } from "./muon.ts";
+export type { ObjectiveSize, Trainable, TrainableParameter, TrainingObjective } from "./objective.ts";
 export * from "./optimiser.ts";
 export { orthogonalise } from "./orthogonal.ts";
 export { PathEvaluator } from "./path-evaluator.ts";
@@ -53,14 +54,5 @@ export { TrainingStep } from "./step.ts";
 export type { RowOutput, StepGraph } from "./step-graph.ts";
 export type { Batch, Parts, Step, StepOptions, StepResult, StepState } from "./step-options.ts";
 export type { Tell } from "./telling.ts";
-export type {
-  Metric,
-  ObjectiveSize,
-  Recorder,
-  Trainable,
-  TrainableParameter,
-  TrainingObjective,
-  TrainOptions,
-  TrainResult,
-} from "./train.ts";
+export type { Metric, Recorder, TrainOptions, TrainResult } from "./train.ts";
 export type { Share } from "./world.ts";

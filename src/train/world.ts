@@ -34,10 +34,10 @@ export function rowsEach(rows: number, { size }: World): number {
 
 /** What the first process says, known to all. */
 export async function told<T>(world: World | undefined, say: () => T | Promise<T>): Promise<T> {
-  return world ? (await import("./division.ts")).toldAmong(world, say) : say();
+  return world ? (await import("./among.ts")).toldAmong(world, say) : say();
 }
 
 /** Whether any process says yes. */
 export async function anyOf(world: World | undefined, says: boolean): Promise<boolean> {
-  return world ? (await import("./division.ts")).anyAmong(world, says) : says;
+  return world ? (await import("./among.ts")).anyAmong(world, says) : says;
 }

@@ -41,7 +41,6 @@ const text = readFileSync(join(root, "corpus", "books", "valid.txt"), "utf8").sl
 /** What a bundler puts beside a program, to be fetched where an engine is made, where it trains, in which way it does, and where a model writes. */
 const LATER = [
   "arena.js",
-  "batches.js",
   "best.js",
   "decoders.js",
   "device-step.js",
@@ -52,7 +51,7 @@ const LATER = [
   "recompute.js",
   "web-products.js",
 ];
-const PAR_LATER = [...LATER, "batch.js", "causal.js", "decoder.js", "programs.js"].sort();
+const PAR_LATER = [...LATER, "decoder.js", "kept-keys.js"].sort();
 
 describe("a bundle", () => {
   it("of a program that trains has no warning, nothing of Node, and the runtime beside it", async () => {

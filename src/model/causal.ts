@@ -49,8 +49,36 @@ export interface BatchDecoder {
   keep(places: readonly number[]): void;
   /** What it would read of a text that is longer than it can. */
   fitted(ids: readonly number[]): readonly number[];
+  /** Steps of memory that are filled, of models with memory. */
+  readonly remembered?: number | undefined;
   /** Gives the programs' memory back; the decoder cannot read afterwards. */
   release(): Promise<void>;
+}
+
+/** The only text of a decoder of several. */
+export class SingleText implements Decoder {
+  readonly #batch: BatchDecoder;
+
+  constructor(batch: BatchDecoder) {
+    this.#batch = batch;
+    this.clear();
+  }
+
+  get remembered(): number | undefined {
+    return this.#batch.remembered;
+  }
+
+  clear(): void {
+    this.#batch.begin(1);
+  }
+
+  async read(ids: ArrayLike<number>): Promise<Float32Array> {
+    return (await this.#batch.read([Array.from(ids)]))[0]!;
+  }
+
+  release(): Promise<void> {
+    return this.#batch.release();
+  }
 }
 
 /** A model of text whose tokens depend on those before them. `Reading` is what its decoder may be told. */

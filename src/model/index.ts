@@ -54,6 +54,7 @@ export {
 export type { NamedWeights } from "./averaging.ts";
 export { averageCheckpoints } from "./averaging.ts";
 export type { BatchDecoder, CausalModel, Decoder, ForwardPass, Objective } from "./causal.ts";
+export { SingleText } from "./causal.ts";
 export {
   type DraftedOptions,
   type Drafting,

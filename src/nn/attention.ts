@@ -5,12 +5,12 @@ import {
   add,
   addDims,
   concat,
-  constant,
   currentScope,
   type Dim,
   expandDims,
   matmul,
   multiply,
+  multiplyDims,
   reshape,
   slice,
   softmax,
@@ -31,11 +31,24 @@ export interface KeyValues {
   readonly values: Tensor;
 }
 
+/** The past as it lies in memory, by heads, with room for more: what a single new token per text looks at without moving any of it. */
+export interface HeldKeys extends KeyValues {
+  /** Added to the scores of the S rows and the token's own, `HIDDEN` where a row holds nothing: [S + 1]. Default: all are seen. */
+  readonly mask?: Tensor | undefined;
+  /** Which place, from the oldest on, each of the S rows and the token's own has, where they lie in another order: int [S + 1]. */
+  readonly places?: Tensor | undefined;
+}
+
+/** Keys and values of the P tokens before: [B, P, C]; `held` has them as [B, H, S, D]. */
+export interface PastKeys extends KeyValues {
+  readonly held?: HeldKeys | undefined;
+}
+
 /** What attention remembers at one depth: it reads `past`, and hands over the keys and values of its own tokens. */
 export interface Cache {
-  /** Of the P tokens before: [B, P, C]. */
-  readonly past?: KeyValues | undefined;
-  store(added: KeyValues): void;
+  readonly past?: PastKeys | undefined;
+  /** `heads` of them, next to each other. Default: 1. */
+  store(added: KeyValues, heads?: number): void;
 }
 
 /** What scores and weights depend on besides queries and keys. */
@@ -113,8 +126,8 @@ export function foldPair({ keys, values }: KeyValues, { batch, length }: Rows): 
 }
 
 /** Keys and values of new tokens after those that a cache remembers; it is handed the new ones. */
-export function withPast(added: KeyValues, cache: Cache | undefined): KeyValues {
-  cache?.store(added);
+export function withPast(added: KeyValues, cache: Cache | undefined, heads?: number): KeyValues {
+  cache?.store(added, heads);
   const past = cache?.past;
   if (!past) return added;
   return { keys: concat([past.keys, added.keys], 1), values: concat([past.values, added.values], 1) };
@@ -182,11 +195,8 @@ export class SelfAttention {
     const how = { heads, keyHeads, rows, mask, mode, dropout };
     if (!cache) return this.#out.apply(attendByHeads(q, own, how));
     const added = foldPair(own, rows);
-    if (cache.past && rows.length === 1 && keyHeads === heads) {
-      cache.store(added);
-      return this.#out.apply(attendOnce(q, cache.past, added, { heads, scale: this.#headWidth ** -0.5 }));
-    }
-    return this.#out.apply(attendByHeads(q, withPast(added, cache), how));
+    const once = rows.length === 1 ? this.#attendOnce(q, added, cache) : undefined;
+    return this.#out.apply(once ?? attendByHeads(q, withPast(added, cache, keyHeads), how));
   }
 
   /** Keys and values of some rows: x [K, C] → [K, ·] each. */
@@ -202,12 +212,17 @@ export class SelfAttention {
     const { width, heads, keyHeads } = this.#options;
     const query = this.#placedRows(this.#columns(x, 0, width), heads, some, rows, cache, 0);
     const added = foldPair(all, rows);
-    if (cache?.past && rows.batch === 1 && rows.length === 1 && keyHeads === heads) {
-      cache.store(added);
-      return this.#out.apply(attendOnce(query, cache.past, added, { heads, scale: this.#headWidth ** -0.5 })); // one row, or none
-    }
+    const once = rows.batch === 1 && rows.length === 1 ? this.#attendOnce(query, added, cache) : undefined; // one row, or none
+    if (once) return this.#out.apply(once);
     const how = { heads, keyHeads, rows, mask: mask && some.mask(mask) };
-    return this.#out.apply(some.fromText(attendByHeads(some.byText(query), withPast(added, cache), how)));
+    return this.#out.apply(some.fromText(attendByHeads(some.byText(query), withPast(added, cache, keyHeads), how)));
+  }
+
+  /** A token after keys and values that lie by heads, where a cache has them so. */
+  #attendOnce(q: Tensor, added: KeyValues, cache: Cache | undefined): Tensor | undefined {
+    const held = cache?.past?.held;
+    if (held) cache.store(added, this.#options.keyHeads);
+    return held && attendOnce(q, held, added, { scale: this.#headWidth ** -0.5 });
   }
 
   /** Some columns of what the joined product of queries, keys and values gives. */
@@ -241,29 +256,31 @@ export class SelfAttention {
 }
 
 /**
- * One query per text, [B, C] → [B, C], over keys and values [B, P, C] of the past and its own [B, 1, C]; positions [B, H, P + 1] and mask are
- * added to the scores. Transposing all keys and values to heads would cost more than the attention itself, so the
- * query is spread instead: row h holds head h's columns and zeros, and one product serves all heads. Nor are keys and values put after
- * those of the past, which would copy all of them: scores are, [B, H, P + 1].
+ * One query per text, [B, C] → [B, C], over keys and values [B, K, S, D] that are held, each of which serves G of the query's K·G heads, and
+ * its own [B, 1, K·D]; positions [B, K, G, S + 1] and masks are added to the scores. Its own keys and values are not put after the others,
+ * which would copy all of them: its score is, and what it says itself is so little that a product would cost more than it does.
  */
 export function attendOnce(
   q: Tensor,
-  past: KeyValues,
+  held: HeldKeys,
   own: KeyValues,
-  { heads, scale, positions, mask }: Pick<AttendOptions, "positions" | "mask"> & { heads: number; scale: number },
+  { scale, positions, mask }: Pick<AttendOptions, "positions" | "mask"> & { scale: number },
 ): Tensor {
-  const columns = headColumns(Number(q.shape[1]), heads);
-  const spread = multiply(expandDims(q, 1), columns); // [B, H, C]
-  const products = [past, own].map(({ keys }) => matmul(spread, keys, { transposeB: true, scale }));
-  const content = concat(products, 2);
-  const scores = positions ? add(content, positions) : content;
-  const weights = softmax(mask ? add(scores, mask) : scores);
-  const before = past.keys.shape[1]!;
+  const [batch, keyHeads, before, size] = held.keys.shape as [Dim, number, Dim, number];
+  const groups = Number(q.shape[1]) / (keyHeads * size);
+  // A single text may have no row at all.
+  const rows = q.shape[0] === batch ? groups : multiplyDims(q.shape[0]!, groups);
+  const asked = reshape(multiply(q, scale), [batch, keyHeads, rows, size]); // [B, K, G, D]
+  const [key, value] = [own.keys, own.values].map((x) => reshape(x, [batch, keyHeads, 1, size])) as [Tensor, Tensor];
+  const itself = sum(multiply(asked, key), { axes: [3], keepDims: true });
+  const content = concat([matmul(asked, held.keys, { transposeB: true }), itself], 3);
+  const added = [positions, mask, held.mask].filter((each) => each !== undefined);
+  const weights = softmax(added.reduce((scores: Tensor, each) => add(scores, each), content));
   const mixed = add(
-    matmul(slice(weights, 2, 0, before), past.values),
-    matmul(slice(weights, 2, before, addDims(before, 1)), own.values),
+    matmul(slice(weights, 3, 0, before), held.values),
+    multiply(slice(weights, 3, before, addDims(before, 1)), value),
   );
-  return sum(multiply(mixed, columns), { axes: [1] }); // [B, C]
+  return reshape(mixed, q.shape);
 }
 
 function checkKeyHeads(name: string, heads: number, keyHeads: number): void {
@@ -276,13 +293,4 @@ function rotaryOf(name: string, given: Rotary | RotaryOptions, width: number): R
   if (!(given instanceof Rotary)) return new Rotary(name, { ...given, width });
   if (given.width === width) return given;
   return reject({ who: `${name} / rotary`, needed: `heads of width ${given.width}`, got: `${width}` }, 2);
-}
-
-/** 1 where column c belongs to head h: [H, C]. */
-function headColumns(width: number, heads: number): Tensor {
-  const size = width / heads;
-  const values = Float32Array.from({ length: heads * width }, (_, i) =>
-    Math.floor((i % width) / size) === Math.floor(i / width) ? 1 : 0,
-  );
-  return constant(values, [heads, width]);
 }

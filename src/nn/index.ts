@@ -15,7 +15,9 @@ export {
   attendByHeads,
   type ByHeadsOptions,
   type Cache,
+  type HeldKeys,
   type KeyValues,
+  type PastKeys,
   SelfAttention,
 } from "./attention.ts";
 export {

@@ -5,11 +5,13 @@ import {
   concat,
   constant,
   type Dim,
+  expandDims,
   full,
   gather,
   iota,
   matmul,
   maximum,
+  multiply,
   multiplyDims,
   relu,
   reshape,
@@ -19,7 +21,7 @@ import {
   type Tensor,
   transpose,
 } from "../graph/index.ts";
-import { type Attended, attend, attendOnce, type Cache, foldPair, type KeyValues } from "./attention.ts";
+import { type Attended, attend, attendOnce, type Cache, foldPair, type HeldKeys, type KeyValues } from "./attention.ts";
 import type { Context } from "./block.ts";
 import { headWidth, Linear } from "./layers.ts";
 import { type Initial, newParameter, normal, type Parameter, xavierUniform } from "./parameter.ts";
@@ -195,22 +197,24 @@ export class RelativeAttention {
   /** x [B·T, C] → [B·T, C]. `context.mask` is added to the logits: [T, K] or [B, T, K]. */
   apply(x: Tensor, context: SegmentContext): Tensor {
     const cache = context.newCache?.();
-    if (cache?.past) return this.#output(this.#attendOnce(x, context, cache, cache.past));
+    if (cache?.past?.held) return this.#output(this.#attendOnce(x, context, cache, cache.past.held));
     return this.#merge(this.attend(x, context, cache).mixed, x.shape[0]!);
   }
 
-  /** One token per text, [B, C] → [B, C], after keys and values that are kept: [B, M, C]. */
-  #attendOnce(x: Tensor, { rows, positions: table, mask }: SegmentContext, cache: Cache, past: KeyValues): Tensor {
+  /** One token per text, [B, C] → [B, C], after keys and values that are held: [B, H, M, D]. */
+  #attendOnce(x: Tensor, { rows, positions: table, mask }: SegmentContext, cache: Cache, held: HeldKeys): Tensor {
     const { width, heads } = this.#options;
     const [query, values, keys] = split(this.#project(x), 1, [width, width, width]) as [Tensor, Tensor, Tensor];
     const own = foldPair({ keys, values }, rows);
-    cache.store(own);
-    const byHead = transpose(reshape(query, [rows.batch, 1, heads, this.#headWidth]), [2, 0, 1, 3]); // [H, B, 1, D]
-    const at = { batch: rows.batch, length: 1, scale: this.#scale };
-    const logits = this.#positionLogits(byHead, table!, at); // [H, B, 1, K]
-    const [batch, columns] = [logits.shape[1]!, logits.shape[3]!];
-    const positions = transpose(reshape(logits, [heads, batch, columns]), [1, 0, 2]);
-    return attendOnce(query, past, own, { heads, scale: this.#scale, positions, mask });
+    cache.store(own, heads);
+    const scale = this.#scale;
+    const apart = reshape(subtract(this.#v.tensor, this.#u.tensor), [width]);
+    const byHead = transpose(reshape(add(query, apart), [rows.batch, heads, this.#headWidth]), [1, 0, 2]); // [H, B, D]
+    const placed = (x: Tensor) => (held.places ? gather(x, held.places) : x);
+    const r = placed(multiply(this.#distances(slice(table!, 0, 1, table!.shape[0]!)), scale)); // [M + 1, H, D]
+    const logits = matmul(byHead, transpose(r, [1, 0, 2]), { transposeB: true }); // [H, B, M + 1]
+    const positions = expandDims(transpose(logits, [1, 0, 2]), 2);
+    return attendOnce(query, held, own, { scale, positions, mask: placed(reshape(mask!, [r.shape[0]!])) });
   }
 
   get #scale(): number {
@@ -227,7 +231,7 @@ export class RelativeAttention {
     const table = context.positions ?? segmentPositions({ width, length, memory: past, compat });
     const projected = this.#project(x);
     const own = this.#byHead(projected, batch, length, 3); // [3, H, B, T, D]
-    cache?.store(this.#stored(projected, context.rows));
+    cache?.store(this.#stored(projected, context.rows), this.#options.heads);
     const query = part(own, 0); // q + u
     const recalled = memory && this.#recall(memory, batch, past); // [2, H, B, M, D]
     const [values, keys] = [0, 1].map((i) => {
@@ -259,12 +263,17 @@ export class RelativeAttention {
     const { heads } = this.#options;
     const columns = table.shape[0]!;
     const shape = [heads, multiplyDims(at.batch, at.length), this.#headWidth];
-    const r = transpose(reshape(this.#position.apply(table), [columns, heads, this.#headWidth]), [1, 0, 2]);
+    const r = transpose(this.#distances(table), [1, 0, 2]);
     const apart = reshape(subtract(this.#v.tensor, this.#u.tensor), [heads, 1, 1, this.#headWidth]);
     const rows = reshape(add(query, apart), shape);
     const logits = matmul(rows, r, { transposeB: true, scale: at.scale }); // [H, B·T, K + 1]
     // Nothing is padded: the column that slides in from the left only meets keys that are masked.
     return skew(reshape(logits, [heads, at.batch, at.length, columns]), at.length);
+  }
+
+  /** r: the projected sinusoids of distances [K, C], by heads: [K, H, D]. */
+  #distances(table: Tensor): Tensor {
+    return reshape(this.#position.apply(table), [table.shape[0]!, this.#options.heads, this.#headWidth]);
   }
 
   /** Values and keys of the memory: [2, H, B, M, D]. */

@@ -1,29 +1,35 @@
-/** Reading a text token by token: from keys and values that are kept or, where a policy has no caches, from the whole text each time. */
+/** Reading texts, one or several in step: from keys and values that are kept or, where a policy has no caches, from whole texts each time. */
 import { reject } from "../../base/errors.ts";
 import type { DepthPolicy } from "../../depth/policy.ts";
-import type { Engine, Feed, Program } from "../../engine/engine.ts";
+import { type Engine, type Feed, feedsFor, type Program } from "../../engine/engine.ts";
 import {
+  add,
+  addDims,
   concat,
-  type Dim,
+  expandDims,
+  full,
   input,
   reshape,
-  simplify,
   simplifyNamed,
-  sizeOf,
+  slice,
   type Tensor,
   topological,
+  transpose,
 } from "../../graph/index.ts";
-import type { KeyValues } from "../../nn/attention.ts";
+import type { KeyValues, PastKeys } from "../../nn/attention.ts";
 import type { Parameter } from "../../nn/index.ts";
-import { checkedIds, type Decoder } from "../causal.ts";
+import { HIDDEN } from "../../nn/masks.ts";
+import { type BatchDecoder, checkedIds, type Decoder, SingleText } from "../causal.ts";
+import { type HeadSizes, KeptKeys, keptInputs, packed, sizesOf } from "../kept-keys.ts";
+import { Programs } from "../programs.ts";
 import type { RewindableDecoder } from "../speculation.ts";
 import { boundWeights, type Weights } from "../weights.ts";
 
 /** What continuing a text computes. */
 export interface Extension {
   readonly logits: Tensor;
-  /** Keys and values of the new tokens, one pair per cache. */
-  readonly added: readonly KeyValues[];
+  /** Keys and values of the new tokens, one pair per cache, and how many heads each has. */
+  readonly added: readonly (KeyValues & { readonly heads: number })[];
   /** Depths that each new token ran, [B·T], where tokens halt by themselves. */
   readonly depths: Tensor | undefined;
 }
@@ -34,226 +40,290 @@ export interface Readable {
   readonly policy: DepthPolicy;
   readonly options: { readonly vocabulary: number; readonly width: number; readonly length: number };
   logitsAt(ids: Tensor, rows: Tensor): Tensor;
-  extend(ids: Tensor, past?: readonly KeyValues[], rows?: Tensor): Extension;
+  extend(ids: Tensor, past?: readonly PastKeys[], rows?: Tensor): Extension;
 }
 
 /**
- * Fewer tokens than this are read one by one. The program that reads many at once takes as long to compile as fifty single tokens,
- * and almost nothing afterwards. One number for all calls, so that equal texts give equal bits whatever was read before.
+ * Fewer tokens than this of a single text are read one by one. The program that reads many at once takes as long to compile as fifty single
+ * tokens, and almost nothing afterwards. One number for all calls, so that equal texts give equal bits whatever was read before.
  */
 const READ_AT_ONCE = 32;
+
+/** Tokens by which room for keys and values grows. */
+const ROOM = 32;
 
 /**
  * Learned positions end at the model's `length`. A text that grows beyond it is read again from its last `length / 2` tokens, so
  * that it can go on; what was before is forgotten.
  */
-export const kept = (text: readonly number[], length: number) => text.slice(-Math.max(1, Math.floor(length / 2)));
+const lastOf = (text: readonly number[], length: number) => text.slice(-Math.max(1, Math.floor(length / 2)));
 
-/**
- * Keeps keys and values, batch 1. Those of each cache lie in one array each, token after token, so that what was read is a longer
- * view of the same memory: nothing is copied to append.
- */
-export class CachedDecoder implements RewindableDecoder {
-  readonly #model: Readable;
-  readonly #engine: Engine;
-  readonly #weights: ReadonlyMap<Tensor, Float32Array>;
-  /** Keys and values in turn, cache by cache: [length, width] each. */
-  readonly #memory: readonly Float32Array[];
-  readonly #widths: readonly number[];
-  readonly #step: Program;
-  #reader: Program | undefined;
-  #several: Program | undefined;
-  #text: number[] = [];
+/** Texts of equal length, and what is kept of them when they grow too long. */
+class Texts {
+  all: number[][] = [];
 
-  static async create(engine: Engine, model: Readable, weights: Weights): Promise<CachedDecoder> {
-    const bound = boundWeights(model, weights);
-    const widths = widthsOf(model);
-    const step = await engine.compile({ outputs: stepOutputs(model, widths), weights: bound });
-    return new CachedDecoder(engine, model, bound, step, widths);
+  get length(): number {
+    return this.all[0]?.length ?? 0;
   }
 
-  private constructor(
-    engine: Engine,
-    model: Readable,
-    weights: ReadonlyMap<Tensor, Float32Array>,
-    step: Program,
-    widths: readonly number[],
-  ) {
-    this.#model = model;
-    this.#engine = engine;
-    this.#weights = weights;
-    this.#step = step;
-    this.#widths = widths;
-    this.#memory = widths.map((width) => new Float32Array(model.options.length * width));
+  begin(count: number): void {
+    this.all = Array.from({ length: count }, () => []);
   }
 
-  depth: number | undefined;
-
-  get text(): readonly number[] {
-    return this.#text;
+  /** Tokens to read next: the given ones, or the last of everything where that does not fit any more; then the texts are empty again. */
+  next(ids: readonly (readonly number[])[], { vocabulary, length }: Readable["options"]): number[][] {
+    const tokens = ids.map((each) => checkedIds(each, vocabulary));
+    if (this.length + tokens[0]!.length <= length) return tokens;
+    const last = tokens.map((each, i) => lastOf([...this.all[i]!, ...each], length));
+    this.begin(ids.length);
+    return last;
   }
 
-  get capacity(): number {
-    return this.#model.options.length;
-  }
-
-  clear(): void {
-    this.#text = [];
-  }
-
-  rewind(length: number): void {
-    this.#text.length = Math.min(length, this.#text.length);
-  }
-
-  async read(ids: ArrayLike<number>): Promise<Float32Array> {
-    const { length, vocabulary } = this.#model.options;
-    let tokens = checkedIds(ids, vocabulary);
-    if (this.#text.length + tokens.length > length) {
-      tokens = kept([...this.#text, ...tokens], length);
-      this.clear();
-    }
-    if (this.#text.length === 0 && tokens.length >= READ_AT_ONCE) {
-      await this.#readAtOnce(tokens.slice(0, -1));
-      tokens = tokens.slice(-1);
-    }
-    let logits: Float32Array = new Float32Array();
-    for (const token of tokens) logits = await this.#readOne(token);
-    return logits;
-  }
-
-  /** Keys and values of the text so far, as inputs. */
-  #past(): Record<string, Feed> {
-    const position = this.#text.length;
-    const past = this.#memory.map((array, i) => {
-      const width = this.#widths[i]!;
-      return [pastName(i), { data: array.subarray(0, position * width), shape: [1, position, width] }] as const;
+  append(tokens: readonly (readonly number[])[]): void {
+    tokens.forEach((each, i) => {
+      this.all[i]!.push(...each);
     });
-    return Object.fromEntries(past);
   }
 
-  async readEach(ids: ArrayLike<number>): Promise<readonly Float32Array[]> {
-    const { vocabulary } = this.#model.options;
-    const tokens = checkedIds(ids, vocabulary);
-    this.#several ??= await this.#engine.compile({
-      outputs: severalOutputs(this.#model, this.#widths),
-      weights: this.#weights,
-    });
-    const feeds = { ids: { data: Int32Array.from(tokens), shape: [1, tokens.length] }, ...this.#past() };
-    const { logits, added } = await this.#several.run(feeds);
-    this.#append(tokens, added!.data as Float32Array);
-    const scores = (logits!.data as Float32Array).slice();
-    return tokens.map((_, i) => scores.subarray(i * vocabulary, (i + 1) * vocabulary));
-  }
-
-  async #readOne(token: number): Promise<Float32Array> {
-    const found = await this.#step.run({ ids: Int32Array.of(token), ...this.#past() });
-    const { logits, added, depths } = found;
-    this.depth = depths?.data[0];
-    this.#append([token], added!.data as Float32Array);
-    return logits!.data as Float32Array;
-  }
-
-  /** The beginning of a text: only keys and values are wanted. */
-  async #readAtOnce(tokens: readonly number[]): Promise<void> {
-    this.#reader ??= await this.#engine.compile({ outputs: readerOutputs(this.#model), weights: this.#weights });
-    const { added } = await this.#reader.run({ ids: { data: Int32Array.from(tokens), shape: [1, tokens.length] } });
-    this.#append(tokens, added!.data as Float32Array);
-  }
-
-  /** `added` holds the new rows of all arrays of the memory, one array's after the other's. */
-  #append(tokens: readonly number[], added: Float32Array): void {
-    let read = 0;
-    this.#memory.forEach((array, i) => {
-      const [start, size] = [this.#text.length, tokens.length].map((count) => count * this.#widths[i]!) as [
-        number,
-        number,
-      ];
-      array.set(added.subarray(read, read + size), start);
-      read += size;
-    });
-    this.#text.push(...tokens);
-  }
-
-  async release(): Promise<void> {
-    await this.#step.release();
-    await this.#reader?.release();
-    await this.#several?.release();
+  keep(places: readonly number[]): void {
+    this.all = places.map((place) => this.all[place]!);
   }
 }
 
-export const pastName = (i: number) => `past ${i}`;
+const idsFeed = (tokens: readonly (readonly number[])[]): Feed => {
+  return { data: Int32Array.from(tokens.flat()), shape: [tokens.length, tokens[0]!.length] };
+};
+/** The last row of each text among all rows. */
+const lastRows = (count: number, length: number): Feed => {
+  return { data: Int32Array.from({ length: count }, (_, i) => (i + 1) * length - 1), shape: [count] };
+};
+const rowsOf = (scores: Float32Array, count: number) => {
+  const size = scores.length / count;
+  return Array.from({ length: count }, (_, i) => scores.subarray(i * size, (i + 1) * size));
+};
+const fits = (ids: readonly number[], length: number) => (ids.length > length ? lastOf(ids, length) : ids);
 
-/** Widths of keys and values in turn, cache by cache: where several heads share theirs they are narrower than the model. */
-export function widthsOf(model: Readable): number[] {
-  const { added } = model.extend(input("ids", [1, 1], "int"));
-  return added.flatMap(({ keys, values }) => [Number(keys.shape[2]), Number(values.shape[2])]);
+/** What a program reads: one token of each text or several, at their beginning or later, and which scores are wanted. */
+interface Reading {
+  readonly length: 1 | "T";
+  readonly begins: boolean;
+  readonly scores: "last" | "each" | "none";
 }
 
-/** One token after P others: logits [V], its keys and values, and its depth where it halts by itself. */
-function stepOutputs(model: Readable, widths: readonly number[]): Record<string, Tensor> {
-  const { vocabulary } = model.options;
-  const { past, pairs } = pastInputs(widths);
-  const { logits, added, depths } = model.extend(input("ids", [1, 1], "int"), pairs);
-  const wanted = { logits: reshape(logits, [vocabulary]), added: pack(added), ...(depths ? { depths } : {}) };
-  const outputs = simplifyNamed(wanted);
-  checkReads(outputs.logits!, past);
+const STEP: Reading = { length: 1, begins: false, scores: "last" };
+
+/** Texts of a program: any number, or one. */
+type Count = 1 | "B";
+
+/** The past as inputs: keys and values with room for E tokens behind P, and what hides those E. */
+function pastInputs(sizes: readonly HeadSizes[], count: Count) {
+  const mask = concat([input("seen", ["P"]), input("unseen", ["E"]), full(0, [1])], 0); // P zeros, E times HIDDEN, 0
+  return sizes.map((each, i): PastKeys => {
+    const { keys, values } = keptInputs(count, addDims("E", "P"), each, i);
+    // The zeros are added since nothing else in a program need tell what P and E are.
+    const plain = (x: Tensor, size: number) => {
+      const past = slice(add(x, expandDims(slice(mask, 0, 0, addDims("E", "P")), 1)), 2, 0, "P");
+      return reshape(transpose(past, [0, 2, 1, 3]), [count, "P", each.heads * size]);
+    };
+    return { keys: plain(keys, each.keys), values: plain(values, each.values), held: { keys, values, mask } };
+  });
+}
+
+/** T tokens after P others in each text: logits [B, V] after the last, new keys and values, and depths where tokens halt by themselves. */
+function outputsOf(model: Readable, sizes: readonly HeadSizes[], count: Count, reading: Reading) {
+  const { length, begins, scores } = reading;
+  const past = begins ? undefined : pastInputs(sizes, count);
+  const rows = length === 1 || scores !== "last" ? undefined : input("last", [count], "int");
+  const { logits, added, depths } = model.extend(input("ids", [count, length], "int"), past, rows);
+  const shape = [scores === "each" ? length : count, model.options.vocabulary];
+  const outputs = simplifyNamed({
+    added: packed(added),
+    ...(scores === "none" ? {} : { logits: reshape(logits, shape) }),
+    ...(depths && length === 1 ? { depths } : {}),
+  });
+  if (past && outputs.logits) checkReads(outputs.logits, past);
   return outputs;
 }
 
-function pastInputs(widths: readonly number[]) {
-  const past = widths.map((width, i) => input(pastName(i), [1, "P", width]));
-  const pairs = Array.from({ length: past.length / 2 }, (_, i) => ({ keys: past[2 * i]!, values: past[2 * i + 1]! }));
-  return { past, pairs };
-}
-
-/** T tokens after P others: logits [T, V] after each of them, their keys and values. */
-function severalOutputs(model: Readable, widths: readonly number[]): Record<string, Tensor> {
-  const { logits, added } = model.extend(input("ids", [1, "T"], "int"), pastInputs(widths).pairs);
-  return simplifyNamed({ logits: reshape(logits, ["T", model.options.vocabulary]), added: pack(added) });
-}
-
 /** A block that stores keys and values but does not look at those before would forget the text. */
-export function checkReads(logits: Tensor, past: readonly Tensor[]): void {
+function checkReads(logits: Tensor, past: readonly PastKeys[]): void {
   const used = new Set<Tensor>(topological([logits]));
-  const unread = past.filter((each) => !used.has(each)).length;
+  const all = past.flatMap(({ held }) => [held!.keys, held!.values]);
+  const unread = all.filter((each) => !used.has(each)).length;
   if (unread === 0) return;
   const remedy = "let blocks attend to cache.past, or leave `caches` out, which recomputes the text for every token";
   const needed = "blocks that read all of their caches";
-  reject({ who: "depth policy / caches", needed, got: `${unread} of ${past.length} keys and values unread`, remedy });
+  reject({ who: "depth policy / caches", needed, got: `${unread} of ${all.length} keys and values unread`, remedy });
 }
 
-/** The first T tokens of a text: their keys and values. */
-function readerOutputs(model: Readable): Record<string, Tensor> {
-  const length: Dim = "T";
-  const { added } = model.extend(input("ids", [1, length], "int"));
-  return { added: simplify([pack(added)])[0]! };
+/** Keeps keys and values of texts that are read in step. */
+export class CachedBatch implements BatchDecoder {
+  readonly #options: Readable["options"];
+  readonly #count: Count;
+  readonly #programs: Programs<Reading>;
+  readonly #keys: KeptKeys;
+  readonly #texts = new Texts();
+  /** Blocks that the last token of each text passed through, where tokens halt by themselves. */
+  depths: ArrayLike<number> | undefined;
+
+  /** `count`: of how many texts; one is read with as few programs as possible. */
+  static async create(engine: Engine, model: Readable, weights: Weights, count: Count = "B"): Promise<CachedBatch> {
+    const bound = boundWeights(model, weights);
+    const sizes = model.extend(input("ids", [1, 1], "int")).added.map((pair) => sizesOf(pair, pair.heads));
+    const programs = new Programs((reading: Reading) =>
+      engine.compile({ outputs: outputsOf(model, sizes, count, reading), weights: bound }),
+    );
+    await programs.get(STEP);
+    return new CachedBatch(model.options, count, programs, new KeptKeys(sizes));
+  }
+
+  private constructor(options: Readable["options"], count: Count, programs: Programs<Reading>, keys: KeptKeys) {
+    [this.#options, this.#count, this.#programs, this.#keys] = [options, count, programs, keys];
+  }
+
+  /** The texts so far. */
+  get texts(): readonly (readonly number[])[] {
+    return this.#texts.all;
+  }
+
+  begin(count: number): void {
+    this.#texts.begin(count);
+    this.#keys.begin(count, ROOM);
+  }
+
+  fitted(ids: readonly number[]): readonly number[] {
+    return fits(ids, this.#options.length);
+  }
+
+  async read(ids: readonly (readonly number[])[]): Promise<readonly Float32Array[]> {
+    let tokens = this.#texts.next(ids, this.#options);
+    const begins = this.#texts.length === 0;
+    const length = tokens[0]!.length;
+    if (this.#count !== 1 && length > 1) return this.#run(tokens, { length: "T", begins, scores: "last" });
+    if (begins && length >= READ_AT_ONCE) {
+      await this.#run([tokens[0]!.slice(0, -1)], { length: "T", begins, scores: "none" });
+      tokens = [tokens[0]!.slice(-1)];
+    }
+    let scores: readonly Float32Array[] = [];
+    for (let i = 0; i < tokens[0]!.length; i++)
+      scores = await this.#run(
+        tokens.map((each) => [each[i]!]),
+        STEP,
+      );
+    return scores;
+  }
+
+  /** Appends tokens to a single text in one pass, as far as they fit; gives the scores after each of them. */
+  async readEach(ids: ArrayLike<number>): Promise<readonly Float32Array[]> {
+    const tokens = checkedIds(ids, this.#options.vocabulary);
+    const [scores] = await this.#run([tokens], { length: "T", begins: false, scores: "each" });
+    return rowsOf(scores!.slice(), tokens.length);
+  }
+
+  async #run(tokens: readonly (readonly number[])[], reading: Reading): Promise<readonly Float32Array[]> {
+    const program = await this.#programs.get(reading);
+    const [count, length] = [tokens.length, tokens[0]!.length];
+    const past = this.#texts.length;
+    const seen = { data: new Float32Array(past), shape: [past] };
+    const room = this.#keys.rows - past;
+    const unseen = { data: new Float32Array(room).fill(HIDDEN), shape: [room] };
+    const feeds = { ids: idsFeed(tokens), last: lastRows(count, length), seen, unseen, ...this.#keys.feeds };
+    const { logits, added, depths } = await program.run(feedsFor(program, feeds));
+    this.depths = depths?.data;
+    if (past + length > this.#keys.rows) this.#keys.enlarge(Math.ceil((past + length) / ROOM) * ROOM);
+    this.#keys.put(added!.data as Float32Array, past, length);
+    this.#texts.append(tokens);
+    return logits ? rowsOf(logits.data as Float32Array, count) : [];
+  }
+
+  keep(places: readonly number[]): void {
+    this.#keys.keep(places);
+    this.#texts.keep(places);
+  }
+
+  /** Forgets all but the first tokens of the texts. */
+  rewind(length: number): void {
+    for (const text of this.#texts.all) text.length = Math.min(length, text.length);
+  }
+
+  release(): Promise<void> {
+    return this.#programs.release();
+  }
 }
 
-/** All keys and values as one output, since each output costs a call: one array's rows after the other's. */
-function pack(added: Extension["added"]): Tensor {
-  const all = added.flatMap(({ keys, values }) => [keys, values]);
-  const even = new Set(all.map((each) => each.shape[2])).size === 1;
-  return concat(even ? all : all.map((each) => reshape(each, [sizeOf(each.shape)])), 0);
+/** A single text of which keys and values are kept; it takes tokens back. */
+export class CachedDecoder extends SingleText implements RewindableDecoder {
+  readonly #batch: CachedBatch;
+  readonly capacity: number;
+
+  static async create(engine: Engine, model: Readable, weights: Weights): Promise<CachedDecoder> {
+    return new CachedDecoder(await CachedBatch.create(engine, model, weights, 1), model.options.length);
+  }
+
+  private constructor(batch: CachedBatch, capacity: number) {
+    super(batch);
+    [this.#batch, this.capacity] = [batch, capacity];
+  }
+
+  get depth(): number | undefined {
+    return this.#batch.depths?.[0];
+  }
+
+  get text(): readonly number[] {
+    return this.#batch.texts[0]!;
+  }
+
+  rewind(length: number): void {
+    this.#batch.rewind(length);
+  }
+
+  readEach(ids: ArrayLike<number>): Promise<readonly Float32Array[]> {
+    return this.#batch.readEach(ids);
+  }
 }
 
-/** Reads the whole text for every new token, batch 1: for policies and blocks that know of no caches. */
+/** Reads all texts from their beginnings for every new token: for policies and blocks that know of no caches. */
+export class RecomputingBatch implements BatchDecoder {
+  readonly #options: Readable["options"];
+  readonly #program: Program;
+  readonly #texts = new Texts();
+
+  static async create(engine: Engine, model: Readable, weights: Weights): Promise<RecomputingBatch> {
+    const logits = model.logitsAt(input("ids", ["B", "T"], "int"), input("last", ["B"], "int"));
+    const outputs = simplifyNamed({ logits });
+    const program = await engine.compile({ outputs, weights: boundWeights(model, weights) });
+    return new RecomputingBatch(model.options, program);
+  }
+
+  private constructor(options: Readable["options"], program: Program) {
+    [this.#options, this.#program] = [options, program];
+  }
+
+  begin(count: number): void {
+    this.#texts.begin(count);
+  }
+
+  fitted(ids: readonly number[]): readonly number[] {
+    return fits(ids, this.#options.length);
+  }
+
+  async read(ids: readonly (readonly number[])[]): Promise<readonly Float32Array[]> {
+    this.#texts.append(this.#texts.next(ids, this.#options));
+    const { all, length } = this.#texts;
+    const { logits } = await this.#program.run({ ids: idsFeed(all), last: lastRows(all.length, length) });
+    return rowsOf(logits!.data as Float32Array, all.length);
+  }
+
+  keep(places: readonly number[]): void {
+    this.#texts.keep(places);
+  }
+
+  release(): Promise<void> {
+    return this.#program.release();
+  }
+}
+
+/** The same for a single text. */
 export async function recomputingDecoder(engine: Engine, model: Readable, weights: Weights): Promise<Decoder> {
-  const { length, vocabulary } = model.options;
-  const rows = model.logitsAt(input("ids", [1, "T"], "int"), input("last", [1], "int"));
-  const outputs = simplifyNamed({ logits: reshape(rows, [vocabulary]) });
-  const program = await engine.compile({ outputs, weights: boundWeights(model, weights) });
-  let text: number[] = [];
-  return {
-    clear: () => {
-      text = [];
-    },
-    read: async (ids) => {
-      text.push(...checkedIds(ids, vocabulary));
-      if (text.length > length) text = kept(text, length);
-      const shape = [1, text.length];
-      const feeds = { ids: { data: Int32Array.from(text), shape }, last: Int32Array.of(text.length - 1) };
-      return (await program.run(feeds)).logits!.data as Float32Array;
-    },
-    release: () => program.release(),
-  };
+  return new SingleText(await RecomputingBatch.create(engine, model, weights));
 }

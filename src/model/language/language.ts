@@ -36,7 +36,7 @@ import {
   type Tensor,
   within,
 } from "../../graph/index.ts";
-import type { Cache, KeyValues } from "../../nn/attention.ts";
+import type { Cache, KeyValues, PastKeys } from "../../nn/attention.ts";
 import { styleRules } from "../../nn/block.ts";
 import {
   type Activation,
@@ -257,7 +257,7 @@ export class LanguageModel implements CausalModel {
    * start of a text). Gives logits [B, T, V], or [N, V] of the rows that `rows`, int [N], names among the B·T, and the pairs [B, T, C] of
    * the new tokens.
    */
-  extend(ids: Tensor, past?: readonly KeyValues[], rows?: Tensor): Extension {
+  extend(ids: Tensor, past?: readonly PastKeys[], rows?: Tensor): Extension {
     const { caches: count } = this.policy;
     if (!count) return refuseCaches(`${count ?? "unknown"}`);
     if (past && past.length !== count) {
@@ -269,11 +269,13 @@ export class LanguageModel implements CausalModel {
         remedy,
       });
     }
-    const added: (KeyValues | undefined)[] = Array.from({ length: count });
-    const store = (i: number) => (pair: KeyValues) => {
-      if (added[i]) refuseCaches(`cache ${i} stored twice`);
-      added[i] = pair;
-    };
+    const added: (Extension["added"][number] | undefined)[] = Array.from({ length: count });
+    const store =
+      (i: number) =>
+      (pair: KeyValues, heads: number = 1) => {
+        if (added[i]) refuseCaches(`cache ${i} stored twice`);
+        added[i] = { ...pair, heads };
+      };
     const caches = added.map((_, i): Cache => ({ past: past?.[i], store: store(i) }));
     const { hidden, probes } = this.deepened(ids, inference, caches, true);
     const logits = rows
@@ -291,7 +293,7 @@ export class LanguageModel implements CausalModel {
   }
 
   async openBatch(engine: Engine, weights: Weights): Promise<BatchDecoder> {
-    const { CachedBatch, RecomputingBatch } = await import("./batches.ts");
+    const { CachedBatch, RecomputingBatch } = await import("./decoders.ts");
     return this.policy.caches
       ? CachedBatch.create(engine, this, weights)
       : RecomputingBatch.create(engine, this, weights);

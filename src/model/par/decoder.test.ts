@@ -1,5 +1,7 @@
 import { describe, expect, it } from "vitest";
+import { base, tokens, weightsOf } from "../../../test/steep-model.ts";
 import { difference, runOnce } from "../../engine/engine.contract.ts";
+import { ortEngine } from "../../engine/ort.ts";
 import { referenceEngine } from "../../engine/reference.ts";
 import { input } from "../../graph/index.ts";
 import { initialise } from "../../nn/index.ts";
@@ -23,6 +25,36 @@ async function all<T>(items: AsyncIterable<T>): Promise<T[]> {
   for await (const item of items) found.push(item);
   return found;
 }
+
+/** Texts of the decoder before, which worked the keys and values of its memory out again for every token; letters stand for ids. */
+const segments = { vocabulary: base.vocabulary, width: base.width, heads: 4, hidden: 32, memory: 12 } as const;
+const before: readonly { kind: string; options?: Partial<ParOptions>; memory?: number; text: string }[] = [
+  { kind: "with a memory of 12", text: "ssstttssfftttibitgjhtsigtsgtsgtshaetgetm" },
+  { kind: "of the original", options: { compat: "original" }, text: "vmvvvvvvvvvviiiiiiiiiiiiiiigggggcrgrgiii" },
+  {
+    kind: "of equal lengths, distances clamped",
+    options: { sameLength: true, clampLength: 5 },
+    text: "ssstttsssttihfffvagtsgtgjigigwhkctstsaht",
+  },
+  { kind: "with an adaptive softmax", options: { cutoffs: [6] }, text: "wceeqagdcccccccccnefefreefqebdefrbfcdbbf" },
+  { kind: "without memory", options: { memory: 0, blocks: "sf" }, text: "taktaktaktaktaktaktaktaktaktaktaktaktakt" },
+  { kind: "before its search", options: { blocks: 2 }, text: "dfqecrqecqeleqekektdfredrrdffffcrqqeccre" },
+  { kind: "with a memory of 3", memory: 3, text: "getghufffgqukttaeiamfuagcgagks" },
+];
+
+describe.each(before)("a Transformer-XL $kind", ({ options: given, memory, text }) => {
+  const network = parModel({ ...segments, blocks: "sfs", ...given });
+  const prompt = tokens(text.length === 40 ? 3 : 7);
+  const options = { prompt, maxTokens: text.length, temperature: 0, reading: { memory } };
+
+  it.each([
+    ["the reference engine", async () => referenceEngine()],
+    ["ONNX Runtime", () => ortEngine({ threads: 1 })],
+  ])("writes what it wrote before keys and values were kept, on %s", async (_, open) => {
+    const ids = await all(generateIds(await open(), network, weightsOf(network), options));
+    expect(ids.map((id) => String.fromCharCode(97 + id)).join("")).toBe(text);
+  });
+});
 
 describe("generation from memory", () => {
   it("reads token by token what the model reads at once", async () => {

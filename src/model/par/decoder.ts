@@ -1,9 +1,12 @@
-/** Reading a text with a PAR Transformer-XL: token by token, out of the memory. */
+/** Reading texts with a PAR Transformer-XL, one or several in step: from keys and values of what each remembers, or from the memory itself. */
 import type { Evaluation } from "../../depth/searched.ts";
-import type { Engine, Numbers, Program } from "../../engine/engine.ts";
-import { type Dim, input, simplify, type Tensor } from "../../graph/index.ts";
+import { type Engine, type Feed, feedsFor } from "../../engine/engine.ts";
+import { type Dim, gather, input, simplifyNamed, type Tensor, topological } from "../../graph/index.ts";
+import type { Cache, KeyValues } from "../../nn/attention.ts";
 import { inference, type Mode, type Parameter, type SegmentContext, type WordDistribution } from "../../nn/index.ts";
-import { checkedIds, type Decoder } from "../causal.ts";
+import { type BatchDecoder, checkedIds, SingleText } from "../causal.ts";
+import { type HeadSizes, KeptKeys, keptInputs, packed, sizesOf } from "../kept-keys.ts";
+import { Programs } from "../programs.ts";
 import { boundWeights, type Weights } from "../weights.ts";
 
 /** What a decoder of a model with memory may be told. */
@@ -34,74 +37,247 @@ export interface ReadableNetwork {
   ): { readonly hidden: Tensor; readonly carried: readonly Carried[] };
 }
 
-export const newName = ({ input }: Carried) => `new ${input.attributes.name}`;
+/** What is read, as all of a decoder's programs are told. */
+interface Told {
+  readonly model: ReadableNetwork;
+  readonly memory: number;
+  readonly evaluation: Evaluation | undefined;
+}
 
-/** Reads one token at a time; each depth remembers its last inputs. */
-export class ParDecoder implements Decoder {
-  readonly #program: Program;
-  readonly #carried: readonly Carried[];
+/** A program: the first tokens of each text, as many as the memory holds at most, or one more. */
+interface Reading {
+  readonly length: number;
+  readonly begins: boolean;
+}
+
+const STEP: Reading = { length: 1, begins: false };
+
+/** Logs after the last token [B, V]. */
+function logsOf({ words }: ReadableNetwork, hidden: Tensor, length: number): Tensor {
+  return words.logProbabilities(length === 1 ? hidden : gather(hidden, input("last", ["B"], "int")));
+}
+
+/** How texts remember; the decoder reads tokens, and a store has what they leave behind. */
+interface Store {
+  begin(count: number): void;
+  /** What a run takes after so many tokens. */
+  feeds(position: number): Record<string, Feed>;
+  /** What a run over so many tokens gave. */
+  take(results: Readonly<Record<string, Feed>>, position: number, length: number): void;
+  keep(places: readonly number[]): void;
+}
+
+/** Inputs of each depth, [B, M, C]. */
+class Memories implements Store {
+  readonly #names: readonly string[];
+  readonly #shape: readonly [number, number];
+  #state: Record<string, Feed> = {};
+
+  constructor(names: readonly string[], shape: readonly [number, number]) {
+    [this.#names, this.#shape] = [names, shape];
+  }
+
+  begin(count: number): void {
+    const shape = [count, ...this.#shape];
+    const size = count * this.#shape[0] * this.#shape[1];
+    this.#state = Object.fromEntries(this.#names.map((name) => [name, { data: new Float32Array(size), shape }]));
+  }
+
+  feeds(): Record<string, Feed> {
+    return this.#state;
+  }
+
+  take(results: Readonly<Record<string, Feed>>): void {
+    for (const name of this.#names) {
+      const { data, shape } = results[newName(name)]!;
+      this.#state[name] = { data: data.slice(), shape };
+    }
+  }
+
+  keep(places: readonly number[]): void {
+    const [rows, width] = this.#shape;
+    for (const [name, { data }] of Object.entries(this.#state)) {
+      const fewer = new Float32Array(places.length * rows * width);
+      for (const [i, place] of places.entries())
+        fewer.set(data.subarray(place * rows * width, (place + 1) * rows * width), i * rows * width);
+      this.#state[name] = { data: fewer, shape: [places.length, rows, width] };
+    }
+  }
+}
+
+const newName = (name: string) => `new ${name}`;
+
+/** Each depth remembers its last inputs. */
+function memoryOutputs({ model, memory, evaluation }: Told, { length }: Reading) {
+  const shape = { batch: "B", length, memory };
+  const { hidden, carried } = model.segment(input("ids", ["B", length], "int"), shape, inference, evaluation);
+  const names = carried.map((each) => each.input.attributes.name);
+  const state = Object.fromEntries(carried.map(({ output }, i) => [newName(names[i]!), output]));
+  return { outputs: simplifyNamed({ logs: logsOf(model, hidden, length), ...state }), names };
+}
+
+/** Keys and values of the last M tokens, [B, H, M, D]: the newest takes the place of the oldest. */
+class KeysInTurn implements Store {
+  readonly #keys: KeptKeys;
   readonly #memory: number;
-  readonly #options: ReadableNetwork["options"];
-  #state: Readonly<Record<string, Numbers>> = {};
+
+  constructor(sizes: readonly HeadSizes[], memory: number) {
+    [this.#keys, this.#memory] = [new KeptKeys(sizes), memory];
+  }
+
+  begin(count: number): void {
+    this.#keys.begin(count, this.#memory);
+  }
+
+  feeds(position: number): Record<string, Feed> {
+    const memory = this.#memory;
+    // The row of the token that comes next is the oldest; the token itself comes last.
+    const data = Int32Array.from({ length: memory + 1 }, (_, row) => {
+      return row === memory ? memory : (row - (position % memory) + memory) % memory;
+    });
+    return { places: { data, shape: [memory + 1] }, ...this.#keys.feeds };
+  }
+
+  take({ added }: Readonly<Record<string, Feed>>, position: number, length: number): void {
+    if (added) this.#keys.put(added.data as Float32Array, position % this.#memory, length);
+  }
+
+  keep(places: readonly number[]): void {
+    this.#keys.keep(places);
+  }
+}
+
+/** Keys and values of the new tokens, and whether something looks at memories besides. */
+function cachedOutputs({ model, memory, evaluation }: Told, sizes: readonly HeadSizes[], { length, begins }: Reading) {
+  const added: (KeyValues & { readonly heads: number })[] = [];
+  const places = input("places", [memory + 1], "int");
+  const newCache = (): Cache => {
+    const i = added.length;
+    const held = !begins && sizes[i] && { ...keptInputs("B", memory, sizes[i], i), places };
+    added.push({ keys: places, values: places, heads: 1 });
+    return {
+      past: held ? { ...held, held } : undefined,
+      store: (pair, heads = 1) => {
+        added[i] = { ...pair, heads };
+      },
+    };
+  };
+  const shape = { batch: "B", length, memory: begins ? 0 : memory };
+  const ids = input("ids", ["B", length], "int");
+  const { hidden, carried } = model.segment(ids, shape, inference, evaluation, newCache);
+  const used = new Set<Tensor>(topological([hidden]));
+  return {
+    outputs: simplifyNamed({
+      logs: logsOf(model, hidden, length),
+      ...(added.length > 0 ? { added: packed(added) } : {}),
+    }),
+    sizes: added.map((pair) => sizesOf(pair, pair.heads)),
+    readsMemory: carried.some((each) => used.has(each.input)),
+  };
+}
+
+/** Where all that blocks remember are keys and values of attention, those; blocks of your own may look at the memory itself. */
+function remembering(told: Told): { store: Store; outputs: (reading: Reading) => Record<string, Tensor> } {
+  const { memory } = told;
+  if (memory > 0) {
+    const { sizes } = cachedOutputs(told, [], { length: 1, begins: true });
+    if (!cachedOutputs(told, sizes, STEP).readsMemory) {
+      const outputs = (reading: Reading) => cachedOutputs(told, sizes, reading).outputs;
+      return { store: new KeysInTurn(sizes, memory), outputs };
+    }
+  }
+  const { names } = memoryOutputs(told, STEP);
+  const store = new Memories(names, [memory, told.model.options.width]);
+  return { store, outputs: (reading) => memoryOutputs(told, reading).outputs };
+}
+
+/** Reads one token of each text at a time, and the first ones, as many as the memory holds, at once. */
+export class ParBatch implements BatchDecoder {
+  readonly #programs: Programs<Reading>;
+  readonly #store: Store;
+  readonly #told: Told;
+  readonly #atOnce: number;
   #position = 0;
 
+  /** `isSingle`: for one text, where another program would take longer to compile than reading token by token. */
   static async create(
     engine: Engine,
     model: ReadableNetwork,
     weights: Weights,
     { memory = model.options.memory, evaluation }: MemoryReading = {},
-  ): Promise<ParDecoder> {
-    const shape = { batch: 1, length: 1, memory };
-    const { hidden, carried } = model.segment(input("ids", [1, 1], "int"), shape, inference, evaluation);
-    const [logs, ...state] = simplify([model.words.logProbabilities(hidden), ...carried.map(({ output }) => output)]);
-    const outputs = { logs: logs!, ...Object.fromEntries(carried.map((each, i) => [newName(each), state[i]!])) };
-    const program = await engine.compile({ outputs, weights: boundWeights(model, weights) });
-    return new ParDecoder(program, carried, memory, model.options);
+    isSingle = false,
+  ): Promise<ParBatch> {
+    const told = { model, memory, evaluation };
+    const bound = boundWeights(model, weights);
+    const { store, outputs } = remembering(told);
+    const programs = new Programs((reading: Reading) => engine.compile({ outputs: outputs(reading), weights: bound }));
+    await programs.get(STEP);
+    return new ParBatch(programs, store, told, isSingle ? 1 : memory);
   }
 
-  private constructor(
-    program: Program,
-    carried: readonly Carried[],
-    memory: number,
-    options: ReadableNetwork["options"],
-  ) {
-    this.#program = program;
-    this.#carried = carried;
-    this.#memory = memory;
-    this.#options = options;
-    this.clear();
+  private constructor(programs: Programs<Reading>, store: Store, told: Told, atOnce: number) {
+    [this.#programs, this.#store, this.#told, this.#atOnce] = [programs, store, told, atOnce];
   }
 
   get remembered(): number {
-    return Math.min(this.#position, this.#memory);
+    return Math.min(this.#position, this.#told.memory);
   }
 
-  clear(): void {
-    const empty = () => new Float32Array(this.#memory * this.#options.width);
-    this.#state = Object.fromEntries(this.#carried.map(({ input }) => [input.attributes.name, empty()]));
+  begin(count: number): void {
     this.#position = 0;
+    this.#store.begin(count);
+  }
+
+  fitted(ids: readonly number[]): readonly number[] {
+    return ids;
   }
 
   /** Log-probabilities of all words after the last of the tokens. */
-  async read(ids: ArrayLike<number>): Promise<Float32Array> {
+  async read(ids: readonly (readonly number[])[]): Promise<readonly Float32Array[]> {
+    const { vocabulary } = this.#told.model.options;
+    const tokens = ids.map((each) => checkedIds(each, vocabulary));
     let logs: Float32Array = new Float32Array();
-    for (const id of checkedIds(ids, this.#options.vocabulary)) logs = await this.#readOne(id);
-    return logs;
+    for (let read = 0; read < tokens[0]!.length; ) {
+      // While the memory holds the whole text, a segment sees as much as tokens one by one do.
+      const length = this.#position === 0 ? Math.max(1, Math.min(tokens[0]!.length, this.#atOnce)) : 1;
+      logs = await this.#segment(tokens.map((each) => each.slice(read, read + length)));
+      read += length;
+    }
+    return tokens.map((_, i) => logs.subarray(i * vocabulary, (i + 1) * vocabulary));
   }
 
-  async #readOne(id: number): Promise<Float32Array> {
-    const missing = Int32Array.of(Math.max(0, this.#memory - this.#position++));
-    const feeds = { ids: Int32Array.of(id), ...(this.#carried.length > 0 ? { missing } : {}), ...this.#state };
-    const wanted = new Set(this.#program.inputs.map(({ name }) => name));
-    const taken = Object.entries(feeds).filter(([name]) => wanted.has(name));
-    const results = await this.#program.run(Object.fromEntries(taken));
-    this.#state = Object.fromEntries(
-      this.#carried.map((each) => [each.input.attributes.name, results[newName(each)]!.data.slice()]),
-    );
-    return Float32Array.from(results.logs!.data);
+  async #segment(tokens: readonly (readonly number[])[]): Promise<Float32Array> {
+    const [count, length] = [tokens.length, tokens[0]!.length];
+    const program = await this.#programs.get(length === 1 ? STEP : { length, begins: true });
+    const feeds = {
+      ids: { data: Int32Array.from(tokens.flat()), shape: [count, length] },
+      last: { data: Int32Array.from({ length: count }, (_, i) => (i + 1) * length - 1), shape: [count] },
+      missing: { data: Int32Array.of(Math.max(0, this.#told.memory - this.#position)), shape: [] },
+      ...this.#store.feeds(this.#position),
+    };
+    const results = await program.run(feedsFor(program, feeds));
+    this.#store.take(results, this.#position, length);
+    this.#position += length;
+    return results.logs!.data as Float32Array;
   }
 
-  async release(): Promise<void> {
-    await this.#program.release();
+  keep(places: readonly number[]): void {
+    this.#store.keep(places);
+  }
+
+  release(): Promise<void> {
+    return this.#programs.release();
+  }
+}
+
+/** Reads a single text token by token. */
+export class ParDecoder extends SingleText {
+  static async create(
+    engine: Engine,
+    model: ReadableNetwork,
+    weights: Weights,
+    reading?: MemoryReading,
+  ): Promise<ParDecoder> {
+    return new ParDecoder(await ParBatch.create(engine, model, weights, reading, true));
   }
 }

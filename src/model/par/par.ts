@@ -311,9 +311,8 @@ export class ParModel implements CausalModel<MemoryReading>, Supernet {
   }
 
   async openBatch(engine: Engine, weights: Weights, reading?: MemoryReading): Promise<BatchDecoder> {
-    const { CachedParBatch, ParBatch, remembersKeys } = await import("./batch.ts");
-    const kind = remembersKeys(this, reading?.memory ?? this.options.memory) ? CachedParBatch : ParBatch;
-    return kind.create(engine, this, weights, reading);
+    const { ParBatch } = await import("./decoder.ts");
+    return ParBatch.create(engine, this, weights, reading);
   }
 
   /** Steps of memory that are still empty after `segments` segments of `length`. */

@@ -1,0 +1,113 @@
+/** Keys and values of texts, by heads: those of one head of one text lie next to each other, with room for more. */
+import type { Feed } from "../engine/engine.ts";
+import { concat, type Dim, input, reshape, sizeOf, type Tensor } from "../graph/index.ts";
+import type { KeyValues } from "../nn/attention.ts";
+
+/** Heads of keys and values, and the width of each, of one cache. */
+export interface HeadSizes {
+  readonly heads: number;
+  readonly keys: number;
+  readonly values: number;
+}
+
+export const sizesOf = ({ keys, values }: KeyValues, heads = 1): HeadSizes => {
+  return { heads, keys: Number(keys.shape[2]) / heads, values: Number(values.shape[2]) / heads };
+};
+
+const keptName = (cache: number, of: "keys" | "values") => `past ${of} ${cache}`;
+
+/** The keys and values of a cache as inputs: [B, H, S, D]. */
+export function keptInputs(batch: Dim, rows: Dim, sizes: HeadSizes, cache: number): KeyValues {
+  const of = (what: "keys" | "values") => input(keptName(cache, what), [batch, sizes.heads, rows, sizes[what]]);
+  return { keys: of("keys"), values: of("values") };
+}
+
+/** New keys and values [B, T, ·] of all caches as one output, since each output costs a call. */
+export function packed(added: readonly KeyValues[]): Tensor {
+  const flat = added.flatMap(({ keys, values }) => [keys, values]);
+  return concat(
+    flat.map((each) => reshape(each, [sizeOf(each.shape)])),
+    0,
+  );
+}
+
+/** One array: [B, H, S, D]. */
+interface Kept {
+  readonly name: string;
+  readonly heads: number;
+  readonly size: number;
+  data: Float32Array;
+}
+
+/** What is kept of several texts. */
+export class KeptKeys {
+  readonly #arrays: readonly Kept[];
+  #texts = 0;
+  #rows = 0;
+
+  constructor(sizes: readonly HeadSizes[]) {
+    this.#arrays = sizes.flatMap((each, i) =>
+      (["keys", "values"] as const).map((of): Kept => {
+        return { name: keptName(i, of), heads: each.heads, size: each[of], data: new Float32Array() };
+      }),
+    );
+  }
+
+  /** Rows of each text that there is room for. */
+  get rows(): number {
+    return this.#rows;
+  }
+
+  /** Forgets everything; makes room. */
+  begin(texts: number, rows: number): void {
+    [this.#texts, this.#rows] = [texts, rows];
+    for (const kept of this.#arrays) kept.data = new Float32Array(texts * kept.heads * rows * kept.size);
+  }
+
+  /** Makes room for more rows behind those there are. */
+  enlarge(rows: number): void {
+    for (const kept of this.#arrays) {
+      const [from, to] = [this.#rows * kept.size, rows * kept.size];
+      const larger = new Float32Array(this.#texts * kept.heads * to);
+      for (let i = 0; i < this.#texts * kept.heads; i++)
+        larger.set(kept.data.subarray(i * from, (i + 1) * from), i * to);
+      kept.data = larger;
+    }
+    this.#rows = rows;
+  }
+
+  /** Puts `count` new rows of each text, `packed` for all caches, from a row on. */
+  put(added: Float32Array, row: number, count: number): void {
+    let from = 0;
+    for (const { heads, size, data } of this.#arrays) {
+      for (let text = 0; text < this.#texts; text++) {
+        for (let i = 0; i < count; i++) {
+          for (let head = 0; head < heads; head++) {
+            const to = ((text * heads + head) * this.#rows + row + i) * size;
+            for (let d = 0; d < size; d++) data[to + d] = added[from++]!;
+          }
+        }
+      }
+    }
+  }
+
+  /** Keeps some of the texts only. */
+  keep(places: readonly number[]): void {
+    for (const kept of this.#arrays) {
+      const each = kept.heads * this.#rows * kept.size;
+      const fewer = new Float32Array(places.length * each);
+      for (const [i, place] of places.entries())
+        fewer.set(kept.data.subarray(place * each, (place + 1) * each), i * each);
+      kept.data = fewer;
+    }
+    this.#texts = places.length;
+  }
+
+  /** By the names of `keptInputs`. */
+  get feeds(): Record<string, Feed> {
+    const feeds = this.#arrays.map(({ name, heads, size, data }) => {
+      return [name, { data, shape: [this.#texts, heads, this.#rows, size] }] as const;
+    });
+    return Object.fromEntries(feeds);
+  }
+}

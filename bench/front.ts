@@ -60,6 +60,7 @@ const { values } = flagsOf({
 const blocks = Number(values.blocks);
 const seeds = values.seeds.split(",").map(Number);
 const budgets = values.budgets.split(",").map(Number);
+const listOf = (text: string) => text.split(",").filter(Boolean);
 const say = (text: string) => void process.stderr.write(`${text}\n`);
 const engine = await ortEngine(threadsOf(values.threads));
 const base: SearchOptions = {
@@ -149,7 +150,22 @@ const supernets = seeds.map((seed) => ({
     costs,
   },
 }));
-const searches = await allOf(supernets);
+/** A network trained alone. */
+const trainingOf = (pattern: string, seed: number) => ({
+  pattern,
+  seed,
+  name: `networks/${pattern.replaceAll(/[() ]/g, "_")}-${values.steps}-seed-${seed}`,
+  options: { ...base, blocks: pattern, steps: Number(values.steps), seed, costs },
+});
+const canonical = (given: string) => printPattern(patternBlocks(given));
+const written = [
+  { name: "baseline", pattern: canonical(`baseline/${blocks}`) },
+  ...listOf(values.patterns).map((pattern) => ({ name: "by hand", pattern: canonical(pattern) })),
+  ...listOf(values.published).map((name) => ({ name, pattern: canonical(`${name}/${blocks}`) })),
+];
+// What needs no supernet is trained beside them, so that no process waits.
+const early = seeds.flatMap((seed) => written.map(({ pattern }) => trainingOf(pattern, seed)));
+const searches = (await allOf([...supernets, ...early])).slice(0, supernets.length);
 const fronts = await Promise.all(seeds.map(async (seed) => (await keptFront(join(values.out, supernetOf(seed))))!));
 const { baselineMs } = fronts[0]!;
 const stored = await lastModel(join(values.out, supernetOf(seeds[0]!)));
@@ -169,15 +185,13 @@ interface Network {
 }
 const wanted = new Map<string, Network>();
 const want = (name: string, given: string, from: readonly number[]) => {
-  const pattern = printPattern(patternBlocks(given));
+  const pattern = canonical(given);
   const network = wanted.get(pattern) ?? { pattern, names: [], seeds: new Set<number>() };
   if (!network.names.includes(name)) network.names.push(name);
   for (const seed of from) network.seeds.add(seed);
   wanted.set(pattern, network);
 };
-want("baseline", `baseline/${blocks}`, seeds);
-for (const pattern of values.patterns.split(",").filter(Boolean)) want("by hand", pattern, seeds);
-for (const name of values.published.split(",").filter(Boolean)) want(name, `${name}/${blocks}`, seeds);
+for (const { name, pattern } of written) want(name, pattern, seeds);
 for (const [i, seed] of seeds.entries()) {
   for (const budget of budgets) {
     want(`front ${budget}`, pickWithin(fronts[i]!.networks, budget * baselineMs).pattern, [seed]);
@@ -202,14 +216,7 @@ function randomNetwork(budget: number, seed: number, k: number): string {
 
 const networks = [...wanted.values()];
 const trainings = seeds.flatMap((seed) =>
-  networks
-    .filter((network) => network.seeds.has(seed))
-    .map(({ pattern }) => ({
-      pattern,
-      seed,
-      name: `networks/${pattern.replaceAll(/[() ]/g, "_")}-${values.steps}-seed-${seed}`,
-      options: { ...base, blocks: pattern, steps: Number(values.steps), seed, costs },
-    })),
+  networks.filter((network) => network.seeds.has(seed)).map(({ pattern }) => trainingOf(pattern, seed)),
 );
 const trained = await allOf(trainings);
 const perplexitiesOf = (pattern: string) =>
@@ -253,7 +260,7 @@ const tau = kendall(
   retrained,
 );
 const cpuOf = (ends: readonly Ended[]) => mean(ends.flatMap(({ cpuMs }) => cpuMs ?? []));
-const baselinePattern = printPattern(patternBlocks(`baseline/${blocks}`));
+const baselinePattern = written[0]!.pattern;
 const cost = cpuOf(searches) / cpuOf(trained.filter((_, i) => trainings[i]!.pattern === baselinePattern));
 const spread = ({ mean, deviation }: { mean: number; deviation: number | null }) =>
   deviation === null ? mean.toFixed(2) : `${mean.toFixed(2)} ± ${deviation.toFixed(2)}`;

@@ -7,7 +7,7 @@ import { albertProgram } from "../model/albert/export.ts";
 import { candidateName } from "../model/par/candidates.ts";
 import { type CandidateChoice, usualWords } from "../model/par/par.ts";
 import { initialise } from "../nn/index.ts";
-import { type MeasuredCosts, quietest } from "./latency.ts";
+import { type MeasuredCosts, quietest, timesInTurns } from "./latency.ts";
 
 /** Texts and tokens of each. */
 export interface EncoderShape {
@@ -17,7 +17,6 @@ export interface EncoderShape {
 
 /** Copies of a candidate in the stack that is timed. */
 const COPIES = 6;
-const WARM_UP = 3;
 const ROUNDS = 30;
 const baseline: readonly CandidateChoice[] = [{ kind: "attention" }, { kind: "feed-forward" }];
 
@@ -58,15 +57,8 @@ async function forwardTimes(engine: Engine, models: readonly Albert[], shape: En
     const ids = { data: usualWords(shape.batch * shape.length, models[0]!.options.vocabulary), shape: size };
     const ones = { data: new Int32Array(ids.data.length).fill(1), shape: size };
     const feeds = { ids, mask: ones, types: { data: new Int32Array(ids.data.length), shape: size } };
-    const times: number[][] = models.map(() => []);
-    for (let round = -WARM_UP; round < ROUNDS; round++) {
-      for (const [i, program] of programs.entries()) {
-        const start = performance.now();
-        await program.run(feedsFor(program, feeds));
-        if (round >= 0) times[i]!.push(performance.now() - start);
-      }
-    }
-    return times.map(quietest);
+    const runs = programs.map((program) => () => program.run(feedsFor(program, feeds)));
+    return await timesInTurns(runs, ROUNDS, quietest);
   } finally {
     for (const program of programs) await program.release();
   }

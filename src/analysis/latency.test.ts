@@ -4,7 +4,14 @@ import { add } from "../graph/index.ts";
 import { attention, custom, type MakeCandidate } from "../model/par/candidates.ts";
 import { parModel } from "../model/par/par.ts";
 import { Linear } from "../nn/index.ts";
-import { baselineCost, candidateName, costOfCandidate, measureCandidates, networkLatencies } from "./latency.ts";
+import {
+  baselineCost,
+  candidateName,
+  costOfCandidate,
+  measureCandidates,
+  networkLatencies,
+  withoutMoods,
+} from "./latency.ts";
 
 const options = {
   vocabulary: 300,
@@ -52,6 +59,26 @@ describe("measured latency", () => {
     const models = ["s", "ssssssss"].map((blocks) => parModel({ ...options, blocks }));
     const [one, eight] = await networkLatencies(await ortEngine({ threads: 1 }), models, shape, 9);
     expect(eight).toBeGreaterThan(2 * one!);
+  });
+
+  it("is freed of what a slow round did to all networks alike, not of what happened to one", () => {
+    const { moods, evened } = withoutMoods([
+      [1, 1.5, 1, 1, 1],
+      [4, 6, 4, 4, 4.4],
+      [2, 3, 2, 9, 2],
+    ]);
+    expect(moods).toEqual([1, 1.5, 1, 1, 1]);
+    expect(evened).toEqual([
+      [1, 1, 1, 1, 1],
+      [4, 4, 4, 4, 4.4],
+      [2, 2, 2, 9, 2],
+    ]);
+    expect(
+      withoutMoods([
+        [1, 2, 1],
+        [10, 30, 10],
+      ]).moods,
+    ).toEqual([1, 2.5, 1]);
   });
 
   it("names candidates by what sets them apart", () => {

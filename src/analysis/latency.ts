@@ -193,19 +193,48 @@ export async function networkLatencies(
   const programs = [];
   try {
     for (const model of models) programs.push(await forwardProgram(engine, model, shape));
-    const times: number[][] = models.map(() => []);
-    const least = 20 * clockStep();
-    for (let round = -WARM_UP; round < rounds; round++) {
-      for (const [i, { program, feeds }] of programs.entries()) {
-        const ms = await meanTime(() => program.run(feeds), least);
-        if (round >= 0) times[i]!.push(ms);
-      }
-    }
-    return times.map(of);
+    const runs = programs.map(
+      ({ program, feeds }) =>
+        () =>
+          program.run(feeds),
+    );
+    return await timesInTurns(runs, rounds, of);
   } finally {
     for (const { program } of programs) await program.release();
   }
 }
+
+/** Milliseconds of each run: all take their turn in every round, and what a round did to all alike is taken out. */
+export async function timesInTurns(
+  runs: readonly (() => Promise<unknown>)[],
+  rounds: number,
+  of: (times: readonly number[]) => number,
+): Promise<number[]> {
+  const times: number[][] = runs.map(() => []);
+  const least = 20 * clockStep();
+  for (let round = -WARM_UP; round < rounds; round++) {
+    for (const [i, run] of runs.entries()) {
+      const ms = await meanTime(run, least);
+      if (round >= 0) times[i]!.push(ms);
+    }
+  }
+  const { moods, evened } = withoutMoods(times);
+  const level = of(moods);
+  return evened.map((each) => level * of(each));
+}
+
+/**
+ * The machine has faster and slower seconds: how much slower than usual each round was, by the middle of all runs, and the times as
+ * they would have been in a usual round.
+ */
+export function withoutMoods(times: readonly (readonly number[])[]): { moods: number[]; evened: number[][] } {
+  const usual = times.map(median);
+  const moods = (times[0] ?? []).map((_, round) => middle(times.map((each, i) => each[round]! / usual[i]!)));
+  return { moods, evened: times.map((each) => each.map((ms, round) => ms / moods[round]!)) };
+}
+
+/** Between the two in the middle, where there are two: neither of two networks is to set the mood alone. */
+const middle = (values: readonly number[]) => (median(values) - median(values.map((value) => -value))) / 2;
 
 /** What the clock tells apart, in milliseconds: 0.1 on pages that are not isolated, where a small network takes no time by it. */
 function clockStep(): number {

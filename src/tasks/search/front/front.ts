@@ -29,6 +29,8 @@ export interface FrontNetwork {
 export interface Front {
   /** By rising latency: the last within a budget is the one for it. */
   readonly networks: readonly FrontNetwork[];
+  /** All that were measured on as much text, the best in the supernet first. Absent where an older version ranked. */
+  readonly finalists?: readonly FrontNetwork[] | undefined;
   /** The network that the budget picks or, without one, the best that takes no longer than the (sf)-baseline. */
   readonly chosen: string;
   readonly baselineMs: number;
@@ -47,6 +49,12 @@ export function pickWithin<N extends Pick<FrontNetwork, "ms">>(networks: readonl
   if (found) return found;
   const needed = `at least ${networks[0]!.ms.toPrecision(3)} ms, the cheapest network of the front`;
   return reject({ who: "budget", needed, got: `${most.toPrecision(3)} ms`, remedy: "give it more" }, 2);
+}
+
+/** So many networks for a cost, the best in the supernet first; of a front of an older version, those with the most cost within it. */
+export function contendersWithin({ networks, finalists = networks.toReversed() }: Front, most: number, count: number) {
+  pickWithin(networks, most);
+  return finalists.filter(({ ms }) => ms <= most).slice(0, count);
 }
 
 /** So many networks of the front, evenly over it, the chosen one always among them. */

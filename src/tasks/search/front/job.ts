@@ -139,21 +139,31 @@ const costOfPath = ({ model, costs }: SearchParts, path: Path) =>
 
 function frontFrom(
   parts: SearchParts,
-  { front, measured }: { front: readonly Ranked[]; measured: readonly Ranked[] },
+  { front, finalists, measured }: Readonly<Record<"front" | "finalists" | "measured", readonly Ranked[]>>,
   tokens: number,
 ): Front {
   const { model, settings } = parts;
   const { budget, latency } = settings;
   const baselineMs = baselineMsOf(parts);
-  const networks = front.map(({ path, cost, loss }): FrontNetwork => {
+  const networkOf = ({ path, cost, loss }: Ranked): FrontNetwork => {
     const pattern = patternOfPath(model.choices, path);
     const parameters = countParameters(parModel({ ...model.options, budget: undefined, blocks: pattern }).parameters);
     return { pattern, ms: cost, ratio: cost / baselineMs, parameters, perplexity: Math.exp(loss) };
-  });
+  };
+  const networks = front.map(networkOf);
   const targetMs = budget === null ? null : targetOf(budget, baselineMs);
   const most = targetMs ?? Math.max(baselineMs, networks[0]!.ms);
   const { pattern } = pickWithin(networks, most);
-  return { networks, chosen: pattern, baselineMs, targetMs, measured: measured.length, tokens, shape: latency };
+  return {
+    networks,
+    finalists: finalists.map(networkOf),
+    chosen: pattern,
+    baselineMs,
+    targetMs,
+    measured: measured.length,
+    tokens,
+    shape: latency,
+  };
 }
 
 /** The (sf)-baseline as a whole network. */

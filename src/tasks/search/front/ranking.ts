@@ -28,12 +28,12 @@ const BRED = 20;
 
 /**
  * Measures networks generation by generation: the first are drawn as training draws them, the others are bred from the best of each
- * stretch of cost, many more than are measured: of each stretch those of which most is hoped, so that all budgets are looked after alike. The best of each stretch are then measured on more text, and those
+ * stretch of cost, many more than are measured: of each stretch those of which most is hoped, so that all budgets are looked after alike. The best of each stretch, the finalists, are then measured on more text, and those
  * that no cheaper one beats are the front. The same options give the same front. Yields how many were measured.
  */
 export async function* rankNetworks(
   options: RankingOptions,
-): AsyncGenerator<number, { front: Ranked[]; measured: Ranked[] }, void> {
+): AsyncGenerator<number, { front: Ranked[]; finalists: Ranked[]; measured: Ranked[] }, void> {
   const random = new RandomStream(options.seed, "networks that are ranked");
   const measured = new Map<string, Ranked>();
   const total = Math.min(options.networks, spaceOf(options.choices));
@@ -45,8 +45,9 @@ export async function* rankNetworks(
     yield measured.size;
   }
   const all = [...measured.values()];
-  const finalists = distinct(options.choices, bestOf(all)).map(({ path }) => path);
-  return { front: undominated(await measure(options, finalists, true)), measured: all };
+  const best = distinct(options.choices, bestOf(all)).map(({ path }) => path);
+  const finalists = (await measure(options, best, true)).sort(byLoss);
+  return { front: undominated(finalists), finalists, measured: all };
 }
 
 /** One of those that are the same network but for where nothing stands: the best in the supernet. */

@@ -1,5 +1,5 @@
 /**
- * What a front is worth: from each seed one supernet, its networks for several budgets, published patterns, patterns by hand and random
+ * What a front is worth: from each seed one supernet, the winner of a race of its networks for each of several budgets, published patterns, patterns by hand and random
  * networks of equal latency, all retrained; τ between supernet and retrained perplexity. Goes on where it was stopped, and several
  * processes may share the folder: each takes what no other has begun.
  */
@@ -19,13 +19,15 @@ import { parModel } from "../src/model/par/par.ts";
 import { countParameters } from "../src/model/report.ts";
 import { spreadOf } from "../src/sweep/spread.ts";
 import { Run } from "../src/tasks/run.ts";
-import { keptFront, pickWithin } from "../src/tasks/search/front/front.ts";
+import { keptFront } from "../src/tasks/search/front/front.ts";
 import { drawPath, patternOfPath } from "../src/tasks/search/front/paths.ts";
+import { raceTable } from "../src/tasks/search/front/race.ts";
 import { openRanking } from "../src/tasks/search/front/stage.ts";
 import {
   type Found,
   measureCosts,
   readCosts,
+  retrainFront,
   type SearchOptions,
   search,
   writeCosts,
@@ -47,6 +49,8 @@ const { values } = flagsOf({
   budgets: "0.5,0.65,0.8",
   published: "par-wikitext103-base,par-enwik8,sandwich",
   patterns: "(sf)x2(f)x6(i)x2,(sf)x3(f)x5i,(sf)x4(f)x4",
+  /** Networks that race for each budget and seed. */
+  race: "6",
   /** Random networks per budget and seed, of its latency or up to a tenth less. */
   random: "2",
   supernetSteps: "1500",
@@ -82,23 +86,37 @@ interface Ended {
   readonly cpuMs: number | null;
 }
 
-/** A run's end, from its folder where it has ended, otherwise trained to its end; undefined while another process has it. */
-async function carriedOut(name: string, options: SearchOptions): Promise<Ended | undefined> {
+/** A piece of work and its folder. */
+interface Work<E extends Ended> {
+  readonly name: string;
+  /** Carries it out, or goes on with what the folder has. */
+  run(path: string): Promise<Omit<E, "cpuMs">>;
+}
+
+/** The end of a piece of work, as it is kept, otherwise it is carried out; undefined while another process has it. */
+async function carriedOut<E extends Ended>({ name, run }: Work<E>): Promise<E | undefined> {
   const path = join(values.out, name);
   const ended = `${path}.json`;
-  if (existsSync(ended)) return JSON.parse(await readFile(ended, "utf8")) as Ended;
+  if (existsSync(ended)) return JSON.parse(await readFile(ended, "utf8")) as E;
   if (!(await claimed(`${path}.claim`))) return undefined;
-  const isNew = !existsSync(join(path, "config.yaml"));
+  const isNew = !existsSync(path);
   const before = process.cpuUsage();
-  const session = isNew ? search({ ...options, say, into: await Run.create(path) }) : Run.resume(path, { engine, say });
-  for await (const event of session) if (event.type === "note") say(event.text);
-  const { perplexity } = (await session.result) as Found;
+  const found = await run(path);
   const { user, system } = process.cpuUsage(before);
-  const end: Ended = { perplexity, cpuMs: isNew ? (user + system) / 1e3 : null };
+  const end = { ...found, cpuMs: isNew ? (user + system) / 1e3 : null } as E;
   await writeAtomically(ended, JSON.stringify(end));
   await rm(`${path}.claim`);
   return end;
 }
+
+/** A search or an ordinary training. */
+const running = (options: SearchOptions) => async (path: string) => {
+  const isNew = !existsSync(join(path, "config.yaml"));
+  const session = isNew ? search({ ...options, say, into: await Run.create(path) }) : Run.resume(path, { engine, say });
+  for await (const event of session) if (event.type === "note") say(event.text);
+  const { perplexity } = (await session.result) as Found;
+  return { perplexity };
+};
 
 /** Whether a piece of work is this process's now: nobody's before, or of a process that is gone. */
 async function claimed(file: string): Promise<boolean> {
@@ -123,10 +141,10 @@ function isAlive(pid: number): boolean {
 }
 
 /** All pieces of work, those of others waited for. */
-async function allOf(work: readonly { name: string; options: SearchOptions }[]): Promise<Ended[]> {
+async function allOf<E extends Ended = Ended>(work: readonly Work<E>[]): Promise<E[]> {
   for (;;) {
-    const ends: (Ended | undefined)[] = [];
-    for (const { name, options } of work) ends.push(await carriedOut(name, options));
+    const ends: (E | undefined)[] = [];
+    for (const each of work) ends.push(await carriedOut(each));
     if (ends.every((end) => end !== undefined)) return ends;
     await pause(5000);
   }
@@ -139,7 +157,7 @@ const costs = await readCosts(costsFile);
 const supernetOf = (seed: number) => `supernet-seed-${seed}`;
 const supernets = seeds.map((seed) => ({
   name: supernetOf(seed),
-  options: {
+  run: running({
     ...base,
     blocks,
     front: true,
@@ -148,14 +166,14 @@ const supernets = seeds.map((seed) => ({
     seed,
     evaluateEvery: 500,
     costs,
-  },
+  }),
 }));
 /** A network trained alone. */
 const trainingOf = (pattern: string, seed: number) => ({
   pattern,
   seed,
   name: `networks/${pattern.replaceAll(/[() ]/g, "_")}-${values.steps}-seed-${seed}`,
-  options: { ...base, blocks: pattern, steps: Number(values.steps), seed, costs },
+  run: running({ ...base, blocks: pattern, steps: Number(values.steps), seed, costs }),
 });
 const canonical = (given: string) => printPattern(patternBlocks(given));
 const written = [
@@ -170,6 +188,31 @@ const fronts = await Promise.all(seeds.map(async (seed) => (await keptFront(join
 const { baselineMs } = fronts[0]!;
 const stored = await lastModel(join(values.out, supernetOf(seeds[0]!)));
 const { choices } = stored.model;
+
+/** The end of a race: what won it. */
+interface Won extends Ended {
+  readonly pattern: string;
+}
+const raceOf = (seed: number, budget: number): Work<Won> => ({
+  name: `races/${budget}-seed-${seed}`,
+  run: async (path) => {
+    const { data, corpus: _, tokenizer: __, ...options } = base;
+    const asked = { ...options, data, steps: Number(values.steps), race: Number(values.race), budget: `${budget}` };
+    const session = retrainFront(join(values.out, supernetOf(seed)), { ...asked, baseline: false, into: path, say });
+    for await (const event of session) if (event.type === "note") say(event.text);
+    const { networks, race } = await session.result;
+    say(raceTable(race!));
+    const { pattern, perplexity } = networks[0]!;
+    // The winner counts as any other network trained alone.
+    const alone = join(values.out, `${trainingOf(pattern, seed).name}.json`);
+    if (!existsSync(alone)) await writeAtomically(alone, JSON.stringify({ perplexity, cpuMs: null }));
+    return { pattern, perplexity };
+  },
+});
+const raced = seeds.flatMap((seed) => budgets.map((budget) => ({ seed, budget })));
+const won = await allOf(raced.map(({ seed, budget }) => raceOf(seed, budget)));
+const winner = (seed: number, budget: number) =>
+  won[raced.findIndex((race) => race.seed === seed && race.budget === budget)]!.pattern;
 
 const msOf = (pattern: string) =>
   costOfNetwork(
@@ -192,9 +235,9 @@ const want = (name: string, given: string, from: readonly number[]) => {
   wanted.set(pattern, network);
 };
 for (const { name, pattern } of written) want(name, pattern, seeds);
-for (const [i, seed] of seeds.entries()) {
+for (const seed of seeds) {
   for (const budget of budgets) {
-    want(`front ${budget}`, pickWithin(fronts[i]!.networks, budget * baselineMs).pattern, [seed]);
+    want(`front ${budget}`, winner(seed, budget), [seed]);
     for (let k = 0; k < Number(values.random); k++) want(`random ${budget}`, randomNetwork(budget, seed, k), [seed]);
   }
 }
@@ -259,17 +302,19 @@ const tau = kendall(
   rows.map(({ supernet }) => supernet),
   retrained,
 );
+const raceCost = mean(won.flatMap(({ cpuMs }) => cpuMs ?? []));
 const cpuOf = (ends: readonly Ended[]) => mean(ends.flatMap(({ cpuMs }) => cpuMs ?? []));
 const baselinePattern = written[0]!.pattern;
-const cost = cpuOf(searches) / cpuOf(trained.filter((_, i) => trainings[i]!.pattern === baselinePattern));
+const baselineCpu = cpuOf(trained.filter((_, i) => trainings[i]!.pattern === baselinePattern));
+const cost = cpuOf(searches) / baselineCpu;
 const spread = ({ mean, deviation }: { mean: number; deviation: number | null }) =>
   deviation === null ? mean.toFixed(2) : `${mean.toFixed(2)} ± ${deviation.toFixed(2)}`;
 
-/** For each budget: what the seeds' supernets found, the best of the written ones that take no longer, and the random ones. */
+/** For each budget: what won the race among the networks of each seed's supernet, the best of the written ones that take no longer, and the random ones. */
 const verdicts = budgets.map((budget) => {
-  const found = seeds.map((seed, i) => {
-    const { pattern, ms } = pickWithin(fronts[i]!.networks, budget * baselineMs);
-    return { pattern, ms, perplexity: perplexityFrom(pattern, seed) };
+  const found = seeds.map((seed) => {
+    const pattern = winner(seed, budget);
+    return { pattern, ms: msOf(pattern), perplexity: perplexityFrom(pattern, seed) };
   });
   const most = Math.max(...found.map(({ ms }) => ms));
   const rivals = rows.filter(({ network, ms }) => /baseline|by hand|par-|sandwich/.test(network) && ms <= most);
@@ -284,7 +329,7 @@ const verdicts = budgets.map((budget) => {
   };
 });
 
-const result = { rows, tau, taus, searchCost: cost, seeds: seeds.length, verdicts };
+const result = { rows, tau, taus, searchCost: cost, raceCost: raceCost / baselineCpu, seeds: seeds.length, verdicts };
 await writeAtomically(join(values.out, "front-bench.json"), `${JSON.stringify(result, null, 2)}\n`);
 if (values.json) process.stdout.write(`${JSON.stringify(result)}\n`);
 else {
@@ -302,5 +347,6 @@ else {
   process.stdout.write(
     `τ ${tau.toFixed(2)} over ${rows.length} networks (one supernet: ${taus.map((each) => each.toFixed(2)).join(", ")}), ${seeds.length} seeds; `,
   );
-  process.stdout.write(`the search took ${cost.toFixed(2)} of a baseline's training by CPU time\n`);
+  const each = `a race ${(raceCost / baselineCpu).toFixed(2)}`;
+  process.stdout.write(`the search took ${cost.toFixed(2)} of a baseline's training by CPU time, ${each}\n`);
 }

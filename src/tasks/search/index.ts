@@ -1,11 +1,19 @@
 /** `layerwise/tasks/search`: searches over the blocks of a PAR Transformer-XL, and retraining of what they find. For Node. */
+import { reject } from "../../base/errors.ts";
 import { type Session, startSession } from "../../train/session.ts";
 import type { Job, Rehearsed, TaskEvent } from "../job.ts";
 import { performed } from "../perform.ts";
 import type { RetrainResult } from "./comparison.ts";
 import { type RetrainedFront, retrainingFront } from "./front/retrained.ts";
 import { searchJob } from "./job.ts";
-import { type RetrainOptions, type SearchOptions, splitRetrain, splitSearch } from "./options.ts";
+import {
+  type BudgetOption,
+  budgetText,
+  type RetrainOptions,
+  type SearchOptions,
+  splitRetrain,
+  splitSearch,
+} from "./options.ts";
 import type { RetrainSource } from "./origin.ts";
 import type { SearchResult } from "./result.ts";
 import { openRetraining, type RetrainRequest, retraining } from "./retrain.ts";
@@ -27,6 +35,7 @@ export { doubtsOf, surenessOf } from "./doubts.ts";
 export { foundText } from "./found-text.ts";
 export type { Front, FrontNetwork } from "./front/front.ts";
 export { frontTable, pickWithin } from "./front/front.ts";
+export type { RacedRow } from "./front/race.ts";
 export { type RetrainedFront, type RetrainedRow, retrainedTable } from "./front/retrained.ts";
 export { readCosts } from "./known-costs.ts";
 export { generateText, type ParNetwork, type ParTextOptions, type SegmentChoices } from "./network.ts";
@@ -68,21 +77,31 @@ export function retrain(source: RetrainSource, options: RetrainOptions = {}): Se
 }
 
 /**
- * Trains networks of a search's front from scratch, evenly over it with the chosen one among them, beside the (sf)-baseline. `into` is
- * a folder for a run each; what it has already goes on.
+ * Trains networks of a search's front from scratch beside the (sf)-baseline: evenly over it with the chosen one among them or, as a
+ * race, the best within a budget, of which only the better ones go on. `into` is a folder for a run each; what it has already goes on.
  */
 export function retrainFront(
   source: string,
-  { networks, into, ...options }: Omit<RetrainOptions, "into" | "fromSupernet"> & FrontOptions,
+  { networks, race, budget, into, ...options }: Omit<RetrainOptions, "into" | "fromSupernet"> & FrontOptions,
 ): Session<TaskEvent, RetrainedFront> {
   return startSession(async function* (signal) {
-    return yield* retrainingFront({ ...requestOf(source, options), path: into }, networks, signal);
+    const asked = race === undefined ? networks : { contenders: race, budget: budgetText(budget ?? null) ?? undefined };
+    if (asked === undefined || (race !== undefined && networks !== undefined) || (race === undefined && budget)) {
+      const got = JSON.stringify({ networks, race, budget });
+      reject({ who: "retrainFront", needed: "networks, or race with or without budget", got }, 2);
+    }
+    return yield* retrainingFront({ ...requestOf(source, options), path: into }, asked, signal);
   }, options.signal);
 }
 
-/** How many networks of a front are trained, and the folder that their runs are kept in. */
+/** Which networks of a front are trained, and the folder that their runs are kept in. */
 export interface FrontOptions {
-  readonly networks: number;
+  /** So many, evenly over the front. */
+  readonly networks?: number | undefined;
+  /** So many of the best within the budget, as a race; it needs a folder. */
+  readonly race?: number | undefined;
+  /** Of the race. Default: the search's own. */
+  readonly budget?: BudgetOption | undefined;
   readonly into?: string | undefined;
 }
 

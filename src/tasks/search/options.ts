@@ -75,7 +75,8 @@ function split({ data, engine, say, onTokenizer, budget, into: _, signal: __, ..
   };
 }
 
-function budgetText(budget: BudgetOption): string | null {
+/** A budget as text, as settings have it. */
+export function budgetText(budget: BudgetOption): string | null {
   if (budget === null || typeof budget === "string") return budget;
   return "ms" in budget ? `${budget.ms}ms` : `${budget.fraction}`;
 }

@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { tinySearch } from "../../../../test/tiny-search.ts";
+import { parsePattern } from "../../../depth/pattern.ts";
 import type { Engine } from "../../../engine/engine.ts";
 import { ortEngine } from "../../../engine/ort.ts";
 import { openCorpus } from "../../../text/files/corpus.ts";
@@ -31,6 +32,8 @@ beforeAll(async () => {
   tiny = { ...given, ...rest, dropout: 0.1, checkpointEvery: 1, front: true, budget: "0.8" };
 });
 const frontIn = (path: string) => readFileSync(join(path, "front.json"), "utf8");
+
+const skipped = (pattern: string) => parsePattern(pattern).filter((kind) => kind === "identity").length;
 
 /** Runs until an event fits, and stops there. */
 async function stoppedAt(path: string, isDue: (event: TaskEvent) => boolean): Promise<void> {
@@ -99,6 +102,36 @@ describe("a search for a front", () => {
     const { networks: again } = await retrainFront(at("whole"), asked).result;
     expect(again.map(({ perplexity }) => perplexity)).toEqual(networks.map(({ perplexity }) => perplexity));
     await expect(retrainFront(at("retrained"), asked).result).rejects.toThrow("without front.json");
+  });
+
+  it("lets its best networks within a budget race; stopped anywhere and called again it has the same winner and weights", async () => {
+    const { data } = tiny;
+    const latency = { batch: 1, length: 8, memory: 4 };
+    const asked = { data, engine, race: 4, budget: "0.9", steps: 10, checkpointEvery: 3, latency, baseline: false };
+    const whole = await retrainFront(at("whole"), { ...asked, into: at("race") }).result;
+    const { race, networks } = whole;
+    expect(race!.map(({ name }) => name)).toEqual(["network-1", "network-2", "network-3", "network-4"]);
+    expect(race!.every(({ ratio }) => ratio <= 0.9)).toBe(true);
+    const supernet = race!.map(({ pattern, supernetPerplexity }) => supernetPerplexity * 1.002 ** skipped(pattern));
+    expect(supernet).toEqual(supernet.toSorted((a, b) => a - b));
+    const first = race!.map(({ losses }) => losses[0]!);
+    const best = first.toSorted((a, b) => a - b).slice(0, 2);
+    expect(race!.map(({ losses }) => losses.length)).toEqual(first.map((loss) => (best.includes(loss) ? 2 : 1)));
+    const last = race!.filter(({ losses }) => losses.length === 2).toSorted((a, b) => a.losses[1]! - b.losses[1]!);
+    expect(networks.map(({ pattern }) => pattern)).toEqual([last[0]!.pattern]);
+    for (const due of [1, 3, 9]) {
+      const again = { ...asked, into: at(`race stopped at ${due}`) };
+      for await (const event of retrainFront(at("whole"), again)) {
+        if (event.type === "step" && event.step === due) break;
+      }
+      const resumed = await retrainFront(at("whole"), again).result;
+      expect(resumed.race).toEqual(race);
+      expect(resumed.networks.map(({ perplexity }) => perplexity)).toEqual(networks.map((row) => row.perplexity));
+    }
+    await expect(retrainFront(at("whole"), asked).result).rejects.toThrow("race: expected a folder");
+    await expect(retrainFront(at("whole"), { ...asked, networks: 2 }).result).rejects.toThrow("networks, or race");
+    const cheap = { ...asked, budget: "0.05", into: at("cheap") };
+    await expect(retrainFront(at("whole"), cheap).result).rejects.toThrow("budget: expected at least");
   });
 
   it("killed before it could write its result down works the same front out again", async () => {

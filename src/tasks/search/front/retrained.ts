@@ -24,6 +24,7 @@ import { baselineOf, type RetrainRequest } from "../retrain.ts";
 import type { SearchConfig } from "../settings.ts";
 import { reopenSearch } from "../stored.ts";
 import { type Front, type FrontNetwork, keptFront, spreadOver } from "./front.ts";
+import { type Raced, type RacedRow, type RaceOptions, raceTable, racing } from "./race.ts";
 
 /** The file of a folder that holds how retrained networks compare. */
 const RETRAINED_FILE = "retrained.json";
@@ -48,37 +49,38 @@ export interface RetrainedFront {
   /** Kendall's τ between the order in the supernet and after retraining; NaN for fewer than two networks. */
   readonly tau: number;
   readonly latency: LatencyShape & { readonly threads: number };
+  /** How the networks of a race did, the best in the supernet first; the winner is the one that was trained to its end. */
+  readonly race?: readonly RacedRow[] | undefined;
 }
 
 const note = (text: string): NoteEvent => ({ type: "note", text });
 
 /** A network to train. */
-interface Wanted {
+export interface Wanted {
   readonly name: string;
   readonly pattern: string;
   readonly supernetPerplexity: number | null;
 }
 
-/** Trains so many networks of a search's front, and the baseline; runs that the folder has already go on or count as they are. */
+/** A network that was trained, and where. */
+type Trained = Raced["trained"][number];
+
+/** Trains networks of a search's front, and the baseline; runs that the folder has already go on or count as they are. */
 export async function* retrainingFront(
   request: RetrainRequest,
-  count: number,
+  asked: number | RaceOptions,
   signal: AbortSignal,
 ): AsyncGenerator<TaskEvent, RetrainedFront, void> {
-  const { source, changes, path, given, baseline } = request;
+  const { source, changes, path, given } = request;
   const front = await frontOf(source);
   const settings = { ...(await settingsIn(source as string)), ...changes };
   const engine = given.engine ?? (await defaultEngine(settings));
-  const wanted = wantedOf(spreadOver(front, count), baseline === true);
-  const trained: { each: Wanted; result: SearchResult; run: string | null }[] = [];
-  for (const each of wanted) {
-    const run = path === undefined ? null : join(path, each.name);
-    yield note(`training ${each.pattern} (${each.name})${run === null ? "" : ` in ${run}`}`);
-    const result = yield* trainedNetwork(each, settings, { ...request, given: { ...given, engine } }, signal);
-    trained.push({ each, result, run });
-    if (result.reason === "stopped") break;
-  }
-  const isStopped = trained.at(-1)?.result.reason === "stopped";
+  const equipped = { ...request, given: { ...given, engine } };
+  const { race, trained } =
+    typeof asked === "number"
+      ? yield* spreading(spreadOver(front, asked), settings, equipped, signal)
+      : yield* racing(front, settings, equipped, asked, signal);
+  const isStopped = trained.length === 0 || trained.at(-1)!.result.reason === "stopped";
   const times = isStopped
     ? []
     : await networkLatencies(
@@ -88,9 +90,29 @@ export async function* retrainingFront(
       );
   const networks = trained.map(({ each, result, run }, i) => rowOf(each, result, run, times[i] ?? Number.NaN));
   const latency = { ...settings.latency, threads: engine.threads };
-  const outcome = { reason: isStopped ? "stopped" : "finished", networks, tau: tauOf(networks), latency } as const;
+  const reason = isStopped ? "stopped" : "finished";
+  const outcome: RetrainedFront = { reason, networks, tau: tauOf(networks), latency, ...(race ? { race } : {}) };
   if (path !== undefined && !isStopped) await keep(path, outcome);
   return outcome;
+}
+
+/** Trains networks one after another, each to its end. */
+async function* spreading(
+  networks: readonly FrontNetwork[],
+  settings: SearchConfig,
+  request: RetrainRequest & { given: { engine: Engine } },
+  signal: AbortSignal,
+): AsyncGenerator<TaskEvent, { race?: undefined; trained: Trained[] }, void> {
+  const { path, baseline } = request;
+  const trained: Trained[] = [];
+  for (const each of wantedOf(networks, baseline === true)) {
+    const run = path === undefined ? null : join(path, each.name);
+    yield note(`training ${each.pattern} (${each.name})${run === null ? "" : ` in ${run}`}`);
+    const result = yield* trainedNetwork(each, settings, request, signal);
+    trained.push({ each, result, run });
+    if (result.reason === "stopped") break;
+  }
+  return { trained };
 }
 
 async function frontOf(source: RetrainRequest["source"]): Promise<Front> {
@@ -104,11 +126,16 @@ function wantedOf(networks: readonly FrontNetwork[], withBaseline: boolean): Wan
   const named = networks.map(({ pattern, perplexity }, i) => {
     return { name: `network-${i + 1}`, pattern, supernetPerplexity: perplexity };
   });
-  const baseline = { name: "baseline", pattern: baselineOf(networks[0]!.pattern), supernetPerplexity: null };
-  return [...named, ...(withBaseline ? [baseline] : [])];
+  return [...named, ...(withBaseline ? [baselineWanted(networks[0]!.pattern)] : [])];
 }
 
-async function* trainedNetwork(
+/** The baseline of a network, to be trained beside it. */
+export const baselineWanted = (pattern: string): Wanted => {
+  return { name: "baseline", pattern: baselineOf(pattern), supernetPerplexity: null };
+};
+
+/** Trains a network to its end, or goes on with its run. */
+export async function* trainedNetwork(
   { name, pattern }: Wanted,
   settings: SearchConfig,
   { path, given, source }: RetrainRequest & { given: { engine: Engine } },
@@ -148,7 +175,7 @@ async function keep(path: string, outcome: RetrainedFront): Promise<void> {
 }
 
 /** The networks by rising latency, and how well the supernet ordered them. */
-export function retrainedTable({ networks, tau }: RetrainedFront): string {
+export function retrainedTable({ networks, tau, race }: RetrainedFront): string {
   const baseline = networks.find(({ supernetPerplexity }) => supernetPerplexity === null);
   const rows = networks.map((row) => ({
     network: row.name,
@@ -163,5 +190,5 @@ export function retrainedTable({ networks, tau }: RetrainedFront): string {
   const keys = ["network", "pattern", "parameters", "ms", "ratio", "supernet", "perplexity"] as const;
   const columns = keys.map((key) => ({ key, title: titles[key as keyof typeof titles] ?? key }));
   const agreement = Number.isNaN(tau) ? "" : `\nKendall's τ between the two perplexities: ${tau.toFixed(2)}`;
-  return `${table(rows, columns).trimEnd()}${agreement}`;
+  return `${race ? `${raceTable(race)}\n\n` : ""}${table(rows, columns).trimEnd()}${agreement}`;
 }

@@ -1,0 +1,159 @@
+/** A race of a front's best networks within a budget: all are trained side by side, and after each stretch the better ones go on. */
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { reject } from "../../../base/errors.ts";
+import { table } from "../../../base/table.ts";
+import type { Engine } from "../../../engine/engine.ts";
+import { RunFolder } from "../../../runs/folder.ts";
+import type { NoteEvent, TaskEvent } from "../../job.ts";
+import { targetOf } from "../budget.ts";
+import { openSearch } from "../parts.ts";
+import type { SearchResult } from "../result.ts";
+import type { RetrainRequest } from "../retrain.ts";
+import type { SearchConfig } from "../settings.ts";
+import { contendersWithin, type Front, type FrontNetwork } from "./front.ts";
+import { baselineWanted, trainedNetwork, type Wanted } from "./retrained.ts";
+
+/** Networks of one budget, trained side by side. */
+export interface RaceOptions {
+  /** How many begin. */
+  readonly contenders: number;
+  /** Default: the search's own budget or, without one, the (sf)-baseline's latency. */
+  readonly budget?: string | undefined;
+}
+
+/** A network of a race. */
+export interface RacedRow {
+  readonly name: string;
+  readonly pattern: string;
+  /** Forward milliseconds by measured costs, and what that is of the (sf)-baseline's. */
+  readonly ms: number;
+  readonly ratio: number;
+  readonly supernetPerplexity: number;
+  /** Mean training loss over the second half of each stretch it took part in. */
+  readonly losses: readonly number[];
+}
+
+/** After these fractions of the updates a third of the networks goes on, and in the end one. */
+const STRETCHES = [0.2, 0.4];
+const GO_ON = 1 / 3;
+
+interface Contender extends Wanted {
+  readonly network: FrontNetwork;
+  readonly run: string;
+  readonly losses: number[];
+}
+
+/** What a race ends with: how it went, and the network that won it, trained to its end. */
+export interface Raced {
+  readonly race: readonly RacedRow[];
+  readonly trained: readonly { readonly each: Wanted; readonly result: SearchResult; readonly run: string | null }[];
+}
+
+type Racing = RetrainRequest & { readonly given: { readonly engine: Engine } };
+
+/** Carries a race out; what its folder has already goes on or counts as it is. */
+export async function* racing(
+  front: Front,
+  settings: SearchConfig,
+  request: Racing,
+  { contenders: count, budget }: RaceOptions,
+  signal: AbortSignal,
+): AsyncGenerator<TaskEvent, Raced, void> {
+  const all = contendersOf(front, request.path, count, budget);
+  const total = await updatesOf(all[0]!, settings, request);
+  let left: readonly Contender[] = all;
+  let from = 0;
+  for (const [i, fraction] of STRETCHES.entries()) {
+    if (left.length === 1) break;
+    const to = Math.max(from + 1, Math.round(fraction * total));
+    yield note(`${left.length} networks race to update ${to} of ${total}`);
+    for (const each of left) yield* trainedUpTo(each, to, settings, request, signal);
+    if (signal.aborted) return { race: rowsOf(all), trained: [] };
+    for (const each of left) each.losses.push(await meanLoss(each, (from + to) >> 1, to));
+    const isLast = i === STRETCHES.length - 1;
+    left = left.toSorted((a, b) => a.losses[i]! - b.losses[i]!).slice(0, isLast ? 1 : Math.ceil(left.length * GO_ON));
+    yield note(`${left.map(({ pattern }) => pattern).join(", ")} ${left.length === 1 ? "goes" : "go"} on`);
+    from = to;
+  }
+  const trained = [];
+  for (const each of [left[0]!, ...(request.baseline === true ? [baselineWanted(left[0]!.pattern)] : [])]) {
+    yield note(`training ${each.pattern} (${each.name})`);
+    const result = yield* trainedNetwork(each, settings, request, signal);
+    trained.push({ each, result, run: join(request.path!, each.name) });
+    if (result.reason === "stopped") break;
+  }
+  return { race: rowsOf(all), trained };
+}
+
+function contendersOf(front: Front, path: string | undefined, count: number, budget: string | undefined): Contender[] {
+  if (path === undefined) {
+    reject({ who: "race", needed: "a folder for its runs", got: "none", remedy: "give into, or --out" }, 2);
+  }
+  const own = front.targetMs ?? Math.max(front.baselineMs, front.networks[0]!.ms);
+  const most = budget === undefined ? own : targetOf(budget, front.baselineMs);
+  return contendersWithin(front, most, count).map((network, i) => {
+    const { pattern, perplexity } = network;
+    const name = `network-${i + 1}`;
+    return { name, pattern, supernetPerplexity: perplexity, network, run: join(path, name), losses: [] };
+  });
+}
+
+/** Updates of each network: known before the first begins. */
+async function updatesOf({ pattern }: Contender, settings: SearchConfig, { given }: Racing): Promise<number> {
+  if (settings.minutes !== null) {
+    const remedy = "give steps or epochs";
+    reject({ who: "race", needed: "as many updates for all", got: `${settings.minutes} minutes`, remedy }, 2);
+  }
+  const { course } = await openSearch({ ...settings, front: false, budget: null, blocks: pattern }, given);
+  return course.total;
+}
+
+/** Trains a network up to an update, where it has not come so far yet, and lets it rest there with a checkpoint. */
+async function* trainedUpTo(
+  each: Contender,
+  to: number,
+  settings: SearchConfig,
+  request: Racing,
+  signal: AbortSignal,
+): AsyncGenerator<TaskEvent, void, void> {
+  if (signal.aborted || (await lossesOf(each)).length >= to) return;
+  const rest = new AbortController();
+  const training = trainedNetwork(each, settings, request, AbortSignal.any([signal, rest.signal]));
+  for (;;) {
+    const { value, done } = await training.next();
+    if (done) return;
+    yield value;
+    if (value.type === "step" && value.step >= to) rest.abort();
+  }
+}
+
+async function lossesOf({ run }: Contender): Promise<number[]> {
+  if (!existsSync(join(run, "config.yaml"))) return [];
+  const events = await (await RunFolder.read(run)).events();
+  return events.flatMap((event) => (event.type === "step" ? [event.loss] : []));
+}
+
+async function meanLoss(each: Contender, from: number, to: number): Promise<number> {
+  const losses = (await lossesOf(each)).slice(from, to);
+  return losses.reduce((a, b) => a + b, 0) / losses.length;
+}
+
+const note = (text: string): NoteEvent => ({ type: "note", text });
+
+const rowsOf = (all: readonly Contender[]): RacedRow[] =>
+  all.map(({ name, pattern, network: { ms, ratio, perplexity }, losses }) => {
+    return { name, pattern, ms, ratio, supernetPerplexity: perplexity, losses };
+  });
+
+/** How a race went, network by network. */
+export function raceTable(race: readonly RacedRow[]): string {
+  const rows = race.map(({ name, pattern, ratio, supernetPerplexity, losses }) => ({
+    network: name,
+    pattern,
+    "÷ (sf)-baseline": ratio.toFixed(2),
+    "in the supernet": supernetPerplexity.toFixed(2),
+    ...Object.fromEntries(STRETCHES.map((fraction, i) => [`loss at ${fraction}`, losses[i]?.toFixed(4) ?? ""])),
+  }));
+  return table(rows).trimEnd();
+}

@@ -20,6 +20,7 @@ Examples:
   layerwise retrain runs/search-1                              from scratch, as long as the search
   layerwise retrain runs/search-1 --from-supernet --steps 500  from the weights of the chosen candidates
   layerwise retrain runs/front --front 5 --out runs/front-5    five networks of the front; the same command goes on
+  layerwise retrain runs/front --race 6 --budget 0.65 --out runs/raced   the six best within a budget; the best of them to its end
   layerwise retrain runs/search-1/architecture.json --baseline runs/retrain-1-baseline
   layerwise retrain par-wikitext103-base/12 --corpus wikitext-2 --tokenizer wiki2_12k --steps 2000
 
@@ -28,6 +29,8 @@ ratios: {parameters, flopsPerToken, latencyMs, perplexity}, latency: {batch, len
 
 interface RetrainFlags extends SettingsFlags {
   front?: number;
+  race?: number;
+  budget?: string;
   fromSupernet?: boolean;
   baseline: string | boolean;
 }
@@ -38,6 +41,12 @@ export function addRetrain(program: Command): void {
     .argument("<search>", "run folder of a search, an architecture.json, or a pattern")
     .option("--from-supernet", "start from the search's weights of the chosen candidates, embedding and softmax")
     .option("--front <n>", "train so many networks of the front instead, evenly over it, in runs below --out", whole)
+    .option(
+      "--race <n>",
+      "train so many of the front's best within the budget side by side; the better ones go on",
+      whole,
+    )
+    .option("--budget <latency>", "of the race: 0.65 (of the baseline's) or 3.2ms (default: the search's)")
     .option("--baseline <run>", "compare with this run instead of training a baseline")
     .option("--no-baseline", "compare with nothing")
     .settings([retrainSettings], {
@@ -53,7 +62,7 @@ async function run(source: string, flags: RetrainFlags): Promise<void> {
   const { out, fromSupernet, baseline, dryRun, json = false } = flags;
   const { openRetrainJob, retrain } = await import("../../tasks/search/index.ts");
   const settings = retrainSettings.merge(await layersFrom(retrainSettings, flags));
-  if (flags.front !== undefined) return trainFront(source, flags.front, settings, flags);
+  if ((flags.front ?? flags.race ?? flags.budget) !== undefined) return trainFront(source, settings, flags);
   const options = { ...settings, fromSupernet, baseline, ...handed() };
   if (dryRun) return printDryRun(await openRetrainJob(source, options), json);
   const into = await runAt({ out, prefix: "retrain-" });
@@ -62,19 +71,19 @@ async function run(source: string, flags: RetrainFlags): Promise<void> {
 }
 
 /** Trains networks of a front, and shows how they compare. */
-async function trainFront(source: string, networks: number, settings: object, flags: RetrainFlags): Promise<void> {
-  const { out, fromSupernet, baseline, dryRun, json = false } = flags;
+async function trainFront(source: string, settings: object, flags: RetrainFlags): Promise<void> {
+  const { out, front: networks, race, budget, fromSupernet, baseline, dryRun, json = false } = flags;
   const others = { "--from-supernet": fromSupernet, "--baseline": typeof baseline === "string", "--dry-run": dryRun };
   const got = Object.entries(others).flatMap(([flag, isGiven]) => (isGiven ? [flag] : []));
   if (got.length > 0) {
     const remedy = "leave it out, or retrain one network";
-    reject({ who: "retrain --front", needed: "networks from scratch", got: got.join(" and "), remedy }, 2);
+    reject({ who: "retrain --front or --race", needed: "networks from scratch", got: got.join(" and "), remedy }, 2);
   }
   const { retrainedTable, retrainFront } = await import("../../tasks/search/index.ts");
   const into = out ?? (await freeFolder("front-"));
-  const options = { ...settings, baseline: baseline === true, ...handed(), networks, into };
+  const options = { ...settings, baseline: baseline === true, ...handed(), networks, race, budget, into };
   const result = await watchSession((signal) => retrainFront(source, { ...options, signal }));
   if (result.reason === "stopped") return say(`stopped; the same command with --out ${into} goes on`);
   print(json ? JSON.stringify({ run: into, ...result }) : retrainedTable(result));
-  if (!json) say(nextLines(into, ["eval RUN/network-1 --split test", "runs RUN"]));
+  if (!json) say(nextLines(into, [`eval RUN/${result.networks[0]!.name} --split test`, "runs RUN"]));
 }

@@ -87,8 +87,9 @@ export function retrainFront(
   return startSession(async function* (signal) {
     const asked = race === undefined ? networks : { contenders: race, budget: budgetText(budget ?? null) ?? undefined };
     if (asked === undefined || (race !== undefined && networks !== undefined) || (race === undefined && budget)) {
-      const got = JSON.stringify({ networks, race, budget });
-      reject({ who: "retrainFront", needed: "networks, or race with or without budget", got }, 2);
+      const given = Object.entries({ networks, race, budget }).flatMap(([name, value]) => (value ? [name] : []));
+      const got = given.join(" and ") || "neither";
+      reject({ who: "front", needed: "networks over it, or a race with or without a budget", got }, 2);
     }
     return yield* retrainingFront({ ...requestOf(source, options), path: into }, asked, signal);
   }, options.signal);

@@ -129,7 +129,7 @@ describe("a search for a front", () => {
       expect(resumed.networks.map(({ perplexity }) => perplexity)).toEqual(networks.map((row) => row.perplexity));
     }
     await expect(retrainFront(at("whole"), asked).result).rejects.toThrow("race: expected a folder");
-    await expect(retrainFront(at("whole"), { ...asked, networks: 2 }).result).rejects.toThrow("networks, or race");
+    await expect(retrainFront(at("whole"), { ...asked, networks: 2 }).result).rejects.toThrow("got networks and race");
     const cheap = { ...asked, budget: "0.05", into: at("cheap") };
     await expect(retrainFront(at("whole"), cheap).result).rejects.toThrow("budget: expected at least");
   });

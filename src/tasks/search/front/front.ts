@@ -5,8 +5,10 @@ import { join } from "node:path";
 import type { LatencyShape } from "../../../analysis/latency.ts";
 import { reject } from "../../../base/errors.ts";
 import { table } from "../../../base/table.ts";
+import { patternBlocks, printPattern } from "../../../depth/pattern.ts";
 import { type TradeOff, tradeOffSvg } from "../../../pictures/trade-off-picture.ts";
 import { readSealed } from "../../../runs/sealed.ts";
+import { firstOfEach, stemOf } from "./paths.ts";
 
 /** The file of a run folder that holds the front. */
 export const FRONT_FILE = "front.json";
@@ -51,11 +53,19 @@ export function pickWithin<N extends Pick<FrontNetwork, "ms">>(networks: readonl
   return reject({ who: "budget", needed, got: `${most.toPrecision(3)} ms`, remedy: "give it more" }, 2);
 }
 
-/** So many networks for a cost, the best in the supernet first; of a front of an older version, those with the most cost within it. */
+/**
+ * So many networks for a cost, the best in the supernet first. Of those that differ only in how often their last block stands there,
+ * the best counts: the others come where too few are left. Of a front of an older version, those with the most cost within it.
+ */
 export function contendersWithin({ networks, finalists = networks.toReversed() }: Front, most: number, count: number) {
   pickWithin(networks, most);
-  return finalists.filter(({ ms }) => ms <= most).slice(0, count);
+  const within = finalists.filter(({ ms }) => ms <= most);
+  const apart = firstOfEach(within, ({ pattern }) => stemOf(lettersOf(pattern)));
+  const wanted = [...new Set([...apart, ...within])].slice(0, count);
+  return within.filter((network) => wanted.includes(network));
 }
+
+const lettersOf = (pattern: string) => patternBlocks(pattern).map((block) => printPattern([block]));
 
 /** So many networks of the front, evenly over it, the chosen one always among them. */
 export function spreadOver({ networks, chosen }: Front, count: number): FrontNetwork[] {

@@ -24,10 +24,27 @@ export const patternOfPath = (choices: Choices, path: Path): string =>
   printPattern(path.map((place, i) => patternBlockOf(choices[i]![place]!)));
 
 /** What a path computes, without blocks that do nothing: networks that differ only in where those stand are one network. */
-export const computedBy = (choices: Choices, path: Path): string =>
-  path
-    .flatMap((place, i) => (isIdentity(choices[i]![place]!) ? [] : [patternOfPath([choices[i]!], [place])]))
-    .join(" ");
+export const computedBy = (choices: Choices, path: Path): string => computing(lettersOf(choices, path)).join(" ");
+
+const lettersOf = (choices: Choices, path: Path) => path.map((place, i) => patternOfPath([choices[i]!], [place]));
+const computing = (letters: readonly string[]) => letters.filter((letter) => letter !== "i");
+
+/** What computes, up to where only one kind of block is left: networks of one stem differ in how many of it follow. */
+export function stemOf(letters: readonly string[]): string {
+  const computed = computing(letters);
+  const end = computed.findLastIndex((letter) => letter !== computed.at(-1));
+  return computed.slice(0, end + 2).join(" ");
+}
+
+/** The stem of a path. */
+export const stemOfPath = (choices: Choices, path: Path): string => stemOf(lettersOf(choices, path));
+
+/** The first of those with the same key. */
+export function firstOfEach<T>(all: readonly T[], keyOf: (each: T) => string): T[] {
+  const found = new Map<string, T>();
+  for (const each of all) if (!found.has(keyOf(each))) found.set(keyOf(each), each);
+  return [...found.values()];
+}
 
 /** Whether a candidate does nothing. */
 export const isIdentity = ({ kind }: CandidateChoice): boolean => kind === "identity";

@@ -2,7 +2,17 @@
 import { RandomStream } from "../../../base/random.ts";
 import type { Path } from "../../../train/path-program.ts";
 import { guessFrom } from "./guess.ts";
-import { bred, type Choices, computedBy, drawPath, isIdentity, type Ranked, turnsOf } from "./paths.ts";
+import {
+  bred,
+  type Choices,
+  computedBy,
+  drawPath,
+  firstOfEach,
+  isIdentity,
+  type Ranked,
+  stemOfPath,
+  turnsOf,
+} from "./paths.ts";
 
 /** What is ranked, and how thoroughly. */
 export interface RankingOptions {
@@ -45,19 +55,17 @@ export async function* rankNetworks(
     yield measured.size;
   }
   const all = [...measured.values()];
-  const best = distinct(options.choices, bestOf(all)).map(({ path }) => path);
+  const best = finalistsOf(options.choices, all).map(({ path }) => path);
   const finalists = (await measure(options, best, true)).sort(byLoss);
   return { front: undominated(finalists), finalists, measured: all };
 }
 
-/** One of those that are the same network but for where nothing stands: the best in the supernet. */
-function distinct(choices: Choices, all: readonly Ranked[]): Ranked[] {
-  const found = new Map<string, Ranked>();
-  for (const each of all.toSorted(byLoss)) {
-    const computed = computedBy(choices, each.path);
-    if (!found.has(computed)) found.set(computed, each);
-  }
-  return [...found.values()];
+/** Of each stretch the best networks of different stems, and the front of all; those that are the same but for where nothing stands once. */
+function finalistsOf(choices: Choices, all: readonly Ranked[]): Ranked[] {
+  const best = stretchesOf(all).flatMap((each) => {
+    return firstOfEach(each, ({ path }) => stemOfPath(choices, path)).slice(0, KEPT);
+  });
+  return firstOfEach([...best, ...undominated(all)].sort(byLoss), ({ path }) => computedBy(choices, path));
 }
 
 const spaceOf = (choices: Choices) => choices.reduce((product, { length }) => product * length, 1);

@@ -199,13 +199,20 @@ const raceOf = (seed: number, budget: number): Work<Won> => ({
     const { data, corpus: _, tokenizer: __, ...options } = base;
     const asked = { ...options, data, steps: Number(values.steps), race: Number(values.race), budget: `${budget}` };
     const session = retrainFront(join(values.out, supernetOf(seed)), { ...asked, baseline: false, into: path, say });
-    for await (const event of session) if (event.type === "note") say(event.text);
+    const alone = (pattern: string) => join(values.out, `${trainingOf(pattern, seed).name}.json`);
+    for await (const event of session) {
+      if (event.type !== "note") continue;
+      say(event.text);
+      // A winner that was trained alone already, by the same settings, has the same end.
+      const winner = /^training (\S+) /.exec(event.text)?.[1];
+      if (winner === undefined || !existsSync(alone(winner))) continue;
+      const { perplexity } = JSON.parse(await readFile(alone(winner), "utf8")) as Ended;
+      return { pattern: winner, perplexity };
+    }
     const { networks, race } = await session.result;
     say(raceTable(race!));
     const { pattern, perplexity } = networks[0]!;
-    // The winner counts as any other network trained alone.
-    const alone = join(values.out, `${trainingOf(pattern, seed).name}.json`);
-    if (!existsSync(alone)) await writeAtomically(alone, JSON.stringify({ perplexity, cpuMs: null }));
+    await writeAtomically(alone(pattern), JSON.stringify({ perplexity, cpuMs: null }));
     return { pattern, perplexity };
   },
 });

@@ -32,8 +32,9 @@ const withoutEffect: Readonly<Record<string, Values | undefined>> = own({
 const before: Readonly<Record<string, Values | undefined>> = own({
   language: { evaluateTokens: 0, evaluationBatch: 0 },
   translate: { evaluateTokens: 0 },
-  search: { keep: 3, threads: null, device: "cpu", evaluateTokens: 0 },
+  search: { keep: 3, threads: null, device: "cpu", evaluateTokens: 0, decide: null },
   retrain: { keep: 3, threads: null, device: "cpu", evaluateTokens: 0 },
+  pretrain: { decide: null },
 });
 
 /** The config of a run that this or an older version made: complete, with the defaults of its time. */

@@ -75,7 +75,7 @@ async function* searching(
 ): AsyncGenerator<TrainEvent | NoteEvent, PretrainResult, void> {
   const { parts, total, supernet: model, cutEvery, frozen } = search;
   const { settings, costs } = parts;
-  const { cut, settle } = settings;
+  const { cut, settle, decide } = settings;
   const [phase] = phasesOf(settings);
   if (costs && !resume) yield { type: "note", text: costTable(costs, model.choices, "embedding and pooler") };
   const { rows, tokens } = await parts.data.batches("train", phase);
@@ -83,7 +83,7 @@ async function* searching(
     {
       model,
       course: { total, frozen, alternates: false },
-      settings: { cut, settle, cutEvery },
+      settings: { cut, settle, decide, cutEvery },
       tokens: phase.accumulate * tokensIn({ count: 1, rows, tokens, at: () => ({}) }),
       open: (narrowed) => openSearchPhase(search, narrowed),
     },

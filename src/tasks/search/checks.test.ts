@@ -14,6 +14,7 @@ describe("settings of a search that cannot be meant", () => {
     [{ cut: 0.4 }, "cut: expected a number above 0.5 to below 1, got 0.4"],
     [{ settle: [0.5, 0.2] }, "settle: expected two fractions of the updates"],
     [{ settle: [0.2, 0.5], cut: null }, "settle: expected a search that cuts candidates, got no cut"],
+    [{ settle: null, decide: 0.8, cut: null }, "decide: expected a search that cuts candidates, got no cut"],
     [{ temperatureEnd: 0 }, "temperatureEnd: expected a number above 0, got 0"],
     [{ steps: 2, epochs: 1 }, "search: expected --steps or --epochs, got both"],
     [{ budgetWeight: 0 }, "budgetWeight: expected a number above 0, got 0"],
@@ -25,6 +26,8 @@ describe("settings of a search that cannot be meant", () => {
 
   it("do not include the defaults, nor what is left open", () => {
     expect(() => checkConfig(searchDefaults)).not.toThrow();
-    expect(() => checkConfig({ ...searchDefaults, cut: null, budget: "0.5", settle: null })).not.toThrow();
+    expect(() =>
+      checkConfig({ ...searchDefaults, cut: null, budget: "0.5", settle: null, decide: null }),
+    ).not.toThrow();
   });
 });

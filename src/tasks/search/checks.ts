@@ -21,7 +21,7 @@ function checkFront(config: SearchConfig): void {
   }
   if (!front) return;
   const usual = searchSettings.resolve([{ source: "front", values: { front: true } }]);
-  const given = ["straightThrough", "trainedTemperature", "settle", "freeze", "architectureRate"] as const;
+  const given = ["straightThrough", "trainedTemperature", "settle", "decide", "freeze", "architectureRate"] as const;
   const got = [
     ...(typeof config.blocks === "string" ? ["a pattern"] : []),
     ...(config.procedure === "joint" ? [] : [`procedure ${config.procedure}`]),
@@ -48,13 +48,14 @@ function checkBudget({ budget, blocks }: SearchConfig): void {
   reject({ who: "budget", needed: "blocks to choose", got: "a pattern", remedy }, 2);
 }
 
-function checkSettling({ settle, cut }: SearchConfig): void {
+function checkSettling({ settle, decide, cut }: SearchConfig): void {
   const [from, by] = settle ?? [0, 1];
   if (from >= by) {
     reject({ who: "settle", needed: "two fractions of the updates, such as 0.25,0.75", got: `${settle}` }, 2);
   }
-  if (settle && cut === null) {
+  const [cutting] = Object.entries({ settle, decide }).flatMap(([key, value]) => (value === null ? [] : [key]));
+  if (cutting !== undefined && cut === null) {
     const remedy = "leave cut as it is";
-    reject({ who: "settle", needed: "a search that cuts candidates", got: "no cut", remedy }, 2);
+    reject({ who: cutting, needed: "a search that cuts candidates", got: "no cut", remedy }, 2);
   }
 }

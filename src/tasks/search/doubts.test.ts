@@ -1,8 +1,10 @@
 import { describe, expect, it } from "vitest";
+import type { Cut } from "./cut.ts";
 import { doubtsOf, marginsOf, surenessOf } from "./doubts.ts";
 import { searchDefaults } from "./settings.ts";
 
-const doubts = (probabilities: number[][], steps = 600) => doubtsOf({ probabilities, steps }, searchDefaults);
+const doubts = (probabilities: number[][], steps = 600, cuts: Cut[] = []) =>
+  doubtsOf({ probabilities, steps, cuts }, searchDefaults);
 
 describe("what a search found", () => {
   it("is doubted in no way once every block is decided", () => {
@@ -20,7 +22,14 @@ describe("what a search found", () => {
         [1, 0, 0],
         [0.46, 0.54, 0],
       ]),
-    ).toEqual(["not decided: block 2 (0.54); another seed may choose otherwise"]);
+    ).toEqual(["not decided by π: block 2 (0.54); another seed may choose otherwise"]);
+  });
+
+  it("is said to have been open in blocks that were decided at the end", () => {
+    const cut = { step: 540, block: 0, cut: ["identity"], left: ["attention"], margin: 0.2, openAt: 0.6 };
+    expect(doubts([[1], [1]], 600, [cut])).toEqual([
+      "not decided by π: block 1 (0.60); another seed may choose otherwise",
+    ]);
   });
 
   it("is no finding where π is nearly uniform or hardly moved", () => {
@@ -60,6 +69,8 @@ describe("what a search found", () => {
   });
 
   it("is not doubted where the blocks were given", () => {
-    expect(doubtsOf({ probabilities: [[0.5, 0.5]], steps: 1 }, { ...searchDefaults, blocks: "sf" })).toEqual([]);
+    expect(doubtsOf({ probabilities: [[0.5, 0.5]], steps: 1, cuts: [] }, { ...searchDefaults, blocks: "sf" })).toEqual(
+      [],
+    );
   });
 });

@@ -34,24 +34,25 @@ export function marginLine(found: Pick<Found, "probabilities" | "cuts">): string
 }
 
 /** Sentences for a person; none where every block is decided after enough updates. */
-export function doubtsOf(
-  { probabilities, steps }: Pick<Found, "probabilities" | "steps">,
-  settings: SearchConfig,
-): string[] {
+export function doubtsOf(found: Searched, settings: SearchConfig): string[] {
   if (typeof settings.blocks === "string" || settings.front) return [];
-  return doubtsIn({ probabilities, steps }, settings.freeze ?? 0);
+  return doubtsIn(found, settings.freeze ?? 0);
 }
 
+type Searched = Pick<Found, "probabilities" | "steps" | "cuts">;
+
 /** The same of any search over blocks, in the first part of whose updates π rested. */
-export function doubtsIn({ probabilities, steps }: Pick<Found, "probabilities" | "steps">, freeze = 0): string[] {
-  const highest = probabilities.map((shares) => Math.max(...shares));
+export function doubtsIn({ probabilities, steps, cuts }: Searched, freeze = 0): string[] {
+  const highest = probabilities.map((shares, block) => {
+    return Math.min(Math.max(...shares), ...cuts.flatMap((cut) => (cut.block === block ? (cut.openAt ?? []) : [])));
+  });
   const open = highest.flatMap((share, i) => (share < DECIDED ? [`${i + 1} (${share.toFixed(2)})`] : []));
   const isUniform = highest.every((share, i) => share < 1.5 / probabilities[i]!.length);
   const moving = steps * (1 - freeze);
   return [
     ...(isUniform ? ["no finding: π is nearly uniform, so the pattern is chance"] : []),
     ...(!isUniform && open.length > 0
-      ? [`not decided: block ${open.join(", ")}; another seed may choose otherwise`]
+      ? [`not decided by π: block ${open.join(", ")}; another seed may choose otherwise`]
       : []),
     ...(moving < FEWEST_UPDATES ? [`too few updates to tell: ${Math.round(moving)} in which π moved`] : []),
   ];

@@ -50,6 +50,10 @@ export const choiceFields = {
     ),
     [0.25, 0.6] as [number, number],
   ),
+  decide: optional(
+    fraction(0.9, "fraction of the updates after which blocks that π has left open are decided for what is likeliest"),
+    0.9,
+  ),
   cutEvery: optional(whole(100, "updates between looks at π; default: a twentieth of them, at most 100")),
 };
 

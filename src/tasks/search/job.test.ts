@@ -22,6 +22,7 @@ const tiny: Partial<SearchConfig> = {
     cutoffs: [40, 120],
   },
   ...{ steps: 40, warmup: 4, evaluateEvery: 20, checkpointEvery: 1, evaluationBatch: 32, evaluationLength: 64 },
+  decide: null,
 };
 /** Large steps of π and a low threshold: blocks are decided within the forty updates. */
 const hasty: Partial<SearchConfig> = { ...tiny, architectureRate: 0.2, cut: 0.7, cutEvery: 4 };
@@ -100,6 +101,20 @@ describe("a search that cuts", () => {
     expect(new Set(whole.found.cuts.map(({ block }) => block)).size).toBe(3);
     const rest = await trace(parts, whole.states.find(({ progress }) => progress.step === 20)!);
     expect(rest.states.at(-1)!.weights).toEqual(whole.states.at(-1)!.weights);
+  });
+
+  it("decides at the end what π has left open, says how open it was, and goes on to the same numbers", async () => {
+    const parts = await opened({ ...tiny, settle: [0.2, 0.8], decide: 0.9, cutEvery: 4 });
+    const whole = await trace(parts);
+    const last = whole.found.cuts.filter(({ step }) => step === 36);
+    expect(last.map(({ left }) => left.length)).toEqual([1, 1, 1]);
+    for (const { openAt, margin } of last)
+      expect([openAt! < 0.95, openAt! > 0.5, margin! > 0]).toEqual([true, true, true]);
+    expect(whole.found.cuts.filter(({ step }) => step < 36).every(({ openAt }) => openAt === undefined)).toBe(true);
+    expect(whole.found.probabilities.map((shares) => Math.max(...shares))).toEqual([1, 1, 1]);
+    const rest = await trace(parts, whole.states.find(({ progress }) => progress.step === 34)!);
+    expect(rest.states.at(-1)!.weights).toEqual(whole.states.at(-1)!.weights);
+    expect(rest.found.cuts).toEqual(whole.found.cuts);
   });
 
   it("keeps everything where it is told to", async () => {

@@ -7,6 +7,7 @@ import type { StepEvent, TrainEvent, TrainState } from "../../train/events.ts";
 import { Settled, type Standing } from "../../train/phases.ts";
 import type { Opened, Trained } from "../../train/stages.ts";
 import type { NoteEvent } from "../job.ts";
+import { chosenOf } from "./choice.ts";
 import type { Course } from "./course.ts";
 import type { Cut } from "./cut.ts";
 import { narrowState, openBlocks, settleSurest, sizeOf, survivorsAt } from "./cutting.ts";
@@ -49,7 +50,7 @@ export async function* narrowedEvents<M extends Narrowable<M>>(
 export interface NarrowingOptions<M extends Narrowable<M>> {
   readonly model: M;
   readonly course: Pick<Course, "total" | "frozen" | "alternates">;
-  readonly settings: Pick<SearchConfig, "cut" | "settle"> & { readonly cutEvery: number };
+  readonly settings: Pick<SearchConfig, "cut" | "settle" | "decide"> & { readonly cutEvery: number };
   /** Tokens of an update, by which speed is told. */
   readonly tokens: number;
   open(model: M): Promise<SearchStage<M>>;
@@ -127,29 +128,40 @@ export class Narrowing<M extends Narrowable<M>> {
     const { settings, course } = this.#parts;
     const { cut, cutEvery } = settings;
     if (cut === null || step === 0 || step % cutEvery !== 0 || step <= course.frozen) return false;
-    return sizeOf(this.#survivors(stage, step)) < sizeOf(stage.model.alive);
+    return sizeOf(this.#survivors(stage, step).alive) < sizeOf(stage.model.alive);
   }
 
-  #survivors({ model, step: { weights } }: SearchStage<M>, step: number): number[][] {
-    const { cut, settle } = this.#parts.settings;
+  /** What survives π, and whether the search decides now what π left open. */
+  #survivors({ model, step: { weights } }: SearchStage<M>, step: number): { alive: number[][]; atEnd: boolean } {
+    const { cut, settle, decide } = this.#parts.settings;
     const part = step / this.#total;
+    if (decide !== null && part >= decide) return { alive: chosenOf(model, weights).map((k) => [k]), atEnd: true };
     const alive = survivorsAt(part, model, weights, cut!);
-    if (!settle) return alive;
-    return settleSurest(alive, model, weights, openBlocks(model.alive.length, settle, part));
+    if (!settle) return { alive, atEnd: false };
+    return { alive: settleSurest(alive, model, weights, openBlocks(model.alive.length, settle, part)), atEnd: false };
   }
 
   /** The model without the candidates that are given up; tells which they are. */
   #cut(stage: SearchStage<M>, step: number): M {
     const { model } = stage;
     const probabilities = model.probabilities(stage.step.weights);
-    const alive = this.#survivors(stage, step);
+    const { alive, atEnd } = this.#survivors(stage, step);
     for (const [block, places] of alive.entries()) {
       const dead = model.alive[block]!.filter((k) => !places.includes(k));
       if (dead.length === 0) continue;
       const names = (list: readonly number[]) => list.map((k) => candidateName(model.choices[block]![k]!));
       const likeliest = (list: readonly number[]) => Math.max(...list.map((k) => probabilities[block]![k]!));
       const margin = likeliest(places) - likeliest(dead);
-      this.cuts.push({ step, block, cut: names(dead), left: names(places), margin });
+      const share = likeliest(places);
+      const isOpen = atEnd && share < this.#parts.settings.cut!;
+      this.cuts.push({
+        step,
+        block,
+        cut: names(dead),
+        left: names(places),
+        margin,
+        ...(isOpen ? { openAt: share } : {}),
+      });
       const shares = dead.map((k) => `${names([k])} (${probabilities[block]![k]!.toFixed(3)})`).join(" and ");
       const kept = names(places).join(" and ");
       this.#told.push(`step ${formatNumber(step)}  block ${block + 1} loses ${shares}, keeps ${kept}`);

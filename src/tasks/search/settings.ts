@@ -167,6 +167,7 @@ const fields = {
     temperatureEnd: choiceFields.temperatureEnd,
     cut: choiceFields.cut,
     settle: choiceFields.settle,
+    decide: choiceFields.decide,
     cutEvery: choiceFields.cutEvery,
     front: flag(
       "train one network of the supernet per update and rank them all: perplexity against latency, for every budget",
@@ -201,6 +202,7 @@ const asOriginal = {
   temperatureStart: 1,
   temperatureEnd: 0.1,
   settle: null,
+  decide: null,
 };
 
 /** Defaults of other procedures: the original's model is searched as the original does; turns have the paper's freeze; paths of a front know no π. */
@@ -212,7 +214,7 @@ function usualProcedure({ compat, procedure, cut, front }: Pick<Given, "compat" 
   if (front) return { ...asOriginal, freeze: null, warmup: 400, cutEvery: 100 };
   if (compat === "original") return { ...asOriginal, cut: null };
   if (procedure === "alternate") return { ...asOriginal, freeze: null };
-  return cut === null ? { settle: null } : {};
+  return cut === null ? { settle: null, decide: null } : {};
 }
 
 /** The recipe of the README's figure, with all that it had. */
@@ -228,6 +230,7 @@ const headline = {
   architectureRate: 0.02,
   freeze: 0.05,
   settle: [0.1, 0.25] as [number, number],
+  decide: null,
   cutEvery: 100,
   originalBatches: true,
 };

@@ -96,6 +96,7 @@ export function supernetSettings(sizes: Sizes): SearchOptions {
     temperatureStart: 5,
     temperatureEnd: 0.1,
     settle: [0.25, 0.6],
+    decide: null,
     cutEvery: part(steps, 20),
     steps,
     seed: sizes.seed,

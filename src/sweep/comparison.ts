@@ -166,6 +166,10 @@ async function* comparing<R extends AnyContestant>(
 /** The sweep of a comparison. */
 function specOf<R extends AnyContestant>(options: CompareOptions<R>): SweepSpec {
   const { task, unique: _, depth: __, share: ___, seed: ____, ...shared } = options.settings;
+  if (rowsOf(options).some(isWritten) && task !== "language") {
+    const remedy = "leave them out: translation has sharing schedules";
+    reject({ who: "compare", needed: "task language for depth policies", got: `task ${task}`, remedy }, 2);
+  }
   const candidates = Object.fromEntries(rowsOf(options).map((row) => [row.name, settingsOf(row)]));
   return { task, settings: shared, candidates, seeds: options.seeds };
 }

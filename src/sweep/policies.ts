@@ -59,8 +59,8 @@ export function policyTables(rows: readonly Result<PolicyContestant>[]): Record<
 }
 
 const titles: Readonly<Record<Equality, string>> = {
-  parameters: "At equal parameters: the weights of as many blocks",
-  flops: "At equal FLOPs per token: as many blocks run in the mean",
+  parameters: "At equal parameters",
+  flops: "At equal FLOPs per token, in the mean",
 };
 
 /** Both tables as text, and what each model's depth is. */

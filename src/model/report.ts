@@ -1,5 +1,5 @@
 /** The report on a model: distinct parameters, executed depth, FLOPs per token, side by side, so that no one figure misleads. */
-import { cost, gradients, simplify, type Tensor } from "../graph/index.ts";
+import { cost, gradients, namesIn, simplify, type Tensor, topological } from "../graph/index.ts";
 import type { CausalModel } from "./causal.ts";
 
 /** The figures of a model that belong side by side. */
@@ -36,3 +36,27 @@ export function reportOn(model: CausalModel, { length }: { length: number }): Mo
     trainingFlopsPerToken: cost(training, sizes).flops / length,
   };
 }
+
+/**
+ * FLOPs per token of an evaluation in which tokens run through `depth` blocks in the mean: what is left of `flopsPerToken` where blocks
+ * compute only tokens that still run. Keys and values that stopped tokens show to the others count. Where every block computes all tokens
+ * nothing is saved.
+ */
+export function flopsAtDepth(
+  model: CausalModel,
+  { length, depth, flopsPerToken }: { length: number; depth: number } & Pick<ModelReport, "flopsPerToken">,
+): number {
+  const { loss } = model.objective({ batch: 1, length, training: false });
+  const nodes = topological([loss]);
+  const names = new Set(nodes.flatMap(({ shape }) => shape.flatMap(namesIn)));
+  if (names.size === 0) return flopsPerToken;
+  const narrow = nodes.filter(({ op, shape }) => op === "matmul" && shape.some((dim) => typeof dim === "string"));
+  const narrowed = new Set(narrow.flatMap(({ scope }) => DEPTH.exec(scope)?.[0] ?? [])).size;
+  const atRows = (rows: number) => cost([loss], new Map([...names].map((name) => [name, rows]))).flops / length;
+  // Costs are linear in how many rows run, so that depths with the same fraction of them stand for any with this mean.
+  const fraction = Math.max(0, 1 - (model.policy.depth - depth) / narrowed);
+  return flopsPerToken - (atRows(length) - atRows(fraction * length));
+}
+
+/** Where a block runs, in the scope of what it computes: `part 1 / depth 3`. */
+const DEPTH = /^.*\bdepth \d+/;

@@ -25,6 +25,17 @@ describe("the picture of a comparison", () => {
     expect(svg).not.toContain("NaN");
   });
 
+  it("places models by FLOPs per token in the mean, where they have it", () => {
+    const rows = [
+      { ...result(0, [50]), flopsPerToken: 2e6 },
+      { ...result(1, [60]), flopsPerToken: 9e6, meanFlopsPerToken: 1e6 },
+    ];
+    const svg = comparisonSvg(rows, "flops");
+    expect(svg.match(/<circle /g)).toHaveLength(2);
+    expect(svg).toContain("FLOPs per token in the mean");
+    expect(svg).not.toContain("9 M");
+  });
+
   it("keeps labels of equal models apart", () => {
     const svg = comparisonSvg([3, 4, 5, 6, 7, 8].map((i) => result(i, [50])));
     const labels = [

@@ -1,12 +1,13 @@
-/** The comparison of sharing schedules: which models, a sweep over them and seeds, and what the finished runs say. */
+/** Comparisons of models: a sweep over them and seeds, and what the finished runs say; the rows of sharing schedules. */
 
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { reject } from "../base/errors.ts";
 import { formatNumber, table } from "../base/table.ts";
+import { parseDepth, printDepth } from "../depth/notation.ts";
 import type { ShareMode } from "../depth/plan.ts";
 import type { Engine } from "../engine/engine.ts";
-import { type ModelReport, reportOn } from "../model/report.ts";
+import { flopsAtDepth, type ModelReport, reportOn } from "../model/report.ts";
 import { RunFolder } from "../runs/folder.ts";
 import type { SettingsSchema } from "../runs/settings.ts";
 import { storedSettings } from "../runs/settings-file.ts";
@@ -21,16 +22,26 @@ import type { SweepEvent } from "./launcher.ts";
 import { type Spread, spreadOf } from "./spread.ts";
 import { type SweepOptions, type SweepResult, sweeping } from "./sweep.ts";
 import { namedFolder } from "./sweep-folder.ts";
-import type { SweepSpec } from "./sweep-plan.ts";
+import { planSweep, type SweepSpec } from "./sweep-plan.ts";
 import { together, worldOf } from "./together.ts";
 
-/** A row of the table. */
+/** A row of the table: a sharing schedule. */
 export interface Contestant {
   readonly name: string;
   readonly unique: number;
   readonly depth: number;
   readonly share: ShareMode;
 }
+
+/** A row by its depth in words, such as `3*4 halt`: language models only. */
+export interface WrittenContestant {
+  readonly name: string;
+  /** docs/depth.md has the notation. */
+  readonly depth: string;
+}
+
+/** A row of any table. */
+export type AnyContestant = Contestant | WrittenContestant;
 
 const shared = (["sequence", "cycle", "cycle_rev"] as const).flatMap((share) =>
   [6, 9].map((depth): Contestant => ({ name: `${share} 3/${depth}`, unique: 3, depth, share })),
@@ -45,35 +56,69 @@ export const contestants: readonly Contestant[] = [
   ...shared.filter(({ depth }) => depth === 9),
 ];
 
-/** The rows of these names, in the table's order; all where none are named. */
-export function contestantsNamed(names: readonly string[] | undefined, who = "only"): readonly Contestant[] {
-  const unknown = names?.find((name) => !contestants.some((each) => each.name === name));
+/** The rows of these names, in the table's order; all where none are named. `rows`: of which table; default: sharing schedules. */
+export function contestantsNamed(names: readonly string[] | undefined, who?: string): readonly Contestant[];
+export function contestantsNamed<R extends AnyContestant>(
+  names: readonly string[] | undefined,
+  who: string,
+  rows: readonly R[],
+): readonly R[];
+export function contestantsNamed(
+  names: readonly string[] | undefined,
+  who = "only",
+  rows: readonly AnyContestant[] = contestants,
+): readonly AnyContestant[] {
+  const unknown = names?.find((name) => !rows.some((each) => each.name === name));
   if (unknown !== undefined) {
-    reject({ who, needed: `some of ${contestants.map(({ name }) => name).join(", ")}`, got: unknown }, 2);
+    reject({ who, needed: `some of ${rows.map(({ name }) => name).join(", ")}`, got: unknown }, 2);
   }
-  return names ? contestants.filter(({ name }) => names.includes(name)) : contestants;
+  return names ? rows.filter(({ name }) => names.includes(name)) : rows;
 }
 
-/** A row of a comparison: a plan, and what came of it over seeds. */
-export interface Result extends Contestant, ModelReport {
+/** What a row stores and costs, and what came of it over seeds. */
+export interface ResultFigures extends ModelReport {
   /** Median of the seeds. */
   readonly tokensPerSecond: number | null;
   /** Lowest validation perplexity of each seed. */
   readonly perplexity: Spread | null;
   readonly seconds: number | null;
+  /** Blocks that tokens ran through in those evaluations, over the seeds; absent of sharing schedules, which have one depth. */
+  readonly meanDepth?: number | null;
+  /** Of a forward pass at that depth. */
+  readonly meanFlopsPerToken?: number | null;
 }
 
-/** The run of a row and seed. */
-const runOf = (folder: string, { name }: Contestant, seed: number) => join(folder, namedFolder(name, seed));
+/** A row of a comparison: a model, and what came of it over seeds. */
+export type Result<R extends AnyContestant = Contestant> = R & ResultFigures;
 
-const settingsOf = ({ unique, depth, share }: Contestant) => ({ unique, depth, share });
+/** The run of a row and seed. */
+const runOf = (folder: string, { name }: AnyContestant, seed: number) => join(folder, namedFolder(name, seed));
+
+const isWritten = (row: AnyContestant): row is WrittenContestant => typeof row.depth === "string";
+
+/** As settings keep it: the text as it is printed, or its number. */
+function depthOf({ depth }: WrittenContestant): string | number {
+  const printed = printDepth(parseDepth(depth));
+  return /^\d+$/.test(printed) ? Number(printed) : printed;
+}
+
+/** The settings that are a row's own. */
+function settingsOf(row: AnyContestant) {
+  if (isWritten(row)) return { depth: depthOf(row) };
+  const { unique, depth, share } = row;
+  return { unique, depth, share };
+}
+
+/** All settings of a row's runs, but for the seed. */
+const configOf = (settings: TrainConfig, row: AnyContestant) =>
+  ({ ...settings, ...(isWritten(row) ? { unique: null } : {}), ...settingsOf(row) }) as TrainConfig;
 
 /** What is compared, and where the runs go. */
-export interface CompareOptions extends Stoppable {
+export interface CompareOptions<R extends AnyContestant = Contestant> extends Stoppable {
   /** Settings that hold for all models. */
   readonly settings: TrainConfig;
-  /** Default: the paper's rows at half its depth. */
-  readonly rows?: readonly Contestant[] | undefined;
+  /** Default: the paper's rows at half its depth. `policies` are others. */
+  readonly rows?: readonly R[] | undefined;
   /** Runs of each model, seeds 1 to n. */
   readonly seeds: number;
   /** The sweep's folder; runs that are there go on, or count as they are. */
@@ -83,44 +128,59 @@ export interface CompareOptions extends Stoppable {
 }
 
 /** The rows, as far as their runs are finished. */
-export interface Comparison extends Pick<SweepResult, "reason" | "failed"> {
-  readonly rows: readonly Result[];
+export interface Comparison<R extends AnyContestant = Contestant> extends Pick<SweepResult, "reason" | "failed"> {
+  readonly rows: readonly Result<R>[];
 }
 
 const PICTURE = "comparison.svg";
 
-/** Trains shared and unshared models side by side: a sweep with a run per model and seed. */
-export function compare(options: CompareOptions): Session<SweepEvent, Comparison> {
+const rowsOf = <R extends AnyContestant>({ rows }: CompareOptions<R>): readonly R[] =>
+  rows ?? (contestants as readonly AnyContestant[] as readonly R[]);
+
+/** Trains models side by side, shared and unshared ones unless `rows` says otherwise: a sweep with a run per model and seed. */
+export function compare<R extends AnyContestant = Contestant>(
+  options: CompareOptions<R>,
+): Session<SweepEvent, Comparison<R>> {
   const { on = hereLauncher() } = options;
   return startSession(async function* (signal) {
     return yield* together(await worldOf(on), {}, () => comparing({ ...options, on }, signal));
   }, options.signal);
 }
 
-async function* comparing(options: CompareOptions, signal: AbortSignal): AsyncGenerator<SweepEvent, Comparison, void> {
-  const { folder, on } = options;
-  const spec = await specOf(options);
+async function* comparing<R extends AnyContestant>(
+  options: CompareOptions<R>,
+  signal: AbortSignal,
+): AsyncGenerator<SweepEvent, Comparison<R>, void> {
+  const { folder, on, settings, seeds } = options;
+  const spec = specOf(options);
+  await costsOf(configOf(settings, rowsOf(options)[0]!)); // mistakes in sizes and data show here
+  for (const row of rowsOf(options)) {
+    for (let seed = 1; seed <= seeds; seed++) {
+      await refuseOther(runOf(folder, row, seed), { ...configOf(settings, row), seed });
+    }
+  }
   const { reason, failed } = yield* sweeping({ ...spec, into: folder, on, spare: [PICTURE] }, signal);
   return { reason, failed, rows: await figuresSoFar(options) };
 }
 
-/** The sweep of a comparison; mistakes in its settings, and runs in its folder with others, show here. */
-async function specOf({ settings, rows = contestants, seeds, folder }: CompareOptions): Promise<SweepSpec> {
-  await reportFor({ ...settings, ...settingsOf(rows[0]!) });
-  const { task, unique: _, depth: __, share: ___, seed: ____, ...shared } = settings;
-  for (const row of rows) {
-    for (let seed = 1; seed <= seeds; seed++) {
-      await refuseOther(runOf(folder, row, seed), { ...settings, ...settingsOf(row), seed });
-    }
+/** The sweep of a comparison. */
+function specOf<R extends AnyContestant>(options: CompareOptions<R>): SweepSpec {
+  const { task, unique: _, depth: __, share: ___, seed: ____, ...shared } = options.settings;
+  if (rowsOf(options).some(isWritten) && task !== "language") {
+    const remedy = "leave them out: translation has sharing schedules";
+    reject({ who: "compare", needed: "task language for depth policies", got: `task ${task}`, remedy }, 2);
   }
-  const candidates = Object.fromEntries(rows.map((row) => [row.name, settingsOf(row)]));
-  return { task, settings: shared, candidates, seeds };
+  const candidates = Object.fromEntries(rowsOf(options).map((row) => [row.name, settingsOf(row)]));
+  return { task, settings: shared, candidates, seeds: options.seeds };
 }
 
 /** What each model stores and costs, and what its finished runs say; nothing is trained. */
-export async function figuresSoFar({ settings, rows = contestants, seeds, folder }: CompareOptions): Promise<Result[]> {
-  const results: Result[] = [];
-  for (const row of rows) results.push(await resultOf(folder, row, settings, seeds));
+export async function figuresSoFar<R extends AnyContestant = Contestant>(
+  options: CompareOptions<R>,
+): Promise<Result<R>[]> {
+  await planSweep(specOf(options), "compare"); // settings that do not go with a row are refused
+  const results: Result<R>[] = [];
+  for (const row of rowsOf(options)) results.push({ ...row, ...(await figuresOf(row, options)) });
   return results;
 }
 
@@ -143,28 +203,51 @@ async function refuseOther(path: string, config: TrainConfig): Promise<void> {
 }
 
 /** What the runs of a row say, as far as they are finished. */
-async function resultOf(folder: string, row: Contestant, base: TrainConfig, seeds: number): Promise<Result> {
+async function figuresOf(
+  row: AnyContestant,
+  { folder, settings, seeds }: CompareOptions<AnyContestant>,
+): Promise<ResultFigures> {
   const paths = Array.from({ length: seeds }, (_, i) => runOf(folder, row, i + 1));
   const runs: RunSummary[] = [];
   for (const path of paths) if (existsSync(join(path, "config.yaml"))) runs.push(await summarise(path));
   const finished = runs.filter(({ status }) => status === "finished");
+  const { report, flopsAt } = await costsOf(configOf(settings, row));
   return {
-    ...row,
-    ...(await reportFor({ ...base, ...settingsOf(row) })),
+    ...report,
     tokensPerSecond: median(finished.flatMap(({ tokensPerSecond }) => tokensPerSecond ?? [])),
     perplexity: spreadOf(finished.flatMap(({ best }) => best?.perplexity ?? [])),
     seconds: median(finished.flatMap(({ elapsedMs }) => (elapsedMs === null ? [] : elapsedMs / 1000))),
+    ...(isWritten(row) ? meansOf(finished, report, flopsAt) : {}),
   };
 }
 
+/** How deep tokens ran in the best evaluations; as deep as the model is where they do not tell. */
+function meansOf(
+  runs: readonly RunSummary[],
+  { executedDepth }: ModelReport,
+  flopsAt: Costs["flopsAt"],
+): Required<Pick<ResultFigures, "meanDepth" | "meanFlopsPerToken">> {
+  const depths = spreadOf(runs.flatMap(({ best }) => (best ? (best.scalars?.depth ?? executedDepth) : [])));
+  return { meanDepth: depths?.mean ?? null, meanFlopsPerToken: depths && flopsAt(depths.mean) };
+}
+
 /** What a model stores and costs; nothing of it runs. */
-async function reportFor(settings: TrainConfig): Promise<ModelReport> {
+interface Costs {
+  readonly report: ModelReport;
+  /** FLOPs per token where tokens run through so many blocks in the mean. */
+  flopsAt(depth: number): number;
+}
+
+async function costsOf(settings: TrainConfig): Promise<Costs> {
+  const { length } = settings;
   if (settings.task === "translate") {
     const { openTranslate, translationReport } = await import("../tasks/translate/job.ts");
-    return translationReport((await openTranslate(settings, { engine: noEngine })).model, settings.length);
+    const report = translationReport((await openTranslate(settings, { engine: noEngine })).model, length);
+    return { report, flopsAt: () => report.flopsPerToken };
   }
   const { model } = await openLanguage(settings, { engine: noEngine });
-  return reportOn(model, { length: settings.length });
+  const report = reportOn(model, { length });
+  return { report, flopsAt: (depth) => flopsAtDepth(model, { ...report, length, depth }) };
 }
 
 /** For jobs that are only looked at. */
@@ -179,7 +262,8 @@ const noEngine: Engine = {
 export const comparisonTable = (rows: readonly Result[]): string => table(rows.map(tableRow));
 
 const million = (n: number) => `${formatNumber(n / 1e6, 2)} M`;
-const spread = ({ mean, deviation }: Spread) =>
+/** 41.5 ± 0.3; without a deviation where there is one seed. */
+export const spreadText = ({ mean, deviation }: Spread) =>
   deviation === null ? formatNumber(mean, 2) : `${formatNumber(mean, 2)} ± ${formatNumber(deviation, 2)}`;
 
 function tableRow({ name, parameters, executedDepth, ...rest }: Result) {
@@ -190,6 +274,6 @@ function tableRow({ name, parameters, executedDepth, ...rest }: Result) {
     "FLOPs/token": million(rest.flopsPerToken),
     "tokens/s": rest.tokensPerSecond === null ? null : formatNumber(rest.tokensPerSecond, 0),
     seconds: rest.seconds === null ? null : formatNumber(rest.seconds, 1),
-    "valid perplexity": rest.perplexity && spread(rest.perplexity),
+    "valid perplexity": rest.perplexity && spreadText(rest.perplexity),
   };
 }

@@ -3,6 +3,7 @@
 export type { MeasuredNetwork } from "../tasks/papers/networks.ts";
 export type { ReportFiles } from "../tasks/papers/report.ts";
 export {
+  type AnyContestant,
   type CompareOptions,
   type Comparison,
   type Contestant,
@@ -12,6 +13,8 @@ export {
   contestantsNamed,
   figuresSoFar,
   type Result,
+  type ResultFigures,
+  type WrittenContestant,
 } from "./comparison.ts";
 export {
   type GlueSearched,
@@ -31,6 +34,17 @@ export type { Launcher, SweepEvent } from "./launcher.ts";
 export { type ClusterOptions, launcherNamed } from "./launchers.ts";
 export type { CompareOrder, RetrainOrder } from "./order.ts";
 export type { Order, OrderSettings, RunOrder, SingleOrder, TaskOrder, TrialOrder } from "./orders.ts";
+export {
+  type ComparedSet,
+  comparisons,
+  type Equality,
+  type ModelSet,
+  type PolicyContestant,
+  type PolicyResult,
+  policies,
+  policyTables,
+  policyTablesText,
+} from "./policies.ts";
 export { type TrialReport, TrialTable } from "./processes.ts";
 export { serveQueue, type WorkerOptions } from "./queue/worker.ts";
 export type { AdaptFigures } from "./reproduce/adapt.ts";

@@ -57,11 +57,36 @@ describe("layerwise compare", () => {
     expect(layerwise("sweep", "show", folder).stdout).toMatch(/^name +unique +depth +share +perplexity/);
   });
 
+  it("compares depth policies in two tables, in the same folder", () => {
+    const names = "vanilla 3/3,looped,halting";
+    const args = ["--models", "policies", "--steps", "6", "--evaluate-every", "3", "--seeds", "1", "--only", names];
+    const vanilla = join(folder, "vanilla-3-3", "seed-1", "events.jsonl");
+    const before = statSync(vanilla).mtimeMs;
+    const first = compare(...args, "--json");
+    expect([first.status, statSync(vanilla).mtimeMs]).toEqual([0, before]);
+    const { parameters, flops } = JSON.parse(first.stdout).tables;
+    expect(parameters.map((row: { name: string }) => row.name)).toEqual(["vanilla 3/3", "looped", "halting"]);
+    const [looped, halting] = flops;
+    expect([looped.meanDepth, looped.meanFlopsPerToken]).toEqual([6, looped.flopsPerToken]);
+    expect(halting).toMatchObject({ depth: expect.stringContaining("3*4 halt"), executedDepth: 12 });
+    expect(halting.meanFlopsPerToken).toBeLessThan(halting.flopsPerToken);
+    expect(readFileSync(join(folder, "comparison.svg"), "utf8")).toContain("FLOPs per token in the mean");
+    const shown = compare(...args, "--dry-run", "--seeds", "2").stdout;
+    expect(shown).toMatch(/^At equal parameters\n\nmodel .*\nvanilla 3\/3 .* 2\nlooped .* 1\n/m);
+    expect(shown).toContain("At equal FLOPs per token");
+  });
+
   it("refuses settings that are not those of the runs, or that it decides itself", () => {
     const other = compare("--steps", "7", "--seeds", "1", "--only", "vanilla 3/3");
     expect([other.status, other.stderr]).toEqual([2, expect.stringContaining("expected runs with the same settings")]);
     expect(compare("--depth", "4").stderr).toContain("got --depth; choose models with --only");
     expect(compare("--only", "vanilla").stderr).toContain("--only: expected some of vanilla 6/6");
+    const policies = ["--models", "policies", "--dry-run"];
+    const unknown = compare(...policies, "--only", "cycle 3/9");
+    expect([unknown.status, unknown.stderr]).toEqual([2, expect.stringContaining("expected some of vanilla 3/3")]);
+    const translated = compare(...policies, "--task", "translate");
+    expect([translated.status, translated.stderr]).toEqual([2, expect.stringContaining("depth policies")]);
+    expect(compare("--models", "others").status).toBe(2);
   });
 
   it("the spread of one seed has no deviation", () => {

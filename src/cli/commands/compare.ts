@@ -1,7 +1,7 @@
-/** `layerwise compare`: the paper's table of sharing schedules at laptop scale. */
+/** `layerwise compare`: models side by side at laptop scale, by the paper's sharing schedules or by depth policies. */
 import { join } from "node:path";
 import { LARGEST, reject } from "../../base/index.ts";
-import type { Result } from "../../sweep/index.ts";
+import type { AnyContestant, ModelSet, Result } from "../../sweep/index.ts";
 import type { TrainConfig } from "../../tasks/index.ts";
 import type { Command } from "../command.ts";
 import {
@@ -20,7 +20,9 @@ import { isUnfinished, watchTrials } from "../session.ts";
 const schemas = await trainSchemas();
 
 const examples = `
-Models: vanilla 6/6 and 3/3, universal 1/6, sequence, cycle and cycle_rev at 3/6 and 3/9 (layers that own weights / layers that run).
+Models sharing: vanilla 6/6 and 3/3, universal 1/6, sequence, cycle and cycle_rev at 3/6 and 3/9 (layers that own weights / layers that run).
+Models policies: vanilla 3/3 and 6/6, cycle 3/6, looped, relaxed, halting, routed token, routed expert, exits (docs/depth.md), in two tables: at equal
+parameters (the weights of 3 blocks) and at equal FLOPs per token (6 blocks in the mean).
 A sweep with one run per model and seed; runs that are finished are not trained again, others go on where they stopped.
 
 Examples:
@@ -28,14 +30,18 @@ Examples:
   layerwise compare --minutes 5 --seeds 3 --out runs/night       a night: 9 models, 3 seeds, 5 minutes each
   layerwise compare --task translate --data ~/data --minutes 20 --only "vanilla 6/6,cycle_rev 3/6"
   layerwise compare --preset tiny --steps 20 --seeds 1 --json
+  layerwise compare --models policies --steps 700 --width 128 --heads 4 --on local:2
   layerwise compare --steps 2000 --on redis://office:6379        on the machines where layerwise worker runs
 
 JSON: {task, seeds, rows: [{name, unique, depth, share, parameters, executedDepth, flopsPerToken, trainingFlopsPerToken,
-tokensPerSecond, perplexity: {mean, deviation, values}, seconds}]}`;
+tokensPerSecond, perplexity: {mean, deviation, values}, seconds}]}
+Of policies: {task, seeds, tables: {parameters: rows, flops: rows}}, each row with equal (its tables), meanDepth and meanFlopsPerToken of its best
+evaluations, and a depth in words where it has one`;
 
 interface CompareFlags extends SettingsFlags {
   out: string;
   seeds: number;
+  models: ModelSet;
   only?: string[];
   svg?: string;
   on?: string;
@@ -46,6 +52,7 @@ export function addCompare(program: Command): void {
     .command("compare")
     .tasks(schemas)
     .option("--seeds <n>", "runs of each model, seeds 1 to n", wholeFrom(1, LARGEST.seeds), 3)
+    .choice("--models <which>", "sharing schedules, or depth policies", ["sharing", "policies"], "sharing")
     .option("--only <names>", "some of the models, with commas between", namesIn)
     .option("--on <launcher>", ON)
     .option("--svg <file>", "where the picture goes (default: comparison.svg in the folder)")
@@ -75,18 +82,19 @@ async function configFrom(flags: CompareFlags): Promise<TrainConfig> {
 
 async function run(flags: CompareFlags): Promise<void> {
   const settings = await configFrom(flags);
-  const { compare, comparisonTable, contestantsNamed, figuresSoFar } = await import("../../sweep/index.ts");
+  const { compare, comparisons, contestantsNamed, figuresSoFar } = await import("../../sweep/index.ts");
   const { worldRank } = await import("../../tasks/index.ts");
   const { seeds, out: folder, dryRun, only, svg, json, on } = flags;
-  const show = (rows: readonly Result[]) =>
-    print(json ? JSON.stringify({ task: settings.task, seeds, rows }) : comparisonTable(rows));
-  const options = { settings, rows: contestantsNamed(only, "--only"), seeds, folder, on };
+  const { rows, data, text, over } = comparisons[flags.models];
+  const show = (found: readonly Result<AnyContestant>[]) =>
+    print(json ? JSON.stringify({ task: settings.task, seeds, ...data(found) }) : text(found));
+  const options = { settings, rows: contestantsNamed(only, "--only", rows), seeds, folder, on };
   if (dryRun) return show(await figuresSoFar(options));
   const found = await watchTrials((signal) => compare({ ...options, signal }), on);
   if (isUnfinished(folder, found.reason) || worldRank() > 0) return;
   const { comparisonSvg } = await import("../../pictures/index.ts");
   const picture = svg ?? join(folder, "comparison.svg");
-  await save(picture, comparisonSvg(found.rows));
+  await save(picture, comparisonSvg(found.rows, over));
   if (!json) say(`picture: ${picture}`);
   show(found.rows);
   if (!json) say(nextLines(folder, ["sweep show RUN", "runs RUN", "studio RUN"]));

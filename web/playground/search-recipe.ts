@@ -38,6 +38,7 @@ export function searchSettingsOf({ steps, blocks, budget, batch }: SearchWish) {
     temperatureStart: 2,
     temperatureEnd: 0.1,
     settle: [0.45, 0.8] as [number, number],
+    decide: null,
     cutEvery: every,
     latency: { batch: 1, length: 32, memory: 32 },
     budget: budget === 0 ? null : String(budget),

@@ -31,7 +31,7 @@ const text = (bytes: Uint8Array | undefined) => JSON.parse(new TextDecoder().dec
 
 describe("a search's run in use", () => {
   it("is measured as it was at its end: every figure, to the last bit", async () => {
-    await begin("measured", { blocks: 2 });
+    await begin("measured", { blocks: 2, decide: null });
     const events = await (await RunFolder.read(at("measured"))).events();
     const last = events.findLast(({ type }) => type === "evaluation");
     const again = await (await open("measured")).evaluate({ split: "valid" });
@@ -99,7 +99,7 @@ async function lossOf(files: Files): Promise<number> {
 describe("an exported supernet", () => {
   let files: Files;
   beforeAll(async () => {
-    await begin("undecided", { blocks: 2, candidates: "s,f:24,i", architectureRate: 0.1, tied: true });
+    await begin("undecided", { blocks: 2, candidates: "s,f:24,i", architectureRate: 0.1, tied: true, decide: null });
     files = await (await open("undecided")).exported();
   });
 

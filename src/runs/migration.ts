@@ -33,7 +33,7 @@ const before: Readonly<Record<string, Values | undefined>> = own({
   language: { evaluateTokens: 0, evaluationBatch: 0 },
   translate: { evaluateTokens: 0 },
   search: { keep: 3, threads: null, device: "cpu", evaluateTokens: 0, decide: null },
-  retrain: { keep: 3, threads: null, device: "cpu", evaluateTokens: 0 },
+  retrain: { keep: 3, threads: null, device: "cpu", evaluateTokens: 0, decide: null },
   pretrain: { decide: null },
 });
 

@@ -11,6 +11,7 @@ export function ordinary(config: SearchConfig, pattern: string): SearchConfig {
     budget: null,
     cut: null,
     settle: null,
+    decide: null,
     front: false,
   } as const;
   return { ...config, ...searched, blocks: pattern };

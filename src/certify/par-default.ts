@@ -15,22 +15,12 @@ interface Config extends ParSizes, Omit<SoftmaxConfig, "projectionSizes"> {
   readonly noisy: boolean;
 }
 
-function optionsOf(config: Config): ParOptions {
-  const { memory, width, heads, hidden, vocabulary, cutoffs, projectionFactor } = config;
+function optionsOf({ batch, length, segments, noisy, candidates, clampLength, padding, ...sizes }: Config): ParOptions {
   return {
-    memory,
-    width,
-    heads,
-    hidden,
-    vocabulary,
-    cutoffs,
-    projectionFactor,
-    temperature: config.temperature,
-    straightThrough: config.straightThrough,
-    sameLength: config.sameLength,
-    blocks: config.candidates.map((kinds) => kinds.map((kind) => ({ kind }))),
-    clampLength: config.clampLength ?? undefined,
-    padding: config.padding ?? undefined,
+    ...sizes,
+    blocks: candidates.map((kinds) => kinds.map((kind) => ({ kind }))),
+    clampLength: clampLength ?? undefined,
+    padding: padding ?? undefined,
   };
 }
 

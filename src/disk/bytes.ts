@@ -1,4 +1,5 @@
 /** Bytes that turn into text, as Node's do: as much of them as reading and writing files needs. */
+import { joined } from "../base/joined.ts";
 
 const [encoder, decoder] = [new TextEncoder(), new TextDecoder("utf-8", { ignoreBOM: true })];
 
@@ -21,13 +22,7 @@ export class Bytes extends Uint8Array {
   }
 
   static concat(parts: readonly Uint8Array[]): Bytes {
-    const bytes = new Bytes(parts.reduce((sum, part) => sum + part.length, 0));
-    let at = 0;
-    for (const part of parts) {
-      bytes.set(part, at);
-      at += part.length;
-    }
-    return bytes;
+    return new Bytes(joined(parts).buffer);
   }
 
   static byteLength(text: string): number {

@@ -1,9 +1,9 @@
 /** ONNX Runtime as WebAssembly behind the engine interface: the only file that imports it, and only when an engine is asked for. */
-import { complaint, LayerwiseError, messageOf, reject } from "../base/errors.ts";
+import { LayerwiseError, messageOf, reject } from "../base/errors.ts";
 import { check, checkOptions, whole } from "../base/options.ts";
-import { add, input } from "../graph/index.ts";
 import type { Engine, Program, ProgramSource } from "./engine.ts";
 import { compileWith, sessionBasics } from "./ort-program.ts";
+import { tryOut } from "./try-out.ts";
 
 /** How programs run on ONNX Runtime in a browser. A page has one runtime: its first engine decides for all. */
 export interface OrtWebOptions {
@@ -67,7 +67,7 @@ async function start({ threads, wasmPaths, ownProducts = true }: OrtWebOptions):
   if (wasmPaths !== undefined) wasm.wasmPaths = wasmPaths;
   const version = ownProducts ? (runtime.env.versions.web ?? "") : "";
   const { withFasterProducts } = await import("./web-products.ts");
-  const faster = await withFasterProducts(version, () => tryOut(runtime));
+  const faster = await withFasterProducts(version, () => tryOut((source) => compile(runtime, source), unserved));
   return { runtime, threads: wasm.numThreads, notice, ownProducts: faster };
 }
 
@@ -122,24 +122,11 @@ async function missingHeaders(): Promise<(keyof typeof isolating)[]> {
   return missing.length > 0 ? missing : names;
 }
 
-/** Loads the WebAssembly and runs one addition, so that what is not served shows here. */
-async function tryOut(runtime: Runtime): Promise<void> {
-  try {
-    const x = input("x", [1]);
-    const program = await compile(runtime, { outputs: { y: add(x, x) } });
-    await program.run({ x: Float32Array.of(2) });
-    await program.release();
-  } catch (cause) {
-    const details = {
-      code: "runtime",
-      who: "ortWebEngine",
-      needed: "ort-wasm-simd-threaded.wasm from the page's own server",
-      got: messageOf(cause),
-      remedy: "copy it from node_modules/onnxruntime-web/dist and set wasmPaths to its folder",
-    } as const;
-    throw new LayerwiseError(complaint(details), 1, { ...details, cause });
-  }
-}
+const unserved = {
+  who: "ortWebEngine",
+  needed: "ort-wasm-simd-threaded.wasm from the page's own server",
+  remedy: "copy it from node_modules/onnxruntime-web/dist and set wasmPaths to its folder",
+} as const;
 
 function compile({ InferenceSession, Tensor }: Runtime, source: ProgramSource): Promise<Program> {
   const open = async (model: Uint8Array) => {

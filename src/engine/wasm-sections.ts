@@ -1,4 +1,5 @@
 /** A WebAssembly module as bytes: its sections, the entries of those that list something, and a module out of them. */
+import { joined } from "../base/joined.ts";
 
 /** The sections that are read or written here. */
 export const sectionIds = { types: 1, imports: 2, functions: 3, memories: 5, exports: 7, code: 10 } as const;
@@ -22,16 +23,6 @@ export function readNumber(bytes: Uint8Array, at: number): [value: number, end: 
 
 export function writeNumber(value: number): number[] {
   return value < 128 ? [value] : [(value % 128) + 128, ...writeNumber(Math.floor(value / 128))];
-}
-
-export function joined(parts: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
-  const whole = new Uint8Array(parts.reduce((sum, part) => sum + part.length, 0));
-  let at = 0;
-  for (const part of parts) {
-    whole.set(part, at);
-    at += part.length;
-  }
-  return whole;
 }
 
 /** The sections of a module, as views of it. */

@@ -1,10 +1,10 @@
 /** ONNX Runtime's WebGPU on a page, behind the engine interface. The page hands the runtime in: no bundle holds it unless its program asks. */
-import { complaint, LayerwiseError, messageOf, reject } from "../base/errors.ts";
+import { reject } from "../base/errors.ts";
 import { checkOptions } from "../base/options.ts";
-import { add, input } from "../graph/index.ts";
 import type { Engine, ProgramSource } from "./engine.ts";
 import { compileWith, onDevice, type RuntimeSession, sessionBasics } from "./ort-program.ts";
 import { DeviceResidence, type DeviceRuntime, type DeviceTensor } from "./residence.ts";
+import { tryOut } from "./try-out.ts";
 
 /** What the packages `onnxruntime-web/jspi` and `onnxruntime-web/webgpu` offer, as far as it is used. */
 export interface WebGpuRuntime {
@@ -51,7 +51,7 @@ export async function webGpuEngine(options: WebGpuOptions): Promise<Engine> {
   const { Tensor } = runtime;
   const compile = (source: ProgramSource) => compileWith(source, { Tensor, open, writesInto: false, target: "gpu" });
   const engine = { name: "onnxruntime-web", threads: 1, device: "webgpu", compile };
-  await tryOut(engine);
+  await tryOut(compile, unusable);
   return { ...engine, residence: () => new DeviceResidence({ Tensor, open }) };
 }
 
@@ -65,21 +65,8 @@ async function openOn({ InferenceSession }: Runtime, strict: boolean, model: Uin
   });
 }
 
-/** Runs one addition, so that a page without an adapter shows here. */
-async function tryOut({ compile }: Engine): Promise<void> {
-  try {
-    const x = input("x", [1]);
-    const program = await compile({ outputs: { y: add(x, x) } });
-    await program.run({ x: Float32Array.of(2) });
-    await program.release();
-  } catch (cause) {
-    const details = {
-      code: "runtime",
-      who: "webGpuEngine",
-      needed: "a graphics processor that the browser may use, and the runtime's WebAssembly from the page's own server",
-      got: messageOf(cause),
-      remedy: "set wasmPaths to the folder of ort-wasm-simd-threaded.*, or use ortWebEngine()",
-    } as const;
-    throw new LayerwiseError(complaint(details), 1, { ...details, cause });
-  }
-}
+const unusable = {
+  who: "webGpuEngine",
+  needed: "a graphics processor that the browser may use, and the runtime's WebAssembly from the page's own server",
+  remedy: "set wasmPaths to the folder of ort-wasm-simd-threaded.*, or use ortWebEngine()",
+} as const;

@@ -2,6 +2,7 @@
  * Faster products for ONNX Runtime's WebAssembly. Its two inner kernels of single precision (one writes rows of A·B, one adds them) hand what comes in fours over to
  * ours (kernels/products.ts) and keep the rest. A file in which the two are not recognised is loaded as it is.
  */
+import { joined } from "../base/joined.ts";
 import { Wasm, type WasmMemory, wasmBytes } from "../base/wasm.ts";
 import { PRODUCTS_HEX } from "./products.wasm.ts";
 import {
@@ -9,7 +10,6 @@ import {
   exportOf,
   importsFunction,
   instructionsAt,
-  joined,
   moduleOf,
   readNumber,
   sectionIds,

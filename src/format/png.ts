@@ -2,8 +2,8 @@
 
 import { zlibSync } from "fflate";
 import { rejectData } from "../base/errors.ts";
+import { joined } from "../base/joined.ts";
 import { crc32 } from "./crc.ts";
-import { joined } from "./joined.ts";
 
 /** Rows from top to bottom of interleaved bytes; one channel is grey, three are red, green and blue, four add opacity. */
 export interface Picture {

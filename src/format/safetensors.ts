@@ -1,8 +1,8 @@
 /** The safetensors format, bytes in and bytes out: a header of names, types, shapes and offsets, then the numbers. */
 
 import { LayerwiseError, messageOf, rejectFile as reject } from "../base/errors.ts";
+import { joined } from "../base/joined.ts";
 import { widenBfloat16, widenHalf } from "./half.ts";
-import { joined } from "./joined.ts";
 import { countKeys, repeatedKey } from "./json-keys.ts";
 
 /** The element types a file may hold; F16 and BF16 are widened to F32 when read. */

@@ -80,6 +80,23 @@ const one = (label: string, inputs: [readonly number[], Draw][], build: OpCase["
   build,
 });
 
+/** Of numbers and whole numbers below a limit, which say where. */
+const atIds = (
+  label: string,
+  shape: readonly number[],
+  ids: readonly number[],
+  below: number,
+  build: OpCase["build"],
+): OpCase =>
+  one(
+    label,
+    [
+      [shape, "normal"],
+      [ids, { below }],
+    ],
+    build,
+  );
+
 function products(): OpCase[] {
   const operands: [number[], number[]][] = [
     [
@@ -307,30 +324,9 @@ export const opCases: { readonly [K in Op]: readonly OpCase[] } = {
   ],
 
   gather: [
-    one(
-      "repeated ids",
-      [
-        [[4, 3], "normal"],
-        [[2, 5], { below: 4 }],
-      ],
-      (table, ids) => g.gather(table!, ids!),
-    ),
-    one(
-      "no ids",
-      [
-        [[4, 3], "normal"],
-        [[0], { below: 4 }],
-      ],
-      (table, ids) => g.gather(table!, ids!),
-    ),
-    one(
-      "of scalars",
-      [
-        [[4], "normal"],
-        [[3], { below: 4 }],
-      ],
-      (table, ids) => g.gather(table!, ids!),
-    ),
+    atIds("repeated ids", [4, 3], [2, 5], 4, (table, ids) => g.gather(table!, ids!)),
+    atIds("no ids", [4, 3], [0], 4, (table, ids) => g.gather(table!, ids!)),
+    atIds("of scalars", [4], [3], 4, (table, ids) => g.gather(table!, ids!)),
   ],
   which: [
     one("[5]", [[[5], "boolean"]], (condition) => g.which(condition!, "R")),
@@ -416,38 +412,10 @@ export const opCases: { readonly [K in Op]: readonly OpCase[] } = {
     ),
   ],
   pick: [
-    one(
-      "[3,4]",
-      [
-        [[3, 4], "normal"],
-        [[3], { below: 4 }],
-      ],
-      (x, ids) => g.pick(x!, ids!),
-    ),
-    one(
-      "[2,3,5]",
-      [
-        [[2, 3, 5], "normal"],
-        [[2, 3], { below: 5 }],
-      ],
-      (x, ids) => g.pick(x!, ids!),
-    ),
-    one(
-      "no rows",
-      [
-        [[0, 5], "normal"],
-        [[0], { below: 5 }],
-      ],
-      (x, ids) => g.pick(x!, ids!),
-    ),
-    one(
-      "cross-entropy",
-      [
-        [[4, 6], "normal"],
-        [[4], { below: 6 }],
-      ],
-      (x, ids) => g.crossEntropy(x!, ids!),
-    ),
+    atIds("[3,4]", [3, 4], [3], 4, (x, ids) => g.pick(x!, ids!)),
+    atIds("[2,3,5]", [2, 3, 5], [2, 3], 5, (x, ids) => g.pick(x!, ids!)),
+    atIds("no rows", [0, 5], [0], 5, (x, ids) => g.pick(x!, ids!)),
+    atIds("cross-entropy", [4, 6], [4], 6, (x, ids) => g.crossEntropy(x!, ids!)),
     one(
       "tied head: cross-entropy of a product",
       [
@@ -473,30 +441,9 @@ export const opCases: { readonly [K in Op]: readonly OpCase[] } = {
     ),
   ],
   place: [
-    one(
-      "[3] in 4",
-      [
-        [[3], "normal"],
-        [[3], { below: 4 }],
-      ],
-      (values, ids) => g.place(values!, ids!, 4),
-    ),
-    one(
-      "[2,2] in 3",
-      [
-        [[2, 2], "normal"],
-        [[2, 2], { below: 3 }],
-      ],
-      (values, ids) => g.place(values!, ids!, 3),
-    ),
-    one(
-      "nothing",
-      [
-        [[0], "normal"],
-        [[0], { below: 3 }],
-      ],
-      (values, ids) => g.place(values!, ids!, 3),
-    ),
+    atIds("[3] in 4", [3], [3], 4, (values, ids) => g.place(values!, ids!, 4)),
+    atIds("[2,2] in 3", [2, 2], [2, 2], 3, (values, ids) => g.place(values!, ids!, 3)),
+    atIds("nothing", [0], [0], 3, (values, ids) => g.place(values!, ids!, 3)),
     one(
       "times a matrix",
       [

@@ -150,6 +150,11 @@ export interface Norm {
   apply(x: Tensor): Tensor;
 }
 
+function gainOf(name: string, options: NormOptions): [gain: Parameter, epsilon: number] {
+  checkOptions(name, options, normRules);
+  return [newParameter(`${name}.weight`, [options.width], ones, "norm"), options.epsilon ?? 1e-5];
+}
+
 /** Layer norm over the last axis. */
 export class LayerNorm implements Norm {
   readonly weight: Parameter;
@@ -157,11 +162,8 @@ export class LayerNorm implements Norm {
   readonly epsilon: number;
 
   constructor(name: string, options: NormOptions) {
-    checkOptions(name, options, normRules);
-    const { width, epsilon = 1e-5 } = options;
-    this.weight = newParameter(`${name}.weight`, [width], ones, "norm");
-    this.bias = newParameter(`${name}.bias`, [width], zeros, "norm");
-    this.epsilon = epsilon;
+    [this.weight, this.epsilon] = gainOf(name, options);
+    this.bias = newParameter(`${name}.bias`, [options.width], zeros, "norm");
   }
 
   get parameters(): Parameter[] {
@@ -179,10 +181,7 @@ export class RmsNorm implements Norm {
   readonly epsilon: number;
 
   constructor(name: string, options: NormOptions) {
-    checkOptions(name, options, normRules);
-    const { width, epsilon = 1e-5 } = options;
-    this.weight = newParameter(`${name}.weight`, [width], ones, "norm");
-    this.epsilon = epsilon;
+    [this.weight, this.epsilon] = gainOf(name, options);
   }
 
   get parameters(): Parameter[] {

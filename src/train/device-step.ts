@@ -15,7 +15,7 @@ import {
   type Batch,
   checkStep,
   copyState,
-  probeName,
+  probesIn,
   type Step,
   type StepOptions,
   type StepResult,
@@ -193,7 +193,7 @@ export class DeviceStep implements Step {
 
   /** One batch through the program; what is not finite never becomes a weight. */
   async #pass(batch: Batch, scalars: Readonly<Record<string, Float32Array>>): Promise<Readonly<Record<string, Feed>>> {
-    const { inputs, probes = {} } = this.#options;
+    const { inputs } = this.#options;
     refuseExtras(batch, inputs);
     const feeds: Record<string, Float32Array | Feed> = { ...scalars };
     for (const [name, buffer] of this.#buffers) feeds[name] = fill(name, buffer, batch[name], this.#sizes);
@@ -205,7 +205,7 @@ export class DeviceStep implements Step {
     const { pass } = this.#programs;
     const results = await pass.run(feedsFor(pass, feeds), areFinite);
     this.#fresh = "none";
-    this.#probes = Object.fromEntries(Object.keys(probes).map((name) => [name, results[probeName(name)]!]));
+    this.#probes = probesIn(results, this.#options);
     return results;
   }
 

@@ -52,7 +52,7 @@ export { type Session, type Stoppable, startSession, type Work } from "./session
 export { type Opened, type Stage, type StagedOptions, type Trained, trainStages } from "./stages.ts";
 export { TrainingStep } from "./step.ts";
 export type { RowOutput, StepGraph } from "./step-graph.ts";
-export type { Batch, Parts, Step, StepOptions, StepResult, StepState } from "./step-options.ts";
+export type { Batch, GradientTaking, Parts, Step, StepOptions, StepResult, StepState } from "./step-options.ts";
 export type { Tell } from "./telling.ts";
 export type { Metric, Recorder, TrainOptions, TrainResult } from "./train.ts";
 export type { Share } from "./world.ts";

@@ -9,8 +9,16 @@ import { checkGroup, type Group } from "./memory.ts";
 import type { GradientOptions } from "./step-graph.ts";
 import type { Share } from "./world.ts";
 
+/** How the gradient of an update is taken. */
+export interface GradientTaking {
+  /** Micro-batches whose gradients are averaged for one update. Default: 1. */
+  readonly accumulate?: number | undefined;
+  /** Compute activations again for the gradient instead of keeping them: less memory, more time, the same updates. Default: false. */
+  readonly recompute?: boolean | undefined;
+}
+
 /** What a training step computes and updates. */
-export interface StepOptions {
+export interface StepOptions extends GradientTaking {
   readonly engine: Engine;
   readonly loss: Tensor;
   /** Data inputs of the loss, by the names under which batches come. */
@@ -29,14 +37,10 @@ export interface StepOptions {
   /** Weights of the loss that rest: they have no gradient, and no checkpoint keeps them. */
   readonly frozen?: Weights | undefined;
   readonly seed: number;
-  /** Micro-batches whose gradients are averaged for one update. Default: 1. */
-  readonly accumulate?: number | undefined;
   /** Gradients longer than this, all together, are scaled down to it. */
   readonly clipNorm?: number | undefined;
   /** Each number of a gradient is brought into ± this; of a look-up table, each occurrence of a row before they are added. */
   readonly clipValue?: number | undefined;
-  /** Compute activations again for the gradient instead of keeping them: less memory, more time, the same updates. Default: false. */
-  readonly recompute?: boolean | undefined;
   /** What this process has of a batch that others train on with it. Default: all. */
   readonly share?: Share | undefined;
   /** Parts of each batch that run one after another; the loss is built for one of them. Default: none, a batch runs as a whole. */
@@ -97,7 +101,7 @@ export interface Step {
 }
 
 export const carriedName = (tensor: Tensor<"input">) => `carried ${tensor.attributes.name}`;
-export const probeName = (name: string) => `probe ${name}`;
+const probeName = (name: string) => `probe ${name}`;
 
 /** What leaves the program besides loss and gradients. */
 export function extrasOf({
@@ -108,6 +112,10 @@ export function extrasOf({
   const seen = Object.entries(probes).map(([name, tensor]) => [probeName(name), tensor] as const);
   return Object.fromEntries([...state, ...seen]);
 }
+
+/** What a run of the program gave for the probes. */
+export const probesIn = <T>(results: Readonly<Record<string, T>>, { probes = {} }: StepOptions): Record<string, T> =>
+  Object.fromEntries(Object.keys(probes).map((name) => [name, results[probeName(name)]!]));
 
 /** How a step takes its gradients. */
 export async function gradientOptions({ recompute, sizes = {} }: StepOptions): Promise<GradientOptions> {

@@ -29,7 +29,7 @@ import {
   extrasOf,
   gradientOptions,
   type Parts,
-  probeName,
+  probesIn,
   type Step,
   type StepOptions,
   type StepResult,
@@ -352,8 +352,7 @@ export class TrainingStep implements Step {
     }
     const results = await this.#program.run(this.#feeds, this.#into);
     if (this.#part === count - 1) for (const { pair } of this.#carried) pair.reverse();
-    const names = Object.keys(this.#options.probes ?? {});
-    this.#probes = Object.fromEntries(names.map((name) => [name, results[probeName(name)]!]));
+    this.#probes = probesIn(results, this.#options);
     return results;
   }
 

@@ -15,7 +15,7 @@ import { compileStep } from "./open-step.ts";
 import { type ScheduleName, schedule } from "./schedule.ts";
 import { type Session, type Stoppable, startSession, watched } from "./session.ts";
 import { type Stage, type Trained, trainStages, type Weights } from "./stages.ts";
-import type { Batch, Step } from "./step-options.ts";
+import type { Batch, GradientTaking, Step } from "./step-options.ts";
 import type { Tell } from "./telling.ts";
 
 /** A figure of a batch out of the objective's outputs; its mean over the batches is reported. */
@@ -27,7 +27,7 @@ export interface Recorder {
 }
 
 /** How to train; one of `steps`, `epochs` and `minutes` says how long. */
-export interface TrainOptions extends Lengths, Stoppable {
+export interface TrainOptions extends Lengths, GradientTaking, Stoppable {
   readonly engine: Engine;
   readonly data: { readonly train: Batches; readonly valid?: Batches | undefined };
   /** How much text stands behind the valid batches, for figures per word and per byte. */
@@ -44,15 +44,11 @@ export interface TrainOptions extends Lengths, Stoppable {
   readonly groups?: readonly Group[] | GroupOptions | undefined;
   readonly clipNorm?: number | null | undefined;
   readonly clipValue?: number | null | undefined;
-  /** Batches for one update. */
-  readonly accumulate?: number | undefined;
   /**
    * Equal parts of each batch that run one after another, so that a large batch fits into memory: the update is that of the whole, up to
    * rounding, each row with a memory of its own. Default: 1.
    */
   readonly parts?: number | undefined;
-  /** Compute activations again for the gradient instead of keeping them: less memory, more time, the same weights. Default: false. */
-  readonly recompute?: boolean | undefined;
   /** Take each epoch's batches in a random order. Default: yes, unless the model has memory. */
   readonly shuffle?: boolean | undefined;
   /** Updates between evaluations. Default: an epoch, at most 500. There is one at the end, too. */

@@ -9,7 +9,7 @@ import { ticks } from "./curves.ts";
 import { figure, short } from "./format.ts";
 import { JobLine } from "./jobs.tsx";
 import { useWidth } from "./media.ts";
-import { Command, Facts, Fault, Scroll } from "./ui.tsx";
+import { Command, Facts, Fault, Table } from "./ui.tsx";
 
 const [HEIGHT, LEFT, BOTTOM, TOP, RIGHT] = [300, 56, 40, 22, 24];
 const SOURCES: Readonly<Record<FrontPoint["source"], string>> = {
@@ -256,39 +256,22 @@ function Training({ job }: { readonly job: JobState }) {
 
 function PointTable({ points, chosen, onChoose }: Choosing) {
   return (
-    <Scroll label="Table of networks">
-      <table>
-        <thead>
-          <tr>
-            <th scope="col">Network</th>
-            <th scope="col">Pattern</th>
-            <th scope="col" class="number">
-              ms
-            </th>
-            <th scope="col" class="number">
-              Perplexity
-            </th>
-            <th scope="col">From</th>
-          </tr>
-        </thead>
-        <tbody>
-          {points.map((point) => (
-            <tr key={keyOf(point)} class={point === chosen ? "chosen" : ""}>
-              <th scope="row">
-                <button type="button" class="link" onClick={() => onChoose(point)}>
-                  {point.name}
-                </button>
-              </th>
-              <td>
-                <code>{point.pattern}</code>
-              </td>
-              <td class="number">{figure(point.ms)}</td>
-              <td class="number">{figure(point.perplexity)}</td>
-              <td>{SOURCES[point.source]}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </Scroll>
+    <Table label="Table of networks" heads={["Network", "Pattern", ["ms", "number"], ["Perplexity", "number"], "From"]}>
+      {points.map((point) => (
+        <tr key={keyOf(point)} class={point === chosen ? "chosen" : ""}>
+          <th scope="row">
+            <button type="button" class="link" onClick={() => onChoose(point)}>
+              {point.name}
+            </button>
+          </th>
+          <td>
+            <code>{point.pattern}</code>
+          </td>
+          <td class="number">{figure(point.ms)}</td>
+          <td class="number">{figure(point.perplexity)}</td>
+          <td>{SOURCES[point.source]}</td>
+        </tr>
+      ))}
+    </Table>
   );
 }

@@ -47,6 +47,37 @@ export function Scroll(props: { label: string; children: ComponentChildren; clas
   );
 }
 
+/** The name of a column, and whether it has numbers or a name that only screen readers say. */
+export type TableHead = string | readonly [name: string, kind: "number" | "sr-only"];
+
+/** A table with a line of names over its rows; it scrolls by itself. */
+export function Table(props: {
+  label: string;
+  heads: readonly TableHead[];
+  children: ComponentChildren;
+  class?: string;
+}) {
+  return (
+    <Scroll label={props.label}>
+      <table class={props.class}>
+        <thead>
+          <tr>
+            {props.heads.map((head) => {
+              const [name, kind] = typeof head === "string" ? [head] : head;
+              return (
+                <th scope="col" key={name} class={kind === "number" ? kind : undefined}>
+                  {kind === "sr-only" ? <span class={kind}>{name}</span> : name}
+                </th>
+              );
+            })}
+          </tr>
+        </thead>
+        <tbody>{props.children}</tbody>
+      </table>
+    </Scroll>
+  );
+}
+
 /** A mistake as a sentence, with a way out. */
 export function Fault({ error }: { readonly error: ServerError | undefined }) {
   if (!error) return null;
@@ -58,16 +89,14 @@ export function Fault({ error }: { readonly error: ServerError | undefined }) {
   );
 }
 
-/** Nothing to show, and what to run so that there is. */
-export function Empty({
-  title,
-  commands,
-  children,
-}: {
+interface EmptyProps {
   readonly title: string;
   readonly commands?: readonly string[];
   readonly children?: ComponentChildren;
-}) {
+}
+
+/** Nothing to show, and what to run so that there is. */
+export function Empty({ title, commands, children }: EmptyProps) {
   return (
     <div class="empty">
       <p class="empty-title">{title}</p>
@@ -76,6 +105,16 @@ export function Empty({
         <Command key={command} text={command} />
       ))}
     </div>
+  );
+}
+
+/** A view with nothing to show: its own heading, then why. */
+export function EmptyView({ view, lead, ...empty }: EmptyProps & { readonly view: string; readonly lead?: string }) {
+  return (
+    <>
+      <Heading title={view} lead={lead} />
+      <Empty {...empty} />
+    </>
   );
 }
 
@@ -146,6 +185,16 @@ export function Field(props: {
       </label>
       {props.hint && <span class="hint">{props.hint}</span>}
     </div>
+  );
+}
+
+/** A text of several lines to write. */
+export function TextField(props: { label: string; value: string; rows?: number; onText: (text: string) => void }) {
+  const { label, value, rows = 2 } = props;
+  return (
+    <Field label={label}>
+      <textarea rows={rows} value={value} onInput={({ currentTarget }) => props.onText(currentTarget.value)} />
+    </Field>
   );
 }
 

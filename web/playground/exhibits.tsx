@@ -1,11 +1,12 @@
 /** The three exhibits: share (a plan of layers), search (π as it decides), adapt (tokens by their depth). */
+import type { ComponentChildren } from "preact";
 import { useEffect } from "preact/hooks";
 import { PatternPicture } from "../parts/blocks.tsx";
 import { Chart, type Line } from "../parts/chart.tsx";
 import { HeatMap } from "../parts/heat-map.tsx";
 import { kindOfLetter, letters } from "../parts/patterns.ts";
 import { DepthScale, Pieces } from "../parts/pieces.tsx";
-import { Facts, Field, Heading, Panel, Scroll } from "../parts/ui.tsx";
+import { Facts, Field, Heading, Panel, Table } from "../parts/ui.tsx";
 import { change, numberOf, plan, sample } from "./address.ts";
 import { Faults, KeptPanel, ResultPanel, Slider, TextPanel, TrainButton } from "./panels.tsx";
 import { PlanEditor } from "./plan-editor.tsx";
@@ -22,6 +23,32 @@ function lossLine(label: string, colour: number, course: Course | undefined): Li
 const millions = (value: number) => `${(value / 1e6).toFixed(value < 1e6 ? 3 : 2)} M`;
 const mean = (values: readonly number[]) => values.reduce((a, b) => a + b, 0) / values.length;
 
+/** What every exhibit has: what to choose with the button that trains it, what is seen of it (`children`), and what comes of the run. */
+function Exhibit(props: {
+  readonly title: string;
+  readonly lead: string;
+  readonly choosing: string;
+  readonly controls: ComponentChildren;
+  /** Of the run. */
+  readonly name: string;
+  readonly children: ComponentChildren;
+}) {
+  return (
+    <>
+      <Heading title={props.title} lead={props.lead} />
+      <Panel title={props.choosing}>
+        {props.controls}
+        <TrainButton />
+        <Faults />
+      </Panel>
+      {props.children}
+      <ResultPanel name={props.name} />
+      <TextPanel />
+      <KeptPanel />
+    </>
+  );
+}
+
 /** Share: one plan beside the model in which every layer has weights of its own. */
 export function ShareView() {
   const { shared, unshared } = shareRuns.value;
@@ -29,20 +56,21 @@ export function ShareView() {
   useEffect(() => order({ type: "report", plans: { shared: shared.values, unshared: unshared.values } }), [here]);
   const [mine, other] = [courses.value.get(shared.name), courses.value.get(unshared.name)];
   return (
-    <>
-      <Heading
-        title="Share"
-        lead="A layer may run several times. Drag layers onto each other, and train the result beside the model in which each layer has its own weights."
-      />
-      <Panel title="Layers">
-        <PlanEditor plan={plan.value} disabled={isTraining.value} />
-        <div class="controls">
-          <Slider name="width" label="Width" from={32} to={128} step={16} />
-          <Slider name="steps" label="Steps" from={20} to={400} step={10} />
-        </div>
-        <TrainButton />
-        <Faults />
-      </Panel>
+    <Exhibit
+      title="Share"
+      lead="A layer may run several times. Drag layers onto each other, and train the result beside the model in which each layer has its own weights."
+      choosing="Layers"
+      name={shared.name}
+      controls={
+        <>
+          <PlanEditor plan={plan.value} disabled={isTraining.value} />
+          <div class="controls">
+            <Slider name="width" label="Width" from={32} to={128} step={16} />
+            <Slider name="steps" label="Steps" from={20} to={400} step={10} />
+          </div>
+        </>
+      }
+    >
       <Panel title="Side by side">
         <SizeTable
           rows={[
@@ -57,10 +85,7 @@ export function ShareView() {
           lines={[...lossLine("Your plan", 0, mine), ...lossLine("No sharing", 1, other)]}
         />
       </Panel>
-      <ResultPanel name={shared.name} />
-      <TextPanel />
-      <KeptPanel />
-    </>
+    </Exhibit>
   );
 }
 
@@ -69,35 +94,21 @@ function SizeTable({
 }: {
   readonly rows: readonly (readonly [string, Report | undefined, Course | undefined])[];
 }) {
+  const figures = ["Layers run", "Own weights", "Parameters", "FLOPs per token", "Loss, held-out text", "ms per step"];
   return (
-    <Scroll label="Sizes and losses">
-      <table>
-        <thead>
-          <tr>
-            <th>Model</th>
-            <th class="number">Layers run</th>
-            <th class="number">Own weights</th>
-            <th class="number">Parameters</th>
-            <th class="number">FLOPs per token</th>
-            <th class="number">Loss, held-out text</th>
-            <th class="number">ms per step</th>
-          </tr>
-        </thead>
-        <tbody>
-          {rows.map(([name, report, course]) => (
-            <tr key={name}>
-              <th scope="row">{name}</th>
-              <td class="number">{report?.executedDepth ?? "–"}</td>
-              <td class="number">{report?.uniqueBlocks ?? "–"}</td>
-              <td class="number">{report ? millions(report.parameters) : "–"}</td>
-              <td class="number">{report ? millions(report.flopsPerToken) : "–"}</td>
-              <td class="number">{course?.valid.at(-1)?.[1].toFixed(3) ?? "–"}</td>
-              <td class="number">{course && course.ms.length > 0 ? mean(course.ms).toFixed(0) : "–"}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </Scroll>
+    <Table label="Sizes and losses" heads={["Model", ...figures.map((name) => [name, "number"] as const)]}>
+      {rows.map(([name, report, course]) => (
+        <tr key={name}>
+          <th scope="row">{name}</th>
+          <td class="number">{report?.executedDepth ?? "–"}</td>
+          <td class="number">{report?.uniqueBlocks ?? "–"}</td>
+          <td class="number">{report ? millions(report.parameters) : "–"}</td>
+          <td class="number">{report ? millions(report.flopsPerToken) : "–"}</td>
+          <td class="number">{course?.valid.at(-1)?.[1].toFixed(3) ?? "–"}</td>
+          <td class="number">{course && course.ms.length > 0 ? mean(course.ms).toFixed(0) : "–"}</td>
+        </tr>
+      ))}
+    </Table>
   );
 }
 
@@ -128,32 +139,33 @@ export function SearchView() {
     return probabilities[names.indexOf(rows[row]!)];
   };
   return (
-    <>
-      <Heading
-        title="Search"
-        lead="Each block may become attention or feed-forward. Weights and choice are trained together; what a block is most likely to be, π, sharpens as it trains."
-      />
-      <Panel title="Search">
-        <div class="controls">
-          <Slider name="blocks" label="Blocks" from={2} to={10} />
-          <Slider
-            name="budget"
-            label="Budget"
-            from={0.3}
-            to={1}
-            step={0.05}
-            shown={(value) => `${Math.round(100 * value)} % of the baseline's latency`}
-          />
-          <Slider name="steps" label="Steps" from={30} to={400} step={10} />
-        </div>
-        <p class="hint">
-          The baseline has attention and feed-forward in turn. What blocks cost is measured in this tab first. Attention
-          costs several times as much, so a budget leaves it where it lowers the loss most; below{" "}
-          {Math.round(100 * VANISHING)} % blocks may vanish, too.
-        </p>
-        <TrainButton />
-        <Faults />
-      </Panel>
+    <Exhibit
+      title="Search"
+      lead="Each block may become attention or feed-forward. Weights and choice are trained together; what a block is most likely to be, π, sharpens as it trains."
+      choosing="Search"
+      name={name}
+      controls={
+        <>
+          <div class="controls">
+            <Slider name="blocks" label="Blocks" from={2} to={10} />
+            <Slider
+              name="budget"
+              label="Budget"
+              from={0.3}
+              to={1}
+              step={0.05}
+              shown={(value) => `${Math.round(100 * value)} % of the baseline's latency`}
+            />
+            <Slider name="steps" label="Steps" from={30} to={400} step={10} />
+          </div>
+          <p class="hint">
+            The baseline has attention and feed-forward in turn. What blocks cost is measured in this tab first.
+            Attention costs several times as much, so a budget leaves it where it lowers the loss most; below{" "}
+            {Math.round(100 * VANISHING)} % blocks may vanish, too.
+          </p>
+        </>
+      }
+    >
       <Panel title="π, block by block">
         {frame ? (
           <>
@@ -172,10 +184,7 @@ export function SearchView() {
         )}
         <Chart title="Training loss" xTitle="step" smoothing={0.6} lines={lossLine("Search", 0, course)} />
       </Panel>
-      <ResultPanel name={name} />
-      <TextPanel />
-      <KeptPanel />
-    </>
+    </Exhibit>
   );
 }
 
@@ -186,12 +195,12 @@ export function AdaptView() {
   const found = depths.value;
   const average = found && found.tokens.length > 0 ? mean(found.tokens.map(({ depth }) => depth)) : undefined;
   return (
-    <>
-      <Heading
-        title="Adapt"
-        lead="One block, run again and again, until each token has had enough. A small price on depth teaches the model to stop early where it can."
-      />
-      <Panel title="Halting">
+    <Exhibit
+      title="Adapt"
+      lead="One block, run again and again, until each token has had enough. A small price on depth teaches the model to stop early where it can."
+      choosing="Halting"
+      name={name}
+      controls={
         <div class="controls">
           <Slider name="depth" label="Layers at most" from={2} to={10} />
           <Slider
@@ -212,9 +221,8 @@ export function AdaptView() {
             />
           </Field>
         </div>
-        <TrainButton />
-        <Faults />
-      </Panel>
+      }
+    >
       <Panel title="Depth of each token">
         {found ? (
           <>
@@ -238,9 +246,6 @@ export function AdaptView() {
         )}
         <Chart title="Training loss" xTitle="step" smoothing={0.6} lines={lossLine("Halting model", 0, course)} />
       </Panel>
-      <ResultPanel name={name} />
-      <TextPanel />
-      <KeptPanel />
-    </>
+    </Exhibit>
   );
 }

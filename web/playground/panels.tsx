@@ -1,7 +1,7 @@
 /** Parts of every exhibit: its text, its numbers, the button that trains, what comes out, and the runs that the browser keeps. */
 import type { ComponentChildren } from "preact";
 import { useId, useState } from "preact/hooks";
-import { Choice, Field, Panel, Scroll } from "../parts/ui.tsx";
+import { Choice, Field, Panel, Table } from "../parts/ui.tsx";
 import { change, exhibit, numberOf, packed, rules, sample, textChoice } from "./address.ts";
 import type { ExportKind } from "./protocol.ts";
 import { keepText, keptText, runsOf, text } from "./runs.ts";
@@ -204,51 +204,39 @@ export function KeptPanel() {
         />
       </Field>
       {kept.value.length > 0 && (
-        <Scroll label="Table of runs">
-          <table>
-            <thead>
-              <tr>
-                <th>Run</th>
-                <th>State</th>
-                <th class="number">Step</th>
-                <th class="number">Loss</th>
-                <th>
-                  <span class="sr-only">Actions</span>
-                </th>
-              </tr>
-            </thead>
-            <tbody>
-              {kept.value.map(({ name, status, step, totalSteps, loss }) => (
-                <tr key={name}>
-                  <th scope="row">{name}</th>
-                  <td>{status}</td>
-                  <td class="number">{totalSteps === null ? step : `${step} of ${totalSteps}`}</td>
-                  <td class="number">{loss === null ? "–" : loss.toFixed(3)}</td>
-                  <td class="actions">
-                    <button
-                      type="button"
-                      class="quiet"
-                      disabled={isTraining.value}
-                      aria-label={`Download ${name}`}
-                      onClick={() => order({ type: "export", name, as: "zip" })}
-                    >
-                      Download
-                    </button>
-                    <button
-                      type="button"
-                      class="quiet"
-                      disabled={isTraining.value}
-                      aria-label={`Remove ${name}`}
-                      onClick={() => order({ type: "remove", name })}
-                    >
-                      Remove
-                    </button>
-                  </td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
-        </Scroll>
+        <Table
+          label="Table of runs"
+          heads={["Run", "State", ["Step", "number"], ["Loss", "number"], ["Actions", "sr-only"]]}
+        >
+          {kept.value.map(({ name, status, step, totalSteps, loss }) => (
+            <tr key={name}>
+              <th scope="row">{name}</th>
+              <td>{status}</td>
+              <td class="number">{totalSteps === null ? step : `${step} of ${totalSteps}`}</td>
+              <td class="number">{loss === null ? "–" : loss.toFixed(3)}</td>
+              <td class="actions">
+                <button
+                  type="button"
+                  class="quiet"
+                  disabled={isTraining.value}
+                  aria-label={`Download ${name}`}
+                  onClick={() => order({ type: "export", name, as: "zip" })}
+                >
+                  Download
+                </button>
+                <button
+                  type="button"
+                  class="quiet"
+                  disabled={isTraining.value}
+                  aria-label={`Remove ${name}`}
+                  onClick={() => order({ type: "remove", name })}
+                >
+                  Remove
+                </button>
+              </td>
+            </tr>
+          ))}
+        </Table>
       )}
     </Panel>
   );

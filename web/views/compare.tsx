@@ -7,7 +7,7 @@ import { useSeries } from "../data/series.ts";
 import { Swatch } from "../parts/chart.tsx";
 import { AxisControls, axesAsked, Curves } from "../parts/curves-view.tsx";
 import { bestText, depthText, duration, plain, short, words } from "../parts/format.ts";
-import { Empty, Fault, Heading, Panel, Scroll, StatusBadge } from "../parts/ui.tsx";
+import { EmptyView, Fault, Heading, Panel, Scroll, StatusBadge } from "../parts/ui.tsx";
 
 /** Curves and differences of the runs in the address. */
 export function CompareView() {
@@ -19,14 +19,11 @@ export function CompareView() {
   const { series, axes, error: missing } = useSeries({ ids: ids.length > 1 ? ids : [], x, range });
   if (ids.length < 2) {
     return (
-      <>
-        <Heading title="Compare" />
-        <Empty title="Nothing to compare yet">
-          <p>
-            Select two runs or more in <a href={href("runs")}>the table of runs</a>.
-          </p>
-        </Empty>
-      </>
+      <EmptyView view="Compare" title="Nothing to compare yet">
+        <p>
+          Select two runs or more in <a href={href("runs")}>the table of runs</a>.
+        </p>
+      </EmptyView>
     );
   }
   const runs = (value?.runs ?? []).map((run) => rows.value.get(run.id) ?? run);

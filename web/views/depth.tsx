@@ -7,8 +7,9 @@ import { asked, go, href, setQuery, useShown } from "../data/route.ts";
 import { post, type ServerError } from "../data/server.ts";
 import { figure, percent, whole } from "../parts/format.ts";
 import { Bars, DepthScale, Pieces } from "../parts/pieces.tsx";
-import { Empty, Fault, Field, Heading, Panel, RunPicker, runsThat } from "../parts/ui.tsx";
+import { EmptyView, Fault, Field, Heading, Panel, RunPicker, runsThat, TextField } from "../parts/ui.tsx";
 
+const LEAD = "how many times each token passes through the model";
 const SENTENCES = [
   "The cat that the dogs chased sat on the mat.",
   "It was a bright cold day, and the clocks were striking.",
@@ -23,20 +24,15 @@ export function DepthView() {
   const [draft, setDraft] = useState(text);
   useEffect(() => setDraft(text), [text]);
   if (id === "") {
+    const commands = ["layerwise pretrain --preset tiny", "layerwise train --preset tiny --halt"];
     return (
-      <>
-        <Heading title="Depth" lead="how many times each token passes through the model" />
-        <Empty
-          title="No runs here whose tokens choose their depth"
-          commands={["layerwise pretrain --preset tiny", "layerwise train --preset tiny --halt"]}
-        />
-      </>
+      <EmptyView view="Depth" lead={LEAD} title="No runs here whose tokens choose their depth" commands={commands} />
     );
   }
   const ids = beside ? [id, beside] : [id];
   return (
     <>
-      <Heading title="Depth" lead="how many times each token passes through the model" />
+      <Heading title="Depth" lead={LEAD} />
       <form
         class="panel"
         onSubmit={(event) => {
@@ -59,9 +55,7 @@ export function DepthView() {
             onChange={(chosen) => setQuery({ beside: chosen })}
           />
         </div>
-        <Field label="Text">
-          <textarea rows={2} value={draft} onInput={({ currentTarget }) => setDraft(currentTarget.value)} />
-        </Field>
+        <TextField label="Text" value={draft} onText={setDraft} />
         <div class="row wrap">
           <button type="submit" class="primary">
             Show depths

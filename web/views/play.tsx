@@ -7,8 +7,22 @@ import { asked, go, href, setQuery, useShown } from "../data/route.ts";
 import { post, record, request, ServerError, saved } from "../data/server.ts";
 import { figure, percent, whole } from "../parts/format.ts";
 import { Bars, DepthScale, Pieces } from "../parts/pieces.tsx";
-import { Choice, Empty, Facts, Fault, Field, Heading, Panel, RunPicker, runsThat, Toggle } from "../parts/ui.tsx";
+import {
+  Choice,
+  Empty,
+  EmptyView,
+  Facts,
+  Fault,
+  Field,
+  Heading,
+  Panel,
+  RunPicker,
+  runsThat,
+  TextField,
+  Toggle,
+} from "../parts/ui.tsx";
 
+const LEAD = "use a model that you trained";
 const MODES = [
   ["generate", "Continue a text"],
   ["translate", "Translate"],
@@ -23,18 +37,14 @@ export function PlayView() {
   const id = useShown(able);
   const row = rows.value.get(id);
   if (!row) {
-    return (
-      <>
-        <Heading title="Play" lead="use a model that you trained" />
-        <Empty title="No trained models here yet" commands={["layerwise train --preset tiny"]} />
-      </>
-    );
+    const commands = ["layerwise train --preset tiny"];
+    return <EmptyView view="Play" lead={LEAD} title="No trained models here yet" commands={commands} />;
   }
   const modes = MODES.filter(([mode]) => row.uses.includes(mode));
   const mode = modes.find(([each]) => each === asked("mode"))?.[0] ?? modes[0]?.[0];
   return (
     <>
-      <Heading title="Play" lead="use a model that you trained" />
+      <Heading title="Play" lead={LEAD} />
       <div class="controls">
         <RunPicker label="Run" runs={able} value={id} onChange={(chosen) => go(href("play", chosen))} />
         {modes.length > 1 && (
@@ -134,13 +144,7 @@ function Generate({ row }: { readonly row: RunRow }) {
           run(start);
         }}
       >
-        <Field label="Prompt">
-          <textarea
-            rows={2}
-            value={prompt}
-            onInput={({ currentTarget }) => setQuery({ prompt: currentTarget.value })}
-          />
-        </Field>
+        <TextField label="Prompt" value={prompt} onText={(text) => setQuery({ prompt: text })} />
         <div class="controls">
           <NumberField name="tokens" label="Tokens" placeholder="default" min={1} max={4096} step="1" />
           <NumberField name="temperature" label="Temperature" placeholder="default" min={0} step="0.05" />
@@ -271,9 +275,7 @@ function Form(props: {
         props.onSubmit();
       }}
     >
-      <Field label={props.label}>
-        <textarea rows={3} value={props.text} onInput={({ currentTarget }) => props.onText(currentTarget.value)} />
-      </Field>
+      <TextField label={props.label} rows={3} value={props.text} onText={props.onText} />
       {props.children}
       <button type="submit" class="primary" disabled={props.busy}>
         {props.button}
@@ -355,13 +357,11 @@ function Classify({ row }: { readonly row: RunRow }) {
   return (
     <>
       <Form label="Text" text={text} button="Classify" busy={busy} onText={setText} onSubmit={ask}>
-        <Field label="Second text, for tasks on pairs">
-          <textarea
-            rows={2}
-            value={second}
-            onInput={({ currentTarget }) => setQuery({ second: currentTarget.value })}
-          />
-        </Field>
+        <TextField
+          label="Second text, for tasks on pairs"
+          value={second}
+          onText={(text) => setQuery({ second: text })}
+        />
       </Form>
       <Fault error={error} />
       {answer && (

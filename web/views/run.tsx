@@ -11,7 +11,7 @@ import { PatternPicture, PlanPicture } from "../parts/blocks.tsx";
 import { AxisControls, axesAsked, Curves } from "../parts/curves-view.tsx";
 import { bestText, bytes, duration, figure, plain, short, whole, words } from "../parts/format.ts";
 import { JobLine } from "../parts/jobs.tsx";
-import { Command, Empty, Facts, Fault, Heading, Panel, Scroll, StatusBadge } from "../parts/ui.tsx";
+import { Command, Empty, EmptyView, Facts, Fault, Heading, Panel, Scroll, StatusBadge } from "../parts/ui.tsx";
 import { NoteCell } from "./runs.tsx";
 
 /** The run of the address, or the one that is given. */
@@ -19,12 +19,8 @@ export function RunView({ id = route.value.id }: { readonly id?: string }) {
   const row = rows.value.get(id);
   if (!row) {
     if (connection.value === "waiting") return <p class="muted">Reading runs …</p>;
-    return (
-      <>
-        <Heading title="No such run" />
-        <Empty title="The folder has no run of this address; it may have been moved" commands={["layerwise runs"]} />
-      </>
-    );
+    const why = "The folder has no run of this address; it may have been moved";
+    return <EmptyView view="No such run" title={why} commands={["layerwise runs"]} />;
   }
   if (row.status === "damaged" || row.status === "foreign") return <Unreadable row={row} />;
   return <Readable key={id} row={row} />;

@@ -15,7 +15,9 @@ import { HeatMap } from "../parts/heat-map.tsx";
 import { reducedMotion } from "../parts/media.ts";
 import { css, inkOn, scale } from "../parts/palette.ts";
 import { kindOfLetter, letterOf, letters } from "../parts/patterns.ts";
-import { Empty, Facts, Fault, Heading, Panel, RunPicker, runsThat, StatusBadge } from "../parts/ui.tsx";
+import { Empty, EmptyView, Facts, Fault, Heading, Panel, RunPicker, runsThat, StatusBadge } from "../parts/ui.tsx";
+
+const LEAD = "which block each depth wants, while it is being decided";
 
 /** The search of the address, or the newest. */
 export function SearchView() {
@@ -24,19 +26,12 @@ export function SearchView() {
   const row = rows.value.get(id);
   const { data, error } = useSearch(id, `${row?.status} ${row?.best?.step} ${endedRetrainings()}`);
   if (id === "") {
-    return (
-      <>
-        <Heading title="Search" lead="which block each depth wants, while it is being decided" />
-        <Empty
-          title="No searches here yet"
-          commands={["layerwise search --preset quick", "layerwise search --blocks 6 --budget 0.75 --seeds 3"]}
-        />
-      </>
-    );
+    const commands = ["layerwise search --preset quick", "layerwise search --blocks 6 --budget 0.75 --seeds 3"];
+    return <EmptyView view="Search" lead={LEAD} title="No searches here yet" commands={commands} />;
   }
   return (
     <>
-      <Heading title="Search" lead="which block each depth wants, while it is being decided">
+      <Heading title="Search" lead={LEAD}>
         {row && <StatusBadge status={row.status} />}
         {row && (
           <a class="button" href={href("run", row.id)}>

@@ -4,7 +4,7 @@ import { rows } from "../data/live.ts";
 import { useGet } from "../data/loaded.ts";
 import { href } from "../data/route.ts";
 import { short, spreadText } from "../parts/format.ts";
-import { Empty, Fault, Heading, Panel, Scroll, StatusBadge } from "../parts/ui.tsx";
+import { Empty, Fault, Heading, Panel, StatusBadge, Table } from "../parts/ui.tsx";
 
 /** Every comparison below the folder. */
 export function SharingView() {
@@ -31,43 +31,28 @@ export function SharingView() {
 }
 
 function SharingTable({ rows }: { readonly rows: readonly SharingRow[] }) {
-  const heads = ["Parameters", "Depth", "FLOPs/token", "Tokens/s", "Seconds", "Perplexity"];
+  const figures = ["Parameters", "Depth", "FLOPs/token", "Tokens/s", "Seconds", "Perplexity"];
   return (
-    <Scroll label="Table of sharing">
-      <table>
-        <thead>
-          <tr>
-            <th scope="col">Model</th>
-            {heads.map((head) => (
-              <th scope="col" class="number" key={head}>
-                {head}
-              </th>
+    <Table label="Table of sharing" heads={["Model", ...figures.map((name) => [name, "number"] as const), "Runs"]}>
+      {rows.map((row) => (
+        <tr key={row.name}>
+          <th scope="row">{row.name}</th>
+          <td class="number">{short(row.parameters)}</td>
+          <td class="number">{row.executedDepth ?? "–"}</td>
+          <td class="number">{short(row.flopsPerToken)}</td>
+          <td class="number">{short(row.tokensPerSecond)}</td>
+          <td class="number">{row.seconds?.toFixed(1) ?? "–"}</td>
+          <td class="number">{perplexityText(row)}</td>
+          <td>
+            {row.runs.map(({ id, seed, status }) => (
+              <a key={id} class="seed-link" href={href("run", id)}>
+                <span class="muted">seed {seed}</span> <StatusBadge status={status} />
+              </a>
             ))}
-            <th scope="col">Runs</th>
-          </tr>
-        </thead>
-        <tbody>
-          {rows.map((row) => (
-            <tr key={row.name}>
-              <th scope="row">{row.name}</th>
-              <td class="number">{short(row.parameters)}</td>
-              <td class="number">{row.executedDepth ?? "–"}</td>
-              <td class="number">{short(row.flopsPerToken)}</td>
-              <td class="number">{short(row.tokensPerSecond)}</td>
-              <td class="number">{row.seconds?.toFixed(1) ?? "–"}</td>
-              <td class="number">{perplexityText(row)}</td>
-              <td>
-                {row.runs.map(({ id, seed, status }) => (
-                  <a key={id} class="seed-link" href={href("run", id)}>
-                    <span class="muted">seed {seed}</span> <StatusBadge status={status} />
-                  </a>
-                ))}
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </Scroll>
+          </td>
+        </tr>
+      ))}
+    </Table>
   );
 }
 

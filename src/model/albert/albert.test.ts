@@ -9,7 +9,6 @@ import {
   albertObjective,
   classificationHead,
   type Head,
-  IGNORED,
   maskedLanguageHead,
   multipleChoiceHead,
   questionAnsweringHead,
@@ -17,6 +16,7 @@ import {
   textInputs,
   tokenClassificationHead,
 } from "./heads.ts";
+import { IGNORED } from "./losses.ts";
 
 const sizes = { vocabulary: 12, embedding: 4, width: 8, heads: 2, hidden: 16, depth: 3, length: 8 };
 const shape = { batch: 2, length: 4 };

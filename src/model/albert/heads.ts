@@ -5,26 +5,20 @@ import { scalarCourses, scalarInputs } from "../../depth/policy.ts";
 import {
   abs,
   add,
-  and,
   cast,
   crossEntropy,
   type Dim,
   divide,
-  equal,
   exp,
   gather,
   input,
   iota,
-  less,
   log,
-  logSoftmax,
   maximum,
   mean,
   multiply,
   negate,
-  not,
   reshape,
-  select,
   slice,
   square,
   subtract,
@@ -47,6 +41,7 @@ import {
 } from "../../nn/index.ts";
 import type { Objective } from "../causal.ts";
 import type { Albert, Encoded } from "./albert.ts";
+import { counting, documentLosses, maskedCrossEntropy, placeLoss, weightedCrossEntropy } from "./losses.ts";
 
 /** Tensors by name. */
 export type Tensors = Readonly<Record<string, Tensor>>;
@@ -72,25 +67,6 @@ export interface Head {
   /** How many words its loss is the mean over, where texts differ in that. */
   count?(targets: Tensors): Tensor;
 }
-
-/** Labels of this value count for nothing. */
-export const IGNORED = -100;
-
-/** Σ w·CE / (Σ w + ε): the mean over the rows that count. */
-function weightedCrossEntropy(logits: Tensor, labels: Tensor, weights: Tensor, epsilon = 0): Tensor {
-  const each = multiply(crossEntropy(logits, labels), weights);
-  const count = sum(weights);
-  return divide(sum(each), epsilon ? add(count, epsilon) : count);
-}
-
-/** Mean cross-entropy over labels that are not `IGNORED`; rows [N, V], labels [N]. */
-function maskedCrossEntropy(logits: Tensor, labels: Tensor): Tensor {
-  const counts = not(equal(labels, IGNORED));
-  return weightedCrossEntropy(logits, select(counts, labels, 0), cast(counts, "float"));
-}
-
-/** 1 for labels that count, 0 for others. */
-const counting = (labels: Tensor) => cast(not(equal(labels, IGNORED)), "float");
 
 const flat = (x: Tensor) => reshape(x, [x.shape.reduce<number>((n, dim) => n * Number(dim), 1)]);
 const weight = normal(ALBERT_DEVIATION);
@@ -150,10 +126,6 @@ export function documentWordsHead({ options: { vocabulary } }: Albert, words: He
     loss: ({ words: logits }, { documentWords }) => mean(documentLosses(logits!, documentWords!)),
   };
 }
-
-/** Cross-entropy of each text's guess with its document's words, [B, V] each. */
-export const documentLosses = (logits: Tensor, words: Tensor): Tensor =>
-  negate(sum(multiply(words, logSoftmax(logits)), { axes: [1] }));
 
 /** Rows at positions [B, P] of each text: [B·T, C] → [B·P, C]. */
 function picked(sequence: Tensor, positions: Tensor, length: Dim): Tensor {
@@ -290,11 +262,6 @@ export function questionAnsweringHead(model: Albert): Head {
     loss: (logits, { starts, ends }) =>
       multiply(add(placeLoss(logits.starts!, starts!), placeLoss(logits.ends!, ends!)), 0.5),
   };
-}
-
-function placeLoss(logits: Tensor, places: Tensor): Tensor {
-  const within = and(less(places, Number(logits.shape[1])), not(less(places, 0)));
-  return weightedCrossEntropy(logits, select(within, places, 0), cast(within, "float"));
 }
 
 /** Texts of which one is right. */

@@ -13,6 +13,7 @@ import type { SweepResult } from "../sweep.ts";
 import { above, against, type Claim, type Measured, spreadText } from "./claims.ts";
 import { type Course, type Experiment, note, type Outcome, partTime, type ReproducePreset } from "./course.ts";
 import { makeSentences } from "./made-texts.ts";
+import { wikitext } from "./needs.ts";
 
 /** Depths by kind of token over seeds, what was guessed, and the fine-tuning. */
 export interface AdaptFigures {
@@ -260,22 +261,9 @@ export const adapt: Experiment<AdaptFigures> = {
     sizeText(preset),
     "The paper's row [MASK/random] counts [MASK]s too, by a slip of its code, and so equals [MASK/MASK]; here it has random words only. Unmasked is all that does not show [MASK], as in the paper.",
     "Figures of the paper's fine-tunings are not at hand.",
-    ...(preset === "tiny"
-      ? [
-          "This is the tiny size: six updates on the embedded books, made labels. Its figures show that everything runs, and nothing else.",
-        ]
-      : []),
   ],
-  needs: (preset) =>
-    preset === "tiny"
-      ? []
-      : [
-          {
-            dataset: "wikitext-2",
-            files: ["train", "valid", "test"].map((part) => [join("wikitext-2", `${part}.txt`)]),
-          },
-          { dataset: "glue", files: ["train", "dev"].map((part) => [join("glue", TASK, `${part}.tsv`)]) },
-        ],
+  tiny: "six updates on the embedded books, made labels",
+  needs: [wikitext, { dataset: "glue", files: ["train", "dev"].map((part) => [join("glue", TASK, `${part}.tsv`)]) }],
   expected,
   carryOut,
   claims: claimsOn,

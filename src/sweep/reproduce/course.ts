@@ -13,19 +13,12 @@ import type { SingleOrder } from "../orders.ts";
 import { type SweepResult, sweep } from "../sweep.ts";
 import type { SweepSpec } from "../sweep-plan.ts";
 import type { Claim } from "./claims.ts";
+import type { Need } from "./needs.ts";
 
 /** Sizes of a reproduction: seconds on embedded texts, to see that everything runs; or hours on a laptop. */
 export const reproducePresets = ["tiny", "laptop"] as const;
 /** A size of a reproduction. */
 export type ReproducePreset = (typeof reproducePresets)[number];
-
-/** A dataset that must be there before anything is trained. */
-export interface Need {
-  /** As `layerwise data download` knows it. */
-  readonly dataset: string;
-  /** Files below the folder of datasets; of several names for one, each a list. */
-  readonly files: readonly (readonly string[])[];
-}
 
 /** A training that is tried to say how long all of them take. */
 export interface Expected {
@@ -55,7 +48,10 @@ export interface Experiment<F extends object> {
   readonly source: string;
   /** What differs from the paper, whatever the figures are. */
   differences(preset: ReproducePreset): readonly string[];
-  needs(preset: ReproducePreset): readonly Need[];
+  /** What the tiny size has instead of datasets and training. */
+  readonly tiny: string;
+  /** Of any other size. */
+  readonly needs: readonly Need[];
   /** Trainings whose time is measured, and seconds that are known. */
   expected(course: Course): Promise<{ readonly tried: readonly Expected[]; readonly seconds: number }>;
   carryOut(course: Course): AsyncGenerator<SweepEvent, Outcome<F>, void>;

@@ -192,8 +192,9 @@ function refuseMissing(
   preset: ReproducePreset,
   data: string | null,
 ): void {
+  if (preset === "tiny") return;
   const folder = dataFolder(data ?? undefined);
-  const missing = needs(preset).flatMap(({ dataset, files }) => {
+  const missing = needs.flatMap(({ dataset, files }) => {
     const file = files.find((names) => !names.some((name) => existsSync(join(folder, name))));
     return file ? [{ dataset, file: file[0]! }] : [];
   });
@@ -202,9 +203,7 @@ function refuseMissing(
   reject(
     {
       who: `reproduce ${paper}`,
-      needed: `${needs(preset)
-        .map(({ dataset }) => dataset)
-        .join(" and ")} in ${folder}`,
+      needed: `${needs.map(({ dataset }) => dataset).join(" and ")} in ${folder}`,
       got: `no ${missing.map(({ file }) => file).join(" and no ")}`,
       remedy: `${missing.map(({ dataset }) => `layerwise data download ${dataset}${where}`).join("; ")}; or say with --data where they lie`,
     },

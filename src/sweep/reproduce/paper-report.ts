@@ -39,12 +39,17 @@ export function reportOf<F extends object>(experiment: Experiment<F>, reported: 
       { title: "The paper's table and ours", blocks: experiment.tables(figures) },
       {
         title: "What is different here",
-        blocks: experiment.differences(preset).map((text) => ({ type: "text", text }) as const),
+        blocks: differencesOf(experiment, preset).map((text) => ({ type: "text", text }) as const),
       },
       { title: "Times", blocks: [timesTable(reported)] },
       { title: "Commands", blocks: [{ type: "code", lines: commandsOf(reported) }] },
     ],
   };
+}
+
+function differencesOf<F extends object>({ differences, tiny }: Experiment<F>, preset: ReproducePreset): string[] {
+  const small = `This is the tiny size: ${tiny}. Its figures show that everything runs, and nothing else.`;
+  return [...differences(preset), ...(preset === "tiny" ? [small] : [])];
 }
 
 function claimBlocks(claims: readonly Claim[]): Block[] {

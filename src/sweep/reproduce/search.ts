@@ -1,6 +1,5 @@
 /** Mandava et al. (PAR): networks of a supernet's front beside the (sf)-baseline and published patterns, all trained from scratch. */
 import { existsSync } from "node:fs";
-import { join } from "node:path";
 import { formatNumber } from "../../base/table.ts";
 import { parsePattern, patternBlocks, printPattern } from "../../depth/pattern.ts";
 import type { Values } from "../../runs/settings.ts";
@@ -17,6 +16,7 @@ import type { SweepResult } from "../sweep.ts";
 import { namedFolder, readSweep } from "../sweep-folder.ts";
 import { against, type Claim, exactly, holds, type Measured, noHigher, spreadText } from "./claims.ts";
 import { type Course, type Experiment, note, type Outcome, partTime, type ReproducePreset } from "./course.ts";
+import { wikitext } from "./needs.ts";
 
 /** A network of the table: what it is called, and what came of it. */
 export interface SearchedNetwork extends Omit<MeasuredNetwork, "latenciesMs"> {
@@ -312,22 +312,12 @@ export const search: Experiment<SearchFigures> = {
   title: "Pay attention when required, at laptop size",
   source:
     "Mandava et al., Pay Attention when Required, arXiv 2009.04534; patterns and figures as reported there, as far as they are at hand.",
-  differences: (preset) => [
+  differences: () => [
     "The paper searches 32 blocks on WikiText-103 and reports one network per dataset; here a supernet of 12 blocks is trained one network per update on WikiText-2, ranks its networks, and the best within each budget is trained from scratch from several seeds.",
     "Published patterns are scaled to as many blocks. Perplexities are per piece of a vocabulary trained here, so only their differences can be held against the paper's.",
-    ...(preset === "tiny"
-      ? ["This is the tiny size: four blocks, a few updates. Its figures show that everything runs, and nothing else."]
-      : []),
   ],
-  needs: (preset) =>
-    preset === "tiny"
-      ? []
-      : [
-          {
-            dataset: "wikitext-2",
-            files: ["train", "valid", "test"].map((part) => [join("wikitext-2", `${part}.txt`)]),
-          },
-        ],
+  tiny: "four blocks, a few updates",
+  needs: [wikitext],
   expected,
   carryOut,
   claims: claimsOn,

@@ -17,6 +17,7 @@ import { namedFolder } from "../sweep-folder.ts";
 import { above, against, type Claim, holds, type Measured, spreadText } from "./claims.ts";
 import { type Course, type Experiment, note, type Outcome, partTime, type ReproducePreset } from "./course.ts";
 import { makePairs } from "./made-texts.ts";
+import { wikitext } from "./needs.ts";
 
 /** The two tasks of the paper. */
 export type SharePart = "translation" | "language";
@@ -349,25 +350,18 @@ export const share: Experiment<ShareFigures> = {
   title: "Lessons on parameter sharing across layers, at laptop size",
   source:
     "Takase and Kiyono, Lessons on Parameter Sharing across Layers in Transformers, arXiv 2104.06022; its figures as reported there.",
-  differences: (preset) => [
+  differences: () => [
     "The paper translates WMT English–German and models WikiText-103; here it is Multi30k English–German and WikiText-2, with models of 1.5 to 3 million parameters, half as deep.",
     "Vanilla of as many layers as the shared models run is not among the figures at hand; universal and the paper's 6/18 are not run.",
-    ...(preset === "tiny"
-      ? [
-          "This is the tiny size: made pairs (words backwards), a few updates. Its figures show that everything runs, and nothing else.",
-        ]
-      : []),
   ],
-  needs: (preset) =>
-    preset === "tiny"
-      ? []
-      : [
-          {
-            dataset: "multi30k",
-            files: both("multi30k", [["train"], ["valid", "val", "dev"], ["test", "test_2016_flickr", "test2016"]]),
-          },
-          { dataset: "wikitext-2", files: ["train", "valid", "test"].map((part) => [`wikitext-2/${part}.txt`]) },
-        ],
+  tiny: "made pairs (words backwards), a few updates",
+  needs: [
+    {
+      dataset: "multi30k",
+      files: both("multi30k", [["train"], ["valid", "val", "dev"], ["test", "test_2016_flickr", "test2016"]]),
+    },
+    wikitext,
+  ],
   expected,
   carryOut,
   claims: (figures) => parts.flatMap((part) => claimsOn(part, figures[part])),

@@ -1,6 +1,5 @@
 /** The job of training a head of another kind than classes: tags, answers or choices out of files, in a run folder. */
 import { reject } from "../../base/errors.ts";
-import { formatNumber } from "../../base/table.ts";
 import { sha256 } from "../../files/checksum.ts";
 import { readChoices, readConll, readSquad } from "../../text/files/labelled.ts";
 import type { ChoiceQuestion } from "../../text/labelled/choices.ts";
@@ -10,24 +9,14 @@ import type { TextTask } from "../../text/labelled/text-task.ts";
 import type { Weights } from "../../train/stages.ts";
 import type { Tell } from "../../train/telling.ts";
 import { defaultEngine } from "../engine.ts";
-import { engineFact, parametersFact } from "../facts.ts";
 import type { Fact, Handed, Job } from "../job.ts";
 import { type AlbertSource, albertFrom } from "../pretrain/origin.ts";
 import { lengthFor } from "./examples.ts";
 import { answering, choosing, type HeadTask, tagging } from "./head-tasks.ts";
 import { answersOf, headBatches, type OpenedHead, trainableHead } from "./head-training.ts";
 import { openModel } from "./model.ts";
-import { type GlueSettings, rateOf } from "./settings.ts";
-import {
-  adapterFacts,
-  type Before,
-  type TunedParts,
-  type TunedResult,
-  type Tuning,
-  trainedOf,
-  tunedJob,
-  withFrozen,
-} from "./tuned-job.ts";
+import type { GlueSettings } from "./settings.ts";
+import { type Before, type TunedParts, type TunedResult, type Tuning, tunedFacts, tunedJob } from "./tuned-job.ts";
 
 /** Tasks besides labelled texts that files are read for. */
 export const headKinds = ["tagging", "qa", "choice"] as const;
@@ -160,10 +149,10 @@ export const HEAD_COMMAND = "head";
 
 /** The job that trains it. */
 export function headJob(parts: HeadParts, before?: Before): Job<HeadResult> {
-  const { spec, model, files, train: examples, dev } = parts;
+  const { spec, files, train: examples, dev } = parts;
   const opened = openedHead(parts);
   const tuning: Tuning<Pick<HeadResult, "spec" | "predict">> = {
-    head: { ...trainableHead(opened), parameters: trainedOf(model.described) },
+    objective: trainableHead(opened).objective,
     batches: headBatches(opened, examples, parts.say),
     task: namedTask(spec),
     training: { command: HEAD_COMMAND, spec, files },
@@ -185,26 +174,15 @@ const namedTask = (spec: HeadSpec): TextTask => {
 };
 
 async function judge(parts: HeadParts, weights: Weights, tell?: Tell) {
-  const { dev, model } = parts;
+  const { dev } = parts;
   const opened = openedHead(parts);
-  const { loss, answers } = await answersOf(opened, withFrozen(model, weights), dev, tell);
+  const { loss, answers } = await answersOf(opened, weights, dev, tell);
   const { task } = opened;
   return { loss, tokens: dev.length, scalars: task.figures(dev, answers), decisive: task.decisive };
 }
 
-function describe({ spec, settings, model, train: texts, dev, engine }: HeadParts): Fact[] {
-  const { from } = model.origin;
+function describe(parts: HeadParts): Fact[] {
+  const { spec, train, dev } = parts;
   const about = spec.labels ? ` (${spec.labels.length} tags)` : spec.choices ? ` (of ${spec.choices})` : "";
-  return [
-    { what: "task", value: `${spec.kind}${about}` },
-    {
-      what: "examples",
-      value: `${formatNumber(texts.length)} to learn from, ${formatNumber(dev.length)} to judge by`,
-    },
-    { what: "weights", value: from ?? "new" },
-    parametersFact(model.described.parameters),
-    ...adapterFacts(model),
-    { what: "optimiser", value: `${settings.optimiser}, rate ${rateOf(settings, from === null)}` },
-    engineFact(engine),
-  ];
+  return tunedFacts(parts, { task: `${spec.kind}${about}`, what: "examples", train, dev });
 }

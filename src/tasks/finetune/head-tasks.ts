@@ -2,7 +2,7 @@
 import { reject } from "../../base/errors.ts";
 import { check, whole } from "../../base/options.ts";
 import type { HeadOptions } from "../../model/albert/description.ts";
-import { IGNORED } from "../../model/albert/heads.ts";
+import { IGNORED } from "../../model/albert/losses.ts";
 import type { ChoiceQuestion } from "../../text/labelled/choices.ts";
 import { framed } from "../../text/labelled/glue-batches.ts";
 import { answerFigures, type Question } from "../../text/labelled/questions.ts";

@@ -21,7 +21,7 @@ import {
 } from "./head-job.ts";
 import { answersOf } from "./head-training.ts";
 import type { GlueSettings } from "./settings.ts";
-import { beforeIn, reopenedModel, storedTuning } from "./tuned-run.ts";
+import { beforeIn, reopenedModel, startOf, storedTuning } from "./tuned-run.ts";
 import type { FinetuneFigures } from "./uses.ts";
 
 /** A head's run, opened at a checkpoint. */
@@ -85,12 +85,8 @@ function storedHead(yaml: string, path: string) {
 export function resume(path: string, options: ResumeOptions = {}): Session<TaskEvent, HeadResult> {
   return resumeRun(path, options, async (run, resume, given) => {
     const stored = storedHead(run.config, path);
-    const { spec, settings, files, origin } = stored;
-    const { from, fromStep } = origin;
-    if (!resume) {
-      const start = { from: from ?? undefined, fromStep: fromStep ?? undefined };
-      return headJob(await openHead(spec.kind, settings, { ...given, ...files, ...start }));
-    }
+    const { spec, settings, files } = stored;
+    if (!resume) return headJob(await openHead(spec.kind, settings, { ...given, ...files, ...startOf(stored) }));
     const model = await reopenedModel(path, stored, given.tokenizer);
     const [train, dev] = [readHeadFile(files.train, spec), readHeadFile(files.dev, spec)];
     const parts: HeadParts = { spec, settings, model, files, train, dev, engine: given.engine, say: given.say };

@@ -1,7 +1,6 @@
 /** The job of fine-tuning: one training step over batches of any length, evaluated on the dev set after each epoch. */
 
 import { lazily } from "../../base/lazily.ts";
-import { formatNumber } from "../../base/table.ts";
 import type { TextFiles } from "../../text/files/labelled.ts";
 import { trainingBatches } from "../../text/labelled/glue-batches.ts";
 import { isGlue } from "../../text/labelled/glue-tasks.ts";
@@ -12,24 +11,21 @@ import type { Batches } from "../../train/evaluate.ts";
 import type { Weights } from "../../train/stages.ts";
 import type { Tell } from "../../train/telling.ts";
 import { defaultEngine } from "../engine.ts";
-import { engineFact, parametersFact } from "../facts.ts";
 import type { Fact, Handed, Job, NoteEvent } from "../job.ts";
 import { type AlbertSource, albertFrom } from "../pretrain/origin.ts";
 import { Classifier, finetuneObjective, guessesOf, taskFigures } from "./classifier.ts";
 import { type Examples, examplesHash, type GivenExamples, lengthFor, openExamples } from "./examples.ts";
 import { type FinetuneModel, openModel } from "./model.ts";
 import { type Prediction, type PredictOptions, predictTexts } from "./predictions.ts";
-import { type GlueSettings, headOf, rateOf } from "./settings.ts";
+import { type GlueSettings, headOf } from "./settings.ts";
 import {
-  adapterFacts,
   type Before,
   type Judging,
   type TunedParts,
   type TunedResult,
   type Tuning,
-  trainedOf,
+  tunedFacts,
   tunedJob,
-  withFrozen,
 } from "./tuned-job.ts";
 
 /** A fine-tuning, opened with its model and texts. */
@@ -82,7 +78,7 @@ export function finetuneJob(parts: FinetuneParts, before?: Before): Job<Finetune
   const { name, ...textTask } = task;
   const own = isGlue(task) ? {} : { textTask, ...(files ? { files } : {}) };
   const tuning: Tuning<Pick<FinetuneResult, "predict">> = {
-    head: trainableOf(parts),
+    objective: ({ batch }) => finetuneObjective(described, batch),
     batches: batchesOf(parts),
     task,
     training: { command: FINETUNE_COMMAND, glueTask: name, ...own },
@@ -120,7 +116,7 @@ async function judge(
   tell?: Tell,
 ) {
   const onBatch = (done: number) => tell?.(done, dev.length);
-  const scored = await classifier.score(withFrozen(model, weights), dev, { pad: padOf(model), onBatch });
+  const scored = await classifier.score(weights, dev, { pad: padOf(model), onBatch });
   const { loss, figures: scalars } = taskFigures(task, scored, dev);
   const guesses = guessesOf(scored, task);
   return { loss, perplexity: Math.exp(loss), tokens: dev.length, scalars, decisive: task.metrics[0]!, guesses };
@@ -139,11 +135,6 @@ function* oneLabelNote(
 
 const padOf = ({ tokenizer }: FinetuneModel) => specialIds(tokenizer.tokenizer).pad;
 
-const trainableOf = ({ model: { described } }: FinetuneParts) => ({
-  parameters: trainedOf(described),
-  objective: ({ batch }: { batch: number }) => finetuneObjective(described, batch),
-});
-
 const batchesOf = ({ examples, settings, task, model }: FinetuneParts): Batches =>
   trainingBatches(examples.train, {
     rows: settings.batch,
@@ -154,22 +145,11 @@ const batchesOf = ({ examples, settings, task, model }: FinetuneParts): Batches 
     several: task.several && task.labels?.length,
   });
 
-function describe({ task, settings, model, examples, engine }: FinetuneParts): Fact[] {
-  const { options } = model.described.model;
-  const { batch, epochs, steps, optimiser } = settings;
-  const { from } = model.origin;
-  return [
-    { what: "task", value: task.name },
-    {
-      what: "texts",
-      value: `${formatNumber(examples.train.length)} to learn from, ${formatNumber(examples.dev.length)} to judge by`,
-    },
-    { what: "weights", value: from ?? "new" },
-    parametersFact(model.described.parameters),
-    ...adapterFacts(model),
+function describe(parts: FinetuneParts): Fact[] {
+  const { options } = parts.model.described.model;
+  const { batch, epochs, steps } = parts.settings;
+  return tunedFacts(parts, { task: parts.task.name, what: "texts", ...parts.examples }, [
     { what: "depth", value: options.halting ? `at most ${options.depth}` : `${options.depth}, fixed` },
     { what: "updates of", value: `${batch} texts, ${steps === null ? `${epochs} epochs` : `${steps} in all`}` },
-    { what: "optimiser", value: `${optimiser}, rate ${rateOf(settings, from === null)}` },
-    engineFact(engine),
-  ];
+  ]);
 }

@@ -12,6 +12,7 @@ import { optimiserGroups } from "../../train/groups.ts";
 import type { Weights } from "../../train/stages.ts";
 import { type TrainOptions, train } from "../../train/train.ts";
 import { concludedFrom, type Outcome } from "../concluded.ts";
+import { engineFact, parametersFact } from "../facts.ts";
 import type { Fact, Job, NoteEvent } from "../job.ts";
 import { albertContent, type TrainedAlbert } from "../pretrain/albert-run.ts";
 import { type TrainableModel, trainJob } from "../trained-job.ts";
@@ -36,7 +37,7 @@ export interface TunedResult extends TrainedAlbert, Outcome {
   readonly epochs: readonly EpochResult[];
 }
 
-/** How epochs are judged. */
+/** How epochs are judged, with what rests below adapters among the weights. */
 export interface Judging {
   readonly judge: NonNullable<TrainOptions["evaluate"]>;
   /** What is to be said at the end. */
@@ -46,7 +47,7 @@ export interface Judging {
 
 /** What a head brings: U is what can be done with it once it is tuned. */
 export interface Tuning<U> {
-  readonly head: TrainableModel;
+  readonly objective: TrainableModel["objective"];
   readonly batches: Batches;
   readonly task: TextTask;
   /** What config.yaml keeps besides origin and settings. */
@@ -69,7 +70,8 @@ export interface Before {
 export function tunedJob<U>(parts: TunedParts, tuning: Tuning<U>, before?: Before): Job<TunedResult & U> {
   const { settings, model } = parts;
   const { description, described, tokenizer, origin } = model;
-  const { head, batches, task, text, describe } = tuning;
+  const { batches, task, text, describe } = tuning;
+  const head = { objective: tuning.objective, parameters: trainedOf(described) };
   const options = tuningOptions(parts, batches);
   const training = { ...tuning.training, ...origin, ...settings };
   const conclude = (outcome: Outcome, evaluations: readonly EvaluationEvent[]) => {
@@ -95,7 +97,8 @@ export function tunedJob<U>(parts: TunedParts, tuning: Tuning<U>, before?: Befor
     }),
     events: async function* ({ resume, signal }) {
       const evaluations = [...(before?.evaluations ?? [])];
-      const { judge: evaluate, notes, release } = tuning.judging();
+      const { judge, notes, release } = tuning.judging();
+      const evaluate: typeof judge = (weights, tell) => judge(withFrozen(model, weights), tell);
       try {
         const session = train(head, { ...options, evaluate, resume, signal });
         for await (const event of session) {
@@ -123,7 +126,7 @@ export const trainedOf = (described: FinetuneModel["described"]): readonly Param
   described.model.options.lora ? adapterParts(described).trained : described.parameters;
 
 /** The model's weights with what rests. */
-export function withFrozen(model: FinetuneModel, weights: Weights): Weights {
+function withFrozen(model: FinetuneModel, weights: Weights): Weights {
   return new Map([...frozenOf(model), ...weights]);
 }
 
@@ -163,8 +166,27 @@ function tuningOptions({ settings, model, engine }: TunedParts, batches: Batches
   };
 }
 
+/** What a job is: its task and how many examples it has, the model, what is the head's own, and how it is trained. */
+export function tunedFacts(
+  { settings, model, engine }: TunedParts,
+  { task, what, train, dev }: { task: string; what: string; train: readonly unknown[]; dev: readonly unknown[] },
+  own: readonly Fact[] = [],
+): Fact[] {
+  const { from } = model.origin;
+  return [
+    { what: "task", value: task },
+    { what, value: `${formatNumber(train.length)} to learn from, ${formatNumber(dev.length)} to judge by` },
+    { what: "weights", value: from ?? "new" },
+    parametersFact(model.described.parameters),
+    ...adapterFacts(model),
+    ...own,
+    { what: "optimiser", value: `${settings.optimiser}, rate ${rateOf(settings, from === null)}` },
+    engineFact(engine),
+  ];
+}
+
 /** How much adapters train. */
-export function adapterFacts({ described }: FinetuneModel): Fact[] {
+function adapterFacts({ described }: FinetuneModel): Fact[] {
   const { lora } = described.model.options;
   if (!lora) return [];
   const count = trainedOf(described).reduce((sum, { tensor }) => sum + tensor.shape.reduce<number>(times, 1), 0);

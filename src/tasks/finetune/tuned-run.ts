@@ -37,6 +37,12 @@ export function storedTuning(yaml: string, path: string, names: readonly string[
   };
 }
 
+/** The ALBERT that a run began with, for one that has no checkpoint yet. */
+export const startOf = ({ origin: { from, fromStep } }: StoredTuning) => ({
+  from: from ?? undefined,
+  fromStep: fromStep ?? undefined,
+});
+
 /** What rests below the adapters of a run. */
 export async function restingWeights(path: string, described: DescribedAlbert): Promise<Weights> {
   return loadAlbert(adapterParts(described).frozen, await readBase(path), path).weights;

@@ -27,7 +27,7 @@ import {
   type Tuned,
 } from "./predictions.ts";
 import type { GlueSettings } from "./settings.ts";
-import { beforeIn, reopenedModel, storedTuning } from "./tuned-run.ts";
+import { beforeIn, reopenedModel, startOf, storedTuning } from "./tuned-run.ts";
 
 /** Which texts a run is evaluated on. */
 export interface FinetuneEvaluation extends ScoringOptions {
@@ -220,11 +220,7 @@ async function reopened(
   const { task, settings, files } = stored;
   const read = (split: "train" | "dev") => handed[split] ?? fileTexts(task, files, files?.[split]);
   const given = { ...handed, train: read("train"), dev: read("dev"), files };
-  const { from, fromStep } = stored.origin;
-  if (!resume) {
-    const start = { from: from ?? undefined, fromStep: fromStep ?? undefined };
-    return openFinetune(task, settings, { ...given, ...start });
-  }
+  if (!resume) return openFinetune(task, settings, { ...given, ...startOf(stored) });
   const model = await reopenedModel(path, stored, given.tokenizer);
   const examples = openExamples(task, settings, model, given);
   return { task, settings, model, examples, files, engine: given.engine };

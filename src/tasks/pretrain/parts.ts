@@ -195,15 +195,8 @@ function checkBlocks(config: PretrainingConfig): void {
   ];
   if (got.length === 0) return;
   const remedy = "leave it out of the search, and train what is found with it";
-  reject(
-    {
-      who: "pretrain --search",
-      needed: "blocks to choose, one phase, a number of updates",
-      got: got.join(", "),
-      remedy,
-    },
-    2,
-  );
+  const needed = "blocks to choose, one phase, a number of updates";
+  reject({ who: "pretrain --search", needed, got: got.join(", "), remedy }, 2);
 }
 
 /** The order of sentences needs sentences in pairs. */

@@ -54,6 +54,10 @@ const define = (given: Given): GlueTask => ({
 const pairs = (name: string, labels: readonly string[]): GlueTask =>
   define({ name, labels, metrics: ["accuracy"], train: { texts: [1, 2], label: 3 }, test: { texts: [1, 2] } });
 
+/** Two sentences and whether they say the same. */
+const paraphrases = (given: Omit<Given, "metrics">): GlueTask =>
+  define({ labels: binary, metrics: ["accuracy", "f1"], ...given });
+
 const all: readonly GlueTask[] = [
   define({
     name: "CoLA",
@@ -69,23 +73,15 @@ const all: readonly GlueTask[] = [
     train: { texts: [0], label: 1 },
     test: { texts: [1] },
   }),
-  define({
-    name: "MRPC",
-    labels: binary,
-    metrics: ["accuracy", "f1"],
-    train: { texts: [3, 4], label: 0 },
-    test: { texts: [3, 4] },
-  }),
+  paraphrases({ name: "MRPC", train: { texts: [3, 4], label: 0 }, test: { texts: [3, 4] } }),
   define({
     name: "STS-B",
     metrics: ["pearson", "spearman"],
     train: { texts: [7, 8], label: -1 },
     test: { texts: [7, 8] },
   }),
-  define({
+  paraphrases({
     name: "QQP",
-    labels: binary,
-    metrics: ["accuracy", "f1"],
     train: { texts: [3, 4], label: 5 },
     test: { texts: [1, 2] },
     skipsBadLines: true,

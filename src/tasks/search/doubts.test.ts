@@ -27,7 +27,11 @@ describe("what a search found", () => {
 
   it("is said to have been open in blocks that were decided at the end", () => {
     const cut = { step: 540, block: 0, cut: ["identity"], left: ["attention"], margin: 0.2, openAt: 0.6 };
-    expect(doubts([[1], [1]], 600, [cut])).toEqual([
+    const decided = [
+      [1, 0, 0],
+      [0, 1, 0],
+    ];
+    expect(doubts(decided, 600, [cut])).toEqual([
       "not decided by π: block 1 (0.60); another seed may choose otherwise",
     ]);
   });

@@ -34,15 +34,16 @@ export function marginLine(found: Pick<Found, "probabilities" | "cuts">): string
 }
 
 /** Sentences for a person; none where every block is decided after enough updates. */
-export function doubtsOf(found: Searched, settings: SearchConfig): string[] {
+export function doubtsOf(found: Pick<Found, "probabilities" | "steps" | "cuts">, settings: SearchConfig): string[] {
   if (typeof settings.blocks === "string" || settings.front) return [];
   return doubtsIn(found, settings.freeze ?? 0);
 }
 
-type Searched = Pick<Found, "probabilities" | "steps" | "cuts">;
-
 /** The same of any search over blocks, in the first part of whose updates π rested. */
-export function doubtsIn({ probabilities, steps, cuts }: Searched, freeze = 0): string[] {
+export function doubtsIn(
+  { probabilities, steps, cuts }: Pick<Found, "probabilities" | "steps" | "cuts">,
+  freeze = 0,
+): string[] {
   const highest = probabilities.map((shares, block) => {
     return Math.min(Math.max(...shares), ...cuts.flatMap((cut) => (cut.block === block ? (cut.openAt ?? []) : [])));
   });

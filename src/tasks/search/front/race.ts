@@ -13,7 +13,7 @@ import type { SearchResult } from "../result.ts";
 import type { RetrainRequest } from "../retrain.ts";
 import type { SearchConfig } from "../settings.ts";
 import { contendersWithin, type Front, type FrontNetwork } from "./front.ts";
-import { baselineWanted, trainedNetwork, type Wanted } from "./retrained.ts";
+import { baselineWanted, trainedNetwork, type Wanted } from "./wanted.ts";
 
 /** Networks of one budget, trained side by side. */
 export interface RaceOptions {

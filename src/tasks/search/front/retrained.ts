@@ -1,5 +1,3 @@
-/** Networks of a front trained from scratch, a run each: what the order in the supernet is worth. */
-import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { type LatencyShape, networkLatencies } from "../../../analysis/latency.ts";
 import { kendall } from "../../../analysis/rank.ts";
@@ -13,18 +11,13 @@ import { sealedJson } from "../../../runs/sealed.ts";
 import type { EndReason } from "../../../train/events.ts";
 import { defaultEngine } from "../../engine.ts";
 import type { NoteEvent, TaskEvent } from "../../job.ts";
-import { newRun } from "../../new-run.ts";
-import { performed, resumed } from "../../perform.ts";
-import { searchJob } from "../job.ts";
-import { ordinary, yamlOf } from "../ordinary.ts";
 import { settingsIn } from "../origin.ts";
-import { openSearch } from "../parts.ts";
 import type { SearchResult } from "../result.ts";
-import { baselineOf, type RetrainRequest } from "../retrain.ts";
+import type { RetrainRequest } from "../retrain.ts";
 import type { SearchConfig } from "../settings.ts";
-import { reopenSearch } from "../stored.ts";
 import { type Front, type FrontNetwork, keptFront, spreadOver } from "./front.ts";
 import { type Raced, type RacedRow, type RaceOptions, raceTable, racing } from "./race.ts";
+import { baselineWanted, trainedNetwork, type Wanted } from "./wanted.ts";
 
 /** The file of a folder that holds how retrained networks compare. */
 const RETRAINED_FILE = "retrained.json";
@@ -54,13 +47,6 @@ export interface RetrainedFront {
 }
 
 const note = (text: string): NoteEvent => ({ type: "note", text });
-
-/** A network to train. */
-export interface Wanted {
-  readonly name: string;
-  readonly pattern: string;
-  readonly supernetPerplexity: number | null;
-}
 
 /** A network that was trained, and where. */
 type Trained = Raced["trained"][number];
@@ -127,28 +113,6 @@ function wantedOf(networks: readonly FrontNetwork[], withBaseline: boolean): Wan
     return { name: `network-${i + 1}`, pattern, supernetPerplexity: perplexity };
   });
   return [...named, ...(withBaseline ? [baselineWanted(networks[0]!.pattern)] : [])];
-}
-
-/** The baseline of a network, to be trained beside it. */
-export const baselineWanted = (pattern: string): Wanted => {
-  return { name: "baseline", pattern: baselineOf(pattern), supernetPerplexity: null };
-};
-
-/** Trains a network to its end, or goes on with its run. */
-export async function* trainedNetwork(
-  { name, pattern }: Wanted,
-  settings: SearchConfig,
-  { path, given, source }: RetrainRequest & { given: { engine: Engine } },
-  signal: AbortSignal,
-): AsyncGenerator<TaskEvent, SearchResult, void> {
-  const run = path === undefined ? undefined : join(path, name);
-  if (run !== undefined && existsSync(join(run, "config.yaml"))) {
-    return yield* resumed(run, given, (...stored) => reopenSearch(...stored), signal);
-  }
-  const own = ordinary(settings, pattern);
-  const notes = { origin: `${source}`, supernet: null, baseline: null, trainsBaseline: false };
-  const job = searchJob(await openSearch(own, given), yamlOf(own, notes));
-  return yield* performed(job, run === undefined ? undefined : await newRun(run), signal);
 }
 
 function rowOf({ name, pattern, supernetPerplexity }: Wanted, result: SearchResult, run: string | null, ms: number) {

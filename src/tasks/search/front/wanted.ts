@@ -1,0 +1,43 @@
+/** A network of a front that is to be trained from scratch, and its run. */
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import type { Engine } from "../../../engine/engine.ts";
+import type { TaskEvent } from "../../job.ts";
+import { newRun } from "../../new-run.ts";
+import { performed, resumed } from "../../perform.ts";
+import { searchJob } from "../job.ts";
+import { ordinary, yamlOf } from "../ordinary.ts";
+import { openSearch } from "../parts.ts";
+import type { SearchResult } from "../result.ts";
+import { baselineOf, type RetrainRequest } from "../retrain.ts";
+import type { SearchConfig } from "../settings.ts";
+import { reopenSearch } from "../stored.ts";
+
+/** A network to train. */
+export interface Wanted {
+  readonly name: string;
+  readonly pattern: string;
+  readonly supernetPerplexity: number | null;
+}
+
+/** The baseline of a network, to be trained beside it. */
+export const baselineWanted = (pattern: string): Wanted => {
+  return { name: "baseline", pattern: baselineOf(pattern), supernetPerplexity: null };
+};
+
+/** Trains a network to its end, or goes on with its run. */
+export async function* trainedNetwork(
+  { name, pattern }: Wanted,
+  settings: SearchConfig,
+  { path, given, source }: RetrainRequest & { given: { engine: Engine } },
+  signal: AbortSignal,
+): AsyncGenerator<TaskEvent, SearchResult, void> {
+  const run = path === undefined ? undefined : join(path, name);
+  if (run !== undefined && existsSync(join(run, "config.yaml"))) {
+    return yield* resumed(run, given, (...stored) => reopenSearch(...stored), signal);
+  }
+  const own = ordinary(settings, pattern);
+  const notes = { origin: `${source}`, supernet: null, baseline: null, trainsBaseline: false };
+  const job = searchJob(await openSearch(own, given), yamlOf(own, notes));
+  return yield* performed(job, run === undefined ? undefined : await newRun(run), signal);
+}

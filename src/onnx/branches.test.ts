@@ -1,5 +1,7 @@
 import { describe, expect, it } from "vitest";
+import type { Engine } from "../engine/engine.ts";
 import { ortEngine } from "../engine/ort.ts";
+import { ortWebEngine } from "../engine/ort-web.ts";
 import { referenceEngine } from "../engine/reference.ts";
 import * as g from "../graph/index.ts";
 import { lowerGraph, type Target } from "./lower.ts";
@@ -78,13 +80,14 @@ describe("work on a row that may be absent", () => {
 
   it.each([-1, 1])("gives what the reference gives, with %d left", async (left) => {
     const feeds = { x: Float32Array.of(0.5, -1, 2), left: Float32Array.of(left) };
-    const engines = [referenceEngine(), await ortEngine({ threads: 1 })];
-    const found = engines.map(async (engine) => {
+    const [first, ...others] = [referenceEngine(), await ortEngine({ threads: 1 }), await ortWebEngine({ threads: 1 })];
+    const found = async (engine: Engine) => {
       const program = await engine.compile({ outputs: { y: replaced(1).y }, weights });
       const { y } = await program.run(feeds);
       await program.release();
       return Array.from(y!.data, (each) => each.toFixed(5));
-    });
-    expect(await found[1]).toEqual(await found[0]);
+    };
+    const expected = await found(first!);
+    for (const engine of others) expect(await found(engine)).toEqual(expected);
   });
 });

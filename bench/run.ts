@@ -17,7 +17,7 @@ import { bench as generation } from "./generation.ts";
 import { bench as int8 } from "./int8.ts";
 import { bench as languageModel } from "./language-model.ts";
 import { bench as large } from "./large.ts";
-import type { Bench, Fact } from "./measure.ts";
+import type { Bench, BenchOptions, Fact } from "./measure.ts";
 import { bench as memory } from "./memory.ts";
 import { resultsJson, resultsPage, resultsTable, type Section } from "./report.ts";
 import { commitNow, machineNow } from "./setting.ts";
@@ -52,6 +52,7 @@ const HELP = `npm run bench -- [--only NAME …] [--rounds N] [--threads N] [--j
   --only NAME    one bench; may be given several times: ${names.join(", ")}
   --rounds N     interleaved rounds (15)
   --threads N    threads of every contender (${defaultThreads()})
+  --cpu          processor time instead of time on the clock, for a busy machine, best with --threads 1: stopping
   --json         only [{name, ours_ms, peer, peer_ms, ratio, target}] on standard output (with npm run --silent)
   --out FILE     where the page of results goes (bench/results.md); rows of benches that do not run stay in it
 
@@ -70,6 +71,7 @@ function flags() {
       options: {
         only: { type: "string", multiple: true, default: names },
         json: { type: "boolean", default: false },
+        cpu: { type: "boolean", default: false },
         rounds: { type: "string", default: "15" },
         threads: { type: "string", default: String(defaultThreads()) },
         out: { type: "string", default: page },
@@ -86,11 +88,11 @@ function whole(name: string, text: string): number {
   return Number.isInteger(value) && value >= 1 ? value : fail(`expected --${name} of at least 1, got ${text}`);
 }
 
-async function measure(name: string, rounds: number, threads: number): Promise<Section> {
+async function measure(name: string, how: Pick<BenchOptions, "rounds" | "threads" | "cpu">): Promise<Section> {
   const say = (text: string) => void process.stderr.write(`${name}: ${text}\n`);
   const load = os.loadavg()[0]!;
   const facts: Fact[] = [];
-  const claims = await benches[name]!({ say, note: (fact) => facts.push(fact), rounds, threads });
+  const claims = await benches[name]!({ say, note: (fact) => facts.push(fact), ...how });
   const date = new Date().toISOString().slice(0, 16).replace("T", " ");
   return { bench: name, rows: [...claims, ...facts], commit: commitNow(), date, load };
 }
@@ -106,7 +108,7 @@ const [rounds, threads] = [whole("rounds", values.rounds), whole("threads", valu
 const sections: Section[] = [];
 for (const name of names.filter((each) => values.only.includes(each))) {
   try {
-    sections.push(await measure(name, rounds, threads));
+    sections.push(await measure(name, { rounds, threads, cpu: values.cpu }));
   } catch (error) {
     process.stderr.write(`${name}: failed: ${messageOf(error)}\n`);
     process.exitCode = 1;

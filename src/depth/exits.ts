@@ -6,6 +6,7 @@ import {
   and,
   argMax,
   cast,
+  concat,
   type Dim,
   equal,
   full,
@@ -216,13 +217,13 @@ class Exits implements ExitsPolicy {
     const probes: Record<string, Tensor> = {};
     const gate = this.#unit && openGate(this.#unit, column);
     const choices: Tensor[] = [];
-    let [state, before, updates]: Tensor[] = [x, x, full(0, column)];
+    const ran: Tensor[] = [];
+    let [state, before]: Tensor[] = [x, x];
     let running: Tensor | undefined;
     this.#order.forEach((_, depth) => {
       within(`depth ${depth}`, () => {
-        const y = depths.run(state!, depth, running);
-        state = running ? select(running, y, state!) : y;
-        updates = add(updates!, running ? cast(running, "float") : 1);
+        state = depths.run(state!, depth, running, (y) => y);
+        if (running) ran.push(running);
         if (this.rule.kind === "last" || !this.#isExit(depth) || depth === this.depth - 1) return;
         const passed = gate?.(state);
         if (passed) probes[`exit${depth + 1}.p`] = flat(passed.probability);
@@ -233,7 +234,10 @@ class Exits implements ExitsPolicy {
         before = state;
       });
     });
-    return { hidden: state!, probes: { ...probes, updates: flat(updates!) } };
+    const all = this.depth - ran.length;
+    const updates =
+      ran.length > 0 ? add(sum(cast(concat(ran, 1), "float"), { axes: [1] }), all) : full(all, [x.shape[0]!]);
+    return { hidden: state!, probes: { ...probes, updates } };
   }
 
   /** p of each exit, none without a gate. */

@@ -49,7 +49,7 @@ import { type Block, type Context, newParameter, normal, type Parameter, zeros }
 import { checkPlan } from "./fixed.ts";
 import type { Plan } from "./plan.ts";
 import type { Deepened, DepthPolicy } from "./policy.ts";
-import { cachesWith, depthsOf, type SharedKeys, sharedKeys } from "./running.ts";
+import { cachesWith, type Depths, depthsOf, type SharedKeys, sharedKeys } from "./running.ts";
 
 /** Who decides, and what keeps decisions spread. */
 export interface RoutedOptions {
@@ -133,7 +133,7 @@ function policyOf(
       const depths = depthsOf({ order: running, context, whole: order, keys: options.keys });
       const run: Run = {
         depths: running.length,
-        block: (state, t, goes) => within(`depth ${t}`, () => depths.run(state, t, goes)),
+        block: (state, t, ...rest) => within(`depth ${t}`, () => depths.run(state, t, ...rest)),
       };
       return apply(run, x, context);
     },
@@ -149,8 +149,8 @@ function policyOf(
 
 interface Run {
   readonly depths: number;
-  /** Of the tokens that run there: bool [N, 1], undefined for all. */
-  block(state: Tensor, depth: number, goes: Tensor | undefined): Tensor;
+  /** See `Depths`. */
+  readonly block: Depths["run"];
 }
 
 function refuseThreshold(): never {
@@ -195,9 +195,10 @@ function tokenChoice(given: Given, known?: Router): RoutedPolicy {
     const weight = multiply(reshape(pick(probabilities, preferred), column), scale);
     let state = x;
     for (let depth = 0; depth < depths; depth++) {
-      const y = block(state, depth, depth === 0 ? undefined : greater(chosen, scalar(depth - 1, "int")));
-      const ends = select(equal(chosen, scalar(depth, "int")), moved(state, y, weight), state);
-      state = select(greater(chosen, scalar(depth, "int")), y, ends);
+      const [before, goes] = [state, depth === 0 ? undefined : greater(chosen, scalar(depth - 1, "int"))];
+      state = block(before, depth, goes, (y, take) => {
+        return select(equal(take(chosen), scalar(depth, "int")), moved(take(before), y, take(weight)), y);
+      });
     }
     const probes = { updates: reshape(add(cast(chosen, "float"), 1), [x.shape[0]!]) };
     if (balance === 0) return { hidden: state, probes };
@@ -224,7 +225,7 @@ function expertChoice(given: Given, known?: Router): RoutedPolicy {
     for (let depth = 0; depth < depths; depth++) {
       const way = ways.get(depth);
       if (way === undefined) {
-        state = select(active!, block(state!, depth, everyone ? undefined : active), state!);
+        state = block(state!, depth, everyone ? undefined : active, (y) => y);
       } else {
         const score = router.score(state!, way);
         const chosen: Tensor = context.mode.trains
@@ -232,8 +233,8 @@ function expertChoice(given: Given, known?: Router): RoutedPolicy {
           : greater(score, threshold);
         const goes = and(active!, chosen);
         misses.push(mean(select(active!, missed(score, goes), 0)));
-        const y = block(state!, depth, goes);
-        state = select(goes, moved(state!, y, multiply(score, scale)), state!);
+        const before = state!;
+        state = block(before, depth, goes, (y, take) => moved(take(before), y, multiply(take(score), scale)));
         [active, everyone] = [goes, false];
       }
       updates = add(updates!, cast(active!, "float"));

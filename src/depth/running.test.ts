@@ -44,6 +44,22 @@ async function checkEqual(engine: Engine, model: LanguageModel) {
   return dense.states;
 }
 
+/** Tokens read one by one score what may follow as all of them do that are read at once, by the reference. */
+async function checkTokens(engine: Engine, model: LanguageModel) {
+  const [weights, ids] = [weightsOf(model), tokens(8)];
+  const program = await referenceEngine().compile({
+    outputs: { logits: model.logits(input("ids", [1, 8], "int")) },
+    weights: boundWeights(model, weights),
+  });
+  const { logits } = await program.run({ ids: Int32Array.from(ids) });
+  const decoder = await model.open(engine, weights);
+  for (const [i, id] of ids.entries()) {
+    const whole = logits!.data.slice(i * 23, (i + 1) * 23) as Float32Array;
+    expect(difference(await decoder.read([id]), whole)).toBeLessThan(1e-5);
+  }
+  await decoder.release();
+}
+
 const texts = [
   "2*3 halt(keys=own, biasInitial=-1)",
   "4 halt(keys=own, biasInitial=-1)",
@@ -92,18 +108,15 @@ describe("running tokens only", () => {
 
   it.each(["own", "first", "last"])("reads token by token what it reads at once, with keys %s", async (keys) => {
     const model = languageModel({ ...sizes, depth: withKeys("1 + 2*2 halt(keys=own, biasInitial=-1)", keys) });
-    const weights = weightsOf(model);
-    const ids = tokens(8);
-    const program = await referenceEngine().compile({
-      outputs: { logits: model.logits(input("ids", [1, 8], "int")) },
-      weights: boundWeights(model, weights),
-    });
-    const { logits } = await program.run({ ids: Int32Array.from(ids) });
-    const decoder = await model.open(referenceEngine(), weights);
-    for (const [i, id] of ids.entries()) {
-      const whole = logits!.data.slice(i * 23, (i + 1) * 23) as Float32Array;
-      expect(difference(await decoder.read([id]), whole)).toBeLessThan(1e-5);
+    await checkTokens(referenceEngine(), model);
+  });
+
+  it.each(texts)("reads token by token what it reads at once, on ONNX Runtime, %s", async (text) => {
+    const engine = await ortEngine({ threads: 1 });
+    for (const keys of ["own", "first", "last"]) {
+      await checkTokens(engine, languageModel({ ...sizes, depth: withKeys(text, keys) }));
     }
+    await checkTokens(engine, languageModel({ ...sizes, ...modern, depth: text }));
   });
 
   it("refuses keys where blocks do not look at what they are shown, and exits that mix all states", () => {

@@ -45,10 +45,16 @@ export interface Running {
   readonly moves?: boolean | undefined;
 }
 
+/** What states become by a block's output y; `take` brings what is known of all tokens, [N, …], down to those of y. */
+type Becomes = (y: Tensor, take: (all: Tensor) => Tensor) => Tensor;
+
 /** Depths, to be run one after the other. */
 export interface Depths {
-  /** The block of a depth, for tokens that run: bool [N, 1], undefined where all do. Rows of the others come out as anything. */
-  run(state: Tensor, depth: number, running: Tensor | undefined): Tensor;
+  /**
+   * The block of a depth, for tokens that run: bool [N, 1], undefined where all do. Without `becomes` rows of the others come out as anything,
+   * with it they stay as they are.
+   */
+  run(state: Tensor, depth: number, running: Tensor | undefined, becomes?: Becomes): Tensor;
   /** The rows that are computed where these run: all of them where nothing is left out. */
   rows(running: Tensor | undefined): SomeRows;
 }
@@ -58,7 +64,7 @@ type RunDepth = Depths["run"];
 /** How depths are run. Who has stopped must never run again: depth by depth `running` may only become narrower. */
 export function depthsOf({ order, context, whole = order, keys = "own", moves = false }: Running): Depths {
   const contexts = keys === "first" ? sharingCaches(context, order, whole) : contextsOf(context, order, whole);
-  const run = denseRunner(order, contexts, keys);
+  const run = keeping(denseRunner(order, contexts, keys));
   const all = allRows(context.rows);
   if (!context.skips || context.mode.trains) return { run, rows: () => all };
   const narrowed = new Map<Tensor, SomeRows>();
@@ -70,7 +76,7 @@ export function depthsOf({ order, context, whole = order, keys = "own", moves = 
   };
   const skip = skippingRunner({ order, contexts, keys, moves, rows });
   return {
-    run: (state, depth, running) => (isRowwise(order[depth]!) ? skip : run)(state, depth, running),
+    run: (state, depth, ...rest) => (isRowwise(order[depth]!) ? skip : run)(state, depth, ...rest),
     rows,
   };
 }
@@ -87,6 +93,16 @@ function sharingCaches<C extends Context>(context: C, order: readonly Block[], w
     const mine = own.get(block)!.map((cache): Cache => (again ? { ...cache, store: () => undefined } : cache));
     return { ...visits[depth]!, cache: mine[0], caches: mine };
   });
+}
+
+/** States of all rows, as they become. */
+function keeping(run: RunDepth): RunDepth {
+  return (state, depth, running, becomes) => {
+    const y = run(state, depth, running);
+    if (!becomes) return y;
+    const next = becomes(y, (all) => all);
+    return running ? select(running, next, state) : next;
+  };
 }
 
 /** All rows are computed; attention is told what to look at where that is not what it makes itself. */
@@ -133,14 +149,14 @@ interface Skipping extends Pick<Running, "order">, Pick<Depths, "rows"> {
 function skippingRunner({ order, contexts, keys, moves, rows: rowsOf }: Skipping): RunDepth {
   const all = allRows(contexts[0]!.rows);
   const made = new Map<Block, Made>();
-  return (state, depth, running) => {
+  return (state, depth, running, becomes = (y) => y) => {
     const block = order[depth] as RowwiseBlock;
     const [rows, context] = [rowsOf(running), contexts[depth]!];
     const stale = keys === "own" && (moves || block.differs === true);
     const before = stale ? undefined : made.get(block);
     const pair = block.keyValues && refreshed(block, state, { rows, all, keys, context, before });
     if (pair) made.set(block, { pair, changed: rows });
-    return rows.put(state, block.applyRows(rows.take(state), pair, rows, context));
+    return rows.put(state, becomes(block.applyRows(rows.take(state), pair, rows, context), rows.take));
   };
 }
 

@@ -1,6 +1,6 @@
 /** Keys and values of texts, by heads: those of one head of one text lie next to each other, with room for more. */
 import type { Feed } from "../engine/engine.ts";
-import { concat, type Dim, input, reshape, sizeOf, type Tensor } from "../graph/index.ts";
+import { concat, type Dim, input, is, reshape, sizeOf, type Tensor } from "../graph/index.ts";
 import type { KeyValues } from "../nn/attention.ts";
 
 /** Heads of keys and values, and the width of each, of one cache. */
@@ -22,9 +22,20 @@ export function keptInputs(batch: Dim, rows: Dim, sizes: HeadSizes, cache: numbe
   return { keys: of("keys"), values: of("values") };
 }
 
+/** The row [1, K + V] that the keys and values of a single token were cut out of, where there is one. */
+function uncut({ keys, values }: KeyValues): Tensor | undefined {
+  const [first, second] = [keys, values].map((each) => (is(each, "reshape") ? each.inputs[0]! : each));
+  if (!is(first!, "slice") || !is(second!, "slice") || first.inputs[0] !== second.inputs[0]) return undefined;
+  const [row] = first.inputs;
+  const [a, b] = [first.attributes, second.attributes];
+  return row!.shape[0] === 1 && a.axis === 1 && a.start === 0 && a.end === b.start && b.end === row!.shape[1]
+    ? row
+    : undefined;
+}
+
 /** New keys and values [B, T, ·] of all caches as one output, since each output costs a call. */
 export function packed(added: readonly KeyValues[]): Tensor {
-  const flat = added.flatMap(({ keys, values }) => [keys, values]);
+  const flat = added.flatMap((pair) => uncut(pair) ?? [pair.keys, pair.values]);
   return concat(
     flat.map((each) => reshape(each, [sizeOf(each.shape)])),
     0,

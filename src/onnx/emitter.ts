@@ -11,11 +11,11 @@ export interface EmitOptions {
 }
 
 export class Emitter {
-  readonly nodes: OnnxNode[] = [];
+  nodes: OnnxNode[] = [];
   readonly tensors: OnnxTensor[] = [];
-  readonly #shared = new Map<string, string>();
+  #shared = new Map<string, string>();
   /** Where a named dimension can be read: an input and an axis of it. */
-  readonly #sources = new Map<string, { input: string; axis: number }>();
+  #sources = new Map<string, { input: string; axis: number }>();
   readonly #taken: ReadonlySet<string>;
   #count = 0;
 
@@ -51,6 +51,16 @@ export class Emitter {
     if (known !== undefined) return known;
     const made = make();
     this.#shared.set(key, made);
+    return made;
+  }
+
+  /** Nodes of a branch: they see what is outside, and nobody outside sees them. */
+  apart(make: () => void): OnnxNode[] {
+    const outside = [this.nodes, this.#shared, this.#sources] as const;
+    [this.nodes, this.#shared, this.#sources] = [[], new Map(this.#shared), new Map(this.#sources)];
+    make();
+    const made = this.nodes;
+    [this.nodes, this.#shared, this.#sources] = outside;
     return made;
   }
 

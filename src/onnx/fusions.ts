@@ -57,8 +57,10 @@ export function layerNorm(node: Tensor<"layerNorm">, inputs: readonly string[], 
   const key = normKey(node.inputs[0]!, epsilon);
   const wanted = to.deviations.has(key) && to.deviations.get(key) === undefined;
   const attributes = { axis: -1, epsilon: { float: epsilon } };
-  const [y, , deviation] = to.emitAll("LayerNormalization", inputs, { attributes, outputs: wanted ? 3 : 1 });
-  if (wanted) to.deviations.set(key, deviation);
+  // A branch may norm the row that is normed outside of it.
+  if (!wanted) return to.once(`norm ${inputs} ${epsilon}`, () => to.emit("LayerNormalization", inputs, { attributes }));
+  const [y, , deviation] = to.emitAll("LayerNormalization", inputs, { attributes, outputs: 3 });
+  to.deviations.set(key, deviation);
   return y!;
 }
 

@@ -6,7 +6,7 @@ const IR_VERSION = 9;
 const OPSET = 20;
 export const MICROSOFT = "com.microsoft";
 
-export type AttributeValue = number | readonly number[] | string | { float: number };
+export type AttributeValue = number | readonly number[] | string | { float: number } | { graph: OnnxGraph };
 
 export interface OnnxNode {
   readonly op: string;
@@ -46,6 +46,7 @@ function writeAttribute(writer: ProtoWriter, name: string, value: AttributeValue
   if (typeof value === "number") writer.integer(3, value).integer(20, 2);
   else if (typeof value === "string") writer.string(4, value).integer(20, 3);
   else if ("float" in value) writer.float(2, value.float).integer(20, 1);
+  else if ("graph" in value) writer.message(6, (inner) => writeGraph(inner, value.graph)).integer(20, 5);
   else {
     for (const each of value) writer.integer(8, each);
     writer.integer(20, 7);
@@ -79,20 +80,22 @@ function writeValue(writer: ProtoWriter, value: OnnxValue): void {
   );
 }
 
+function writeGraph(writer: ProtoWriter, graph: OnnxGraph): void {
+  graph.nodes.forEach((node, i) => {
+    writer.message(1, (inner) => writeNode(inner, node, `${node.op}_${i}`));
+  });
+  writer.string(2, "layerwise");
+  for (const tensor of graph.tensors) writer.message(5, (inner) => writeTensor(inner, tensor));
+  for (const value of graph.inputs) writer.message(11, (inner) => writeValue(inner, value));
+  for (const value of graph.outputs) writer.message(12, (inner) => writeValue(inner, value));
+}
+
 /** The bytes of an ONNX model. */
 export function encodeModel(graph: OnnxGraph): Uint8Array<ArrayBuffer> {
   return new ProtoWriter()
     .integer(1, IR_VERSION)
     .string(2, "layerwise")
-    .message(7, (writer) => {
-      graph.nodes.forEach((node, i) => {
-        writer.message(1, (inner) => writeNode(inner, node, `${node.op}_${i}`));
-      });
-      writer.string(2, "layerwise");
-      for (const tensor of graph.tensors) writer.message(5, (inner) => writeTensor(inner, tensor));
-      for (const value of graph.inputs) writer.message(11, (inner) => writeValue(inner, value));
-      for (const value of graph.outputs) writer.message(12, (inner) => writeValue(inner, value));
-    })
+    .message(7, (writer) => writeGraph(writer, graph))
     .message(8, (opset) => opset.string(1, "").integer(2, OPSET))
     .message(8, (opset) => opset.string(1, MICROSOFT).integer(2, 1))
     .finish();

@@ -45,16 +45,18 @@ export interface Running {
   readonly moves?: boolean | undefined;
 }
 
-/** What states become by a block's output y; `take` brings what is known of all tokens, [N, …], down to those of y. */
-type Becomes = (y: Tensor, take: (all: Tensor) => Tensor) => Tensor;
-
 /** Depths, to be run one after the other. */
 export interface Depths {
   /**
    * The block of a depth, for tokens that run: bool [N, 1], undefined where all do. Without `becomes` rows of the others come out as anything,
-   * with it they stay as they are.
+   * with it, what states become by a block's output y, they stay as they are; `take` brings what is known of all tokens, [N, …], down to those of y.
    */
-  run(state: Tensor, depth: number, running: Tensor | undefined, becomes?: Becomes): Tensor;
+  run(
+    state: Tensor,
+    depth: number,
+    running: Tensor | undefined,
+    becomes?: (y: Tensor, take: (all: Tensor) => Tensor) => Tensor,
+  ): Tensor;
   /** The rows that are computed where these run: all of them where nothing is left out. */
   rows(running: Tensor | undefined): SomeRows;
 }

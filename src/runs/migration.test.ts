@@ -49,6 +49,7 @@ describe("the config of a run of version 0.1.0", () => {
       threads: null,
       device: "cpu",
       evaluateTokens: 0,
+      decide: null,
     });
     expect(migrate({ task: "search", blocks: 2 }).settings).toEqual({ blocks: 2 });
   });

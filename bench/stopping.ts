@@ -16,6 +16,7 @@ const BATCH = { batch: 16, length: 128 };
 const contenders: readonly { readonly name: string; readonly depth: string; readonly fixed: string }[] = [
   { name: "halting, shared blocks", depth: "2*6 halt(biasInitial=-1.2)", fixed: "2*6" },
   { name: "halting, own blocks", depth: "12 halt(biasInitial=-1.35)", fixed: "12" },
+  { name: "routed, shared blocks", depth: "2*6 route(token, keys=first)", fixed: "2*6" },
   { name: "routed, own blocks", depth: "12 route(token)", fixed: "12" },
   { name: "exits, own blocks", depth: "12 exits(gate, biasInitial=-1.8, keys=own)", fixed: "12" },
 ];

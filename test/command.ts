@@ -37,6 +37,10 @@ export async function printedBy(add: (program: Command) => void, ...args: readon
   }
 }
 
+/** The words of a command line in which single quotes hold words together. */
+export const wordsIn = (line: string): string[] =>
+  (line.match(/'[^']*'|\S+/g) ?? []).map((word) => word.replaceAll("'", ""));
+
 /** A folder for the files of one test file, removed after it. */
 export function ownFolder(name: string): string {
   const folder = mkdtempSync(join(tmpdir(), `layerwise-${name}-`));

@@ -25,6 +25,15 @@ it("layerwise data build goes from a text to a tokenizer and batches in one go",
   );
 });
 
+it("layerwise data build --masked refuses --cased, for its text is lower-cased", async () => {
+  const both = data("build", "--corpus", "books", "--masked", "--cased", "--out", at("cased"));
+  await expect(both).rejects.toMatchObject({
+    message: expect.stringMatching(/^--cased: expected text that is not masked, got --masked.*leave --cased out/),
+    exitCode: 2,
+  });
+  expect(existsSync(at("cased"))).toBe(false);
+});
+
 it("layerwise data build --masked takes every flag of masking, which batches refuse", async () => {
   const path = at("tale.txt");
   writeFileSync(path, readFileSync("corpus/books/valid.txt", "utf8").slice(0, 20_000));

@@ -69,6 +69,13 @@ function alignedTokens(text: string, { tokenizer, special }: Framing): AlignedPi
   };
 }
 
+/** What the model reads of a text, and how its tokens are shown, [CLS] and [SEP] among them. */
+export function framedText(text: string, framing: Framing): { ids: Int32Array; pieces: string[] } {
+  const aligned = alignedTokens(text, framing);
+  const { ids } = framed(aligned, framing.special, framing.length);
+  return { ids, pieces: ["[CLS]", ...aligned.pieces.slice(0, framing.length - 2), "[SEP]"] };
+}
+
 /** The tokens of texts with their depths, [CLS] and [SEP] among them; texts are cut to the model's length. */
 export async function depthOfTexts(
   reader: DepthReader,
@@ -132,18 +139,23 @@ function textsOf({ rows, inputIds, inputMask, segmentIds }: PretrainingBatch): T
 }
 
 /** [CLS] pieces [SEP], cut to the model's length; `masked` pieces show [MASK]. */
-function framed({ ids, words }: AlignedPieces, { cls, sep, mask }: SpecialIds, most: number, masked?: number) {
-  const shown = Array.from(ids, (id, i) => (words[i] === masked ? mask : id)).slice(0, most - 2);
+function framed(
+  { ids, words }: AlignedPieces,
+  { cls, sep, mask }: SpecialIds,
+  most: number,
+  masked: readonly number[] = [],
+) {
+  const shown = Array.from(ids, (id, i) => (masked.includes(words[i]!) ? mask : id)).slice(0, most - 2);
   return { ids: Int32Array.from([cls, ...shown, sep]) };
 }
 
-/** Reads aligned words; `masked` names the word of a text that shows [MASK]. */
+/** Reads aligned words; `masked` names the words of a text that show [MASK]. */
 function readAligned(
   reader: DepthReader,
   aligned: readonly AlignedPieces[],
   { special, length }: Framing,
   onText?: OnText,
-  masked?: (text: number) => number | undefined,
+  masked?: (text: number) => readonly number[] | undefined,
 ): Promise<TokenDepths[]> {
   const texts = aligned.map((each, text) => framed(each, special, length, masked?.(text)));
   return reader.read(texts, onText);
@@ -192,15 +204,15 @@ const deepestFirst = (tally: DepthTally) => tally.rows().sort((a, b) => b.mean -
 export interface ProbeAnalysis {
   /** Of all pieces of the sentences, by label. */
   readonly labels: readonly DepthRow[];
-  /** Of the masked word's pieces, by label; none where nothing is masked. */
+  /** Of the masked words' pieces, by label; none where nothing is masked. */
   readonly masked: readonly DepthRow[];
-  /** Of the masked word's pieces, by the distance to its subject, rising. */
+  /** Of the masked words' pieces, by the distance between subject and verb, rising. */
   readonly distances: readonly (DepthRow & { readonly distance: number })[];
   /** The same by how many nouns of the other number stand between, rising. */
   readonly intervening: readonly DepthRow[];
 }
 
-/** Depth in probing sentences; the word they name is masked. */
+/** Depth in probing sentences; the words they name are masked. */
 export async function depthByProbe(
   reader: DepthReader,
   sentences: readonly ProbeSentence[],
@@ -217,7 +229,7 @@ export async function depthByProbe(
     for (const [i, word] of [...words.slice(0, framing.length - 2)].entries()) {
       const depth = read[text]!.depths[i + 1]!;
       labels.add(sentence.label, depth);
-      if (word !== sentence.masked) continue;
+      if (!sentence.masked?.includes(word)) continue;
       masked.add(sentence.label, depth);
       if (sentence.distance !== undefined) distances.add(String(sentence.distance), depth);
       if (sentence.intervening !== undefined) intervening.add(String(sentence.intervening), depth);

@@ -1,5 +1,6 @@
 /** Looking at models: depth by kind of token, tag and probe; what candidates and softmax clusters cost on this machine. */
 
+export { type Attentions, attentionsOf } from "./attentions.ts";
 export type { OnText } from "./depth-analysis.ts";
 export {
   type Analysis,

@@ -124,13 +124,13 @@ async function statesOf(
 
 interface FramedProbe {
   readonly ids: Int32Array;
-  /** Which tokens are looked at: all, or those of the masked word. */
+  /** Which tokens are looked at: all, or those of the masked words. */
   readonly counted: Int32Array;
 }
 
-/** [CLS] pieces [SEP], the pieces of the named word shown as [MASK]. */
+/** [CLS] pieces [SEP], the pieces of the named words shown as [MASK]. */
 function framedProbe(
-  { words, masked }: ProbeSentence,
+  { words, masked = [] }: ProbeSentence,
   { tokenizer, special, length }: Omit<Probed, keyof ReadableAlbert>,
 ) {
   const aligned = alignWords(
@@ -138,9 +138,9 @@ function framedProbe(
     tokenizer,
   );
   const owners = [...aligned.words].slice(0, length - 2);
-  const shown = owners.map((word, i) => (word === masked ? special.mask : aligned.ids[i]!));
+  const shown = owners.map((word, i) => (masked.includes(word) ? special.mask : aligned.ids[i]!));
   const ids = Int32Array.from([special.cls, ...shown, special.sep]);
-  const isMasked = [0, ...owners.map((word) => Number(word === masked)), 0];
+  const isMasked = [0, ...owners.map((word) => Number(masked.includes(word))), 0];
   const counted = isMasked.includes(1) ? Int32Array.from(isMasked) : new Int32Array(ids.length).fill(1);
   return { ids, counted };
 }

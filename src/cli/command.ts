@@ -80,14 +80,14 @@ export class Command extends Base {
     return this.choice("--mixture <how>", mixture, ["mean", "arg-max"]);
   }
 
-  /** What a language model's depth may be told when it is used. */
-  depths(): this {
+  /** What a model's depth may be told when it is used; `threshold` says what that is. */
+  depths(threshold = "score above which a routed token goes on"): this {
     const exit = "where tokens leave a model with exits: last, weighted, quantile:0.5, difference:0.1 …";
     const keys =
       "what tokens that stopped show to the others; tokens that leave at an exit then stop, which saves their time";
     return this.option("--loops <n>", "run looped blocks so often, also more often than in training", wholeFrom(1))
       .option("--cap <n>", "deepest depth of models that halt, route or drop layers", wholeFrom(1))
-      .option("--threshold <x>", "score above which a routed token goes on", numberFrom(0, 1))
+      .option("--threshold <x>", threshold, numberFrom(0, 1))
       .option("--exit <rule>", exit, exitRule)
       .choice("--keys <which>", keys, ["own", "first", "last"]);
   }

@@ -17,12 +17,12 @@ const goOn = (path: string) => `go on with: ${commandName()} resume ${path}`;
 
 /** Says how training ended, shows a sample of what was learnt, and what to do next. */
 export async function concludeTraining(path: string, kind: RunKind, result: Ended, how: Concluding): Promise<void> {
-  const { endingData, endingText, nextWords, sampleOf } = await import("../tasks/index.ts");
+  const { endingData, endingText, nextWordsOf, sampleOf } = await import("../tasks/index.ts");
   if (how.json) return print(JSON.stringify({ run: path, ...(await endingData(result)) }));
   if (result.reason === "stopped") return print(`stopped at step ${result.steps}; ${goOn(path)}`);
   print(await endingText(result));
   if (kind === "language") print(`sample: ${await sampleOf(result as TrainedModel<LanguageModel>, how.engine)}`);
-  print(nextLines(path, [...(result.found ? ["pretrain --found RUN"] : []), ...nextWords(kind)]));
+  print(nextLines(path, [...(result.found ? ["pretrain --found RUN"] : []), ...(await nextWordsOf(path, kind))]));
 }
 
 /** Prints what a search found and what to do next or, where it was stopped, how to go on. */

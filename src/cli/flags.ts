@@ -17,6 +17,13 @@ export const whole = wholeFrom(1);
 /** Reads a number within limits, both included. */
 export const numberFrom = reader("a number", Number.isFinite);
 
+/** Reads numbers between 0 and 1 with commas between. */
+export function thresholdsIn(text: string): number[] {
+  const values = text.split(",").map((each) => (each.trim() === "" ? Number.NaN : Number(each)));
+  if (values.every((value) => value > 0 && value < 1)) return values;
+  throw new InvalidArgumentError("It must be numbers above 0 and below 1 with commas between.");
+}
+
 /** Reads names with commas between. */
 export const namesIn = (text: string): string[] => text.split(",").map((name) => name.trim());
 

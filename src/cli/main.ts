@@ -2,9 +2,10 @@
 import { writeSync } from "node:fs";
 import { createRequire } from "node:module";
 import { CommanderError } from "commander";
-import { LayerwiseError, messageOf, reject } from "../base/index.ts";
+import { LayerwiseError, messageOf } from "../base/index.ts";
 import { Command } from "./command.ts";
 import { commands } from "./commands.ts";
+import { splitImports } from "./imports.ts";
 import { withOurNames } from "./other-names.ts";
 import { quietOnClosedPipes, quietUnlessFirst } from "./pipes.ts";
 
@@ -19,14 +20,9 @@ async function addCommands(program: Command, [first = "", second = ""]: readonly
   }
 }
 
-/** Takes `--import FILE` out of the arguments, wherever it stands, and loads the files: they may define what other flags say. */
+/** The arguments without `--import FILE`; the files are loaded, since they may define what other flags say. */
 async function withoutImports(args: readonly string[]): Promise<string[]> {
-  const [files, rest]: [string[], string[]] = [[], []];
-  for (let i = 0; i < args.length; i++) {
-    const [flag, joined] = args[i]!.split(/=(.*)/s);
-    if (flag !== "--import") rest.push(args[i]!);
-    else files.push((joined ?? args[++i]) || reject({ who: "--import", needed: "a file", got: "nothing" }, 2));
-  }
+  const { files, rest } = splitImports(args);
   if (files.length > 0) await (await import("../tasks/index.ts")).importModules(files);
   return rest;
 }

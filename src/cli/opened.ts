@@ -25,18 +25,23 @@ export async function engineOf(settings: EngineSettings): Promise<Engine | undef
   return (await import("../tasks/index.ts")).defaultEngine(settings);
 }
 
+/** What flags change of a model's depth, as runs are opened with it. */
+export function depthUse({ loops, cap, threshold, exit, keys }: UseFlags): { use?: DepthUse } {
+  const use = { loops, cap, threshold, exit, keys };
+  return Object.values(use).some((each) => each !== undefined) ? { use } : {};
+}
+
 /** Opens a run that can do what a command is for; flags that a run of its kind does not understand are refused. */
 export async function openUsing<U extends RunUse>(
   path: string,
   use: U,
-  { checkpoint, threads, int8, loops, cap, threshold, exit, keys }: UseFlags = {},
+  asked: UseFlags = {},
   flags: object = {},
 ): Promise<RunWith<U>> {
   const { openRunWith, refuseOptions } = await import("../tasks/index.ts");
+  const { checkpoint, threads, int8 } = asked;
   const engine = await engineOf({ threads, int8 });
-  const changes = { loops, cap, threshold, exit, keys };
-  const changed = Object.values(changes).some((each) => each !== undefined);
-  const opened = await openRunWith(path, use, { checkpoint, engine, say, ...(changed ? { use: changes } : {}) });
+  const opened = await openRunWith(path, use, { checkpoint, engine, say, ...depthUse(asked) });
   refuseOptions(opened, { ...flags }, flagOf);
   return opened;
 }

@@ -1,5 +1,6 @@
 /** Where a command's words and files go: results to standard output, everything else to standard error. */
 import { type Progress, type ProgressOutput, startProgress, withProgress } from "../base/index.ts";
+import { importFlags } from "./imports.ts";
 
 /** A result. */
 export const print = (text: string): void => void process.stdout.write(`${text}\n`);
@@ -7,8 +8,9 @@ export const print = (text: string): void => void process.stdout.write(`${text}\
 /** Something to know on the way. */
 export const say = (text: string): void => void process.stderr.write(`${text}\n`);
 
-/** How the user calls this program: through npm it is not on the path. */
-export const commandName = (): string => (process.env.npm_lifecycle_event ? "npx layerwise" : "layerwise");
+/** How the user calls this program: through npm it is not on the path; modules that were loaded are needed again. */
+export const commandName = (): string =>
+  `${process.env.npm_lifecycle_event ? "npx layerwise" : "layerwise"}${importFlags(process.argv.slice(2))}`;
 
 /** Commands with the run's folder in the place of RUN, a line each. */
 export const nextLines = (run: string, commands: readonly string[]): string =>

@@ -15,7 +15,6 @@ import {
   log,
   logSoftmax,
   maximum,
-  mean,
   multiply,
   negate,
   not,
@@ -34,6 +33,7 @@ import { beginning, checkPlan } from "./fixed.ts";
 import { HaltingUnit } from "./halting.ts";
 import type { Plan } from "./plan.ts";
 import type { Deepened, DepthPolicy, Exit } from "./policy.ts";
+import { meanReal } from "./real.ts";
 import { cachesWith, type Depths, depthsOf, type SharedKeys, sharedKeys } from "./running.ts";
 
 /**
@@ -196,7 +196,7 @@ class Exits implements ExitsPolicy {
       return state;
     }, x);
     const list = this.#probabilities(states.map(({ state }) => state));
-    if (context.mode.trains) return this.#trained(list, states.at(-1)!.state);
+    if (context.mode.trains) return this.#trained(list, states.at(-1)!.state, context);
     const { kind } = this.rule;
     const probes = Object.fromEntries(
       list.map(({ probability }, i) => [`exit${states[i]!.depth}.p`, flat(probability)]),
@@ -253,11 +253,17 @@ class Exits implements ExitsPolicy {
     });
   }
 
-  #trained(list: readonly Exit[], last: Tensor): Deepened {
+  #trained(list: readonly Exit[], last: Tensor, context: Context): Deepened {
     if (list.length === 0) return { hidden: last, probes: {} };
     const { entropy = 0.05 } = this.#options;
     const terms: Tensor[] = list.map(({ probability: p }) => multiply(p, log(maximum(p, 1e-9))));
-    const penalty = multiply(mean(terms.reduce((a, b) => add(a, b))), entropy);
+    const penalty = multiply(
+      meanReal(
+        terms.reduce((a, b) => add(a, b)),
+        context,
+      ),
+      entropy,
+    );
     return { hidden: weighted(list), exits: list, penalty, probes: {} };
   }
 

@@ -114,10 +114,8 @@ const rules: Rules<HaltingOptions> = {
 const scale = input("ponderScale", []);
 const cap = input("haltingCap", []);
 
-/** A context that may tell padding apart. */
+/** A context with caps of the tokens. */
 export interface HaltingContext extends Context {
-  /** bool [B·T]: true for tokens that count. */
-  readonly real?: Tensor | undefined;
   /** int [B·T]: the depth at which a token halts at the latest, where it is less than the plan's. */
   readonly caps?: Tensor | undefined;
 }

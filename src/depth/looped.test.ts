@@ -111,6 +111,13 @@ describe("looped depth", () => {
   it.each<[string, object, string]>([
     ["no core", { core: [] }, "looped / core: expected at least one block"],
     ["half a loop", { loops: 0.5 }, "looped / loops: expected a whole number from 1, got 0.5"],
+    ["a mean above the most loops", { loops: { most: 4, mean: 9 } }, "mean: expected a number from 1 to 4, got 9"],
+    ["a start above the most loops", { loops: { most: 4, from: 5 } }, "from: expected a number from 1 to 4, got 5"],
+    [
+      "gradients through more loops than run",
+      { loops: 3, injection: "add", gradientLoops: 9 },
+      "gradientLoops: expected a number from 1 to 3, got 9",
+    ],
     ["a misspelt course", { loops: { most: 3, men: 2 } }, "did you mean mean?"],
     [
       "short gradients without injection",

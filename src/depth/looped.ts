@@ -27,7 +27,7 @@ import {
   zeros,
 } from "../nn/index.ts";
 import { cachesOf, contextsOf } from "./caches.ts";
-import { checkLoops, type Loops, loopCourse } from "./loops.ts";
+import { checkAtMost, checkLoops, type Loops, loopCourse } from "./loops.ts";
 import type { Deepened, DepthPolicy, TrainingScalars } from "./policy.ts";
 
 /** How the prelude's state e joins the loop's state s before each loop. */
@@ -123,12 +123,13 @@ export function looped(options: LoopedOptions): LoopedPolicy {
   const { loops, gradientLoops, injection = "none", name = "looped", width } = options;
   if (typeof loops === "number") check("looped / loops", loops, whole(1));
   else checkLoops("looped / loops", loops);
+  const use = typeof loops === "number" ? loops : Math.round(loops.mean ?? loops.most);
+  const most = typeof loops === "number" ? loops : loops.most;
   if (gradientLoops !== undefined && injection === "none") {
     const remedy = "choose an injection, so that what comes before the loops is trained too";
     reject({ who: "looped / gradientLoops", needed: "an injection", got: "none", remedy }, 2);
   }
-  const use = typeof loops === "number" ? loops : Math.round(loops.mean ?? loops.most);
-  const most = typeof loops === "number" ? loops : loops.most;
+  checkAtMost("looped / gradientLoops", gradientLoops, most);
   return new Looped(options, injections[injection](name, width), use, most);
 }
 

@@ -1,5 +1,5 @@
 /** How many loops run at each update of training: a fixed count, one that grows, or one that is drawn. */
-import { checkOptions, number, type Rules, required, whole } from "../base/options.ts";
+import { check, checkOptions, number, type Rules, required, whole } from "../base/options.ts";
 import { RandomStream } from "../base/random.ts";
 import type { Course } from "./policy.ts";
 
@@ -28,9 +28,16 @@ const rules: Rules<Loops> = {
   over: number({ above: 0 }),
 };
 
-/** Refuses options that are unknown or out of range. */
+/** Refuses options that are unknown or out of range, and means that no draw could have. */
 export function checkLoops(who: string, loops: Loops): void {
   checkOptions(who, loops, rules);
+  checkAtMost(`${who} / mean`, loops.mean, loops.most);
+  checkAtMost(`${who} / from`, loops.from, loops.most);
+}
+
+/** Refuses more loops than there are. */
+export function checkAtMost(who: string, got: number | undefined, most: number): void {
+  if (got !== undefined) check(who, got, number({ from: 1, to: most }));
 }
 
 /** A value that grows evenly from one to another, over so many updates or a fraction of all of them. */

@@ -28,7 +28,6 @@ import {
   log,
   matmul,
   maximum,
-  mean,
   minimum,
   multiply,
   negate,
@@ -49,6 +48,7 @@ import { type Block, type Context, newParameter, normal, type Parameter, zeros }
 import { checkPlan } from "./fixed.ts";
 import type { Plan } from "./plan.ts";
 import type { Deepened, DepthPolicy } from "./policy.ts";
+import { meanReal } from "./real.ts";
 import { cachesWith, type Depths, depthsOf, type SharedKeys, sharedKeys } from "./running.ts";
 
 /** Who decides, and what keeps decisions spread. */
@@ -187,7 +187,8 @@ function tokenChoice(given: Given, known?: Router): RoutedPolicy {
   const { plan, most, options } = given;
   const { width, name = "router", scale = 1, balance = 0.01 } = options;
   const router = known ?? new Router(name, plan.length, width);
-  return policyOf(given, router, ({ depths, block }, x, { mode }) => {
+  return policyOf(given, router, ({ depths, block }, x, context) => {
+    const { mode } = context;
     const probabilities = softmax(router.logits(x)); // [N, L]
     const preferred = argMax(probabilities);
     const column = [x.shape[0]!, 1];
@@ -202,8 +203,8 @@ function tokenChoice(given: Given, known?: Router): RoutedPolicy {
     }
     const probes = { updates: reshape(add(cast(chosen, "float"), 1), [x.shape[0]!]) };
     if (balance === 0) return { hidden: state, probes };
-    const shares = mean(oneHot(preferred, plan.length), { axes: [0] });
-    const uneven = sum(multiply(shares, mean(probabilities, { axes: [0] })));
+    const shares = meanReal(oneHot(preferred, plan.length), context, { axes: [0] });
+    const uneven = sum(multiply(shares, meanReal(probabilities, context, { axes: [0] })));
     return { hidden: state, penalty: multiply(uneven, balance * plan.length), probes };
   });
 }
@@ -219,8 +220,10 @@ function expertChoice(given: Given, known?: Router): RoutedPolicy {
   const router = known ?? new Router(name, ways.size, width);
   return policyOf(given, router, ({ depths, block }, x, context) => {
     const column = [x.shape[0]!, 1];
-    let [state, updates, active]: Tensor[] = [x, full(0, column), broadcast(scalar(1, "bool"), column)];
-    let everyone = true;
+    const { real } = context;
+    const counts = real ? reshape(real, column) : broadcast(scalar(1, "bool"), column);
+    let [state, updates, active]: Tensor[] = [x, full(0, column), counts];
+    let everyone = !real;
     const misses: Tensor[] = [];
     for (let depth = 0; depth < depths; depth++) {
       const way = ways.get(depth);
@@ -232,7 +235,7 @@ function expertChoice(given: Given, known?: Router): RoutedPolicy {
           ? highest(select(active!, score, -1), capacity[depth]!, context)
           : greater(score, threshold);
         const goes = and(active!, chosen);
-        misses.push(mean(select(active!, missed(score, goes), 0)));
+        misses.push(meanReal(select(active!, missed(score, goes), 0), context));
         const before = state!;
         state = block(before, depth, goes, (y, take) => moved(take(before), y, multiply(take(score), scale)));
         [active, everyone] = [goes, false];
@@ -266,8 +269,8 @@ function missed(score: Tensor, came: Tensor): Tensor {
   return negate(log(maximum(select(came, score, subtract(1, score)), 1e-9)));
 }
 
-/** The so many highest of each text, bool [B·T, 1]; of equals the earlier. A token's rank is the number of those before it in that order. */
-function highest(scores: Tensor, capacity: number, { rows: { batch, length } }: Context): Tensor {
+/** The so many highest of each text's real tokens, bool [B·T, 1]; of equals the earlier. A token's rank is the number of those before it in that order. */
+function highest(scores: Tensor, capacity: number, { rows: { batch, length }, real }: Context): Tensor {
   if (typeof length !== "number") {
     return rejectShape({
       who: "routed / expert choice",
@@ -275,7 +278,10 @@ function highest(scores: Tensor, capacity: number, { rows: { batch, length } }: 
       got: `${length}`,
     });
   }
-  const count = Math.ceil(capacity * length);
+  // A rank is below ⌈c·n⌉ where it is below c·n: [B, 1].
+  const count = real
+    ? multiply(sum(cast(reshape(real, [batch, length]), "float"), { axes: [1], keepDims: true }), capacity)
+    : Math.ceil(capacity * length);
   const [own, others] = [reshape(scores, [batch, length, 1]), reshape(scores, [batch, 1, length])];
   const isEarlier = Uint8Array.from({ length: length ** 2 }, (_, i) => (i % length < Math.floor(i / length) ? 1 : 0));
   const ahead = or(greater(others, own), and(equal(others, own), constant(isEarlier, [length, length], "bool")));

@@ -21,34 +21,47 @@ export interface DepthUse {
 
 interface Change {
   readonly words: readonly WordName[];
+  /** Where not every word of that name has it: which do, and how they are written. */
+  readonly only?: { readonly written: string; fits(word: DepthWord): boolean };
   options(use: DepthUse): Readonly<Record<string, WordValue | undefined>>;
 }
 
 const changes: Readonly<Record<keyof DepthUse, Change>> = {
   loops: { words: ["loop"], options: ({ loops }) => ({ use: loops }) },
   cap: { words: ["halt", "route", "drop"], options: ({ cap }) => ({ cap }) },
-  threshold: { words: ["route"], options: ({ threshold }) => ({ threshold }) },
+  threshold: {
+    words: ["route"],
+    only: { written: "route(expert)", fits: (word) => word.options.choice === "expert" },
+    options: ({ threshold }) => ({ threshold }),
+  },
   exit: { words: ["exits"], options: ({ exit }) => ({ rule: exit?.kind, level: exit?.level }) },
   keys: { words: ["halt", "route", "exits"], options: ({ keys }) => ({ keys }) },
 };
 
 /** A depth with what is changed at use time; what none of its words has is refused. */
 export function usedDepth(depth: Depth, use: DepthUse): Depth {
-  checkOptions("use", use, { loops: anything, cap: anything, threshold: anything, exit: anything, keys: sharedKeys });
-  const asked = Object.keys(changes).filter((key) => use[key as keyof DepthUse] !== undefined) as (keyof DepthUse)[];
-  return asked.reduce((now, key) => changed(now, key, use), depth);
+  return usedDepths([depth], use)[0]!;
 }
 
-function changed(depth: Depth, key: keyof DepthUse, use: DepthUse): Depth {
-  const { words, options } = changes[key];
+/** The same of a model with several depths: each is changed as far as it has the words. */
+export function usedDepths(depths: readonly Depth[], use: DepthUse): Depth[] {
+  checkOptions("use", use, { loops: anything, cap: anything, threshold: anything, exit: anything, keys: sharedKeys });
+  const asked = Object.keys(changes).filter((key) => use[key as keyof DepthUse] !== undefined) as (keyof DepthUse)[];
+  return asked.reduce<Depth[]>((now, key) => changed(now, key, use), [...depths]);
+}
+
+function changed(depths: readonly Depth[], key: keyof DepthUse, use: DepthUse): Depth[] {
+  const { words, only, options } = changes[key];
   let found = 0;
-  const after = mapWords(depth, (word) => {
-    if (!words.includes(word.name)) return word;
+  const change = (word: DepthWord): DepthWord => {
+    if (!words.includes(word.name) || only?.fits(word) === false) return word;
     found++;
     const entries = Object.entries({ ...word.options, ...options(use) }).filter(([, value]) => value !== undefined);
     return { ...word, options: Object.fromEntries(entries) as DepthWord["options"] };
-  });
+  };
+  const after = depths.map((depth) => mapWords(depth, change));
   if (found > 0) return after;
-  const needed = `a depth with ${words.join(", ")}`;
-  return reject({ who: `${key} in use`, needed, got: JSON.stringify(printDepth(depth)), remedy: "leave it out" }, 2);
+  const needed = `a depth with ${only?.written ?? words.join(", ")}`;
+  const got = depths.map((depth) => JSON.stringify(printDepth(depth))).join(" and ");
+  return reject({ who: `${key} in use`, needed, got, remedy: "leave it out" }, 2);
 }

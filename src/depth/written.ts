@@ -30,6 +30,8 @@ import { routed } from "./routed.ts";
 export interface BlockMaker {
   /** Width C of the hidden state. */
   readonly width: number;
+  /** What names begin with, where a model has several depths: `encoder.`. Default: nothing. */
+  readonly prefix?: string | undefined;
   /** A block of that name: a whole one, or of the kind and size that a pattern says. */
   block(name: string, kind: PatternBlock | undefined): Block;
 }
@@ -71,7 +73,8 @@ class Writing {
   }
 
   #block(kind: PatternBlock | undefined, { words }: DepthPart, visits: number): Block {
-    const block = this.#maker.block(`blocks.${this.#blocks++}`, kind);
+    const { prefix = "" } = this.#maker;
+    const block = this.#maker.block(`${prefix}blocks.${this.#blocks++}`, kind);
     const relax = words.find(({ name }) => name === "relax")?.options as RelaxOptions | undefined;
     return relax ? relaxed(block, visits, { ...relax, width: this.#maker.width }) : block;
   }
@@ -81,14 +84,13 @@ class Writing {
     if (!word) return fixed;
     const used = this.#used.get(word.name) ?? 0;
     this.#used.set(word.name, used + 1);
+    const { width, prefix = "" } = this.#maker;
     const defined = ownWords.get(word.name);
-    if (defined) {
-      const options = { ...word.options, name: `${word.name}${used === 0 ? "" : used + 1}`, width: this.#maker.width };
-      return (blocks, plan) => defined.policy(blocks, plan, options);
-    }
-    const own = ownNames[word.name as KnownWord];
-    const name = own === undefined ? {} : { name: used === 0 ? own : `${own}${used + 1}` };
-    return outers[word.name as KnownWord]({ ...word.options, ...name, width: this.#maker.width });
+    const own = defined ? word.name : ownNames[word.name as KnownWord];
+    const name = `${prefix}${own}${used === 0 ? "" : used + 1}`;
+    const options = { ...word.options, ...(own ? { name } : {}), width };
+    if (defined) return (blocks, plan) => defined.policy(blocks, plan, { ...options, name });
+    return outers[word.name as KnownWord](options);
   }
 }
 

@@ -2,6 +2,7 @@
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { type ExitCode, messageOf, rejectFile } from "../base/errors.ts";
+import { brokenJsonLine } from "../base/json-place.ts";
 
 /** A JSON file, parsed. */
 export interface JsonFile {
@@ -33,7 +34,8 @@ export function parseJsonObject(text: string, source: string, exitCode: ExitCode
   try {
     value = JSON.parse(text);
   } catch (error) {
-    return rejectFile({ who: source, needed: "JSON", got: messageOf(error).slice(0, 120) }, exitCode);
+    const who = `${source}: line ${brokenJsonLine(text) ?? 1}`;
+    return rejectFile({ who, needed: "JSON", got: messageOf(error).slice(0, 120) }, exitCode);
   }
   if (typeof value === "object" && value !== null && !Array.isArray(value)) return { ...value };
   const got = Array.isArray(value) ? "a list" : value === null ? "null" : `a ${typeof value}`;

@@ -32,7 +32,9 @@ export function substituting<T>(others: ReadonlyMap<Tensor, Tensor>, build: () =
   }
 }
 
-const substituted = (tensor: Tensor) => substitutes.reduceRight((each, others) => others.get(each) ?? each, tensor);
+/** The tensor that is taken for another here; itself where none is. */
+export const substituted = (tensor: Tensor): Tensor =>
+  substitutes.reduceRight((each, others) => others.get(each) ?? each, tensor);
 
 /** Makes a node after checking it: shapes and types are inferred here, so a bad graph cannot be built. */
 export function node<K extends Op>(op: K, given: readonly Tensor[], attributes: Attributes[K]): Tensor<K> {

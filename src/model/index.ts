@@ -18,6 +18,7 @@ export {
   type HeadName,
   type HeadOptions,
 } from "./albert/description.ts";
+export { type DocumentWords, documentWords } from "./albert/document-words.ts";
 export { albertProgram } from "./albert/export.ts";
 export {
   type AlbertObjective,
@@ -26,7 +27,6 @@ export {
   type ClassificationOptions,
   type ClassifierOptions,
   classificationHead,
-  documentWordsHead,
   type Head,
   type MaskedLanguageOptions,
   type MultipleChoiceOptions,
@@ -125,10 +125,9 @@ export { countParameters, type ModelReport, reportOn } from "./report.ts";
 export type { SamplingOptions } from "./sampling.ts";
 export * from "./seq2seq/index.ts";
 export type {
-  DecoderHooks,
   DecoderStack,
-  DepthHooks,
   EncoderStack,
+  LayerKind,
   LayerSource,
   Owner,
   Stack,

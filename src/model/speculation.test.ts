@@ -105,6 +105,7 @@ describe("self-speculative generation", () => {
     await expect(failing({ draft: { depth: 2 } })).rejects.toThrow("draft: expected temperature 0, got 1");
     await expect(failing({ temperature: 0, draft: { depth: 2, count: 3 } })).rejects.toThrow("got count");
     const looped = languageModel({ ...base, depth: "1 + 2 loop(3) + 1" });
-    expect(() => looped.shallower(1)).toThrow("draft depth: expected a policy of which so few blocks make a model");
+    expect(() => looped.shallower(2)).toThrow("draft depth: expected at least 4 blocks, got 2 of 8");
+    expect(looped.shallower(4).policy.depth).toBe(4);
   });
 });

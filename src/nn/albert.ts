@@ -23,7 +23,7 @@ import { type Activation, activations } from "./feed-forward.ts";
 import { Embedding, headWidth, LayerNorm, Linear, type LowRank } from "./layers.ts";
 import { inference, type Mode } from "./mode.ts";
 import { normal, type Parameter } from "./parameter.ts";
-import type { Rows, SomeRows } from "./running.ts";
+import type { SomeRows } from "./running.ts";
 
 /** BERT's deviation for all matrices. */
 export const ALBERT_DEVIATION = 0.02;
@@ -44,9 +44,9 @@ export interface AlbertEmbeddingOptions {
 /** word + type + position at width E, norm, then one linear map to width C. */
 export class AlbertEmbeddings {
   readonly words: Embedding;
+  readonly norm: LayerNorm;
   readonly #positions: Embedding;
   readonly #types: Embedding;
-  readonly #norm: LayerNorm;
   readonly #mapping: Linear;
   readonly #dropout: number;
 
@@ -56,13 +56,13 @@ export class AlbertEmbeddings {
     this.words = new Embedding("embeddings.word_embeddings", { count: vocabulary, width: embedding });
     this.#positions = new Embedding("embeddings.position_embeddings", { count: length, width: embedding });
     this.#types = new Embedding("embeddings.token_type_embeddings", { count: types, width: embedding });
-    this.#norm = new LayerNorm("embeddings.LayerNorm", { width: embedding, epsilon });
+    this.norm = new LayerNorm("embeddings.LayerNorm", { width: embedding, epsilon });
     this.#mapping = new Linear("encoder.embedding_hidden_mapping_in", map);
     this.#dropout = dropout;
   }
 
   get parameters(): Parameter[] {
-    const layers = [this.words, this.#positions, this.#types, this.#norm, this.#mapping];
+    const layers = [this.words, this.#positions, this.#types, this.norm, this.#mapping];
     return layers.flatMap((layer) => layer.parameters);
   }
 
@@ -77,7 +77,7 @@ export class AlbertEmbeddings {
     return within("embeddings", () => {
       const positions = this.#firstPositions(ids.shape[1]!);
       const embedded = add(add(this.words.apply(ids), this.#types.apply(types)), positions);
-      return this.#mapping.apply(mode.dropout(this.#norm.apply(flattenRows(embedded)), this.#dropout));
+      return this.#mapping.apply(mode.dropout(this.norm.apply(flattenRows(embedded)), this.#dropout));
     });
   }
 }
@@ -133,13 +133,13 @@ export class AlbertLayer implements RowwiseBlock {
     return layers.flatMap((layer) => layer.parameters);
   }
 
-  apply(x: Tensor, { rows, mode, mask }: Context): Tensor {
+  apply(x: Tensor, { rows, mode, mask, watch }: Context): Tensor {
     const { width } = this.#options;
     return within(this.#name, () => {
       const all = applyJoined(x, this.#joined); // [N, 3·C]
       const fold = (each: Tensor) => reshape(each, [rows.batch, rows.length, width]);
       const [q, keys, values] = split(all, 1, [width, width, width]).map(fold) as [Tensor, Tensor, Tensor];
-      const mixed = this.#attend(q, { keys, values }, rows, mode, mask);
+      const mixed = this.#attend(q, { keys, values }, { rows, mode, mask, watch });
       return this.#finish(x, reshape(mixed, [x.shape[0]!, width]), mode);
     });
   }
@@ -152,15 +152,15 @@ export class AlbertLayer implements RowwiseBlock {
   applyRows(x: Tensor, all: KeyValues, some: SomeRows, { rows, mask }: Context): Tensor {
     return within(this.#name, () => {
       const q = some.byText(this.#projections[0].apply(x));
-      const mixed = this.#attend(q, foldPair(all, rows), rows, inference, mask);
+      const mixed = this.#attend(q, foldPair(all, rows), { rows, mode: inference, mask });
       return this.#finish(x, some.fromText(mixed), inference);
     });
   }
 
   /** Queries [B, R, C] over keys and values [B, T, C] → [B, R, C]; `mask` is added to the scores [B, H, R, T]. */
-  #attend(q: Tensor, all: KeyValues, rows: Rows, mode: Mode, mask?: Tensor): Tensor {
+  #attend(q: Tensor, all: KeyValues, how: Pick<Context, "rows" | "mode" | "mask" | "watch">): Tensor {
     const { heads, attentionDropout: dropout } = this.#options;
-    return attendByHeads(q, all, { heads, rows, mask, mode, dropout });
+    return attendByHeads(q, all, { heads, dropout, ...how });
   }
 
   #finish(x: Tensor, mixed: Tensor, mode: Mode): Tensor {

@@ -89,6 +89,8 @@ export interface ByHeadsOptions extends AttendOptions {
   readonly keyHeads?: number | undefined;
   /** How queries, keys and values fold that are given as rows. */
   readonly rows: Rows;
+  /** Shown the weights of all heads, [B, H, T, S]. */
+  readonly watch?: ((weights: Tensor) => void) | undefined;
 }
 
 /**
@@ -104,7 +106,8 @@ export function attendByHeads(queries: Tensor, { keys, values }: KeyValues, opti
   };
   const pair = { keys: byHead(keys, keyHeads), values: byHead(values, keyHeads) };
   const asked = byHead(queries, heads);
-  const { mixed } = keyHeads === heads ? attend(asked, pair, options) : attendInGroups(asked, pair, options);
+  const { weights, mixed } = keyHeads === heads ? attend(asked, pair, options) : attendInGroups(asked, pair, options);
+  options.watch?.(reshape(weights, [rows.batch, heads, ...weights.shape.slice(-2)]));
   return reshape(transpose(mixed, [0, 2, 1, 3]), queries.shape);
 }
 

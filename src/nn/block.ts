@@ -36,8 +36,24 @@ export interface Context {
   readonly scores?: ((hidden: Tensor) => Tensor) | undefined;
   /** For inference: blocks that tokens have left need not be computed for them. */
   readonly skips?: boolean | undefined;
+  /** Shown the attention weights [B, H, T, T] of a block that computes all rows, in the order in which blocks run; ALBERT's layers show theirs. */
+  readonly watch?: ((weights: Tensor) => void) | undefined;
   /** What attention is to look at instead of the keys and values [B·T, ·] that it made itself. */
   readonly seen?: ((own: KeyValues) => KeyValues) | undefined;
+  /** bool [B·T]: true for tokens that count, false for padding. Absent: all count. */
+  readonly real?: Tensor | undefined;
+  /** Another text, for blocks that look at one: what a decoder translates. */
+  readonly source?: Memory | undefined;
+}
+
+/** A text that another one looks at by cross-attention. */
+export interface Memory {
+  /** Keys and values [B, S, ·] that `make` makes of its rows [B·S, C] with these weights; they are made once, however many depths ask. */
+  keyValues(weights: readonly Tensor[], make: (text: Tensor, rows: Rows) => KeyValues): KeyValues;
+  /** Added to the scores [B, H, T, S]. */
+  readonly mask?: Tensor | undefined;
+  /** How rows that ask fold over it, where that is not as in self-attention: the beams of a sentence are so many queries. */
+  readonly rows?: Rows | undefined;
 }
 
 /** Owns parameters; applying one block at several depths shares them. */

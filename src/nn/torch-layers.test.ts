@@ -4,6 +4,7 @@ import { referenceEngine } from "../engine/reference.ts";
 import { input } from "../graph/index.ts";
 import type { KeyValues } from "./attention.ts";
 import { additiveMask } from "./masks.ts";
+import { memoryOf } from "./memory.ts";
 import { inference } from "./mode.ts";
 import { initialise } from "./parameter.ts";
 import {
@@ -37,7 +38,8 @@ describe("PyTorch's layers", () => {
     const attention = new MultiheadAttention("self_attn", options);
     const x = input("x", [6, 8]);
     const self = attention.apply(x, { rows, mode: inference });
-    const cross = attention.attendTo(x, attention.remember(x, rows), rows, inference);
+    const memory = memoryOf((_, make) => make(x, rows));
+    const cross = attention.attendTo(x, memory, { rows, mode: inference });
     const found = await runOnce(referenceEngine(), { self, cross }, { ...feedsOf(attention), x: numbers(48) });
     expect(found.cross!.data).toEqual(found.self!.data);
   });

@@ -1,12 +1,24 @@
 /** PyTorch's encoder and decoder layers under PyTorch's parameter names, in parts: whoever holds a part twice shares its weights. */
-import { add, matmul, slice, type Tensor, within } from "../graph/index.ts";
+import { rejectOption } from "../base/errors.ts";
+import {
+  add,
+  expandDims,
+  matmul,
+  multiply,
+  multiplyDims,
+  reshape,
+  slice,
+  type Tensor,
+  within,
+} from "../graph/index.ts";
+import { substituted } from "../graph/tensor.ts";
 import { attendByHeads, foldPair, type KeyValues, withPast } from "./attention.ts";
-import type { Block, Context } from "./block.ts";
+import type { Block, Context, Memory, RowwiseBlock } from "./block.ts";
 import { type Activation, activations } from "./feed-forward.ts";
-import { headWidth, LayerNorm, Linear } from "./layers.ts";
+import { headWidth, Linear, type Norm, type NormName, norms } from "./layers.ts";
 import type { Mode } from "./mode.ts";
 import { kaimingUniform, newParameter, type Parameter, uniform, xavierUniform, zeros } from "./parameter.ts";
-import type { Rows } from "./running.ts";
+import type { Rows, SomeRows } from "./running.ts";
 
 /** Sizes and form of PyTorch's layers. */
 export interface TorchLayerOptions {
@@ -19,6 +31,10 @@ export interface TorchLayerOptions {
   /** Norms before the sublayers (pre-norm) instead of after the sums (post-norm). */
   normFirst: boolean;
   epsilon: number;
+  /** Layer norms, or norms by the mean square alone. Default: layer. */
+  normKind?: NormName | undefined;
+  /** linear2(activation(linear3 x) · linear1 x), such as SwiGLU with silu. Default: false. */
+  gated?: boolean | undefined;
 }
 
 /** nn.MultiheadAttention: one packed projection [3·C, C] in the order query, key, value. */
@@ -42,24 +58,40 @@ export class MultiheadAttention {
   }
 
   /** x [B·T, C] over itself, and over what its cache remembers. */
-  apply(x: Tensor, { rows, mode, mask, cache }: Context): Tensor {
+  apply(x: Tensor, { rows, mode, mask, cache, seen }: Context): Tensor {
     const { width } = this.#options;
     const packed = this.#project(x, 0, 3); // [B·T, 3·C]
     const [q, k, v] = [0, 1, 2].map((i) => slice(packed, 1, i * width, (i + 1) * width)) as [Tensor, Tensor, Tensor];
-    const all = withPast(foldPair({ keys: k, values: v }, rows), cache);
+    const own = { keys: k, values: v };
+    const all = withPast(foldPair(seen ? seen(own) : own, rows), cache);
     return this.#attend(q, all, rows, mode, mask);
   }
 
-  /** Keys and values [B, S, C] of a memory [B·S, C]. */
-  remember(memory: Tensor, rows: Rows): KeyValues {
+  /** Keys and values of some rows: x [K, C] → [K, C] each. */
+  keyValues(x: Tensor): KeyValues {
     const { width } = this.#options;
-    const packed = this.#project(memory, 1, 3); // [B·S, 2·C]
-    return foldPair({ keys: slice(packed, 1, 0, width), values: slice(packed, 1, width, 2 * width) }, rows);
+    const packed = this.#project(x, 1, 3); // [K, 2·C]
+    return { keys: slice(packed, 1, 0, width), values: slice(packed, 1, width, 2 * width) };
   }
 
-  /** x [B·T, C] over a memory's keys and values. */
-  attendTo(x: Tensor, memory: KeyValues, rows: Rows, mode: Mode, mask?: Tensor): Tensor {
-    return this.#attend(this.#project(x, 0, 1), memory, rows, mode, mask);
+  /** x [R, C] → [R, C]: some rows look at keys and values [B·T, C] of all. */
+  applyRows(x: Tensor, all: KeyValues, some: SomeRows, { rows, mask }: Context): Tensor {
+    const { heads } = this.#options;
+    const q = some.byText(this.#project(x, 0, 1));
+    const mixed = attendByHeads(q, foldPair(all, rows), { heads, rows, mask: mask && maskOf(some, mask, rows) });
+    return this.#out.apply(some.fromText(mixed));
+  }
+
+  /** Keys and values [B, S, C] of another text [B·S, C]. */
+  remember(text: Tensor, rows: Rows): KeyValues {
+    return foldPair(this.keyValues(text), rows);
+  }
+
+  /** x [B·T, C] over another text, of which it makes keys and values once for all depths with the same weights. */
+  attendTo(x: Tensor, memory: Memory, { rows, mode }: Context): Tensor {
+    const weights = [this.#weight, this.#bias].map(({ tensor }) => substituted(tensor));
+    const all = memory.keyValues(weights, (text, of) => this.remember(text, of));
+    return this.#attend(this.#project(x, 0, 1), all, memory.rows ?? rows, mode, memory.mask);
   }
 
   /** The `from`th to the `to`th of the three projections. */
@@ -75,7 +107,15 @@ export class MultiheadAttention {
   }
 }
 
-/** linear2(dropout(activation(linear1 x))); biases start as PyTorch's, ±1 / √in. */
+/** A mask [T, S], [B, 1, T, S] or, the same for every query, [B, 1, 1, S], for some rows by text: added to scores [B, H, Q, S]. */
+function maskOf(some: SomeRows, mask: Tensor, { batch, length }: Rows): Tensor {
+  if (mask.shape.length < 4) return some.mask(mask);
+  if (mask.shape[2] === 1) return mask;
+  const each = reshape(mask, [multiplyDims(batch, length), mask.shape[3]!]); // [B·T, S]
+  return expandDims(some.byText(some.take(each)), 1);
+}
+
+/** linear2(dropout(activation(linear1 x))), or with a gate, linear3; biases start as PyTorch's, ±1 / √in. */
 export class TorchFeedForward {
   readonly parameters: readonly Parameter[];
   readonly #options: TorchLayerOptions;
@@ -84,16 +124,19 @@ export class TorchFeedForward {
   constructor(name: string, options: TorchLayerOptions) {
     const { width, hidden } = options;
     this.#options = options;
-    this.#layers = [linear(`${name}.linear1`, width, hidden), linear(`${name}.linear2`, hidden, width)];
+    const gate = options.gated ? [linear(`${name}.linear3`, width, hidden)] : [];
+    this.#layers = [linear(`${name}.linear1`, width, hidden), linear(`${name}.linear2`, hidden, width), ...gate];
     this.parameters = this.#layers.flat();
   }
 
   apply(x: Tensor, mode: Mode): Tensor {
-    const [up, down] = this.#layers.map(([weight, bias]) => (y: Tensor) => {
+    const [up, down, gate] = this.#layers.map(([weight, bias]) => (y: Tensor) => {
       return add(matmul(y, weight.tensor, { transposeB: true }), bias.tensor);
     });
     const { activation, dropout } = this.#options;
-    return down!(mode.dropout(activations[activation](up!(x)), dropout));
+    const activate = activations[activation];
+    const inner = gate ? multiply(activate(gate(x)), up!(x)) : activate(up!(x));
+    return down!(mode.dropout(inner, dropout));
   }
 }
 
@@ -106,15 +149,21 @@ function linear(name: string, width: number, out: number): [Parameter, Parameter
 }
 
 /** norm1, norm2, … of a layer. */
-export function layerNorms(name: string, count: number, { width, epsilon }: TorchLayerOptions): LayerNorm[] {
-  return Array.from({ length: count }, (_, i) => new LayerNorm(`${name}.norm${i + 1}`, { width, epsilon }));
+export function layerNorms(name: string, count: number, options: TorchLayerOptions): Norm[] {
+  return Array.from({ length: count }, (_, i) => normNamed(`${name}.norm${i + 1}`, options));
 }
+
+/** A norm of the kind that options say. */
+export const normNamed = (
+  name: string,
+  { width, epsilon, normKind = "layer" }: Pick<TorchLayerOptions, "width" | "epsilon" | "normKind">,
+): Norm => norms[normKind](name, { width, epsilon });
 
 const parametersOf = (parts: readonly { readonly parameters: readonly Parameter[] }[]) =>
   parts.flatMap((part) => [...part.parameters]);
 
 /** Post-norm: norm(x + f(x)). Pre-norm: x + f(norm(x)). */
-function residual(x: Tensor, norm: LayerNorm, options: TorchLayerOptions, mode: Mode, f: (x: Tensor) => Tensor) {
+function residual(x: Tensor, norm: Norm, options: TorchLayerOptions, mode: Mode, f: (x: Tensor) => Tensor) {
   const { normFirst, dropout } = options;
   const sum = add(x, mode.dropout(f(normFirst ? norm.apply(x) : x), dropout));
   return normFirst ? sum : norm.apply(sum);
@@ -124,7 +173,7 @@ function residual(x: Tensor, norm: LayerNorm, options: TorchLayerOptions, mode: 
 export interface EncoderParts {
   readonly attention: MultiheadAttention;
   readonly feedForward: TorchFeedForward;
-  readonly norms: readonly LayerNorm[];
+  readonly norms: readonly Norm[];
 }
 
 /** What both kinds of layers do: sublayers under their names, each with its residual and norm. */
@@ -137,6 +186,11 @@ export class TorchLayer<P extends EncoderParts> {
   constructor(name: string, parts: P, options: TorchLayerOptions, cross: readonly MultiheadAttention[] = []) {
     [this.name, this.parts, this.#options] = [name, parts, options];
     this.parameters = parametersOf([parts.attention, ...cross, parts.feedForward, ...parts.norms]);
+  }
+
+  /** What a sublayer reads of x. */
+  protected entering(x: Tensor, norm: number): Tensor {
+    return this.#options.normFirst ? this.parts.norms[norm]!.apply(x) : x;
   }
 
   /** One sublayer; `norm` is the number of its norm. */
@@ -154,9 +208,23 @@ export class TorchLayer<P extends EncoderParts> {
 }
 
 /** nn.TransformerEncoderLayer. */
-export class EncoderLayer extends TorchLayer<EncoderParts> implements Block {
+export class EncoderLayer extends TorchLayer<EncoderParts> implements RowwiseBlock {
   apply(x: Tensor, context: Context): Tensor {
     return within(this.name, () => this.fed(this.attended(x, context), 1, context.mode));
+  }
+
+  keyValues(x: Tensor): KeyValues {
+    return within(`${this.name} / attention`, () => this.parts.attention.keyValues(this.entering(x, 0)));
+  }
+
+  applyRows(x: Tensor, all: KeyValues, rows: SomeRows, context: Context): Tensor {
+    const { attention } = this.parts;
+    return within(this.name, () => {
+      const attended = this.sublayer("attention", 0, x, context.mode, (y) =>
+        attention.applyRows(y, all, rows, context),
+      );
+      return this.fed(attended, 1, context.mode);
+    });
   }
 }
 
@@ -165,36 +233,26 @@ export interface DecoderParts extends EncoderParts {
   readonly cross: MultiheadAttention;
 }
 
-/** What a decoder layer sees of the encoder's output: its own keys and values of it, and what may not be seen. */
-export interface Memory extends KeyValues {
-  /** Added to the scores [B, H, T, S]. */
-  readonly mask?: Tensor | undefined;
-  /** How rows fold over the memory, where that is not as in self-attention: the beams of a sentence are so many queries. */
-  readonly rows?: Rows | undefined;
-}
+/** nn.TransformerDecoderLayer: a block that looks at `context.source` too. */
+export class DecoderLayer extends TorchLayer<DecoderParts> implements Block {
+  readonly caches = 1;
 
-/** nn.TransformerDecoderLayer; bound to a memory it is a block like any other. */
-export class DecoderLayer extends TorchLayer<DecoderParts> {
   constructor(name: string, parts: DecoderParts, options: TorchLayerOptions) {
     super(name, parts, options, [parts.cross]);
   }
 
-  /** This layer's keys and values of an encoder's output [B·S, C]: the same at all depths that run the layer. */
-  remember(memory: Tensor, rows: Rows): KeyValues {
-    return within(this.name, () => within("cross-attention", () => this.parts.cross.remember(memory, rows)));
-  }
-
-  over(memory: Memory): Block {
-    return { parameters: this.parameters, apply: (x, context) => this.#apply(x, context, memory) };
-  }
-
-  #apply(x: Tensor, context: Context, memory: Memory): Tensor {
-    const { mode, rows } = context;
+  apply(x: Tensor, context: Context): Tensor {
+    const { mode, source = refuseAlone(this.name) } = context;
     return within(this.name, () => {
       const informed = this.sublayer("cross-attention", 1, this.attended(x, context), mode, (y) =>
-        this.parts.cross.attendTo(y, memory, memory.rows ?? rows, mode, memory.mask),
+        this.parts.cross.attendTo(y, source, context),
       );
       return this.fed(informed, 2, mode);
     });
   }
+}
+
+function refuseAlone(name: string): never {
+  const remedy = "decoder layers belong to the decoder of a translation model";
+  return rejectOption({ who: name, needed: "context.source, a text to look at", got: "none", remedy });
 }

@@ -136,10 +136,8 @@ function bytesOf(type: ElementType, data: ArrayLike<number>): Uint8Array {
         : Float32Array.from(data)
       : type === "int"
         ? Int32Array.from(data)
-        : type === "bool"
-          ? Uint8Array.from(data)
-          : type === "int8"
-            ? Int8Array.from(data)
-            : BigInt64Array.from(Array.from(data, BigInt));
+        : type === "int64"
+          ? BigInt64Array.from(Array.from(data, BigInt))
+          : Uint8Array.from(data);
   return new Uint8Array(array.buffer, array.byteOffset, array.byteLength);
 }

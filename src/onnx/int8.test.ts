@@ -87,7 +87,7 @@ describe("weights as 8-bit integers", () => {
     const stored = lowerGraph({ outputs: { y }, weights, int8: true }).tensors.filter(
       ({ bytes }) => bytes.length >= OUT * IN,
     );
-    expect(stored.map(({ name, type }) => [name, type])).toEqual([["table", "int8"]]);
+    expect(stored.map(({ name, type }) => [name, type])).toEqual([["table", "uint8"]]);
     const engine = await ortEngine({ threads: 1 });
     const exact = await (await engine.compile({ outputs: { y }, weights })).run({ ids: Int32Array.of(5, 0, 47) });
     const near = await run(y, weights, { ids: Int32Array.of(5, 0, 47) });
@@ -104,7 +104,7 @@ describe("weights as 8-bit integers", () => {
     const cut = Array.from(near.data, (_, at) => whole.data[Math.floor(at / 24) * OUT + 16 + (at % 24)]!);
     expect(distance(near.data, cut)).toBe(0);
     const { tensors } = lowerGraph({ outputs: { y: matmul(x, part, { transposeB: true }) }, weights, int8: true });
-    expect(tensors.find(({ name }) => name === "stack")?.type).toBe("int8");
+    expect(tensors.find(({ name }) => name === "stack")?.type).toBe("uint8");
   });
 
   it("are none where a matrix is small, is no right factor, or is fed", () => {

@@ -53,10 +53,17 @@ export function quantised(
   return { numbers, scales };
 }
 
+/**
+ * What stands for 0. Numbers are stored without a sign: with signs, processors that lack dot products of bytes (VNNI) add pairs of products
+ * in 16 bits, which overflow.
+ */
+const ZERO = 128;
+
 /** Stores a weight under its name as 8-bit integers, with its scales beside it. */
 export function storeInt8(name: string, weight: Tensor, data: Float32Array, axis: Axis, to: Lowering): void {
   const { numbers, scales } = quantised(data, weight.shape as [number, number], axis);
-  to.store(name, "int8", weight.shape as readonly number[], numbers);
+  const unsigned = Uint8Array.from(numbers, (number) => number + ZERO);
+  to.store(name, "uint8", weight.shape as readonly number[], unsigned);
   to.int8.set(weight, { scales, axis });
 }
 
@@ -75,12 +82,20 @@ function storedScales(weight: Tensor, factor: number, to: Lowering): string {
   );
 }
 
+/** As many zeros as it has scales. */
+function storedZeros(weight: Tensor, to: Lowering): string {
+  const { length } = to.int8.get(weight)!.scales;
+  return to.once(`zeros ${length}`, () =>
+    to.store(to.fresh("zeros"), "uint8", [length], new Uint8Array(length).fill(ZERO)),
+  );
+}
+
 /** A product with such a weight: the runtime turns the left factor into 8-bit integers, too, by its own range in each run. */
 export function int8Product(node: Tensor<"matmul">, [a, b, bias]: readonly string[], to: Lowering): string {
   const { transposeB, scale } = node.attributes;
   const scales = storedScales(node.inputs[1]!, scale, to);
   const turned = () => to.once(`turned ${b}`, () => to.emit("Transpose", [b!], { attributes: { perm: [1, 0] } }));
-  const inputs = [a!, transposeB ? turned() : b!, scales, ...(bias === undefined ? [] : ["", bias])];
+  const inputs = [a!, transposeB ? turned() : b!, scales, storedZeros(node.inputs[1]!, to), bias ?? ""];
   return to.emit("DynamicQuantizeMatMul", inputs, { domain: MICROSOFT });
 }
 
@@ -89,5 +104,5 @@ export function int8Rows(node: Tensor<"gather">, [table, ids]: readonly string[]
   const scales = storedScales(node.inputs[0]!, 1, to);
   const rows = to.emit("Cast", [to.emit("Gather", [table!, ids!])], { attributes: { to: onnxTypes.float } });
   const own = to.emit("Unsqueeze", [to.emit("Gather", [scales, ids!]), to.integers([-1])]);
-  return to.emit("Mul", [rows, own]);
+  return to.emit("Mul", [to.emit("Sub", [rows, to.scalar(ZERO)]), own]);
 }

@@ -16,7 +16,7 @@ export interface OnnxNode {
   readonly attributes: Readonly<Record<string, AttributeValue>>;
 }
 
-export type ElementType = DType | "int64" | "int8";
+export type ElementType = DType | "int64" | "uint8";
 
 export interface OnnxTensor {
   readonly name: string;
@@ -39,7 +39,7 @@ export interface OnnxGraph {
   readonly outputs: readonly OnnxValue[];
 }
 
-const elementTypes: Record<ElementType, number> = { float: 1, int8: 3, int: 6, int64: 7, bool: 9 };
+const elementTypes: Record<ElementType, number> = { float: 1, uint8: 2, int: 6, int64: 7, bool: 9 };
 
 function writeAttribute(writer: ProtoWriter, name: string, value: AttributeValue): void {
   writer.string(1, name);

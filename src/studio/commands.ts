@@ -9,7 +9,7 @@ import type { TaskOrder } from "../sweep/index.ts";
 import { settingsNamed } from "../tasks/index.ts";
 import { nextWords } from "../tasks/next-words.ts";
 import { parseSeeds } from "../tasks/search/index.ts";
-import type { RunRow, StartRequest } from "./api.ts";
+import type { RunDetail, StartRequest } from "./api.ts";
 import { Refusal } from "./refusal.ts";
 import type { Entry, RunIndex } from "./run-index.ts";
 
@@ -166,9 +166,13 @@ async function wordsOf(order: TaskOrder): Promise<string[]> {
 export const quoted = (word: string) => (/^[\w./:,=@%+-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`);
 
 /** Commands for a run as it is. */
-export function nextCommands({ kind, status, path }: RunRow, index: RunIndex, program: string): string[] {
+export function nextCommands(
+  { kind, status, path, config }: Pick<RunDetail, "kind" | "status" | "path" | "config">,
+  index: RunIndex,
+  program: string,
+): string[] {
   const run = quoted(join(index.shown, path));
   const goesOn = status === "stopped" || status === "killed";
-  const words = goesOn ? ["resume RUN", "runs show RUN"] : nextWords(kind);
+  const words = goesOn ? ["resume RUN", "runs show RUN"] : nextWords(kind, config);
   return words.map((each) => `${program} ${each.replace("RUN", run)}`);
 }

@@ -105,9 +105,10 @@ async function detail(studio: Studio, entry: Entry, program: string): Promise<Ru
   const report = studio.index.reportOf(entry.id);
   const { names, evaluations } = studio.series(entry);
   const pattern = evaluations.findLast((each) => each.pattern !== undefined)?.pattern ?? patternIn(row.settings.blocks);
+  const config = glance?.config ?? {};
   return {
     ...row,
-    config: glance?.config ?? {},
+    config,
     environment: glance?.environment ?? {},
     trainingFlopsPerToken: report?.trainingFlopsPerToken ?? null,
     plan: report?.plan ?? null,
@@ -115,7 +116,7 @@ async function detail(studio: Studio, entry: Entry, program: string): Promise<Ru
     blocks: pattern === null ? null : kindsOf(pattern),
     checkpoints: (glance?.checkpoints ?? []).map(({ step, best }) => ({ step, best })),
     log: textFrom(join(path, LOG_FILE), undefined, LOG_TAIL).text,
-    next: nextCommands(row, studio.index, program),
+    next: nextCommands({ ...row, config }, studio.index, program),
     pid: row.status === "running" ? (studio.ownerOf(entry)?.pid ?? null) : null,
     metrics: names,
     bytes: await sizeOf(path),

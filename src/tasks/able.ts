@@ -6,13 +6,14 @@ import { type AnyRun, Run, type RunKind } from "./run.ts";
 /** What the uses of a run are called in words. */
 const words = {
   evaluate: "be evaluated",
+  curve: "give figures against depth",
   generate: "continue text",
   export: "be exported",
   predict: "predict labels",
   fill: "guess masked words",
   embed: "make vectors of texts",
   adapter: "give an adapter",
-  answer: "tag, answer or choose",
+  answered: "tag, answer or choose",
   depths: "show how deep its tokens run",
 } as const;
 

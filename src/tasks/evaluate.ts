@@ -60,6 +60,11 @@ export const evaluatedFact = ({ remark }: { readonly remark?: string }): Fact[] 
 
 const mean = (values: readonly number[]) => values.reduce((a, b) => a + b, 0) / values.length;
 
+const depthNames = ["depth", "encoderDepth", "decoderDepth"] as const;
+
+/** Mean depth of tokens, where they choose it; of translation that of each side. */
+export type MeanDepths = { readonly [name in (typeof depthNames)[number]]?: number };
+
 /** Loss, perplexity per piece and per word, bits per byte and, where tokens choose it, their mean depth. */
 export async function evaluateText(
   engine: Engine,
@@ -71,17 +76,21 @@ export async function evaluateText(
     onBatch,
     signal,
   }: Pick<EvaluateOptions, "onBatch" | "signal"> & { batches: Batches; text: TextSize },
-): Promise<Figures & { readonly depth?: number }> {
+): Promise<Figures & MeanDepths> {
   const size = { batch: batches.rows ?? 1, length: batches.length ?? 1, training: false };
   const evaluator = await Evaluator.create(engine, { ...model.objective(size), noise: [] }, weights);
   try {
-    const [losses, depths]: [number[], number[]] = [[], []];
+    const losses: number[] = [];
+    const depths = new Map<string, number[]>();
     for await (const { loss, outputs } of evaluator.run(weights, counted(batches, onBatch), { signal })) {
       losses.push(loss);
-      if (outputs.depth) depths.push(outputs.depth.data[0]!);
+      for (const name of depthNames) {
+        const known = depths.get(name) ?? [];
+        if (outputs[name]) depths.set(name, known).get(name)!.push(outputs[name].data[0]!);
+      }
     }
     const found = figures(mean(losses), batches.count * tokensIn(batches), text);
-    return depths.length > 0 ? { ...found, depth: mean(depths) } : found;
+    return { ...found, ...Object.fromEntries([...depths].map(([name, values]) => [name, mean(values)])) };
   } finally {
     await evaluator.release();
   }

@@ -12,6 +12,7 @@ import { stateDict } from "../model/state-dict.ts";
 import { boundWeights, type Weights } from "../model/weights.ts";
 import type { Parameter } from "../nn/index.ts";
 import { lower } from "../onnx/lower.ts";
+import { tokenizerFileName } from "../text/tokenizer.ts";
 
 /** Files by name. */
 export type ExportedFiles = Readonly<Record<string, Uint8Array>>;
@@ -73,7 +74,7 @@ export function exportedLanguage(
     "model.onnx": exportOnnx(model, weights, { int8 }),
     "model.safetensors": exportSafetensors(model, weights, { step: String(step) }),
     "config.json": json(exportConfig(model), 2),
-    "tokenizer.model": tokenizer,
+    [tokenizerFileName(tokenizer)]: tokenizer,
   };
 }
 
@@ -92,7 +93,7 @@ export function exportedPar(
     "model.safetensors": exportSafetensors(model, weights, { step: String(step) }),
     "config.json": json({ kind: "par-transformer-xl", ...model.options, programs }, 2),
     "ranks.json": json([...ranks]),
-    "tokenizer.model": tokenizer,
+    [tokenizerFileName(tokenizer)]: tokenizer,
   };
 }
 

@@ -11,7 +11,7 @@ export const dataFields = group("Data", {
   tokenizer: optional(
     text(
       "",
-      "a SentencePiece model by name or file, bytes, or words (the most frequent); default: the data's own, or one trained on it",
+      "a SentencePiece model by name or file, a tokenizer.json with byte-level BPE, bytes, or words (the most frequent); default: the data's own, or one trained on it",
     ),
   ),
   pieces: optional(
@@ -23,6 +23,13 @@ export const dataFields = group("Data", {
     ),
   ),
   data: optional(text("", "folder of datasets and tokenizers; default: LAYERWISE_DATA, or one in the cache")),
+});
+
+/** What sets newer blocks apart, of every task that has them. */
+export const styleFields = group("Model", {
+  norm: choice(["layer", "rms"], "layer", "layer norms, or norms by the mean square alone"),
+  gated: flag("a gate in the feed-forward layer: with silu this is SwiGLU"),
+  untied: flag("a head of its own instead of the embedding's transpose"),
 });
 
 const planForm = {
@@ -80,7 +87,7 @@ const optimisationFields = group("Optimisation", {
   clipNorm: optional(real(1, "largest gradient norm; larger gradients are scaled down; none: no limit"), 1),
   clipValue: optional(real(1, "largest number in a gradient; default: no limit")),
   seed: whole(1, "seed of weights, data order and dropout", 0),
-  init: optional(text("", "start from the weights of another run")),
+  init: optional(text("", "start from the weights of another run; of a language model also one of another depth")),
   initStep: optional(whole(1000, "the step of that run's checkpoint; default: its last", 0)),
 });
 
@@ -116,12 +123,18 @@ export const lengthFields = group("Length", {
 /** On how much of a large text models are evaluated: WikiText's valid and test text is a third of it. */
 export const evaluateTokens = whole(1_000_000, "evaluate on at most this many tokens of a split; 0: all", 0);
 
+/** Weights in TensorBoard, for every task that trains whole models. */
+export const histogramEvery = optional(
+  whole(1, "evaluations between histograms of every trained parameter in TensorBoard; default: none", 1, LARGEST.steps),
+);
+
 /** Evaluations and checkpoints of language models and of translation. */
 const habitFields = group("Evaluation and checkpoints", {
   evaluateEvery: optional(whole(250, "updates between evaluations; default: each epoch, at most every 500")),
   evaluateTokens,
   checkpointEvery: whole(50, "updates between checkpoints"),
   keep: whole(3, "checkpoints kept besides the best"),
+  histogramEvery,
   patience: optional(whole(5, "stop after this many evaluations without a new best; default: never")),
 });
 

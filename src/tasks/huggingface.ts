@@ -12,6 +12,7 @@ import type { ParModel } from "../model/par/par.ts";
 import { stateDict } from "../model/state-dict.ts";
 import type { Weights } from "../model/weights.ts";
 import type { Parameter } from "../nn/index.ts";
+import { tokenizerFileName } from "../text/tokenizer.ts";
 import type { ExportedFiles, ExportNotes } from "./exports.ts";
 
 /** What config.json holds under `layerwise`, besides what the Python file is told. */
@@ -84,7 +85,10 @@ export function huggingFaceLanguage(model: LanguageModel, weights: Weights, sour
     sizes: { ...causalSizes(model), max_position_embeddings: model.options.length },
     layerwise: { layout: LAYOUT, kind: "language", step: source.step, model: languageSpec(model), run: source.run },
   });
-  return { ...filesOf(config, tensorsOf(model.parameters, weights)), "tokenizer.model": source.tokenizer };
+  return {
+    ...filesOf(config, tensorsOf(model.parameters, weights)),
+    [tokenizerFileName(source.tokenizer)]: source.tokenizer,
+  };
 }
 
 /** The folder of a found network with memory, for AutoModelForCausalLM; it takes and gives the tokenizer's ids. */
@@ -101,7 +105,7 @@ export function huggingFacePar(
   });
   const tensors = tensorsOf(model.parameters, weights);
   tensors.set("ranks", { dtype: "I32", shape: [ranks.length], data: ranks });
-  return { ...filesOf(config, tensors), "tokenizer.model": source.tokenizer };
+  return { ...filesOf(config, tensors), [tokenizerFileName(source.tokenizer)]: source.tokenizer };
 }
 
 /** Where transformers look for a head. */

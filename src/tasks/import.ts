@@ -1,5 +1,6 @@
 /** Folders that `export --format huggingface` wrote, and that were trained elsewhere since, as runs: the way back from PyTorch. */
 import { existsSync } from "node:fs";
+import { join } from "node:path";
 import { reject, rejectFile } from "../base/errors.ts";
 import { readJsonObject } from "../files/json.ts";
 import { LAYOUT, nameFromTorch } from "../model/huggingface/names.ts";
@@ -8,42 +9,25 @@ import { loadStateDict } from "../model/state-dict.ts";
 import type { Parameter } from "../nn/index.ts";
 import { TOKENIZER_FILE } from "../runs/folder.ts";
 import { storedSettings } from "../runs/settings-file.ts";
-import type { TokenizerFile } from "../text/files/tokenizer.ts";
-import type { Weights } from "../train/stages.ts";
 import type { HuggingFaceNotes } from "./huggingface.ts";
-import type { NewRun } from "./new-run.ts";
+import type { ImportedModel, ImportModelOptions } from "./imported-model.ts";
 import type { ImportRunOptions } from "./pretrain/import.ts";
+
+export type { ImportedModel, ImportModelOptions } from "./imported-model.ts";
 
 /** Reads weights, loaded when there are some to read. */
 const reading = () => import("./pretrain/import.ts");
 
-/** Where the parts of a model lie, and where its run goes. */
-export interface ImportModelOptions {
-  /** The model's config.json. Default: beside the weights. */
-  readonly config?: string | undefined;
-  /** Its SentencePiece model. Default: tokenizer.model beside the weights. */
-  readonly tokenizer?: string | undefined;
-  /** The run folder to make. Default: nothing is written. */
-  readonly into?: NewRun | undefined;
-}
-
-/** A model that came back from elsewhere. */
-export interface ImportedModel {
-  readonly kind: "language" | "retrain";
-  readonly parameters: readonly Parameter[];
-  readonly weights: Weights;
-  readonly width: number;
-  readonly depth: number;
-  readonly tokenizer: TokenizerFile;
-  readonly warnings: readonly string[];
-}
-
 /** What config.json says of a model that layerwise exported: undefined where another program wrote it. */
 export async function huggingFaceNotes(path: string, config?: string): Promise<HuggingFaceNotes | undefined> {
+  return (await configOf(path, config))?.layerwise as HuggingFaceNotes | undefined;
+}
+
+/** The config.json that was named or lies beside the weights, where there is one. */
+async function configOf(path: string, config: string | undefined) {
   if (!existsSync(path)) return undefined;
   const beside = config ?? `${(await reading()).folderOf(path)}/config.json`;
-  if (!existsSync(beside)) return undefined;
-  return (await readJsonObject(beside, 2)).layerwise as HuggingFaceNotes | undefined;
+  return existsSync(beside) ? readJsonObject(beside, 2) : undefined;
 }
 
 /** Reads a folder of a language model or a found network, checks every name and shape, and makes it a run. */
@@ -60,7 +44,9 @@ export async function importModel(
     const needed = "layerwise: a language model or a found network, as `export --format huggingface` writes it";
     rejectFile({ who: configSource, needed, got: `layout ${layout}, kind ${kind}` });
   }
-  const tokenizer = await readTokenizer(source, named, Number.POSITIVE_INFINITY);
+  const beside = join(folderOf(source), "tokenizer.json");
+  const file = named ?? (existsSync(beside) ? beside : undefined);
+  const tokenizer = await readTokenizer(source, file, Number.POSITIVE_INFINITY);
   if (!tokenizer) {
     const remedy = "put it there, or name it as `tokenizer`";
     return reject({ who: folderOf(source), needed: TOKENIZER_FILE, got: "none", remedy }, 2);
@@ -101,10 +87,13 @@ export type ImportReport = {
   readonly warnings: readonly string[];
 } & ({ readonly kind: ImportedModel["kind"] } | { readonly adaptive: boolean; readonly heads: readonly string[] });
 
-/** Imports whatever lies there: an ALBERT, or a language model or found network that was exported for transformers. */
+/** Imports whatever lies there: an ALBERT, a model of Llama's shape, or a language model or found network that was exported for transformers. */
 export async function importRun(path: string, options: ImportRunOptions = {}): Promise<ImportReport> {
-  const notes = await huggingFaceNotes(path, options.config);
-  return notes && notes.kind !== "albert" ? modelReport(path, options) : albertReport(path, options);
+  const config = await configOf(path, options.config);
+  const notes = config?.layerwise as HuggingFaceNotes | undefined;
+  if (notes && notes.kind !== "albert") return modelReport(path, options, importModel);
+  const { importLlamaModel, isLlama } = await import("./llama.ts");
+  return config && isLlama(config) ? modelReport(path, options, importLlamaModel) : albertReport(path, options);
 }
 
 const counted = (parameters: readonly Parameter[]) => ({
@@ -112,10 +101,14 @@ const counted = (parameters: readonly Parameter[]) => ({
   parameters: countParameters(parameters),
 });
 
-async function modelReport(path: string, { config, tokenizer: named, into, ...others }: ImportRunOptions) {
+async function modelReport(
+  path: string,
+  { config, tokenizer: named, into, ...others }: ImportRunOptions,
+  read: typeof importModel,
+) {
   const stranger = Object.entries(others).find(([, value]) => value !== undefined)?.[0];
   if (stranger) reject({ who: `\`${stranger}\``, needed: "an ALBERT", got: path, remedy: "leave it out" }, 2);
-  const { kind, parameters, width, depth, tokenizer, warnings } = await importModel(path, {
+  const { kind, parameters, width, depth, tokenizer, warnings } = await read(path, {
     config,
     tokenizer: named,
     into,

@@ -4,6 +4,7 @@
  */
 
 export { openRunWith, type RunUse, type RunWith, refuseOptions } from "./able.ts";
+export { attentionsFile } from "./attentions-file.ts";
 export type { ResumeChanges } from "./changes.ts";
 export type { Outcome } from "./concluded.ts";
 export type { CustomResumeOptions, CustomRun } from "./custom/uses.ts";
@@ -24,6 +25,7 @@ export {
   textReport,
   wordReport,
 } from "./depth-report.ts";
+export { checkDepthUse } from "./depth-use.ts";
 export type { ReadableDepths, ReadableLanguageModel } from "./depths.ts";
 export { type Diagnosis, diagnose, diagnosisText } from "./diagnosis.ts";
 export { type Trained, trainingDoubts } from "./doubts.ts";
@@ -31,7 +33,7 @@ export { dryRun } from "./dry-run.ts";
 export { type Ended, endingData, endingText, figuresOfKind, sampleOf } from "./ending.ts";
 export { defaultEngine, type EngineSettings, usualThreads } from "./engine.ts";
 export { type Environment, environment, instructionSets, packageVersion, processor } from "./environment.ts";
-export type { EvaluateOptions } from "./evaluate.ts";
+export type { EvaluateOptions, MeanDepths } from "./evaluate.ts";
 export { type ExportFormat, type Exporting, type ExportOptions, exportFormats } from "./exporting.ts";
 export type { ExportedFiles, ExportHow } from "./exports.ts";
 export { type AnyTokenizer, type GenerateOptions, generate } from "./generate.ts";
@@ -62,7 +64,7 @@ export type { LanguageConfig } from "./language/settings.ts";
 export type { LanguageRun, WordDepthOptions } from "./language/uses.ts";
 export { worldRank, worldSize } from "./mpi.ts";
 export { type NewRun, newRun } from "./new-run.ts";
-export { nextWords } from "./next-words.ts";
+export { nextWords, nextWordsOf } from "./next-words.ts";
 export type { OpenOptions, OpenRun, ResumeOptions, StoredRun } from "./open-run.ts";
 export { importInherited, importModules, type ModuleLibrary } from "./own-modules.ts";
 export { type Performing, perform } from "./perform.ts";

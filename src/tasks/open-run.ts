@@ -26,7 +26,7 @@ export interface OpenOptions extends Handed {
   readonly corpus?: Corpus | undefined;
   /** The same of a translation's sentence pairs. */
   readonly pairs?: PairsCorpus | undefined;
-  /** Other loops, cap, threshold or exit rule than in training, of a language model that has them. */
+  /** Other loops, cap, threshold or exit rule than in training, of a model that has them: a language model, a translation, or a fine-tuned model whose tokens halt, which then predicts and is evaluated so. */
   readonly use?: DepthUse | undefined;
 }
 

@@ -3,6 +3,7 @@ import { reject, rejectFile, rejectOption } from "../base/errors.ts";
 import { RunFolder } from "../runs/folder.ts";
 import { relayed, type Session, startSession } from "../train/session.ts";
 import type { CustomRun } from "./custom/uses.ts";
+import { checkDepthUse } from "./depth-use.ts";
 import type { HeadRun } from "./finetune/head-uses.ts";
 import type { FinetuneRun } from "./finetune/uses.ts";
 import type { TaskEvent } from "./job.ts";
@@ -105,10 +106,7 @@ async function open(path: string, second?: RunKind | OpenOptions, third: OpenOpt
       remedy: "open it without a kind and look at run.kind",
     });
   }
-  if (options.use && kind !== "language") {
-    const asked = Object.keys(options.use).join(", ");
-    reject({ who: path, needed: `a run of kind language for ${asked}`, got: kind, remedy: "leave it out" }, 2);
-  }
+  if (options.use) await checkDepthUse(path, kind, options.use);
   const opener = await openers[kind]();
   return opener.open(await readStored((await opener.within?.(path)) ?? path, options));
 }

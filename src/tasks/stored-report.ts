@@ -48,7 +48,7 @@ async function translateReport(stored: Stored): Promise<StoredReport> {
   const { translateSettings } = await import("./translate/settings.ts");
   const settings = storedSettings(translateSettings, stored.yaml, source(stored.path));
   const model = translationModelOf(settings, vocabularyIn(stored));
-  return { ...translationReport(model, settings.length), plan: model.options.encoderPlan };
+  return { ...translationReport(model, settings.length), plan: model.options.encoderPlan ?? null };
 }
 
 /** Of the encoder, at its training's length through all depths. */

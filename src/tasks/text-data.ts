@@ -100,7 +100,8 @@ export async function openData(settings: TextSettings, given: Given = {}, masked
   };
   const tokenizer = given.tokenizer ?? (await chooseTokenizer(settings.tokenizer ?? undefined, corpus, choice));
   given.onTokenizer?.(null);
-  return { corpus: isByteTokenizer(tokenizer.tokenizer) ? withLineEnds(corpus) : corpus, tokenizer };
+  const asItStands = tokenizer.tokenizer.keepsLineEnds || isByteTokenizer(tokenizer.tokenizer);
+  return { corpus: asItStands ? withLineEnds(corpus) : corpus, tokenizer };
 }
 
 /** Who is told of the training of a tokenizer. */

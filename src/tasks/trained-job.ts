@@ -13,6 +13,7 @@ import type { Weights } from "../train/stages.ts";
 import { openStage, type TrainOptions, type TrainResult, train } from "../train/train.ts";
 import { concludedFrom } from "./concluded.ts";
 import { batchesFact, engineFact, million } from "./facts.ts";
+import { histogramsEvery } from "./histograms.ts";
 import type { Fact, Job } from "./job.ts";
 import type { LanguageConfig } from "./language/settings.ts";
 import type { TranslateConfig } from "./translate/settings.ts";
@@ -24,7 +25,7 @@ export type TrainableModel = Trainable & { readonly parameters: readonly Paramet
 export type TrainConfig = LanguageConfig | TranslateConfig;
 
 /** What a job of `train` has besides the model and the options of its training. */
-type Kept = Pick<Job, "config" | "text" | "files" | "keep" | "describe">;
+type Kept = Pick<Job, "config" | "text" | "files" | "keep" | "describe" | "attach">;
 
 /** A job that carries `train` out. */
 export function trainJob<M extends Trainable>(model: M, options: TrainOptions, kept: Kept): Job<TrainResult<M>> {
@@ -81,7 +82,7 @@ export function trainedJob<M extends TrainableModel>(parts: TrainedParts<M>): Jo
   const files = { [TOKENIZER_FILE]: tokenizer.bytes };
   let facts: readonly Fact[] | undefined; // counted from graphs, which takes a while
   const kept = { config, text, files, keep: settings.keep, describe: () => (facts ??= describe(parts)) };
-  const job = trainJob(model, trainOptions(parts), kept);
+  const job = trainJob(model, trainOptions(parts), { ...kept, ...histogramsEvery(settings.histogramEvery) });
   return {
     ...job,
     events: async function* (start) {

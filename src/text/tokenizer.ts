@@ -1,4 +1,5 @@
-/** What the rest of the project asks of a tokenizer, and how one is loaded from the bytes of a SentencePiece model. */
+/** What the rest of the project asks of a tokenizer, and how one is loaded from the bytes of a SentencePiece model or a tokenizer.json. */
+import { rejectFile } from "../base/errors.ts";
 import { sha256Of } from "../format/sha256.ts";
 import { type ModelLimits, readModel } from "./sentencepiece/model-reader.ts";
 import { SentencePieceTokenizer } from "./sentencepiece/tokenizer.ts";
@@ -12,6 +13,8 @@ export interface Tokenizer {
   readonly padId: number;
   readonly bosId: number;
   readonly eosId: number;
+  /** Whether line ends are pieces like others, so that text is read as it stands. Default: false. */
+  readonly keepsLineEnds?: boolean | undefined;
   /** The ids of a line, without begin or end markers. */
   encode(text: string): Int32Array;
   /** As `encode`, for bytes that may be invalid UTF-8. */
@@ -35,7 +38,26 @@ export function loadTokenizer(
   release: Release = "0.2.2",
   limits: ModelLimits = {},
 ): Tokenizer {
+  if (isTokenizerJson(bytes)) {
+    const remedy = "open it with openTokenizer or tokenizerFromBytes";
+    rejectFile({ who: source, needed: "a SentencePiece model", got: "JSON", remedy });
+  }
   return new SentencePieceTokenizer(readModel(bytes, source, limits), source, release);
+}
+
+/** Whether bytes are those of a tokenizer.json: no SentencePiece model begins with a brace. */
+export const isTokenizerJson = (bytes: Uint8Array): boolean =>
+  bytes[bytes.findIndex((byte) => byte > 32)] === "{".charCodeAt(0);
+
+/** The name under which a folder keeps a tokenizer's bytes for other programs. */
+export const tokenizerFileName = (bytes: Uint8Array): string =>
+  isTokenizerJson(bytes) ? "tokenizer.json" : "tokenizer.model";
+
+/** The tokenizer in the bytes of a SentencePiece model or of a tokenizer.json with byte-level byte-pair encoding. */
+export async function readTokenizer(bytes: Uint8Array, source: string, release?: Release): Promise<Tokenizer> {
+  if (!isTokenizerJson(bytes)) return loadTokenizer(bytes, source, release);
+  const { byteLevelTokenizer } = await import("./byte-level/byte-level.ts");
+  return byteLevelTokenizer(bytes, source);
 }
 
 /** A tokenizer with its model: the bytes to keep with what is made with it, and the hash that identifies it. */
@@ -47,8 +69,8 @@ export interface OpenTokenizer {
   readonly name: string;
 }
 
-/** The tokenizer in the bytes of a `.model` file. */
+/** The tokenizer in the bytes of a `.model` file or a tokenizer.json. */
 export async function tokenizerFromBytes(bytes: Uint8Array, name = "tokenizer"): Promise<OpenTokenizer> {
   const kept = Uint8Array.from(bytes);
-  return { tokenizer: loadTokenizer(kept, name), sha256: await sha256Of(kept), bytes: kept, name };
+  return { tokenizer: await readTokenizer(kept, name), sha256: await sha256Of(kept), bytes: kept, name };
 }

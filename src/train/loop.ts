@@ -4,6 +4,7 @@ import { RandomStream } from "../base/random.ts";
 import { Diverged } from "./diverged.ts";
 import { type Batches, checkBatches, tokensIn } from "./evaluate.ts";
 import { type Measured, notFinite, type Progress, type TrainEvent, type TrainState } from "./events.ts";
+import { judged } from "./judged-weights.ts";
 import type { Schedule } from "./schedule.ts";
 import type { Step } from "./step-options.ts";
 import { type Tell, telling } from "./telling.ts";
@@ -135,7 +136,9 @@ export async function* trainLoop(options: LoopOptions): AsyncGenerator<TrainEven
     const best = isBest(figures, progress.best);
     progress.best = best ? { step: progress.step, ...standing(figures) } : progress.best;
     progress.evaluationsWithoutBest = best ? 0 : progress.evaluationsWithoutBest + 1;
-    yield { type: "evaluation", step: progress.step, split: "valid", best, ...figures };
+    const event = { type: "evaluation", step: progress.step, split: "valid", best, ...figures } as const;
+    judged.set(event, () => step.weights);
+    yield event;
     return best;
   };
   const state = () => stateOf(step, { ...progress, ...noted(options) }, pace.elapsedMs);

@@ -66,7 +66,7 @@ export function addCompare(program: Command): void {
 }
 
 /** What the comparison itself decides. */
-const OWN = ["unique", "depth", "share", "plan", "decoderPlan", "seed"];
+const OWN = ["unique", "depth", "share", "plan", "decoderPlan", "decoderDepth", "seed"];
 
 async function configFrom(flags: CompareFlags): Promise<TrainConfig> {
   const schema = await schemaFrom(schemas, flags);

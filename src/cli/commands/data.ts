@@ -39,7 +39,7 @@ function addBuild(data: Command): void {
     .description("Turn text into a tokenizer and batches, in one go.")
     .option("--out <dir>", "folder to write (default: data-NAME)")
     .option("--tfrecord", "write the original's batches: NAME_train/file1.tfrecords …")
-    .option("--masked", "write masked-LM + sentence-order examples (tf.Example) instead of batches")
+    .option("--masked", "write masked-LM + sentence-order examples (tf.Example) in lower case instead of batches")
     .option("--passes <n>", "passes over the text for --masked", whole, 40)
     .option("--seed <n>", "seed for --masked", whole, 12345)
     .option("--mask-share <p>", "--masked: fraction of the tokens to predict (default: 0.15)", numberFrom(0, 1))

@@ -1,8 +1,7 @@
 /** `layerwise export`: a run's weights as ONNX and safetensors, with the config that makes them a model again. */
 import { join } from "node:path";
 import { formatNumber, reject, table } from "../../base/index.ts";
-import type { FinetuneRun } from "../../tasks/finetune/index.ts";
-import type { ExportFormat } from "../../tasks/index.ts";
+import type { ExportFormat, RunWith } from "../../tasks/index.ts";
 import type { Command } from "../command.ts";
 import { openUsing, type UseFlags } from "../opened.ts";
 import { print } from "../output.ts";
@@ -60,7 +59,7 @@ async function run(path: string, flags: Flags): Promise<void> {
   print(table(rows));
 }
 
-async function exportAdapter(run: FinetuneRun, out: string, force = false) {
+async function exportAdapter(run: RunWith<"adapter">, out: string, force = false) {
   const { writeAdapter } = await import("../../tasks/finetune/index.ts");
   const files = await run.adapter();
   await writeAdapter(out, files, { force });

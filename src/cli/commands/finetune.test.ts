@@ -1,8 +1,11 @@
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
-import { ownFolder, printedBy } from "../../../test/command.ts";
+import { ownFolder, printedBy, wordsIn } from "../../../test/command.ts";
 import { readSafetensors } from "../../format/safetensors.ts";
+import { nextWordsOf } from "../../tasks/next-words.ts";
+import { openCorpus } from "../../text/files/corpus.ts";
+import { trainTokenizer } from "../../text/tokenizer-training.ts";
 import { addEmbed } from "./embed.ts";
 import { addEval } from "./eval.ts";
 import { addFill } from "./fill.ts";
@@ -77,6 +80,8 @@ describe("layerwise finetune", () => {
     );
     const topics = await figures("topics", ...files("topics.jsonl"), "--task", "multi-label");
     expect(Object.keys(topics)).toEqual(["f1", "accuracy", "depth"]);
+    const next = (await nextWordsOf(at("pairs"), "finetune")).find((line) => line.startsWith("predict"))!;
+    expect(await printedBy(addPredict, ...wordsIn(next.replace("RUN", at("pairs"))))).toContain("label");
     const without = printedBy(addPredict, "predict", at("pairs"), "--text", "one text alone");
     await expect(without).rejects.toThrow("--text: expected two texts, as in training, got one");
   });
@@ -90,6 +95,41 @@ describe("layerwise finetune", () => {
     const failed = tune("refused", "--train", at("train.tsv"), "--dev", at("bad.tsv"));
     await expect(failed).rejects.toMatchObject({ message: expect.stringContaining(message), exitCode: 1 });
     expect(existsSync(at("refused"))).toBe(false);
+  });
+});
+
+describe("layerwise finetune with another tokenizer", () => {
+  const larger = ["--tokenizer", at("larger.model"), "--epochs", "1"];
+  beforeAll(async () => {
+    const { bytes } = await trainTokenizer(await openCorpus("fixtures/runs/data/text"), { pieces: 240, masked: true });
+    writeFileSync(at("larger.model"), bytes);
+  });
+
+  it("refuses one with more pieces than the model, before anything is written", async () => {
+    const refused = {
+      message: expect.stringMatching(/at most the 200 pieces of .*, got 240; set --resize-vocabulary/),
+    };
+    await expect(tune("none", ...own(), ...larger)).rejects.toMatchObject({ ...refused, exitCode: 2 });
+    write("words.conll", ["a N", "good A", "day N"]);
+    const tags = ["--train", at("words.conll"), "--dev", at("words.conll"), "--task", "tagging"];
+    await expect(tune("none", ...tags, ...larger)).rejects.toMatchObject(refused);
+    expect(existsSync(at("none"))).toBe(false);
+  });
+
+  it("takes it with --resize-vocabulary, and leaves a run like any other", { timeout: 60_000 }, async () => {
+    const tuned = JSON.parse(await tune("resized", ...own(), ...larger, "--resize-vocabulary"));
+    expect(tuned.epochs).toHaveLength(1);
+    expect(readFileSync(join(at("resized"), "config.yaml"), "utf8")).toMatch(/vocabulary: 240\b/);
+    const [one] = JSON.parse(await printedBy(addPredict, "predict", at("resized"), "--text", "a good day", "--json"));
+    expect(["bad", "good"]).toContain(one.label);
+  });
+
+  it("refuses --resize-vocabulary where there is nothing to change, or where weights rest", async () => {
+    const alone = tune("none", ...own(), "--resize-vocabulary");
+    await expect(alone).rejects.toThrow("--resize-vocabulary: expected a run and another --tokenizer for it");
+    const resting = tune("none", ...own(), ...larger, "--resize-vocabulary", "--lora", "2");
+    await expect(resting).rejects.toThrow("expected weights that rest, got --resize-vocabulary");
+    expect(existsSync(at("none"))).toBe(false);
   });
 });
 

@@ -27,6 +27,7 @@ Examples:
   layerwise finetune runs/albert --train a.jsonl --dev b.jsonl --task multi-label --epochs 5
   layerwise finetune runs/albert --train train.conll --dev dev.conll --task tagging
   layerwise finetune runs/albert --train train.json --dev dev.json --task qa --length 256 --lora 8
+  layerwise finetune runs/albert --tokenizer my.model --resize-vocabulary --train train.tsv --dev dev.tsv
   layerwise finetune --scratch --tokenizer albert-30k --data ~/data --train train.tsv --dev dev.tsv
   layerwise predict runs/finetune-1 lines.txt
   layerwise eval runs/finetune-1 --corpus test.tsv

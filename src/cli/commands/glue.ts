@@ -54,7 +54,7 @@ Examples:
 
 const allExamples = `
 A run per task below --out; finished ones stay, so the same command goes on where it was stopped. The score of a task is the mean of its
-metrics on the dev set, as the benchmark counts; WNLI is answered with its commonest class, as everybody submits. submission.zip has the files
+metrics on the dev set, as the benchmark counts (of CoLA Matthews' correlation alone, of MNLI both dev sets); WNLI is answered with its commonest class, as everybody submits. submission.zip has the files
 of the tasks whose test texts are there.
 
 Examples:

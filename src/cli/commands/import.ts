@@ -1,4 +1,4 @@
-/** `layerwise import`: weights of ALBERTs, or of models that `export --format huggingface` wrote, checked and made a run. */
+/** `layerwise import`: weights of ALBERTs, of models of Llama's shape, or of models that `export --format huggingface` wrote, checked and made a run. */
 import { LayerwiseError, table } from "../../base/index.ts";
 import type { ImportReport } from "../../tasks/index.ts";
 import type { ImportRunOptions } from "../../tasks/pretrain/index.ts";
@@ -13,10 +13,12 @@ Examples:
   layerwise import model.safetensors --config config.json --out runs/albert
   layerwise import weights-npy --config albert_config.json --out runs/albert
   layerwise import albert-base-v2 --halt --out runs/adaptive     a stock ALBERT with a halting unit to be trained
+  layerwise import SmolLM2-135M --out runs/smol    a model of Llama's shape: config.json, model.safetensors and tokenizer.json
   layerwise import trained --out runs/back     what export --format huggingface wrote, after training with PyTorch
 
 Writes a run folder: eval, depth, glue and export take it; a language model or a found network also generates, and goes on with
-resume --steps N (its optimiser begins anew). No code in a .bin file is ever run.`;
+resume --steps N (its optimiser begins anew). A model of Llama's shape goes on as a looped one with
+layerwise train --config RUN/config.yaml --init RUN --depth "1 + 2 loop(3) + 1". No code in a .bin file is ever run.`;
 
 interface Flags extends Omit<ImportRunOptions, "into"> {
   out: string;
@@ -30,7 +32,10 @@ export function addImport(program: Command): void {
     .argument("<file>", "a weight file, a folder that holds one, or a folder of .npy files")
     .requiredOption("--out <run>", "run folder to write")
     .option("--config <file>", "the model's config.json (default: beside the weights)")
-    .option("--tokenizer <file>", "its SentencePiece model (default: spiece.model beside the weights, if there)")
+    .option(
+      "--tokenizer <file>",
+      "its tokenizer: a SentencePiece model or tokenizer.json (default: beside the weights, if there)",
+    )
     .option("--halt", "add a halting unit to a stock ALBERT")
     .option("--transpose-pooler", "turn the pooler's weight, as the published ALBERT-ACT PyTorch files need")
     .option("--activation <name>", "instead of the config's hidden_act")

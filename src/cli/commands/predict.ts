@@ -23,8 +23,8 @@ Examples:
 A run of finetune --task tagging takes lines of words or a .conll file, one of qa SQuAD's JSON (or --text CONTEXT --pair QUESTION), one of
 choice JSON lines of {text, choices}; --out then writes CoNLL columns, {id: answer} as SQuAD's own script reads it, or a table.
 
-JSON: [{text, pair, label, scores, depth}]; depth is the mean over tokens, null where none halt; of tagging [{words, tags}], of qa
-[{id, question, answer}], of choice [{text, label, choice}]`;
+JSON: [{text, pair, label, scores, depth}]; depth is the mean over tokens, null where none halt; of tagging [{words, tags, scores, depth}] with
+the probabilities of all tags for each word, of qa [{id, question, answer, scores, depth}], of choice [{text, label, choice, scores, depth}]`;
 
 interface Flags extends AskedTexts, PredictOptions, Pick<UseFlags, "checkpoint" | "threads"> {
   adapter?: string;
@@ -56,13 +56,19 @@ export function addPredict(program: Command): void {
 }
 
 async function run(path: string, named: string | undefined, flags: Flags): Promise<void> {
-  const { kindOf } = await import("../../tasks/index.ts");
   const file = named === "-" ? undefined : named;
-  const isHead = (await kindOf(path)) === "head";
+  const isHead = await tagsAnswersOrChooses(path, flags.adapter);
   const { what, rows, text, file: content } = await (isHead ? answered : predicted)(path, file, flags);
   await save(flags.out, content);
   if (flags.json) print(JSON.stringify(rows));
   else process.stdout.write(flags.out === undefined ? text : `${rows.length} ${what}: ${flags.out}\n`);
+}
+
+/** Whether a run, or an adapter for it, has a head besides labelled texts. */
+async function tagsAnswersOrChooses(path: string, adapter: string | undefined): Promise<boolean> {
+  if (adapter === undefined) return (await (await import("../../tasks/index.ts")).kindOf(path)) === "head";
+  const { readAdapter } = await import("../../tasks/finetune/index.ts");
+  return (await readAdapter(adapter)).head !== undefined;
 }
 
 /** Labels of texts. */
@@ -71,7 +77,7 @@ async function predicted(path: string, file: string | undefined, flags: Flags) {
   const { checkpoint, threads, batch, cap, threshold, labelThreshold } = flags;
   const use = { checkpoint, threads };
   const opened = await (flags.adapter === undefined
-    ? openUsing(path, "predict", use)
+    ? openUsing(path, "predict", { ...use, cap, threshold })
     : openAdapted(path, flags.adapter, use));
   const texts = await askedTexts(opened.files, { ...flags, file, lines: await linesFor(file, flags) });
   const how = { batch, cap, threshold, labelThreshold };
@@ -80,7 +86,7 @@ async function predicted(path: string, file: string | undefined, flags: Flags) {
 }
 
 /** Flags that only labelled texts understand. */
-const ofTexts = ["textColumn", "pairColumn", "adapter", "batch", "cap", "threshold", "labelThreshold"] as const;
+const ofTexts = ["textColumn", "pairColumn", "batch", "labelThreshold"] as const;
 
 /** Tags, answers or choices by a run of such a head. */
 async function answered(path: string, file: string | undefined, flags: Flags) {
@@ -88,10 +94,13 @@ async function answered(path: string, file: string | undefined, flags: Flags) {
   if (stranger)
     reject({ who: flagOf(stranger), needed: "a run of labelled texts", got: path, remedy: "leave it out" }, 2);
   const { headInputs, headReport } = await import("../../tasks/finetune/index.ts");
-  const opened = await openUsing(path, "answer", flags);
-  const { text, pair } = flags;
+  const { checkpoint, threads, text, pair, cap, threshold } = flags;
+  const opened = await (flags.adapter === undefined
+    ? openUsing(path, "answered", { checkpoint, threads, cap, threshold })
+    : openAdaptedHead(path, flags.adapter, { checkpoint, threads }));
   const inputs = headInputs(opened.spec, { file, text, pair, lines: await linesFor(file, flags) });
-  return { what: "answers", ...headReport(opened.spec, inputs, await opened.answer(inputs)) };
+  const found = await opened.answered(inputs, { cap, threshold });
+  return { what: "answers", ...headReport(opened.spec, inputs, found) };
 }
 
 /** Standard input, where nothing else is given. */
@@ -103,4 +112,11 @@ async function openAdapted(path: string, adapter: string, use: UseFlags) {
   const { withAdapter } = await import("../../tasks/finetune/index.ts");
   const engine = await engineOf({ threads: use.threads });
   return { ...(await withAdapter(await openUsing(path, "embed", use), adapter, { engine })), files: undefined };
+}
+
+/** The same with a head that tags, answers or chooses. */
+async function openAdaptedHead(path: string, adapter: string, use: UseFlags) {
+  const { withHeadAdapter } = await import("../../tasks/finetune/index.ts");
+  const engine = await engineOf({ threads: use.threads });
+  return withHeadAdapter(await openUsing(path, "embed", use), adapter, { engine });
 }

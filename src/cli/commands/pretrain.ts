@@ -65,9 +65,7 @@ async function sizesIn(file: string, named: boolean) {
 
 async function runPretrain(flags: Flags): Promise<void> {
   const settings = await configFrom(flags);
-  const { initialFrom, openPretrain, pretrainJob } = await import("../../tasks/pretrain/index.ts");
+  const { initialOf, openPretrain, pretrainJob } = await import("../../tasks/pretrain/index.ts");
   const parts = await openPretrain(settings, handed());
-  const { init } = flags;
-  const initial = init === undefined ? undefined : await initialFrom(init, parts.described, settings.seed, { say });
-  await carryOut(await pretrainJob(parts, initial), "pretrain", flags);
+  await carryOut(await pretrainJob(parts, await initialOf(flags.init, parts, { say })), "pretrain", flags);
 }

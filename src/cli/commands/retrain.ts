@@ -20,7 +20,7 @@ Examples:
   layerwise retrain runs/search-1                              from scratch, as long as the search
   layerwise retrain runs/search-1 --from-supernet --steps 500  from the weights of the chosen candidates
   layerwise retrain runs/front --front 5 --out runs/front-5    five networks of the front; the same command goes on
-  layerwise retrain runs/front --race 6 --budget 0.65 --out runs/raced   the six best within a budget; the best of them to its end
+  layerwise retrain runs/front --race 5 --budget 0.65 --out runs/raced   the five best within a budget and the regular one; the best of them to its end
   layerwise retrain runs/search-1/architecture.json --baseline runs/retrain-1-baseline
   layerwise retrain par-wikitext103-base/12 --corpus wikitext-2 --tokenizer wiki2_12k --steps 2000
 
@@ -43,7 +43,7 @@ export function addRetrain(program: Command): void {
     .option("--front <n>", "train so many networks of the front instead, evenly over it, in runs below --out", whole)
     .option(
       "--race <n>",
-      "train so many of the front's best within the budget side by side; the better ones go on",
+      "train so many of the front's best within the budget, and its regular one, such as (sf)x3(f)x5i, side by side; the better ones go on",
       whole,
     )
     .option("--budget <latency>", "of the race: 0.65 (of the baseline's) or 3.2ms (default: the search's)")

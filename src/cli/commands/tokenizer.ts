@@ -1,6 +1,7 @@
-/** `layerwise tokenizer`: trains SentencePiece vocabularies, turns text into ids and back, and looks into models. */
+/** `layerwise tokenizer`: trains SentencePiece vocabularies, turns text into ids and back, and looks into models, those of tokenizer.json too. */
 import { InvalidArgumentError } from "commander";
-import type { Release, TextSource, TokenizerTraining, TokenizerTrainingStep } from "../../text/index.ts";
+import { table } from "../../base/index.ts";
+import type { Release, TextSource, TokenizerFile, TokenizerTraining, TokenizerTrainingStep } from "../../text/index.ts";
 import type { Command } from "../command.ts";
 import { whole, wholeFrom } from "../flags.ts";
 import { countingLine, nextLines, print, say } from "../output.ts";
@@ -166,7 +167,15 @@ const turning = (how: "lineEncoder" | "lineDecoder") => async (files: string[], 
 async function inspect(options: ModelFlags): Promise<void> {
   const { openTokenizer, readModel, summarise, summaryText } = await import("../../text/index.ts");
   const opened = await openTokenizer(options.model, options);
+  if (opened.tokenizer.keepsLineEnds) return inspectByteLevel(opened, options.json);
   const summary = summarise(readModel(opened.bytes, opened.path));
   const { path, sha256 } = opened;
   print(options.json ? JSON.stringify({ path, sha256, ...summary }, null, 2) : summaryText(summary));
+}
+
+/** Of a tokenizer.json what every tokenizer has. */
+function inspectByteLevel({ path, sha256, tokenizer }: TokenizerFile, json = false): void {
+  const { size, unknownId, padId, bosId, eosId } = tokenizer;
+  const facts = { kind: "byte-level BPE", pieces: size, unknownId, padId, bosId, eosId };
+  print(json ? JSON.stringify({ path, sha256, ...facts }, null, 2) : table([facts]));
 }

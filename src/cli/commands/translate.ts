@@ -5,7 +5,7 @@ import type { Split } from "../../text/index.ts";
 import type { Command } from "../command.ts";
 import { numberFrom, whole } from "../flags.ts";
 import { readInput } from "../input.ts";
-import type { UseFlags } from "../opened.ts";
+import { depthUse, type UseFlags } from "../opened.ts";
 import { counting, print, say } from "../output.ts";
 
 const examples = `
@@ -13,11 +13,12 @@ Examples:
   echo "A dog runs on the beach." | layerwise translate runs/1
   layerwise translate runs/1 letter.txt --beam 8
   layerwise translate runs/1 --average 5 < letter.txt     the mean of the last five checkpoints
+  layerwise translate runs/1 --cap 2                      a model whose tokens halt, at most two layers deep on either side
   layerwise translate runs/1 --score test --json          {split, sentences, bleu, precisions, brevityPenalty, seconds}
 
 Train a run with: layerwise train --task translate --data DIR`;
 
-interface TranslateFlags extends TranslateOptions, Pick<UseFlags, "checkpoint"> {
+interface TranslateFlags extends TranslateOptions, UseFlags {
   score?: Split;
   json?: boolean;
 }
@@ -33,13 +34,14 @@ export function addTranslate(program: Command): void {
     .choice("--score <split>", "BLEU on a part of the corpus", ["train", "valid", "test"])
     .option("--json", "print JSON: with --score its figures, else {translations}")
     .checkpoint()
+    .depths()
     .explain(examples)
     .action(run);
 }
 
 async function run(path: string, files: string[], flags: TranslateFlags): Promise<void> {
   const { Run } = await import("../../tasks/index.ts");
-  const opened = await Run.open(path, "translate", { checkpoint: flags.checkpoint, say });
+  const opened = await Run.open(path, "translate", { checkpoint: flags.checkpoint, say, ...depthUse(flags) });
   const { beam, lengthPenalty, average, score, json } = flags;
   const translating = <T>(work: (how: TranslateOptions) => Promise<T>) =>
     counting("translating", "lines", (onLine) => work({ beam, lengthPenalty, average, onLine }));

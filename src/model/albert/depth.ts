@@ -25,6 +25,23 @@ export function encodeByDepth(model: Albert, texts: AlbertInputs, mode: Mode = i
   return { ...context.rows, sequence, pooled, penalty, probes, real: context.real, states };
 }
 
+/** Encoded texts with the attention weights of every layer that ran, in their order: [B, H, T, T] each. */
+export interface EncodedWithAttentions extends Pick<Encoded, "sequence" | "probes"> {
+  readonly attentions: readonly Tensor[];
+}
+
+/** As `model.encode` for inference, with attention weights; rows of tokens that have halted are computed, too, and have no effect. */
+export function encodeWithAttentions(model: Albert, texts: AlbertInputs): EncodedWithAttentions {
+  if (model.blocks) {
+    rejectOption({ who: "attentions", needed: "an ALBERT of shared layers", got: "one of searched blocks" });
+  }
+  const { rows, context } = model.start(texts);
+  const attentions: Tensor[] = [];
+  const watch = (weights: Tensor) => void attentions.push(weights);
+  const { hidden, probes } = model.policy.apply(rows, { ...context, watch });
+  return { sequence: hidden, probes, attentions };
+}
+
 const dot = (a: Tensor, b: Tensor) => sum(multiply(a, b), { axes: [1], keepDims: true });
 
 /** Cosines between successive states, [B·T, L]: steps that a token did not run have 1. */

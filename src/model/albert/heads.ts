@@ -41,7 +41,7 @@ import {
 } from "../../nn/index.ts";
 import type { Objective } from "../causal.ts";
 import type { Albert, Encoded } from "./albert.ts";
-import { counting, documentLosses, maskedCrossEntropy, placeLoss, weightedCrossEntropy } from "./losses.ts";
+import { counting, maskedCrossEntropy, placeLoss, weightedCrossEntropy } from "./losses.ts";
 
 /** Tensors by name. */
 export type Tensors = Readonly<Record<string, Tensor>>;
@@ -92,15 +92,9 @@ export function maskedLanguageHead(model: Albert, options: MaskedLanguageOptions
   };
   return {
     parameters: [...dense.parameters, ...norm.parameters, bias],
-    logits: ({ sequence, length }, { maskedPositions, documentWords }) => {
-      // Mean states are nearly the same for all texts at first: behind an activation and a norm they taught nothing in 1,000 updates.
-      if (documentWords) return { words: add(model.embeddings.words.logits(dense.apply(sequence)), bias.tensor) };
-      return {
-        words: within("predictions", () =>
-          score(maskedPositions ? picked(sequence, maskedPositions, length) : sequence),
-        ),
-      };
-    },
+    logits: ({ sequence, length }, { maskedPositions }) => ({
+      words: within("predictions", () => score(maskedPositions ? picked(sequence, maskedPositions, length) : sequence)),
+    }),
     targets: ({ batch, length, predictions: places = predictions }): Tensors =>
       places === undefined
         ? { labels: input("labels", [batch, length], "int") }
@@ -114,16 +108,6 @@ export function maskedLanguageHead(model: Albert, options: MaskedLanguageOptions
         ? maskedCrossEntropy(words!, flat(labels))
         : weightedCrossEntropy(words!, flat(maskedLabels!), flat(maskedWeights!), 1e-5),
     count: ({ labels, maskedWeights }) => (labels ? sum(counting(labels)) : sum(maskedWeights!)),
-  };
-}
-
-/** Guesses the words of a whole document from the mean state of a text that was cut from it, with the weights of the head of masked words. */
-export function documentWordsHead({ options: { vocabulary } }: Albert, words: Head): Head {
-  return {
-    parameters: [],
-    logits: (encoded, targets, mode) => words.logits({ ...encoded, sequence: averaged(encoded) }, targets, mode),
-    targets: ({ batch }) => ({ documentWords: input("documentWords", [batch, vocabulary]) }),
-    loss: ({ words: logits }, { documentWords }) => mean(documentLosses(logits!, documentWords!)),
   };
 }
 

@@ -107,14 +107,21 @@ export function importAlbert(
   const { weights, missing } = loadAlbert(described.parameters, found, source, { optional });
   for (const [tensor, values] of initialise(missing, seed)) weights.set(tensor, values);
   const published = !transposePooler && pooler !== undefined;
-  const warnings = warningsFor(described.model, { adaptive, published, missing });
+  const unpunished = halting !== undefined && halting.ponder === undefined;
+  const warnings = warningsFor(described.model, { adaptive, published, unpunished, missing });
   return { ...described, description: { ...description, model: described.model.options }, weights, warnings };
 }
 
-function warningsFor(
-  { options }: Albert,
-  { adaptive, published, missing }: { adaptive: boolean; published: boolean; missing: readonly Parameter[] },
-): string[] {
+/** What is not certain of weights that were read. */
+interface Doubts {
+  readonly adaptive: boolean;
+  readonly published: boolean;
+  /** Tokens halt, and nothing says what depth costs. */
+  readonly unpunished: boolean;
+  readonly missing: readonly Parameter[];
+}
+
+function warningsFor({ options }: Albert, { adaptive, published, unpunished, missing }: Doubts): string[] {
   const warnings: string[] = [];
   if (adaptive && published) {
     warnings.push(
@@ -124,6 +131,11 @@ function warningsFor(
   if (adaptive && options.activation === "gelu") {
     warnings.push(
       "the published ALBERT-ACT models were trained with gelu_new, though their config says gelu: set activation to gelu_new",
+    );
+  }
+  if (unpunished) {
+    warnings.push(
+      "the config does not say the penalty on depth (τ), so it is 0 in later training: set `ponder`; the published models had 0.001 at depth 6, 0.0005 at 12, 0.00025 at 24",
     );
   }
   if (missing.length > 0)

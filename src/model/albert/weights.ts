@@ -76,14 +76,20 @@ const leaves: Readonly<Record<string, string>> = { kernel: "weight", bias: "bias
 /** What optimisers leave in a checkpoint. */
 const slots = /(^|\/)(adam_[mv]|accum|local_step|batch_finite|global_step)$/;
 
+/** Stock ALBERT keeps its one layer below two more scopes; Keras's layer norms, as the original's notebooks save them, go by other names, those of the layer without its outer scopes. */
+const usualScope = (scope: string) =>
+  scope
+    .replace("/group_0/inner_group_0/", "/")
+    .replace(/^transformer\//, "bert/encoder/transformer/")
+    .replace(/(?<=\/)layer_normalization(?=_\d+$|$)/, "LayerNorm");
+
 /** Our name of a TensorFlow variable, and whether its values must be transposed; undefined for what is not needed. */
 export function ownVariable(variable: string): { name: string; transpose: boolean } | undefined {
   const path = variable.replace(/:0$/, "");
   if (slots.test(path)) return undefined;
   const whole = tensorflowNames[path];
   if (whole) return { name: whole, transpose: false };
-  // Stock ALBERT keeps its one layer below two more scopes.
-  const scope = path.slice(0, path.lastIndexOf("/")).replace("/group_0/inner_group_0/", "/");
+  const scope = usualScope(path.slice(0, path.lastIndexOf("/")));
   const leaf = path.slice(path.lastIndexOf("/") + 1);
   const known = tensorflowScopes[scope];
   if (!known || !leaves[leaf]) return { name: path, transpose: false };

@@ -61,6 +61,7 @@ import {
 import { headWidth } from "../../nn/layers.ts";
 import { rotaryRules } from "../../nn/rotary.ts";
 import type { BatchDecoder, CausalModel, Decoder, ForwardPass, Objective } from "../causal.ts";
+import { checkNames } from "../names.ts";
 import type { Weights } from "../weights.ts";
 import type { Extension } from "./decoders.ts";
 
@@ -144,7 +145,7 @@ export class LanguageModel implements CausalModel {
     this.#positions = positions === "rotary" ? undefined : new Embedding("positions", { count: length, width });
     this.#norm = norms[blocks?.norm ?? "layer"]("norm", { width, epsilon: blocks?.normEpsilon ?? 1e-5 });
     this.#head = tied === false ? new Embedding("head", { count: vocabulary, width, role: "head" }) : undefined;
-    checkNames(this.parameters);
+    checkNames("language model", this.parameters);
   }
 
   /** The same weights under another policy over the same blocks: `model.withDepth(policy.at(12))` loops twelve times. */
@@ -170,11 +171,18 @@ export class LanguageModel implements CausalModel {
 
   shallower(depth: number): LanguageModel {
     check("draft depth", depth, whole(1, this.policy.depth - 1));
+    const less = this.#drafting(depth);
+    if (less) return this.withDepth(less);
+    let least = depth + 1;
+    while (least < this.policy.depth && !this.#drafting(least)) least++;
+    const needed = `at least ${least} blocks`;
+    return reject({ who: "draft depth", needed, got: `${depth} of ${this.policy.depth}` }, 2);
+  }
+
+  /** The policy with at most so many blocks, where it goes on from caches. */
+  #drafting(depth: number): DepthPolicy | undefined {
     const less = this.policy.caches ? this.policy.shallower?.(depth) : undefined;
-    if (less?.caches) return this.withDepth(less);
-    const remedy = "draft deeper, or generate without drafts";
-    const needed = "a policy of which so few blocks make a model that goes on from caches";
-    return reject({ who: "draft depth", needed, got: `${depth} of ${this.policy.depth}`, remedy }, 2);
+    return less?.caches ? less : undefined;
   }
 
   get parameters(): Parameter[] {
@@ -406,14 +414,6 @@ function ownPolicy({ depth }: OwnDepth, width: number): DepthPolicy {
     needed: `states of width ${width}, [2,${width}]`,
     got: `[${hidden.shape}]`,
   });
-}
-
-function checkNames(parameters: readonly Parameter[]): void {
-  const names = parameters.map(({ name }) => name);
-  if (new Set(names).size === names.length) return;
-  const twice = names.find((name, i) => names.indexOf(name) < i);
-  const remedy = "give every block a name of its own";
-  rejectOption({ who: "language model", needed: "parameters of different names", got: `${twice} twice`, remedy });
 }
 
 /** A language model with the given sizes over a plan of transformer blocks, or over a depth policy. */

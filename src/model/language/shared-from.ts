@@ -1,5 +1,5 @@
-/** First weights of a language model with shared blocks, out of a deeper trained one; what the blocks cannot hold is measured and said. */
-import { rejectData, rejectOption } from "../../base/errors.ts";
+/** First weights of a language model out of a trained one of another depth; what the blocks cannot hold is measured and said. */
+import { rejectData } from "../../base/errors.ts";
 import { lowRank } from "../../base/low-rank.ts";
 import { checkOptions, oneOf, whole } from "../../base/options.ts";
 import { nameAt } from "../../depth/relaxed.ts";
@@ -7,6 +7,7 @@ import type { Tensor } from "../../graph/index.ts";
 import { initialise, type Parameter } from "../../nn/index.ts";
 import type { Weights } from "../weights.ts";
 import type { LanguageModel } from "./language.ts";
+import { decidersOf, orderOf, placeOf, Visited, withProduct } from "./visited.ts";
 
 /** How blocks of the source become blocks of the target. */
 export interface SharedFromOptions {
@@ -41,8 +42,9 @@ export interface SharedFrom {
 }
 
 /**
- * Maps a trained model onto one with fewer blocks (or a shorter plan): matrices by `blocks`, the rest of each depth into its low-rank
- * additions (singular value decomposition), norms and biases into those that a depth has of its own.
+ * Maps a trained model onto one with fewer blocks, another plan or another written depth: matrices by `blocks`, the rest of each depth
+ * into its low-rank additions (singular value decomposition), norms and biases into those that a depth has of its own. With as many blocks
+ * as the source each stays itself. What a policy adds (gates, routers, injections) is drawn, unless the source has the same policy.
  */
 export function sharedFrom(
   target: LanguageModel,
@@ -56,18 +58,21 @@ export function sharedFrom(
   return new Mapping(target, source, weights, blocks, seed).result();
 }
 
-const blockName = /^blocks\.(\d+)\.(.+)$/;
+/** The part of a block that has a value per visit by itself. */
+const scalePart = /^scale\.visit(\d+)$/;
+const outerName = /^(embedding|positions|norm|head)\./;
+const ofVisit = /\.visit\d+(\.(down|up))?$/;
 
 class Mapping {
   readonly #target: LanguageModel;
+  readonly #order: readonly number[];
   readonly #parameters: ReadonlyMap<string, Parameter>;
-  readonly #source: ReadonlyMap<string, Float32Array>;
-  readonly #shapes: ReadonlyMap<string, string>;
-  readonly #plans: readonly [target: readonly number[], source: readonly number[]];
+  readonly #source: Visited;
   readonly #how: NonNullable<SharedFromOptions["blocks"]>;
+  /** Whether blocks, and who decides, are the same in both models. */
+  readonly #same: { readonly blocks: boolean; readonly deciders: boolean };
   readonly #values: Map<Tensor<"parameter">, Float32Array>;
   readonly #rows: SharedRow[] = [];
-  readonly #used = new Set<string>();
   readonly #set = new Set<string>();
 
   constructor(
@@ -79,38 +84,71 @@ class Mapping {
   ) {
     this.#target = target;
     this.#how = how;
-    this.#plans = [planOf(target, "target"), planOf(source, "source")];
+    this.#order = orderOf(target, "sharedFrom / target");
+    this.#source = new Visited(source, weights);
     this.#parameters = new Map(target.parameters.map((parameter) => [parameter.name, parameter]));
-    this.#source = new Map(source.parameters.map(({ name, tensor }) => [name, weights.get(tensor)!]));
-    this.#shapes = new Map(source.parameters.map(({ name, tensor }) => [name, `${tensor.attributes.shape}`]));
+    this.#same = {
+      blocks: blockShapes(target) === blockShapes(source),
+      deciders: decidersOf(target) === decidersOf(source),
+    };
     this.#values = initialise(target.parameters, seed);
   }
 
   result(): SharedFrom {
-    for (const { name } of this.#target.parameters) {
-      const [, block, part] = blockName.exec(name) ?? [];
-      if (block === undefined) this.#copy(name);
-      else if (this.#source.has(`blocks.${this.#plans[1][0]}.${part}`)) this.#share(name, Number(block), part!);
-    }
+    for (const { name } of this.#target.parameters) this.#map(name);
+    if (this.#rows.length === 0) this.#refuseAll();
     return {
       weights: this.#values,
       rows: this.#rows,
-      unused: [...this.#source.keys()].filter((name) => !this.#used.has(name)),
+      unused: this.#source.unused,
       fresh: [...this.#parameters.keys()].filter((name) => !this.#set.has(name)),
     };
   }
 
-  /** What is no block's: embeddings, positions, the last norm. */
-  #copy(name: string): void {
-    if (this.#source.has(name)) this.#put(name, this.#read(name, name));
+  #map(name: string): void {
+    const place = placeOf(name);
+    const visit = scalePart.exec(place?.part ?? "")?.[1];
+    if (!place) this.#copyOuter(name);
+    else if (this.#same.blocks) this.#copyBlock(name, place.block);
+    else if (visit !== undefined) this.#scale(name, place.block, Number(visit));
+    else if (!ofVisit.test(place.part)) this.#share(name, place.block, place.part);
+  }
+
+  /** What is no block's: embeddings, positions, the last norm, a head (of a tied one the embedding); and the policy's, where it is the same. */
+  #copyOuter(name: string): void {
+    const isModels = outerName.test(name);
+    const from = name === "head.weight" && this.#source.shapeOf(name) === undefined ? "embedding.weight" : name;
+    const fits = this.#source.shapeOf(from) === this.#shapeOf(name);
+    if (isModels ? this.#source.shapeOf(from) !== undefined : this.#same.deciders && fits) {
+      this.#checkShape(from, name);
+      this.#put(name, this.#source.take(from));
+    }
+  }
+
+  /** A parameter that stands in both models under one name. */
+  #copyBlock(name: string, block: number): void {
+    this.#put(name, this.#source.take(name));
+    if (ofVisit.test(name)) return;
+    const visits = this.#order.filter((each) => each === block).length;
+    for (let visit = 0; visit < visits; visit++) this.#rows.push({ name, visit, from: name, error: 0 });
+  }
+
+  #scale(name: string, block: number, visit: number): void {
+    const depth = this.#depthsFor(block, undefined)[visit]!;
+    const of = this.#source.order[depth]!;
+    const from = `blocks.${of}.scale.visit${this.#source.depthsOf(of).indexOf(depth)}`;
+    if (this.#source.shapeOf(from) === this.#shapeOf(name)) this.#put(name, this.#source.take(from));
   }
 
   /** A parameter of a shared block, at all of its visits. */
   #share(name: string, block: number, part: string): void {
-    const froms = this.#sourcesOf(block).map((index) => `blocks.${index}.${part}`);
-    const each = froms.map((from) => this.#read(from, name));
+    const depths = this.#depthsFor(block, part);
+    if (depths.length === 0) return;
+    const froms = depths.map((depth) => this.#source.nameAt(depth, part));
+    for (const from of froms) this.#checkShape(from, name);
+    const each = depths.map((depth) => this.#source.at(depth, part));
     const isOwn = froms.length === 1 || this.#parameters.has(nameAt(name, 1));
-    const shared = isOwn ? each[0]! : this.#sharedOf(block, part, name, each);
+    const shared = isOwn ? each[0]! : this.#sharedOf(block, part, each);
     this.#put(name, shared);
     each.forEach((wanted, visit) => {
       const stands = isOwn ? this.#put(nameAt(name, visit), wanted) : this.#addition(name, visit, shared, wanted);
@@ -118,42 +156,55 @@ class Mapping {
     });
   }
 
-  /** Blocks of the source, one for each depth of the target where the block runs. */
-  #sourcesOf(block: number): number[] {
-    const [target, source] = this.#plans;
-    const last = Math.max(1, target.length - 1);
-    return target.flatMap((each, depth) => {
-      return each === block ? [source[Math.round((depth * (source.length - 1)) / last)]!] : [];
-    });
+  /** Depths of the source, one for each depth of the target where the block runs; with a part the nearest that have it, or none. */
+  #depthsFor(block: number, part: string | undefined): number[] {
+    const own = this.#order.flatMap((each, depth) => (each === block ? [depth] : []));
+    const { order, blocks } = this.#source;
+    if (blocks === new Set(this.#order).size) {
+      const theirs = this.#source.depthsOf(block);
+      return this.#nearest(
+        own.map((_, visit) => theirs[even(visit, own.length, theirs.length)]!),
+        part,
+      );
+    }
+    return this.#nearest(
+      own.map((depth) => even(depth, this.#order.length, order.length)),
+      part,
+    );
   }
 
-  #sharedOf(block: number, part: string, name: string, each: readonly Float32Array[]): Float32Array {
+  #nearest(depths: readonly number[], part: string | undefined): number[] {
+    if (part === undefined) return [...depths];
+    const having = this.#source.order.flatMap((block, depth) =>
+      this.#source.shapeOf(`blocks.${block}.${part}`) === undefined ? [] : [depth],
+    );
+    if (having.length === 0) return [];
+    return depths.map((depth) =>
+      having.reduce((best, each) => (Math.abs(each - depth) < Math.abs(best - depth) ? each : best)),
+    );
+  }
+
+  #sharedOf(block: number, part: string, each: readonly Float32Array[]): Float32Array {
     if (this.#how === "first") return each[0]!;
     if (this.#how === "average") {
       return each[0]!.map((_, i) => each.reduce((total, values) => total + values[i]!, 0) / each.length);
     }
-    const [target, source] = this.#plans;
-    const step = (source.length - 1) / Math.max(1, Math.max(...target));
-    return this.#read(`blocks.${source[Math.round(block * step)]}.${part}`, name);
+    const [blocks, { order }] = [new Set(this.#order).size, this.#source];
+    const step = blocks === this.#source.blocks ? this.#source.depthsOf(block)[0]! : even(block, blocks, order.length);
+    return this.#source.at(this.#nearest([step], part)[0]!, part);
   }
 
-  /** Puts what a matrix lacks into its low-rank addition, where it has one; gives what stands there then. */
+  /** Puts what a matrix lacks into its low-rank addition, where it has one; gives what stands there then. Where nothing lacks, it stays as drawn. */
   #addition(name: string, visit: number, shared: Float32Array, wanted: Float32Array): Float32Array {
     const down = this.#parameters.get(nameAt(name, visit, "down"));
-    if (!down) return shared;
-    const [rank, columns] = down.tensor.attributes.shape as [number, number];
-    const rows = shared.length / columns;
     const lacks = wanted.map((value, i) => value - shared[i]!);
-    const { left, right } = lowRank(lacks, rows, columns, rank);
+    if (!down || lacks.every((value) => value === 0)) return shared;
+    const [rank, columns] = down.tensor.attributes.shape as [number, number];
+    const { left, right } = lowRank(lacks, shared.length / columns, columns, rank);
     const [up, across] = [Float32Array.from(left), Float32Array.from(right)];
     this.#put(nameAt(name, visit, "up"), up);
     this.#put(down.name, across);
-    return shared.map((value, at) => {
-      const [i, j] = [Math.floor(at / columns), at % columns];
-      return up
-        .subarray(i * rank, (i + 1) * rank)
-        .reduce((sum, each, k) => sum + each * across[k * columns + j]!, value);
-    });
+    return withProduct(shared, up, across, rank);
   }
 
   #put(name: string, values: Float32Array): Float32Array {
@@ -162,29 +213,37 @@ class Mapping {
     return values;
   }
 
-  /** Values of the source, once their shape is seen to be the target's. */
-  #read(from: string, name: string): Float32Array {
-    const needed = `${this.#parameters.get(name)!.tensor.attributes.shape}`;
-    const got = this.#shapes.get(from);
-    this.#used.add(from);
-    if (got === needed) return this.#source.get(from)!;
-    const remedy = "give both models the same sizes";
-    return rejectData({
-      who: `sharedFrom / ${from}`,
-      needed: `[${needed}] for ${name}`,
-      got: `[${got ?? "nothing"}]`,
-      remedy,
-    });
+  #shapeOf(name: string): string {
+    return `${this.#parameters.get(name)!.tensor.attributes.shape}`;
+  }
+
+  #checkShape(from: string, name: string): void {
+    const [needed, got] = [this.#shapeOf(name), this.#source.shapeOf(from)];
+    if (got === needed) return;
+    const remedy = name === "embedding.weight" ? "give both the same tokenizer and width" : "give both the same sizes";
+    rejectData({ who: `sharedFrom / ${from}`, needed: `[${needed}] for ${name}`, got: `[${got}]`, remedy });
+  }
+
+  #refuseAll(): never {
+    const who = "sharedFrom / source";
+    return rejectData({ who, needed: "blocks with parts of the target's", got: "none that fits" });
   }
 }
 
-function planOf({ options: { plan } }: LanguageModel, who: string): readonly number[] {
-  if (plan) return plan;
-  return rejectOption({ who: `sharedFrom / ${who}`, needed: "a model over a plan of blocks", got: "a depth policy" });
+/** The place among `count` that is as far along as `at` is among `of`. */
+const even = (at: number, of: number, count: number) => Math.round((at * (count - 1)) / Math.max(1, of - 1));
+
+/** Names and shapes of all that blocks have. */
+function blockShapes({ parameters }: LanguageModel): string {
+  const own = parameters.filter(({ name }) => placeOf(name));
+  return own
+    .map(({ name, tensor }) => `${name} ${tensor.attributes.shape}`)
+    .sort()
+    .join("\n");
 }
 
 function distance(a: Float32Array, b: Float32Array): number {
   const size = Math.sqrt(a.reduce((total, value) => total + value * value, 0));
   const apart = Math.sqrt(a.reduce((total, value, i) => total + (value - b[i]!) ** 2, 0));
-  return apart === 0 ? 0 : apart / size;
+  return apart === 0 ? 0 : apart / (size || 1);
 }

@@ -237,9 +237,8 @@ export class Translator {
 
   #emptyCaches(batch: number): State {
     const empty = { data: new Float32Array(), shape: [batch, this.#beam, 0, this.#model.options.width] };
-    return Object.fromEntries(
-      this.#model.options.decoderPlan.flatMap((_, depth) => names("past", depth).map((name) => [name, empty])),
-    );
+    const depths = Array.from({ length: this.#model.caches }, (_, i) => i);
+    return Object.fromEntries(depths.flatMap((depth) => names("past", depth).map((name) => [name, empty])));
   }
 
   async release(): Promise<void> {
@@ -262,11 +261,11 @@ function encoderOutputs(model: TranslationModel): Record<string, Tensor> {
 
 /** One piece for each of B·K hypotheses, after the P pieces of their parents. */
 function stepOutputs(model: TranslationModel, beams: number): Record<string, Tensor> {
-  const { decoderPlan, width } = model.options;
+  const { width } = model.options;
   const rows = `${beams}*B`;
   const asRows = beams === 1 ? "B" : rows;
   const parents = reshape(input("parents", ["B", beams], "int"), [asRows]);
-  const past = decoderPlan.map((_, depth): KeyValues => {
+  const past = Array.from({ length: model.caches }, (_, depth): KeyValues => {
     const [keys, values] = names("past", depth).map((name) => {
       return gather(reshape(input(name, ["B", beams, "P", width]), [asRows, "P", width]), parents);
     }) as [Tensor, Tensor];

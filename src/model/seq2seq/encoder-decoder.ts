@@ -5,6 +5,7 @@ import { type PartSharing, type Plan, uniqueOf } from "../../depth/plan.ts";
 import { type Tensor, within } from "../../graph/index.ts";
 import { type Activation, inference, type Mode, type Parameter } from "../../nn/index.ts";
 import { additiveMask } from "../../nn/masks.ts";
+import { memoryOf } from "../../nn/memory.ts";
 import { fromRows, toRows } from "./shared-encoder.ts";
 import { DecoderStack, EncoderStack, type Layout, layoutRule, stackDefaults, stackRules } from "./stacks.ts";
 
@@ -79,8 +80,9 @@ export class EncoderDecoder {
         rows: { batch, length: to.length },
         mode,
         mask: additiveMask(seen, batch, to.length, to.length),
+        source: memoryOf((_, make) => make(memory, sourceRows), { mask: memoryMask }),
       };
-      return this.decoder.apply(to.rows, context, this.decoder.remember(memory, sourceRows), { memoryMask });
+      return this.decoder.apply(to.rows, context);
     });
     return {
       memory: fromRows(memory, batch, from.length, layout),

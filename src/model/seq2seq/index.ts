@@ -10,5 +10,6 @@ export {
   ParameterSharedTransformerEncoder,
   type SharedEncoderOptions,
 } from "./shared-encoder.ts";
+export type { SideDepths, SideStyle } from "./sides.ts";
 export type { Layout, StackOptions, Trace } from "./stacks.ts";
 export { type DecodingStep, TranslationModel, type TranslationOptions } from "./translation.ts";

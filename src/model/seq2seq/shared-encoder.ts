@@ -119,9 +119,9 @@ export class ParameterSharedTransformerEncoder {
       const added = additiveMask({ mask, padding }, batch, length, length);
       const unfold = (state: Tensor) => fromRows(state, batch, length, layout);
       const context = { rows: { batch, length }, mode, mask: added };
-      return unfold(
-        this.#stack.apply(rows, context, trace && ((layer, depth, state) => trace(layer, depth, unfold(state)))),
-      );
+      if (!trace) return unfold(this.#stack.apply(rows, context));
+      const told: Trace = (layer, depth, state) => trace(layer, depth, unfold(state));
+      return unfold(this.#stack.traced(rows, context, told));
     });
   }
 

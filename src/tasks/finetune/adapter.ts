@@ -1,23 +1,20 @@
-/** Adapters as files: what LoRA learnt on top of a model that rests, to be swapped at use. */
+/** Adapters as files: what LoRA learnt on top of a model that rests. */
 import { existsSync } from "node:fs";
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { reject, rejectFile } from "../../base/errors.ts";
-import type { Engine } from "../../engine/engine.ts";
 import { writeFolderAtomically } from "../../files/atomic.ts";
 import { sha256 } from "../../files/checksum.ts";
 import { readJsonObject } from "../../files/json.ts";
 import { readSafetensors, writeSafetensors } from "../../format/safetensors.ts";
-import { type DescribedAlbert, describedAlbert, type HeadOptions } from "../../model/albert/description.ts";
-import { adapterParts, mergedAlbert } from "../../model/albert/lora.ts";
-import { loadAlbert } from "../../model/albert/weights.ts";
-import { type NamedTensor, type NamedTensors, stateDict } from "../../model/state-dict.ts";
-import type { PlainText, TextTask } from "../../text/labelled/text-task.ts";
+import type { DescribedAlbert, HeadOptions } from "../../model/albert/description.ts";
+import { adapterParts } from "../../model/albert/lora.ts";
+import { stateDict } from "../../model/state-dict.ts";
+import type { TextTask } from "../../text/labelled/text-task.ts";
 import type { Weights } from "../../train/stages.ts";
-import { defaultEngine } from "../engine.ts";
 import type { ExportedFiles } from "../exports.ts";
-import { needTokenizer, type TrainedAlbert } from "../pretrain/albert-run.ts";
-import { type Prediction, type PredictOptions, predictTexts } from "./predictions.ts";
+import type { TrainedAlbert } from "../pretrain/albert-run.ts";
+import type { HeadSpec } from "./head-spec.ts";
 
 const [WEIGHTS, NOTES] = ["adapter.safetensors", "adapter.json"];
 const LAYOUT = 1;
@@ -30,6 +27,8 @@ export interface AdapterNotes {
   readonly lora: { readonly rank: number; readonly alpha: number };
   readonly heads: HeadOptions;
   readonly task: TextTask;
+  /** Of a head that tags, answers or chooses. */
+  readonly head?: HeadSpec | undefined;
   /** Longest text in pieces. */
   readonly length: number;
 }
@@ -46,13 +45,14 @@ export function baseBytes(described: DescribedAlbert, weights: Weights): Uint8Ar
   return writeSafetensors(stateDict(frozen, only(frozen, weights)));
 }
 
-const only = (parameters: DescribedAlbert["parameters"], weights: Weights): Weights =>
+/** The weights of some parameters. */
+export const only = (parameters: DescribedAlbert["parameters"], weights: Weights): Weights =>
   new Map(parameters.map(({ tensor }) => [tensor, weights.get(tensor)!]));
 
 /** The files of a model's adapter. */
 export function adapterFiles(
   { description, weights, ...described }: Omit<TrainedAlbert, "tokenizer">,
-  { task, length }: Pick<AdapterNotes, "task" | "length">,
+  of: Pick<AdapterNotes, "task" | "head" | "length">,
 ): ExportedFiles {
   const { lora } = description.model;
   if (!lora) {
@@ -62,7 +62,7 @@ export function adapterFiles(
   const { trained } = adapterParts(described);
   const { rank, alpha = 2 * rank } = lora;
   const base = sha256(baseBytes(described, weights));
-  const notes: AdapterNotes = { layout: LAYOUT, base, lora: { rank, alpha }, heads: description.heads, task, length };
+  const notes: AdapterNotes = { layout: LAYOUT, base, lora: { rank, alpha }, heads: description.heads, ...of };
   return {
     [WEIGHTS]: writeSafetensors(stateDict(trained, only(trained, weights)), { base }),
     [NOTES]: new TextEncoder().encode(`${JSON.stringify(notes, null, 2)}\n`),
@@ -91,49 +91,3 @@ export async function readAdapter(path: string): Promise<Adapter> {
   }
   return { ...found, path, tensors: readSafetensors(await readFile(weights), weights).tensors };
 }
-
-/** A model with an adapter in place of its head: it predicts what the adapter was trained for. */
-export interface AdaptedAlbert extends TrainedAlbert {
-  readonly task: TextTask;
-  predict(texts: readonly (string | PlainText)[], options?: PredictOptions): Promise<Prediction[]>;
-}
-
-/** Puts an adapter, or the one of a folder, on the model it was trained on; another model is refused. */
-export async function withAdapter(
-  albert: TrainedAlbert,
-  given: Adapter | string,
-  { engine }: { readonly engine?: Engine | undefined } = {},
-): Promise<AdaptedAlbert> {
-  const adapter = typeof given === "string" ? await readAdapter(given) : given;
-  // A run with adapters of its own may be meant with them or without.
-  const base = [albert, mergedAlbert(albert)].find((each) => sha256(baseBytes(each, each.weights)) === adapter.base);
-  if (!base) return refuseBase(adapter, albert);
-  const { frozen } = adapterParts(base);
-  const description = { model: { ...base.description.model, lora: adapter.lora }, heads: adapter.heads };
-  const described = describedAlbert(description);
-  const tensors: NamedTensors = new Map<string, NamedTensor>([
-    ...stateDict(frozen, only(frozen, base.weights)),
-    ...adapter.tensors,
-  ]);
-  const { weights } = loadAlbert(described.parameters, tensors, adapter.path);
-  const tokenizer = needTokenizer(albert);
-  const { task, length } = adapter;
-  const tuned = { description, described, weights, tokenizer, length };
-  return {
-    ...described,
-    description,
-    weights,
-    tokenizer,
-    task,
-    predict: async (texts, options) =>
-      predictTexts({ ...tuned, engine: engine ?? (await defaultEngine()) }, task, texts, options),
-  };
-}
-
-const refuseBase = ({ path, base }: Adapter, albert: TrainedAlbert): never =>
-  rejectFile({
-    who: path,
-    needed: `the model it was trained on (SHA-256 ${base.slice(0, 12)}…)`,
-    got: `${albert.path ?? "a model"}, whose weights are others`,
-    remedy: "name the run that was fine-tuned, at the same checkpoint",
-  });

@@ -1,29 +1,21 @@
 /** A fine-tuned model at work: scores of texts in batches of one length, and what they say about a task. */
-import { type Engine, feedsFor, ownWeights, type Program } from "../../engine/engine.ts";
+import { type Engine, type Feeds, feedsFor, ownWeights, type Program } from "../../engine/engine.ts";
 import { add, multiply, simplifyNamed, type Tensor } from "../../graph/index.ts";
 import type { DescribedAlbert } from "../../model/albert/description.ts";
 import { albertObjective, textInputs } from "../../model/albert/heads.ts";
 import { inference, type Parameter } from "../../nn/index.ts";
-import { type EncodedExample, evaluationBatches, layOut } from "../../text/labelled/glue-batches.ts";
+import { type EncodedExample, evaluationBatches } from "../../text/labelled/glue-batches.ts";
 import { figuresOf } from "../../text/labelled/metrics.ts";
 import type { TextTask } from "../../text/labelled/text-task.ts";
 import type { Weights } from "../../train/stages.ts";
+import { type Scored, Scoring } from "./scoring.ts";
+
+export type { Scored } from "./scoring.ts";
 
 /** Name of the length that differs from batch to batch: one program serves all of them. */
 export const LENGTH = "T";
 /** Texts of a batch that is only evaluated. */
 const ROWS = 32;
-
-/** What a model says about examples. */
-export interface Scored {
-  /** [examples, classes], or one number each. */
-  readonly scores: Float32Array;
-  readonly classes: number;
-  /** Mean depth of real tokens, where tokens halt by themselves. */
-  readonly depth: number | undefined;
-  /** The same of each token of each example. */
-  readonly depths: readonly Float32Array[] | undefined;
-}
 
 /** How a model is compiled to score texts. */
 export interface ClassifierOptions {
@@ -44,7 +36,7 @@ export const finetuneObjective = ({ model, heads }: DescribedAlbert, batch: numb
 });
 
 /** Weights of another instance of the same model, for this one. */
-function underNamesOf(parameters: readonly Parameter[], weights: Weights): Weights {
+export function underNamesOf(parameters: readonly Parameter[], weights: Weights): Weights {
   const named = new Map([...weights].map(([{ attributes }, data]) => [attributes.name, data]));
   return new Map(parameters.map(({ name, tensor }) => [tensor, named.get(name)!]));
 }
@@ -75,37 +67,31 @@ export class Classifier {
     [this.#program, this.#most, this.#rows] = [program, most, rows];
   }
 
+  /** The program with these weights, ready to score examples batch by batch. */
+  scoring(weights: Weights, examples: readonly EncodedExample[], pad: number): Scoring {
+    const named = Object.fromEntries([...weights].map(([{ attributes }, data]) => [attributes.name, data]));
+    const fixed = feedsFor(this.#program, named);
+    const run = (feeds: Feeds) => this.#program.run({ ...fixed, ...feeds });
+    return new Scoring({ run, rows: this.#rows, length: this.#most, pad }, examples);
+  }
+
+  /** The places of examples, batch by batch. */
+  batches(examples: readonly EncodedExample[]): number[][] {
+    return evaluationBatches(examples, this.#rows);
+  }
+
   /** Scores of all examples, in their order. */
   async score(
     weights: Weights,
     examples: readonly EncodedExample[],
     { pad, onBatch }: { pad: number; onBatch?: (done: number) => void },
   ): Promise<Scored> {
-    const named = Object.fromEntries([...weights].map(([{ attributes }, data]) => [attributes.name, data]));
-    const fixed = feedsFor(this.#program, named);
-    let [scores, classes, depth, tokens] = [new Float32Array(), 1, 0, 0];
-    const depths: Float32Array[] = [];
-    const rows = this.#rows;
-    for (const [done, places] of evaluationBatches(examples, rows).entries()) {
-      onBatch?.(done * rows);
-      const taken = places.map((place) => examples[place]!);
-      const { ids, mask, types, length } = layOut(taken, { rows, length: this.#most, pad, regression: false });
-      const shaped = (data: Int32Array) => ({ data, shape: [rows, length] });
-      const found = await this.#program.run({ ...fixed, ids: shaped(ids), mask: shaped(mask), types: shaped(types) });
-      classes = found.classes!.shape[1]!;
-      if (scores.length === 0) scores = new Float32Array(examples.length * classes);
-      for (const [row, place] of places.entries()) {
-        scores.set(found.classes!.data.subarray(row * classes, (row + 1) * classes), place * classes);
-        const own = found.updates?.data.slice(row * length, row * length + taken[row]!.ids.length);
-        if (own) depths[place] = own as Float32Array;
-      }
-      // Rows that only fill the batch repeat the last text and do not count.
-      const used = found.updates?.data.subarray(0, places.length * length) ?? [];
-      depth += Array.from(used).reduce((a, b) => a + b, 0);
-      tokens += taken.reduce((total, each) => total + each.ids.length, 0);
+    const scoring = this.scoring(weights, examples, pad);
+    for (const [done, places] of this.batches(examples).entries()) {
+      onBatch?.(done * this.#rows);
+      await scoring.take(places);
     }
-    const halts = depth > 0;
-    return { scores, classes, depth: halts ? depth / tokens : undefined, depths: halts ? depths : undefined };
+    return scoring.scored;
   }
 
   async release(): Promise<void> {

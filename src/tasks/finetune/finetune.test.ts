@@ -62,6 +62,25 @@ describe("fine-tuning from a program", () => {
     expect(await again.predict(["a good house"])).toEqual(await whole.predict(["a good house"]));
   });
 
+  it("lets the new head learn first, at a rate of its own, and goes on to the same bits", {
+    timeout: 60_000,
+  }, async () => {
+    const asked = { ...options, epochs: 2, headFirst: 0.5, headRate: 3, checkpointEvery: 1 };
+    const path = join(folder, "head first");
+    const session = finetune(pre, { ...asked, into: await Run.create(path) });
+    for await (const event of session) if (event.type === "step" && event.step === 8) break;
+    const { parameters, weights } = await session.result;
+    const known = new Map(pre.parameters.map(({ name, tensor }) => [name, pre.weights.get(tensor)!]));
+    const moved = parameters.filter(({ name, tensor }) => `${known.get(name)}` !== `${weights.get(tensor)}`);
+    expect(moved.map(({ name }) => name)).toEqual(["classifier.weight", "classifier.bias"]);
+    const run = await Run.open(path, "finetune");
+    const resumed = await run.resume({ train: options.train, dev: options.dev }).result;
+    const whole = await finetune(pre, asked).result;
+    expect([...resumed.weights.values()].map(String)).toEqual([...whole.weights.values()].map(String));
+    const table = (each: typeof whole) => each.weights.get(each.parameters[0]!.tensor)!;
+    expect(`${table(whole)}`).not.toBe(`${known.get(whole.parameters[0]!.name)}`);
+  });
+
   it("tells in which of two texts a word stands", { timeout: 60_000 }, async () => {
     const words = ["the", "day", "house", "man", "time", "and", "to"];
     const some = (i: number, count: number) => Array.from({ length: count }, (_, k) => words[(i * 5 + k * 3) % 7]!);

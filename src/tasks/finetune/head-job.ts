@@ -12,32 +12,16 @@ import { defaultEngine } from "../engine.ts";
 import type { Fact, Handed, Job } from "../job.ts";
 import { type AlbertSource, albertFrom } from "../pretrain/origin.ts";
 import { lengthFor } from "./examples.ts";
+import { answersOf } from "./head-answers.ts";
+import { headBatches, type OpenedHead } from "./head-batches.ts";
+import type { HeadAnswer, HeadInput, HeadKind, HeadSpec } from "./head-spec.ts";
 import { answering, choosing, type HeadTask, tagging } from "./head-tasks.ts";
-import { answersOf, headBatches, type OpenedHead, trainableHead } from "./head-training.ts";
+import { trainableHead } from "./head-training.ts";
 import { openModel } from "./model.ts";
 import type { GlueSettings } from "./settings.ts";
 import { type Before, type TunedParts, type TunedResult, type Tuning, tunedFacts, tunedJob } from "./tuned-job.ts";
 
-/** Tasks besides labelled texts that files are read for. */
-export const headKinds = ["tagging", "qa", "choice"] as const;
-/** A name of one. */
-export type HeadKind = (typeof headKinds)[number];
-
-/** An example of any of them: a sentence with tags, a question on a text, a text with choices. */
-export type HeadInput = TaggedSentence | Question | ChoiceQuestion;
-/** What is said about one: a tag per word, an answer, the place of the right choice. */
-export type HeadAnswer = string[] | string | number;
-
-/** What config.yaml keeps of a task: what was found in the texts to learn from. */
-export interface HeadSpec {
-  readonly kind: HeadKind;
-  /** Tags. */
-  readonly labels?: readonly string[] | undefined;
-  /** Some questions have no answer. */
-  readonly unanswerable?: boolean | undefined;
-  /** Choices per question. */
-  readonly choices?: number | undefined;
-}
+export { type HeadAnswer, type HeadInput, type HeadKind, type HeadSpec, headKinds } from "./head-spec.ts";
 
 /** A task on any examples: a table of kinds has one type for all. */
 export type AnyHeadTask = HeadTask<HeadInput, HeadAnswer>;
@@ -109,7 +93,7 @@ export async function openHead(kind: HeadKind, settings: GlueSettings, given: He
   checkSpec(spec, file);
   const judged = readHeadFile(dev, spec);
   const known = from === undefined ? undefined : await albertFrom(from, { step, say });
-  const model = await openModel(withDropout(headTaskOf(spec), settings), settings, known);
+  const model = await openModel(withDropout(headTaskOf(spec), settings), settings, known, { say });
   const engine = given.engine ?? (await defaultEngine(settings));
   return { spec, settings, model, engine, files: { train: file, dev }, train, dev: judged, say };
 }
@@ -161,13 +145,14 @@ export function headJob(parts: HeadParts, before?: Before): Job<HeadResult> {
     judging: () => ({ judge: (weights, tell) => judge(parts, weights, tell) }),
     uses: (weights) => ({
       spec,
-      predict: async (asked) => (await answersOf(opened, weights, asked)).answers,
+      predict: async (asked) => [...(await answersOf(opened, weights, asked)).answers],
     }),
   };
   return tunedJob(parts, tuning, before);
 }
 
-const namedTask = (spec: HeadSpec): TextTask => {
+/** Its name and what decides, as results keep it. */
+export const namedTask = (spec: HeadSpec): TextTask => {
   const { decisive } = headTaskOf(spec);
   const places = spec.choices === undefined ? null : Array.from({ length: spec.choices }, (_, i) => `${i}`);
   return { name: spec.kind, labels: spec.labels ?? places, metrics: [decisive === "f1" ? "f1" : "accuracy"] };
@@ -176,7 +161,7 @@ const namedTask = (spec: HeadSpec): TextTask => {
 async function judge(parts: HeadParts, weights: Weights, tell?: Tell) {
   const { dev } = parts;
   const opened = openedHead(parts);
-  const { loss, answers } = await answersOf(opened, weights, dev, tell);
+  const { loss, answers } = await answersOf(opened, weights, dev, { tell });
   const { task } = opened;
   return { loss, tokens: dev.length, scalars: task.figures(dev, answers), decisive: task.decisive };
 }

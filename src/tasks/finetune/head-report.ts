@@ -6,7 +6,8 @@ import { readChoices, readConll, readSquad } from "../../text/files/labelled.ts"
 import { type ChoiceQuestion, parseChoices } from "../../text/labelled/choices.ts";
 import { parseSquad, type Question } from "../../text/labelled/questions.ts";
 import type { TaggedSentence } from "../../text/labelled/tagged.ts";
-import type { HeadAnswer, HeadInput, HeadKind, HeadSpec } from "./head-job.ts";
+import type { Answered } from "./head-answers.ts";
+import type { HeadAnswer, HeadInput, HeadKind, HeadSpec } from "./head-spec.ts";
 
 /** What is asked about: a file, a text with a question, or lines. */
 export interface Asked {
@@ -65,34 +66,52 @@ export interface HeadReport {
 export function headReport(
   { kind }: HeadSpec,
   inputs: readonly HeadInput[],
-  answers: readonly HeadAnswer[],
+  answers: readonly Answered<HeadAnswer>[],
 ): HeadReport {
   return reports[kind](inputs, answers);
 }
 
 const cut = (text: string) => (text.length > 60 ? `${text.slice(0, 59)}…` : text);
 const shown = (rows: readonly Row[]) => `${table(rows)}\n`;
+/** The column of the probability of what was answered, where it is known. */
+const scoreCell = (scores: Answered<HeadAnswer>["scores"], name: string): Row => {
+  const score = scores && !Array.isArray(scores) ? (scores as Readonly<Record<string, number>>)[name] : undefined;
+  return score === undefined ? {} : { score: score.toFixed(3) };
+};
 
 const reports: Readonly<
-  Record<HeadKind, (inputs: readonly HeadInput[], answers: readonly HeadAnswer[]) => HeadReport>
+  Record<HeadKind, (inputs: readonly HeadInput[], answers: readonly Answered<HeadAnswer>[]) => HeadReport>
 > = {
   tagging: (inputs, answers) => {
-    const rows = (inputs as readonly TaggedSentence[]).map(({ words }, i) => ({ words, tags: answers[i] as string[] }));
+    const rows = (inputs as readonly TaggedSentence[]).map(({ words }, i) => {
+      const { answer, scores, depth } = answers[i]!;
+      return { words, tags: answer as string[], scores, depth };
+    });
     const columns = rows.map(({ words, tags }) => words.map((word, i) => `${word}\t${tags[i]}\n`).join(""));
     return { rows, text: columns.join("\n"), file: columns.join("\n") };
   },
   qa: (inputs, answers) => {
-    const rows = (inputs as readonly Question[]).map(({ id, question }, i) => ({ id, question, answer: answers[i] }));
+    const rows = (inputs as readonly Question[]).map(({ id, question }, i) => ({ id, question, ...answers[i]! }));
     const named = Object.fromEntries(rows.map(({ id, answer }) => [id, answer]));
-    const seen = rows.map(({ question, answer }) => ({ question: cut(question), answer: cut(`${answer}`) || "–" }));
+    const seen = rows.map(({ question, answer, scores }) => ({
+      question: cut(question),
+      answer: cut(`${answer}`) || "–",
+      ...scoreCell(scores, `${answer}`),
+    }));
     return { rows, text: shown(seen), file: `${JSON.stringify(named, null, 1)}\n` };
   },
   choice: (inputs, answers) => {
     const rows = (inputs as readonly ChoiceQuestion[]).map(({ text, choices }, i) => {
-      const label = answers[i] as number;
-      return { text, label, choice: choices[label]! };
+      const { answer, scores, depth } = answers[i]!;
+      const label = answer as number;
+      return { text, label, choice: choices[label]!, scores, depth };
     });
-    const seen = rows.map(({ text, label, choice }) => ({ text: cut(text), label, choice: cut(choice) }));
+    const seen = rows.map(({ text, label, choice, scores }) => ({
+      text: cut(text),
+      label,
+      choice: cut(choice),
+      ...scoreCell(scores, `${label}`),
+    }));
     const lines = rows.map(({ label }, i) => `${i}\t${label}`);
     return { rows, text: shown(seen), file: `${["index\tlabel", ...lines].join("\n")}\n` };
   },

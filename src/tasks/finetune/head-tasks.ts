@@ -29,6 +29,9 @@ export interface HeadExample {
 /** What the head says of one example: a list of numbers by name. */
 export type HeadScores = Readonly<Record<string, Float32Array>>;
 
+/** Probabilities by name: of tags for each word, of an answer, of choices by their places. */
+export type HeadProbabilities = Readonly<Record<string, number>> | readonly Readonly<Record<string, number>>[];
+
 /** What is learnt with a head: how examples become rows, what scores say, and how answers are judged. */
 export interface HeadTask<X, Y> {
   readonly name: string;
@@ -41,11 +44,23 @@ export interface HeadTask<X, Y> {
   readonly decisive: string;
   encode(example: X, tokenizer: PieceTokenizer, length: number): HeadExample;
   read(scores: HeadScores, encoded: HeadExample, example: X): Y;
+  /** How probable what was read is, and what else might have been. */
+  probabilities?(scores: HeadScores, encoded: HeadExample, answer: Y): HeadProbabilities;
   figures(examples: readonly X[], answers: readonly Y[]): Record<string, number>;
 }
 
 const spaced = (words: readonly string[]) => words.map((form) => ({ form, spaceAfter: true }));
 const largest = (values: Float32Array) => values.indexOf(Math.max(...values));
+const named = (names: readonly string[], values: readonly number[]) =>
+  Object.fromEntries(names.map((name, i) => [name, values[i]!]));
+
+/** eˣ over their sum. */
+function softmaxOf(values: Float32Array): number[] {
+  const most = Math.max(...values);
+  const powers = Array.from(values, (value) => Math.exp(value - most));
+  const total = powers.reduce((a, b) => a + b, 0);
+  return powers.map((power) => power / total);
+}
 
 /** A tag per word: the first piece of a word is asked. Judged by F1 of whole spans where tags are B-X, I-X and O, else by accuracy. */
 export function tagging({ labels }: { readonly labels: readonly string[] }): HeadTask<TaggedSentence, string[]> {
@@ -70,6 +85,12 @@ export function tagging({ labels }: { readonly labels: readonly string[] }): Hea
       places.map((place) => {
         const row = tokens!.subarray(place * labels.length, (place + 1) * labels.length);
         return place === 0 ? labels[0]! : labels[largest(row)]!;
+      }),
+    // A word that was cut off got the first tag without being read.
+    probabilities: ({ tokens }, { places }) =>
+      places.map((place) => {
+        const row = tokens!.subarray(place * labels.length, (place + 1) * labels.length);
+        return place === 0 ? {} : named(labels, softmaxOf(row));
       }),
     figures: (examples, answers) =>
       tagFigures(
@@ -107,6 +128,12 @@ export function answering({ longest = 30, unanswerable = false }: AnsweringOptio
       const words = wordsIn(context);
       const word = (piece: number) => words[places[piece - row!.second]!]!;
       return context.slice(word(span.from).start, word(span.to).end);
+    },
+    probabilities: ({ starts, ends }, { rows: [row] }, answer) => {
+      const [from, to] = [starts!, ends!].map((scores) => softmaxOf(scores.subarray(0, row!.ids.length)));
+      const span = likeliestSpan(starts!, ends!, row!, longest);
+      const none = unanswerable ? { "": from![0]! * to![0]! } : {};
+      return answer === "" ? none : { [answer]: from![span.from]! * to![span.to]!, ...none };
     },
     figures: answerFigures,
   };
@@ -171,6 +198,7 @@ export function choosing({ choices: count }: { readonly choices: number }): Head
       return { rows, targets: { labels: [label] }, places: [] };
     },
     read: ({ choices }) => largest(choices!),
+    probabilities: ({ choices }) => Object.fromEntries(softmaxOf(choices!).entries()),
     figures: (examples, answers) => ({
       accuracy: examples.filter(({ label }, i) => label === answers[i]).length / examples.length,
     }),

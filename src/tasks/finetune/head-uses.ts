@@ -1,11 +1,17 @@
 /** Runs of heads that tag, answer or choose: examples answered, files evaluated, resumed. */
 import { reject } from "../../base/errors.ts";
+import { defined } from "../../base/options.ts";
 import type { Session } from "../../train/session.ts";
+import type { ExportedFiles } from "../exports.ts";
 import type { TaskEvent } from "../job.ts";
 import { type OpenRun, openRunBase, type ResumeOptions, type StoredRun } from "../open-run.ts";
 import { resumeRun } from "../perform.ts";
 import { needTokenizer } from "../pretrain/albert-run.ts";
 import { type AlbertUses, albertUses } from "../pretrain/uses.ts";
+import { adapterFiles } from "./adapter.ts";
+import { atFullDepth } from "./early-exit.ts";
+import { lengthFor } from "./examples.ts";
+import { type Answered, type AnsweringHow, answersAt } from "./head-answers.ts";
 import {
   type HeadAnswer,
   type HeadFiles,
@@ -15,11 +21,11 @@ import {
   type HeadSpec,
   headJob,
   headTaskOf,
+  namedTask,
   openedHead,
   openHead,
   readHeadFile,
 } from "./head-job.ts";
-import { answersOf } from "./head-training.ts";
 import type { GlueSettings } from "./settings.ts";
 import { beforeIn, reopenedModel, startOf, storedTuning } from "./tuned-run.ts";
 import type { FinetuneFigures } from "./uses.ts";
@@ -30,13 +36,17 @@ export interface HeadRun extends OpenRun<"head", HeadResult>, AlbertUses {
   readonly spec: HeadSpec;
   readonly files: HeadFiles;
   /** What is said about examples: tags per word, an answer, or the place of the right choice. */
-  answer(examples: readonly HeadInput[]): Promise<HeadAnswer[]>;
+  answer(examples: readonly HeadInput[], how?: AnsweringHow): Promise<HeadAnswer[]>;
+  /** The same with probabilities, and how deep tokens ran. */
+  answered(examples: readonly HeadInput[], how?: AnsweringHow): Promise<Answered<HeadAnswer>[]>;
+  /** What `--lora` learnt, as small files for the same model elsewhere; a run that trained all weights refuses. */
+  adapter(): Promise<ExportedFiles>;
   /** Figures of the dev file, the train file (`split`), or another (`corpus`). */
   evaluate(how?: HeadEvaluation): Promise<FinetuneFigures>;
 }
 
 /** Which examples a run is judged by. */
-export interface HeadEvaluation {
+export interface HeadEvaluation extends AnsweringHow {
   /** train or dev (or valid). Default: dev. */
   readonly split?: string | undefined;
   /** Another file of the same form. */
@@ -47,26 +57,41 @@ export interface HeadEvaluation {
 export async function open(stored: StoredRun): Promise<HeadRun> {
   const { settings, spec, files, origin } = storedHead(stored.config, stored.path);
   const albert = await albertUses(stored, { length: settings.length });
-  const answers = async (examples: readonly HeadInput[]) => {
-    const { description, weights } = albert;
+  const { description, weights } = albert;
+  const { cap, threshold } = stored.options.use ?? {};
+  const answers = async (examples: readonly HeadInput[], how: AnsweringHow = {}) => {
     const model = { description, described: albert, weights, tokenizer: needTokenizer(albert), origin };
-    return answersOf(openedHead({ spec, settings, model, engine: await stored.engine() }), weights, examples);
+    const opened = openedHead({ spec, settings, model, engine: await stored.engine() });
+    return answersAt(description, opened, weights, examples, { cap, threshold, ...defined(how) });
   };
+  const answered = async (examples: readonly HeadInput[], how?: AnsweringHow) =>
+    examples.length === 0 ? [] : [...(await answers(examples, how)).each];
   return {
     ...openRunBase("head", stored, resume),
-    ...albert,
+    ...atFullDepth(albert, { cap, threshold }, stored.path),
     settings,
     spec,
     files,
-    answer: async (examples) => (examples.length === 0 ? [] : (await answers(examples)).answers),
-    evaluate: async ({ split = "dev", corpus } = {}) => {
+    answered,
+    answer: async (examples, how) => (await answered(examples, how)).map(({ answer }) => answer),
+    adapter: async () => {
+      const length = lengthFor(settings, { described: albert });
+      return adapterFiles(albert, { task: namedTask(spec), head: spec, length });
+    },
+    evaluate: async ({ split = "dev", corpus, ...how } = {}) => {
       const name = corpus ?? splitOf(split);
       const examples = readHeadFile(corpus ?? files[splitOf(split)], spec);
-      const { loss, answers: said } = await answers(examples);
-      const figures = headTaskOf(spec).figures(examples, said);
-      return { task: spec.kind, split: name, texts: examples.length, loss, figures };
+      const { loss, each, answers: said, msPerText } = await answers(examples, how);
+      const figures = { ...headTaskOf(spec).figures(examples, said), ...meanDepth(each) };
+      return { task: spec.kind, split: name, texts: examples.length, loss, figures, msPerText };
     },
   };
+}
+
+/** The mean over examples, where tokens halt. */
+function meanDepth(each: readonly Answered<HeadAnswer>[]): { depth?: number } {
+  const depths = each.flatMap(({ depth }) => depth ?? []);
+  return depths.length === 0 ? {} : { depth: depths.reduce((a, b) => a + b, 0) / depths.length };
 }
 
 function splitOf(split: string): keyof HeadFiles {

@@ -1,17 +1,14 @@
 /** `layerwise/tasks/finetune`: fine-tuning on labelled texts: jobs, runs and what can be done with them. For Node. */
-export {
-  type AdaptedAlbert,
-  type Adapter,
-  type AdapterNotes,
-  readAdapter,
-  withAdapter,
-  writeAdapter,
-} from "./adapter.ts";
+export { type AdaptedAlbert, type AdaptedHead, withAdapter, withHeadAdapter } from "./adapted.ts";
+export { type Adapter, type AdapterNotes, readAdapter, writeAdapter } from "./adapter.ts";
 export { type AskedTexts, askedTexts } from "./asked-texts.ts";
 export type { ClassifierOptions } from "./classifier.ts";
+export { type CurvePoint, curveSvg, curveTable, type DepthCurve } from "./depth-curve.ts";
+export type { EarlyExit } from "./early-exit.ts";
 export type { Examples, GivenExamples } from "./examples.ts";
 export { type FinetuneOptions, finetune } from "./finetune.ts";
 export { type GlueAllOptions, type GlueAllReport, type GlueAllRow, glueAll, glueTable } from "./glue-all.ts";
+export type { Answered, AnsweringHow } from "./head-answers.ts";
 export {
   type AnyHeadTask,
   type HeadAnswer,
@@ -35,6 +32,7 @@ export {
   choosing,
   type FramedRow,
   type HeadExample,
+  type HeadProbabilities,
   type HeadScores,
   type HeadTask,
   tagging,
@@ -61,6 +59,7 @@ export { type EpochResult, type TaskResult, taskResult } from "./result.ts";
 export type { GlueSettings } from "./settings.ts";
 export type { Before, TunedParts, TunedResult } from "./tuned-job.ts";
 export type {
+  CurveOptions,
   FinetuneEvaluation,
   FinetuneFigures,
   FinetuneResumeOptions,

@@ -66,7 +66,7 @@ export async function openFinetune(
 ): Promise<FinetuneParts> {
   const { from, fromStep: step, say, files } = given;
   const known = from === undefined ? undefined : await albertFrom(from, { step, say });
-  const model = await openModel(headOf(task, settings), settings, known, given.tokenizer);
+  const model = await openModel(headOf(task, settings), settings, known, given);
   const examples = given.examples ?? openExamples(task, settings, model, given);
   return { task, settings, model, examples, files, engine: given.engine ?? (await defaultEngine(settings)) };
 }

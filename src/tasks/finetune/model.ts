@@ -10,8 +10,10 @@ import { initialise } from "../../nn/index.ts";
 import { openTokenizer } from "../../text/files/tokenizer.ts";
 import type { OpenTokenizer } from "../../text/tokenizer.ts";
 import type { Weights } from "../../train/stages.ts";
+import type { Handed } from "../job.ts";
 import { needTokenizer, openAlbertRun, type TrainedAlbert, transferred } from "../pretrain/albert-run.ts";
 import { placeOf } from "../pretrain/origin.ts";
+import { fittedTo, refuseVocabulary } from "../pretrain/vocabulary.ts";
 import { withEmbeddingsOf } from "./rescaling.ts";
 import { describeTuned, type GlueSettings } from "./settings.ts";
 
@@ -31,21 +33,33 @@ export interface FinetuneModel {
   readonly origin: Origin;
 }
 
+/** A tokenizer that is there already, and who is told what is done. */
+type Given = Pick<Handed, "say"> & { readonly tokenizer?: OpenTokenizer | undefined };
+
 /** The model below a new head: with the weights of `from`, or all new. */
 export function openModel(
   heads: HeadOptions,
   settings: GlueSettings,
   from: TrainedAlbert | undefined,
-  tokenizer?: OpenTokenizer,
+  given: Given = {},
 ): Promise<FinetuneModel> {
-  return from ? knownModel(heads, settings, from, tokenizer) : newModel(heads, settings, tokenizer);
+  const { resizeVocabulary, tokenizer, like } = settings;
+  if (resizeVocabulary && ((!tokenizer && !given.tokenizer) || (!from && like === null))) {
+    const needed = "a run and another --tokenizer for it";
+    reject({ who: "--resize-vocabulary", needed, got: from ? "no --tokenizer" : "no run", remedy: "leave it out" }, 2);
+  }
+  return from ? knownModel(heads, settings, from, given) : newModel(heads, settings, given);
 }
 
-async function newModel(heads: HeadOptions, settings: GlueSettings, given?: OpenTokenizer): Promise<FinetuneModel> {
+async function newModel(heads: HeadOptions, settings: GlueSettings, given: Given): Promise<FinetuneModel> {
   const like = settings.like === null ? undefined : await openAlbertRun(settings.like);
-  const tokenizer = given ?? (await tokenizerFor(settings, like));
-  const known = like?.description.model ?? { vocabulary: tokenizer.tokenizer.size };
-  const description = describeTuned(heads, settings, known);
+  const tokenizer = given.tokenizer ?? (await tokenizerFor(settings, like));
+  const { size: vocabulary } = tokenizer.tokenizer;
+  const own = settings.resizeVocabulary ? { vocabulary } : {};
+  if (like && !settings.resizeVocabulary && vocabulary > like.description.model.vocabulary) {
+    refuseVocabulary(like, tokenizer);
+  }
+  const description = describeTuned(heads, settings, like ? { ...like.description.model, ...own } : { vocabulary });
   const described = describedAlbert(description);
   const weights = initialise(described.parameters, settings.seed);
   return { tokenizer, description, described, weights, origin: { from: null, fromStep: null } };
@@ -55,13 +69,14 @@ async function knownModel(
   heads: HeadOptions,
   settings: GlueSettings,
   from: TrainedAlbert,
-  given?: OpenTokenizer,
+  given: Given,
 ): Promise<FinetuneModel> {
-  const tokenizer = given ?? (await tokenizerFor(settings, from));
-  const description = describeTuned(heads, settings, from.description.model);
+  const { seed, resizeVocabulary: resize, embeddingDeviation: deviation } = settings;
+  const tokenizer = given.tokenizer ?? (await tokenizerFor(settings, from));
+  const fitted = fittedTo(from, { tokenizer, resize, seed, say: given.say });
+  const description = describeTuned(heads, settings, fitted.description.model);
   const described = describedAlbert(description);
-  const { weights: found } = transferred(withoutHead(from), described, settings.seed);
-  const deviation = settings.embeddingDeviation;
+  const { weights: found } = transferred(withoutHead(fitted), described, seed);
   const weights = deviation === null ? found : withEmbeddingsOf(deviation, described, found);
   const { path, step } = placeOf(from);
   return { tokenizer, description, described, weights, origin: { from: path, fromStep: step } };

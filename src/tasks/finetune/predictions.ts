@@ -10,6 +10,7 @@ import { specialIds } from "../../text/masked/documents.ts";
 import type { OpenTokenizer } from "../../text/tokenizer.ts";
 import type { Weights } from "../../train/stages.ts";
 import { Classifier, type ClassifierOptions, guessesOf, type Scored } from "./classifier.ts";
+import { checkEarlyExit, type EarlyExit, earlyDescription, exitsEarly } from "./early-exit.ts";
 
 /** What is said about one text. */
 export interface Prediction {
@@ -33,43 +34,37 @@ export interface Tuned {
 }
 
 /** How texts are scored, and who is told how far it is. */
-export interface ScoringOptions extends Pick<ClassifierOptions, "batch" | "cap"> {
-  /** A token halts when its probabilities exceed this. Default: as in training. */
-  readonly threshold?: number | undefined;
+export interface ScoringOptions extends Pick<ClassifierOptions, "batch">, EarlyExit {
   /** Told how many texts are done, of how many. */
   readonly onText?: ((done: number, count: number) => void) | undefined;
 }
 
+/** A model compiled to score texts; where it exits early, what halted tokens would compute is left out. */
+export async function classifierFor(
+  { engine, description, weights }: Tuned,
+  { batch, ...exit }: Omit<ScoringOptions, "onText">,
+): Promise<Classifier> {
+  checkEarlyExit(description.model, exit, "predict");
+  const used = describedAlbert(earlyDescription(description, exit));
+  return Classifier.create(engine, used, { batch, cap: exit.cap, skips: exitsEarly(exit), weights });
+}
+
 /** Scores of examples, in their order. */
 export async function scoresOf(
-  { engine, description, weights, tokenizer: { tokenizer }, length }: Tuned,
+  tuned: Tuned,
   examples: readonly TextExample[],
-  { onText, batch, cap, threshold }: ScoringOptions = {},
+  { onText, ...how }: ScoringOptions = {},
 ): Promise<Scored & { readonly encoded: readonly EncodedExample[] }> {
-  const encoded = encodeGlue(examples, tokenizer, length);
-  const exits = cap !== undefined || threshold !== undefined;
-  const used = describedAlbert(exits ? halting(description, cap, threshold) : description);
-  const classifier = await Classifier.create(engine, used, { batch, cap, skips: exits, weights });
+  const { tokenizer } = tuned.tokenizer;
+  const encoded = encodeGlue(examples, tokenizer, tuned.length);
+  const classifier = await classifierFor(tuned, how);
   try {
     const onBatch = (done: number) => onText?.(done, encoded.length);
-    return { encoded, ...(await classifier.score(weights, encoded, { pad: specialIds(tokenizer).pad, onBatch })) };
+    const { pad } = specialIds(tokenizer);
+    return { encoded, ...(await classifier.score(tuned.weights, encoded, { pad, onBatch })) };
   } finally {
     await classifier.release();
   }
-}
-
-/** A description with another threshold of halting; refused where tokens do not halt. */
-function halting({ model, heads }: AlbertDescription, cap?: number, threshold?: number): AlbertDescription {
-  const who = "predict";
-  if (!model.halting) {
-    const asked = cap === undefined ? "a threshold" : "a cap";
-    const got = `${asked} for one of fixed depth`;
-    reject({ who, needed: "a model whose tokens halt", got, remedy: "leave it out" }, 2);
-  }
-  if (cap !== undefined) check(`${who} / cap`, cap, whole(1, model.depth));
-  if (threshold === undefined) return { model, heads };
-  check(`${who} / threshold`, threshold, number({ above: 0, below: 1 }));
-  return { heads, model: { ...model, halting: { ...model.halting, epsilon: 1 - threshold } } };
 }
 
 /** How texts are scored, and from where on a label counts. */

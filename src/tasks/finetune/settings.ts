@@ -7,7 +7,7 @@ import type { AlbertDescription, HeadOptions } from "../../model/albert/descript
 import { choice, flag, group, optional, real, text, whole } from "../../runs/fields.ts";
 import { defineSettings, type Resolved } from "../../runs/settings.ts";
 import type { TextTask } from "../../text/labelled/text-task.ts";
-import { dataFields, hardwareFields } from "../fields.ts";
+import { dataFields, hardwareFields, histogramEvery } from "../fields.ts";
 
 const fields = {
   ...group("Data", {
@@ -38,6 +38,9 @@ const fields = {
         "with pre-trained weights: bring embedding tables to this deviation; small ones learn faster; default: as they are",
         { from: 1e-6 },
       ),
+    ),
+    resizeVocabulary: flag(
+      "with another --tokenizer: keep the embeddings of pieces that both tokenizers have, draw the others",
     ),
     ponder: optional(real(0.001, "penalty on the depth of halting models; default: as the model has it")),
     lora: optional(
@@ -76,6 +79,11 @@ const fields = {
         "highest learning rate; default: 0.0001 for adamw, 0.0005 for lamb, ten times that from scratch and for adapters",
       ),
     ),
+    headRate: real(1, "the new head's learning rate, as a multiple of the others'", { above: 0 }),
+    headFirst: real(0, "fraction of the updates, the first ones, in which only the new head learns", {
+      from: 0,
+      below: 1,
+    }),
     warmup: real(0.1, "fraction of the updates over which the learning rate rises; then it falls to 0", {
       from: 0,
       below: 1,
@@ -94,6 +102,7 @@ const fields = {
   ...group("Evaluation and checkpoints", {
     checkpointEvery: whole(200, "updates between checkpoints"),
     keep: whole(2, "checkpoints kept besides the best"),
+    histogramEvery,
   }),
   ...hardwareFields,
 };
@@ -139,14 +148,12 @@ export function describeTuned(
   return { model: { ...model, ...dropout, halting }, heads };
 }
 
-function loraOf({ lora: rank, loraAlpha: alpha, embeddingDeviation }: GlueSettings): Pick<AlbertOptions, "lora"> {
+function loraOf(settings: GlueSettings): Pick<AlbertOptions, "lora"> {
+  const { lora: rank, loraAlpha: alpha, embeddingDeviation, resizeVocabulary } = settings;
   if (rank === null) return {};
-  if (embeddingDeviation !== null) {
-    reject(
-      { who: "finetune / lora", needed: "weights that rest", got: "--embedding-deviation, which changes them" },
-      2,
-    );
-  }
+  const changes = embeddingDeviation !== null ? "--embedding-deviation" : resizeVocabulary && "--resize-vocabulary";
+  if (changes)
+    reject({ who: "finetune / lora", needed: "weights that rest", got: `${changes}, which changes them` }, 2);
   return { lora: { rank, ...(alpha === null ? {} : { alpha }) } };
 }
 

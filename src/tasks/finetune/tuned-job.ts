@@ -9,6 +9,7 @@ import type { OpenTokenizer } from "../../text/tokenizer.ts";
 import type { Batches } from "../../train/evaluate.ts";
 import type { EvaluationEvent } from "../../train/events.ts";
 import { optimiserGroups } from "../../train/groups.ts";
+import type { Group } from "../../train/memory.ts";
 import type { Weights } from "../../train/stages.ts";
 import { type TrainOptions, train } from "../../train/train.ts";
 import { concludedFrom, type Outcome } from "../concluded.ts";
@@ -140,19 +141,29 @@ function frozenOf({ described, weights }: FinetuneModel): Weights {
 const baseOf = ({ described, weights }: FinetuneModel): Uint8Array | undefined =>
   described.model.options.lora ? baseBytes(described, weights) : undefined;
 
+/** One group for everything, or one for the new head and one for what rests at first. */
+function tuningGroups(settings: GlueSettings, { described }: FinetuneModel, steps: number): Group[] {
+  const { optimiser, weightDecay, headRate, headFirst } = settings;
+  const how = { optimiser, weightDecay, settings: { adamw: { epsilon: 1e-6 } } };
+  const trained = trainedOf(described);
+  if (headRate === 1 && headFirst === 0) return optimiserGroups(trained, how);
+  const heads = new Set(Object.values(described.heads).flatMap((head) => head?.parameters ?? []));
+  const [own, rest] = [trained.filter((each) => heads.has(each)), trained.filter((each) => !heads.has(each))];
+  const begins = Math.round(headFirst * steps);
+  return [
+    ...optimiserGroups(rest, { ...how, active: (step) => step > begins }),
+    ...optimiserGroups(own, how).map((group) => ({ ...group, rateFactor: headRate })),
+  ].filter(({ parameters }) => parameters.length > 0);
+}
+
 /** The rate rises over a fraction of the updates, then falls along a line to 0. */
 function tuningOptions({ settings, model, engine }: TunedParts, batches: Batches): TrainOptions {
-  const { optimiser, weightDecay } = settings;
   const steps = settings.steps ?? settings.epochs * batches.count;
   return {
     engine,
     data: { train: batches },
     steps,
-    groups: optimiserGroups(trainedOf(model.described), {
-      optimiser,
-      weightDecay,
-      settings: { adamw: { epsilon: 1e-6 } },
-    }),
+    groups: tuningGroups(settings, model, steps),
     initial: new Map(trainedOf(model.described).map(({ tensor }) => [tensor, model.weights.get(tensor)!])),
     frozen: frozenOf(model),
     seed: settings.seed,

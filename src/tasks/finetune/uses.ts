@@ -1,5 +1,6 @@
 /** Runs of fine-tuning: texts predicted, splits evaluated, GLUE's submissions written, resumed. */
 import { reject } from "../../base/errors.ts";
+import { defined } from "../../base/options.ts";
 import { hasGlueFile } from "../../text/files/glue.ts";
 import { readLabelled, type TextFiles } from "../../text/files/labelled.ts";
 import type { GlueExample } from "../../text/labelled/glue-examples.ts";
@@ -16,6 +17,8 @@ import { needTokenizer } from "../pretrain/albert-run.ts";
 import { type AlbertUses, albertUses } from "../pretrain/uses.ts";
 import { adapterFiles } from "./adapter.ts";
 import { guessesOf, type Scored, taskFigures } from "./classifier.ts";
+import { curvePoints, curveThresholds, type DepthCurve } from "./depth-curve.ts";
+import { atFullDepth, checkEarlyExit } from "./early-exit.ts";
 import { gluedTexts, glueFolder, lengthFor, openExamples, ownTexts } from "./examples.ts";
 import { type FinetuneParts, type FinetuneResult, finetuneJob, openFinetune } from "./job.ts";
 import {
@@ -27,6 +30,7 @@ import {
   type Tuned,
 } from "./predictions.ts";
 import type { GlueSettings } from "./settings.ts";
+import { timedScores } from "./timed-scores.ts";
 import { beforeIn, reopenedModel, startOf, storedTuning } from "./tuned-run.ts";
 
 /** Which texts a run is evaluated on. */
@@ -49,6 +53,14 @@ export interface FinetuneFigures {
   readonly loss: number;
   /** The task's metrics, and the mean depth where tokens halt. */
   readonly figures: Readonly<Record<string, number>>;
+  /** Of the model alone: without reading and encoding the text. */
+  readonly msPerText: number;
+}
+
+/** Which texts figures are measured on against depth, and under which thresholds. */
+export interface CurveOptions extends Omit<FinetuneEvaluation, "threshold"> {
+  /** Default: that of training, 0.9, 0.7, 0.5 and 0.3. */
+  readonly thresholds?: readonly number[] | undefined;
 }
 
 /** A file for the benchmark: its name, its text, and how many texts it answers. */
@@ -85,6 +97,8 @@ export interface FinetuneRun extends OpenRun<"finetune", FinetuneResult>, Albert
   /** Labels, scores and depths of texts. */
   predict(texts: readonly (string | PlainText)[], options?: PredictOptions): Promise<Prediction[]>;
   evaluate(how?: FinetuneEvaluation): Promise<FinetuneFigures>;
+  /** Figures, mean depth and time where tokens halt at lower thresholds than in training; a model of fixed depth is refused. */
+  curve(how?: CurveOptions): Promise<DepthCurve>;
   resume(options?: FinetuneResumeOptions): Session<TaskEvent, FinetuneResult>;
 }
 
@@ -93,6 +107,9 @@ export async function open(stored: StoredRun): Promise<FinetuneRun> {
   const { settings, task, files } = storedFinetuning(stored.config, stored.path);
   const albert = await albertUses(stored, { task, length: settings.length });
   const length = lengthFor(settings, { described: albert });
+  const own = { task, settings, files };
+  const { say, use: { cap, threshold } = {} } = stored.options;
+  const exit = { cap, threshold };
   const tuned = async (): Promise<Tuned> => ({
     engine: await stored.engine(),
     description: albert.description,
@@ -103,32 +120,60 @@ export async function open(stored: StoredRun): Promise<FinetuneRun> {
   });
   return {
     ...openRunBase("finetune", stored, resume),
-    ...albert,
+    ...atFullDepth(albert, exit, stored.path),
     settings,
     task,
     files,
     glue: isGlue(task) ? { submissions: async (how) => submissions(await tuned(), task, settings, how) } : undefined,
     adapter: async () => adapterFiles(albert, { task, length }),
-    predict: async (texts, options) => predictTexts(await tuned(), task, texts, options),
-    evaluate: async (how) => evaluate(await tuned(), { task, settings, files }, how, stored.options.say),
+    predict: async (texts, options) => predictTexts(await tuned(), task, texts, { ...exit, ...defined(options ?? {}) }),
+    evaluate: async (how) => evaluate(await tuned(), own, { ...exit, ...defined(how ?? {}) }, say),
+    curve: async (how) => curve(await tuned(), own, { cap, ...defined(how ?? {}) }, say),
   };
 }
 
+type Own = Pick<Stored, "task" | "settings" | "files">;
+
 async function evaluate(
   tuned: Tuned,
-  { task, settings, files }: Pick<Stored, "task" | "settings" | "files">,
-  { split: asked = "dev", examples, corpus, glue, ...how }: FinetuneEvaluation = {},
+  own: Own,
+  { cap, threshold, batch, onText, ...which }: FinetuneEvaluation,
   say?: Say,
 ): Promise<FinetuneFigures> {
+  checkEarlyExit(tuned.description.model, { cap, threshold }, "evaluate");
+  const { split, texts } = labelledTexts(own, which, say);
+  const [scored] = await timedScores(tuned, texts, [{ cap, threshold }], { batch, onText });
+  const measured = taskFigures(own.task, scored!, texts);
+  return { task: own.task.name, split, texts: texts.length, ...measured, msPerText: scored!.msPerText };
+}
+
+async function curve(
+  tuned: Tuned,
+  own: Own,
+  { thresholds: asked, cap, batch, onText, ...which }: CurveOptions,
+  say?: Say,
+): Promise<DepthCurve> {
+  const { model } = tuned.description;
+  const thresholds = curveThresholds(model, asked);
+  checkEarlyExit(model, { cap }, "curve");
+  const { split, texts } = labelledTexts(own, which, say);
+  const points = await curvePoints(tuned, own.task, texts, thresholds, { cap, batch, onText });
+  return { task: own.task.name, split, texts: texts.length, metric: own.task.metrics[0]!, points };
+}
+
+/** The texts that a run is measured on, and what they are called. */
+function labelledTexts(
+  { task, settings, files }: Own,
+  { split: asked = "dev", examples, corpus, glue }: FinetuneEvaluation,
+  say?: Say,
+) {
   const split = asked === "valid" ? "dev" : asked;
   const own = examples ?? fileTexts(task, files, corpus ?? splitFile(files, split));
   if (!own && split.startsWith("test")) {
     reject({ who: task.name, needed: "a split with labels", got: split, remedy: "predict it instead" }, 2);
   }
-  const found = own ? ownTexts(task, "examples", own) : gluedTexts(task, split, placed(settings, glue), { say });
-  const scored = await scoresOf(tuned, found, how);
-  const name = examples ? "examples" : (corpus ?? split);
-  return { task: task.name, split: name, texts: found.length, ...taskFigures(task, scored, found) };
+  const texts = own ? ownTexts(task, "examples", own) : gluedTexts(task, split, placed(settings, glue), { say });
+  return { split: examples ? "examples" : (corpus ?? split), texts };
 }
 
 const splitFile = (files: TextFiles | undefined, split: string) =>

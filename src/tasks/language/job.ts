@@ -11,10 +11,10 @@ import { defaultEngine } from "../engine.ts";
 import { evaluatedFact, evaluatedPart, evaluationBatches } from "../evaluate.ts";
 import { textFact } from "../facts.ts";
 import { languageGroups } from "../groups.ts";
-import { initialFrom } from "../initial.ts";
 import type { Job } from "../job.ts";
 import { batchesOf, type Data, type Given, openData, textHash, textSizeOf } from "../text-data.ts";
 import { type TrainedModel, trainedJob } from "../trained-job.ts";
+import { initialLanguage } from "./initial.ts";
 import { type LanguageConfig, languageSettings } from "./settings.ts";
 
 /** A language model, opened with its text. */
@@ -36,7 +36,7 @@ export async function openLanguage(settings: LanguageConfig, given: Given = {}):
 /** The job that trains it. */
 export async function languageJob(parts: LanguageParts, given: Given = {}): Promise<Job<TrainedModel<LanguageModel>>> {
   const { data, model, engine } = parts;
-  const { settings, initial } = await initialFrom(parts.settings, model.parameters, given.say);
+  const { settings, initial } = await initialLanguage(parts.settings, model, modelOf, given.say);
   const valid = evaluatedPart(await batchesOf(settings, data, "valid", given.say), settings.evaluateTokens, "valid");
   return trainedJob({
     settings,
@@ -103,9 +103,12 @@ function haltWords(settings: LanguageConfig): string {
 }
 
 /** What differs from the first style of blocks: config.json of the others stays as it was. */
-function styleOf({ positions, norm, keyHeads, queryKeyNorm, gated, withoutBias, untied }: LanguageConfig) {
+function styleOf(config: LanguageConfig) {
+  const { positions, rotaryBase, norm, normEpsilon, keyHeads, queryKeyNorm, gated, withoutBias, untied } = config;
   return {
     ...(positions === "learned" ? {} : { positions }),
+    ...(rotaryBase === 10_000 ? {} : { rotaryBase }),
+    ...(normEpsilon === 1e-5 ? {} : { normEpsilon }),
     ...(norm === "layer" ? {} : { norm }),
     ...(keyHeads === null ? {} : { keyHeads }),
     ...(queryKeyNorm ? { queryKeyNorm } : {}),

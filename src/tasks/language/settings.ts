@@ -1,10 +1,17 @@
 /** Settings of language models: text, a causal transformer, and which of its blocks run at each depth. */
-import { reject } from "../../base/errors.ts";
 import { LARGEST } from "../../base/limits.ts";
-import { parseDepth, printDepth } from "../../depth/notation.ts";
-import { choice, defaultsOf, either, flag, group, optional, real, text, whole } from "../../runs/fields.ts";
+import { choice, defaultsOf, flag, group, optional, real, text, whole } from "../../runs/fields.ts";
 import { defineSettings, type Resolved } from "../../runs/settings.ts";
-import { activationNames, dataFields, planFields, smallPresets, trainFields, usualRates } from "../fields.ts";
+import { depthField, depthInWords } from "../depth-words.ts";
+import {
+  activationNames,
+  dataFields,
+  planFields,
+  smallPresets,
+  styleFields,
+  trainFields,
+  usualRates,
+} from "../fields.ts";
 
 const fields = {
   ...group("Data", {
@@ -22,21 +29,18 @@ const fields = {
     length: whole(128, "tokens per row of a batch, and the longest context", 1, LARGEST.length),
     dropout: real(0.1, "fraction of activations and attention that is dropped in training", { from: 0, below: 1 }),
     positions: choice(["learned", "rotary"], "learned", "a learned vector for each place, or rotary ones in attention"),
-    norm: choice(["layer", "rms"], "layer", "layer norms, or norms by the mean square alone"),
+    rotaryBase: real(10_000, "base of rotary positions", { above: 1 }),
+    norm: styleFields.norm,
+    normEpsilon: real(1e-5, "what norms add to the variance or mean square", { above: 0 }),
     keyHeads: optional(whole(2, "heads of keys and values, shared among heads; default: as many as heads")),
     queryKeyNorm: flag("bring every head's queries and keys to one size"),
-    gated: flag("a gate in the feed-forward layer: with silu this is SwiGLU"),
+    gated: styleFields.gated,
     withoutBias: flag("products without a bias"),
-    untied: flag("a head of its own instead of the embedding's transpose"),
+    untied: styleFields.untied,
   }),
   ...planFields,
   ...group("Depth", {
-    depth: either(
-      planFields.depth,
-      text("2 + 4*3 halt + 1", ""),
-      "blocks that run; or which, how often and who decides: 2 + 4*3 halt + 1 (docs/depth.md)",
-      `a whole number from 1 to ${LARGEST.depth}, or a text such as 2 + 4*3 halt + 1`,
-    ),
+    depth: depthField("blocks that run; or which, how often and who decides: 2 + 4*3 halt + 1 (docs/depth.md)"),
     halt: flag("every token halts by itself, after as many of the depths as it needs"),
     ponder: real(0.01, "penalty on the mean depth of halting models"),
     ponderFrom: whole(0, "updates before the halting unit learns and is penalised: depth is learnt first", 0),
@@ -46,6 +50,13 @@ const fields = {
     accumulateStates: choice(["blend", "weightedSum"], "blend", "states move towards each output, or are their mean"),
   }),
   ...trainFields,
+  ...group("Optimisation", {
+    initBlocks: choice(
+      ["average", "stepwise", "first"],
+      "average",
+      "with init of another depth: shared blocks are the mean of those at their depths, evenly spaced ones, or the first",
+    ),
+  }),
   ...group("Evaluation and checkpoints", {
     evaluationBatch: optional(
       whole(16, "rows per batch in evaluation; 0: as in training; default: the fastest", 0, LARGEST.batch),
@@ -65,20 +76,6 @@ const saidInDepth = [
   "haltBias",
   "accumulateStates",
 ] as const;
-
-/** The text as it is printed, or its number; settings beside it that it says itself are refused. */
-function writtenDepth(depth: string, others: Readonly<Record<(typeof saidInDepth)[number], unknown>>): string | number {
-  const written = printDepth(parseDepth(depth));
-  if (/^\d+$/.test(written)) return Number(written);
-  const defaults = defaultsOf(fields);
-  const stranger = saidInDepth.find((key) => others[key] !== defaults[key]);
-  if (stranger === undefined) return written;
-  const remedy = "say it in the depth, such as 4*3 halt(ponder=0.01), or give the depth as a number";
-  return reject(
-    { who: "depth", needed: "all of it in one text", got: `${stranger} beside ${JSON.stringify(written)}`, remedy },
-    2,
-  );
-}
 
 /** The schema of a language model's settings. */
 export const languageSettings = defineSettings("language", fields, {
@@ -125,9 +122,12 @@ export const languageSettings = defineSettings("language", fields, {
       warmup: 100,
     },
   },
-  derive: ({ rate, optimiser, steps, epochs, minutes, depth, ...others }) => ({
+  derive: ({ rate, optimiser, steps, epochs, minutes, depth, ...given }) => ({
     task: "language" as const,
-    depth: typeof depth === "string" ? writtenDepth(depth, others) : depth,
+    depth:
+      typeof depth === "string"
+        ? depthInWords(depth, { who: "depth", said: saidInDepth, given, defaults: defaultsOf(fields) })
+        : depth,
     rate: rate ?? usualRates[optimiser],
     steps: steps === null && epochs === null && minutes === null ? 1000 : steps,
   }),
@@ -138,6 +138,7 @@ export const languageSettings = defineSettings("language", fields, {
     parts: "task translate",
     norms: "task translate",
     decoderPlan: "task translate",
+    decoderDepth: "task translate",
   },
 });
 

@@ -35,9 +35,9 @@ export interface LanguageRun extends OpenRun<"language", TrainedModel<LanguageMo
   generateMany(options: ManyTextsOptions): AsyncGenerator<PieceOf>;
   /** Opens the model to continue texts piece by piece, each with its probability and depth. */
   writer(): Promise<Writer>;
-  /** How many blocks each token of a text passed through, and how uncertain the model was of the next. */
   /** Depths of a split's tokens by kind of word and by surprise. */
   depthsByWord(how?: WordDepthOptions): Promise<WordAnalysis>;
+  /** How many blocks each token of a text passed through, and how uncertain the model was of the next. */
   depths<T extends string | readonly string[]>(text: T, options?: DepthOptions): Promise<DepthsOf<T>>;
 }
 

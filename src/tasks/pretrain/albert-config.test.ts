@@ -57,4 +57,10 @@ describe("an albert_config.json", () => {
     );
     await expect(readAlbertConfig(written({ hidden_size: "wide" }))).rejects.toThrow(/hidden_size: expected a number/);
   });
+
+  it("that is no JSON is refused by its line", async () => {
+    const path = join(folder, "broken.json");
+    writeFileSync(path, JSON.stringify(google, null, 1).replace('"hidden_size": 32,', '"hidden_size": 32'));
+    await expect(readAlbertConfig(path)).rejects.toThrow(/broken\.json: line 7: expected JSON, got /);
+  });
 });

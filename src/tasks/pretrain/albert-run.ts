@@ -35,6 +35,8 @@ import { firstProgress } from "../../train/loop.ts";
 import type { ParameterTensor } from "../../train/memory.ts";
 import type { Weights } from "../../train/stages.ts";
 import { activationNames } from "../fields.ts";
+import { histogramsEvery } from "../histograms.ts";
+import type { Job } from "../job.ts";
 import { type OpenOptions, readStored, type StoredRun } from "../open-run.ts";
 
 /** What config.yaml calls the task of pre-training. */
@@ -208,8 +210,9 @@ export function albertContent({
   readonly tokenizer?: Pick<OpenTokenizer, "bytes"> | undefined;
   /** What rests below adapters: checkpoints do not keep it. */
   readonly base?: Uint8Array | undefined;
-}): { config: string; files: Readonly<Record<string, Uint8Array>> } {
+}): { config: string; files: Readonly<Record<string, Uint8Array>> } & Pick<Job, "attach"> {
   return {
+    ...histogramsEvery(training?.histogramEvery as number | null | undefined),
     config: albertRunYaml({ task: ALBERT_TASK, model, heads, training }),
     files: { ...(tokenizer ? { [TOKENIZER_FILE]: tokenizer.bytes } : {}), ...(base ? { [BASE_FILE]: base } : {}) },
   };

@@ -1,4 +1,5 @@
 /** How deep the tokens of an ALBERT run: of sentences, by kind of token, by tags, in probing sentences. */
+import type { Attentions } from "../../analysis/attentions.ts";
 import {
   type Analysis,
   depthByKind,
@@ -48,6 +49,21 @@ export async function depthsOfAlbert<T extends string | readonly string[]>(
   return (typeof text === "string" ? found[0] : found) as DepthsOf<T>;
 }
 
+/** Where the tokens of a text look: attention probabilities at each iteration, for each head. */
+export async function attentionsOfAlbert(
+  albert: ReadableAlbertRun,
+  text: string,
+  { engine }: DepthOptions = {},
+): Promise<Attentions> {
+  const { attentionsOf } = await import("../../analysis/attentions.ts");
+  return attentionsOf(engine ?? (await defaultEngine()), albert, text, framingOf(albert));
+}
+
+function framingOf(albert: ReadableAlbertRun): Framing {
+  const { tokenizer } = needTokenizer(albert);
+  return { tokenizer, special: specialIds(tokenizer), length: albert.model.options.length };
+}
+
 type Framing = Parameters<typeof depthOfTexts>[2];
 
 async function reading<T>(
@@ -55,8 +71,7 @@ async function reading<T>(
   { engine }: DepthOptions,
   use: (reader: DepthReader, framing: Framing) => Promise<T>,
 ): Promise<T> {
-  const { tokenizer } = needTokenizer(albert);
-  const framing = { tokenizer, special: specialIds(tokenizer), length: albert.model.options.length };
+  const framing = framingOf(albert);
   const reader = await DepthReader.create(engine ?? (await defaultEngine()), albert);
   try {
     return await use(reader, framing);

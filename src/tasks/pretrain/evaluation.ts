@@ -4,8 +4,8 @@ import { DepthTally } from "../../depth/tally.ts";
 import { type Engine, feedsFor, ownWeights } from "../../engine/engine.ts";
 import { argMax, crossEntropy, reshape, simplifyNamed, type Tensor } from "../../graph/index.ts";
 import type { DescribedAlbert } from "../../model/albert/description.ts";
-import { albertObjective, documentWordsHead, type Head } from "../../model/albert/heads.ts";
-import { documentLosses } from "../../model/albert/losses.ts";
+import { documentWords } from "../../model/albert/document-words.ts";
+import { albertObjective, type Head } from "../../model/albert/heads.ts";
 import type { MaskedBatches } from "../../text/masked/batches.ts";
 import { pretrainingFeeds } from "../../text/masked/batches.ts";
 import type { SpecialIds } from "../../text/masked/documents.ts";
@@ -22,16 +22,16 @@ type Shape = Pick<Phase, "batch" | "length" | "predictions"> & Partial<Pick<Phas
 /** The heads that are asked in a phase: only masked texts have an order of sentences to guess. */
 export function headsOf(
   { task = "masked" }: { readonly task?: PhaseTask | undefined },
-  { model, heads: { maskedLanguage, sentenceOrder } }: Described,
+  { maskedLanguage, sentenceOrder }: Described["heads"],
 ): Head[] {
-  if (task === "document") return [documentWordsHead(model, maskedLanguage!)];
   return [maskedLanguage, task === "next" ? undefined : sentenceOrder].filter((head) => head !== undefined);
 }
 
 /** What the heads that a model has for masked text say, and how deep its tokens run. */
 function outputsOf(described: Described, { task, ...shape }: Shape): Record<string, Tensor> {
   const { model } = described;
-  const heads = headsOf({ task }, described);
+  if (task === "document") return { documentLoss: documentWords(model, shape.batch).losses };
+  const heads = headsOf({ task }, described.heads);
   if (heads.length === 0) {
     const remedy = "published ALBERT-ACT files have no heads; look at depths with `layerwise depth`";
     reject({ who: "ALBERT", needed: "a head for masked pieces or the order of sentences", got: "none", remedy }, 2);
@@ -44,7 +44,6 @@ function outputsOf(described: Described, { task, ...shape }: Shape): Record<stri
   const { words, order } = logits;
   const { updates, remainders } = encoded.probes;
   const labels = () => reshape(inputs.maskedLabels!, [words!.shape[0]!]);
-  if (task === "document") return { documentLoss: documentLosses(words!, inputs.documentWords!) };
   return {
     ...(words ? { wordLoss: crossEntropy(words, labels()), wordGuess: argMax(words) } : {}),
     ...(order ? { orderLoss: crossEntropy(order, inputs.order!), orderGuess: argMax(order) } : {}),

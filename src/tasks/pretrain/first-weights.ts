@@ -28,8 +28,7 @@ export function firstWeights(
 function logShares({ count, at }: Pick<MaskedBatches, "count" | "at">, pieces: number): Float32Array {
   const counts = new Float64Array(pieces).fill(0.5);
   for (let i = 0; i < Math.min(COUNTED, count); i++) {
-    const { maskedIds, maskedWeights, documentWords = [] } = at(i);
-    for (const [place, share] of documentWords.entries()) counts[place % pieces]! += share;
+    const { maskedIds, maskedWeights } = at(i);
     for (const [place, id] of maskedIds.entries()) counts[id]! += maskedWeights[place]!;
   }
   const total = counts.reduce((sum, each) => sum + each, 0);

@@ -157,7 +157,7 @@ function variableName(path: string): string {
     .replace(/\.npy$/, "")
     .replaceAll("__", "/")
     .replaceAll("%2F", "/");
-  return /^(bert|cls)[.-]/.test(name) ? name.replaceAll(/[.-]/g, "/") : name;
+  return /^(bert|cls|transformer)[.-]/.test(name) ? name.replaceAll(/[.-]/g, "/") : name;
 }
 
 /** The config that was named, or that lies beside the weights. */

@@ -27,7 +27,7 @@ export type { EncoderFound } from "./found.ts";
 export { type ImportedAlbertRun, type ImportRunOptions, importAlbertRun } from "./import.ts";
 export { openPretrain, type PretrainGiven, type PretrainParts, type PretrainResult, pretrainJob } from "./job.ts";
 export type { TextChoice } from "./masked-texts.ts";
-export { type AlbertSource, type Initial, initialFrom } from "./origin.ts";
+export { type AlbertSource, type Initial, type InitialOptions, initialFrom, initialOf } from "./origin.ts";
 export type { MaskedData } from "./parts.ts";
 export type { Phase, PhaseTask } from "./phases.ts";
 export type { Renamed } from "./pretrain.ts";

@@ -159,6 +159,8 @@ async function openPhase(parts: PretrainParts, start: PhaseStart): Promise<Stage
   const phase = phases[start.index]!;
   const startOf = (index: number) => phaseStarts(settings, start.total())[index] ?? Number.POSITIVE_INFINITY;
   const [training, valid] = [await data.batches("train", phase), await data.batches("valid", phase)];
+  const guessed = phases.find(({ task }) => task !== "document")!;
+  const first = async () => firstWeights(settings, described, await data.batches("train", guessed));
   const texts = { batches: valid, special: data.special, texts: settings.evaluateTexts };
   const evaluator = lazily(() => pretrainingEvaluator(engine, described, phase, texts));
   const stage = await phaseStage(parts, phase, {
@@ -166,7 +168,7 @@ async function openPhase(parts: PretrainParts, start: PhaseStart): Promise<Stage
     batches: fed(phase, settings, training, () =>
       isPlaced(settings, phase) ? 0 : startOf(start.index) * phases[0].accumulate,
     ),
-    initial: start.initial ?? (start.state ? undefined : firstWeights(settings, described, training)),
+    initial: start.initial ?? (start.state ? undefined : await first()),
     unitLearns: (step) => step > settings.ponderFrom * start.total(),
     evaluate: async (weights, tell) => (await evaluator()).measure(weights, { onBatch: tell }),
   });
@@ -198,11 +200,10 @@ function rehearsals(parts: PretrainParts, length: Length): Promise<Rehearsal[]> 
   return Promise.all(made);
 }
 
-const TASK_NOTES: Readonly<Record<Phase["task"], string>> = {
-  masked: "",
-  next: " (next words)",
-  document: " (words of documents)",
-};
+function phaseText({ task, batch, accumulate, length }: Phase): string {
+  if (task === "document") return `words of ${batch} documents`;
+  return `${batch}${accumulate > 1 ? ` × ${accumulate}` : ""} texts of ${length}${task === "next" ? " (next words)" : ""}`;
+}
 
 function depthText({ options: { halting, blocks } }: Albert, depth: number, ponder: number): string {
   if (blocks !== undefined) return typeof blocks === "number" ? `${blocks} blocks, searched` : `blocks ${blocks}`;
@@ -211,9 +212,7 @@ function depthText({ options: { halting, blocks } }: Albert, depth: number, pond
 
 function describe({ settings, data, described, engine }: PretrainParts): Fact[] {
   const { model, parameters } = described;
-  const phases = phasesOf(settings).map(({ batch, accumulate, length, task }) => {
-    return `${batch}${accumulate > 1 ? ` × ${accumulate}` : ""} texts of ${length}${TASK_NOTES[task]}`;
-  });
+  const phases = phasesOf(settings).map(phaseText);
   const { depth, ponder, optimiser, rate } = settings;
   return [
     textFact(data.corpus, data.tokenizer),

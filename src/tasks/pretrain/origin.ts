@@ -3,9 +3,12 @@ import { existsSync, statSync } from "node:fs";
 import { reject } from "../../base/errors.ts";
 import type { DescribedAlbert } from "../../model/albert/description.ts";
 import { mergedAlbert } from "../../model/albert/lora.ts";
+import type { OpenTokenizer } from "../../text/tokenizer.ts";
 import type { Weights } from "../../train/stages.ts";
 import type { Say } from "../job.ts";
 import { openAlbertRun, type TrainedAlbert, transferred } from "./albert-run.ts";
+import type { PretrainParts } from "./stage.ts";
+import { fittedTo } from "./vocabulary.ts";
 
 /** An ALBERT, or the run folder it lies in. */
 export type AlbertSource = string | TrainedAlbert;
@@ -39,15 +42,45 @@ export interface Initial {
   readonly weights: Weights;
 }
 
+/** Which checkpoint first weights are out of, who is told, and the tokenizer that they are to fit. */
+export interface InitialOptions {
+  /** Default: it is not looked at. */
+  readonly tokenizer?: OpenTokenizer | undefined;
+  /** Give the model the tokenizer's vocabulary. Default: off. */
+  readonly resize?: boolean | undefined;
+  readonly step?: number | undefined;
+  readonly say?: Say | undefined;
+}
+
 /** Takes over what fits from another ALBERT; the rest is drawn from the seed. */
 export async function initialFrom(
   source: AlbertSource,
   described: DescribedAlbert,
   seed: number,
-  how: { readonly step?: number | undefined; readonly say?: Say | undefined } = {},
+  { tokenizer, resize = false, ...how }: InitialOptions = {},
 ): Promise<Initial> {
   const from = await albertFrom(source, how);
-  return { from, weights: transferred(from, described, seed).weights };
+  const fitted = tokenizer ? fittedTo(from, { tokenizer, resize, seed, exact: true, say: how.say }) : from;
+  return { from, weights: transferred(fitted, described, seed).weights };
+}
+
+/** The first weights of a pre-training; undefined where they are drawn. */
+export function initialOf(
+  source: AlbertSource | undefined,
+  {
+    settings: { seed, resizeVocabulary: resize },
+    data: { tokenizer },
+    described,
+  }: Pick<PretrainParts, "settings" | "data" | "described">,
+  how: Pick<InitialOptions, "step" | "say"> = {},
+): Promise<Initial | undefined> {
+  if (source !== undefined) return initialFrom(source, described, seed, { ...how, tokenizer, resize });
+  if (!resize) return Promise.resolve(undefined);
+  const remedy = "leave it out";
+  return reject(
+    { who: "--resize-vocabulary", needed: "--init RUN, another vocabulary's weights", got: "none", remedy },
+    2,
+  );
 }
 
 /** What config.yaml keeps of it. */

@@ -8,16 +8,17 @@ import { type Corpus, partOf, type Split } from "../../text/corpus.ts";
 import { openDocuments } from "../../text/files/documents.ts";
 import { holdsExamples, readPretrainingFiles } from "../../text/files/masked.ts";
 import { drawnBatches, type MaskedBatches, storedBatches } from "../../text/masked/batches.ts";
-import { croppedBatches } from "../../text/masked/cropped.ts";
+import { documentWordBatches } from "../../text/masked/document-words.ts";
 import { type SpecialIds, specialIds } from "../../text/masked/documents.ts";
 import type { PretrainingOptions } from "../../text/masked/examples.ts";
 import { packedBatches } from "../../text/masked/packed.ts";
 import type { OpenTokenizer } from "../../text/tokenizer.ts";
 import { type OwnGroup, optimiserGroups } from "../../train/groups.ts";
 import type { Group } from "../../train/memory.ts";
+import { adamw } from "../../train/optimiser.ts";
 import { parseCandidates } from "../search/candidates.ts";
 import { type Given, openData } from "../text-data.ts";
-import { type Phase, phasesOf } from "./phases.ts";
+import { type Phase, type PhaseTask, phasesOf } from "./phases.ts";
 import { type PretrainingConfig, pretrainDefaults, searchKeys } from "./settings.ts";
 
 /** The texts of a pre-training; batches of a phase are drawn once. */
@@ -47,7 +48,7 @@ export async function openMaskedData(config: PretrainingConfig, given: Given = {
       rows: phase.batch,
       distinctPasses: config.distinctPasses ?? undefined,
     };
-    if (phase.task === "document") return croppedBatches(await documents(split), tokenizer.tokenizer, options);
+    if (phase.task === "document") return documentWordBatches(await documents(split), tokenizer.tokenizer, options);
     return isPacked(config, phase)
       ? packedBatches(await documents(split), tokenizer.tokenizer, { ...options, causal: phase.task === "next" })
       : drawnBatches(await documents(split), tokenizer.tokenizer, options);
@@ -226,22 +227,36 @@ function refuseShares({ documentShare, causalShare, longLength, longShare }: Pre
   );
 }
 
-/** Matrices decay; biases and norms do not. What decides on depth has a rate of its own, and learns when `unitLearns`. */
+/** Who learns in a phase. */
+interface Learning {
+  readonly task: PhaseTask;
+  readonly unitLearns: (step: number) => boolean;
+  readonly architecture?: OwnGroup | undefined;
+}
+
+/**
+ * Matrices decay; biases and norms do not. What decides on depth has a rate of its own, and learns when `unitLearns`. Words of documents
+ * move the tables alone, which have a group of their own where such a phase comes first.
+ */
 export function pretrainingGroups(
-  { optimiser, weightDecay, haltRate }: PretrainingConfig,
+  { optimiser, weightDecay, haltRate, documentShare }: PretrainingConfig,
   parameters: readonly Parameter[],
   engine: Engine,
-  unitLearns: (step: number) => boolean,
-  architecture?: OwnGroup,
+  { task, unitLearns, architecture }: Learning,
 ): Group[] {
+  const settings = { adamw: { epsilon: 1e-6, beta2: 0.99 } };
+  const table = { optimiser: adamw({ ...settings.adamw, weightDecay }), active: () => true };
+  const rests = task === "document";
   const groups = optimiserGroups(parameters, {
     optimiser,
     weightDecay,
-    settings: { adamw: { epsilon: 1e-6, beta2: 0.99 } },
+    settings,
     engine,
+    ...(rests ? { active: () => false } : {}),
     byRole: {
-      halting: { rateFactor: haltRate, active: unitLearns },
+      halting: { rateFactor: haltRate, active: (step) => !rests && unitLearns(step) },
       ...(architecture ? { architecture } : {}),
+      ...(documentShare > 0 ? { table } : {}),
     },
   });
   return groups.filter((group) => group.parameters.length > 0);

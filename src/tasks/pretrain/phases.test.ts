@@ -41,6 +41,24 @@ describe("phases of pre-training", () => {
     expect(phaseStarts(longer, 1000)).toEqual([0, 300, 800]);
   });
 
+  it("give words of documents batches and rates of their own, and begin the rates of texts anew", () => {
+    const settings = config({
+      batch: 32,
+      documentShare: 0.5,
+      documentBatch: 64,
+      documentRate: 0.1,
+      rate: 1,
+      warmup: 0,
+    });
+    const phases = phasesOf(settings);
+    expect(phases.map(({ task, batch }) => [task, batch])).toEqual([
+      ["document", 64],
+      ["masked", 32],
+    ]);
+    const rate = phasedSchedule(settings, phases, 100);
+    expect([rate(0), rate(49) < 0.01, rate(50), rate(99) < 0.1]).toEqual([0.1, true, 1, true]);
+  });
+
   it("warm up and decay one after the other", () => {
     const settings = config({ longLength: 256, longShare: 0.5, rate: 1, longRate: 0.5, warmup: 0.1, longWarmup: 2 });
     const rate = phasedSchedule(settings, phasesOf(settings), 200);

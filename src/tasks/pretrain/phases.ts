@@ -2,7 +2,7 @@
 import { polynomialSchedule, type Schedule, schedule } from "../../train/schedule.ts";
 import type { PretrainingConfig } from "./settings.ts";
 
-/** What is predicted: masked pieces from all others, the next piece at every place from those before it, or the words of a text's document. */
+/** What is predicted: masked pieces from all others, the next piece at every place from those before it, or the words of a document from half of them. */
 export type PhaseTask = "masked" | "next" | "document";
 
 /** Texts and batches of one phase. */
@@ -34,7 +34,7 @@ export function phasesOf(config: PretrainingConfig): [Phase, ...Phase[]] {
     task: "masked",
   } as const;
   const before: Phase[] = [
-    ...(config.documentShare > 0 ? [{ ...masked, task: "document" } as const] : []),
+    ...(config.documentShare > 0 ? [documentPhase(config, masked)] : []),
     ...(config.causalShare > 0 ? [{ ...masked, predictions: length - 1, task: "next" } as const] : []),
   ];
   const [first, ...others] = [...before, masked];
@@ -52,6 +52,11 @@ export function phasesOf(config: PretrainingConfig): [Phase, ...Phase[]] {
   return [first!, ...others, last];
 }
 
+/** Documents are bags of words there, and as many make a batch as the table alone can take. */
+function documentPhase({ documentBatch, documentRate }: PretrainingConfig, masked: Phase): Phase {
+  return { ...masked, task: "document", batch: documentBatch, accumulate: 1, rate: documentRate };
+}
+
 /** The update with which each phase begins. */
 export function phaseStarts(config: PretrainingConfig, total: number): [number, ...number[]] {
   const { documentShare, causalShare } = config;
@@ -65,13 +70,16 @@ export function longFrom({ longLength, longShare }: PretrainingConfig, total: nu
   return longLength === null ? total : total - Math.round(longShare * total);
 }
 
-/** Rates of short texts and of long ones, each with a warm-up of its own. */
+/** Rates of documents, of short texts and of long ones, each with a warm-up of its own. */
 export function phasedSchedule(config: PretrainingConfig, phases: readonly Phase[], total: number): Schedule {
-  const start = longFrom(config, total);
-  const first = rateOf(config, phases[0]!, start);
-  if (config.longLength === null) return first;
-  const last = rateOf(config, phases.at(-1)!, total - start);
-  return (step) => (step < start ? first(step) : last(step - start));
+  const [words, long] = [Math.round(config.documentShare * total), longFrom(config, total)];
+  const document = rateOf(config, phases[0]!, words);
+  const short = rateOf(config, phases.find(({ task }) => task !== "document")!, long - words);
+  const last = rateOf(config, phases.at(-1)!, total - long);
+  return (step) => {
+    if (step < words) return document(step);
+    return step < long ? short(step - words) : last(step - long);
+  };
 }
 
 /** A run measured in minutes does not know its updates at first; nothing warms up over more than these. */

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { ownFolder } from "../../../test/command.ts";
 import { referenceEngine } from "../../engine/reference.ts";
+import { initialise } from "../../nn/index.ts";
 import { documentCorpus } from "../../text/masked/documents.ts";
 import { depthsOf } from "../depths.ts";
 import { Run } from "../run.ts";
@@ -95,6 +96,16 @@ describe("pre-training from a program", () => {
     await stopped.result;
     const run = await Run.open(path, "pretrain", { checkpoint: "last" });
     expect(bitsOf(await run.resume().result)).toEqual(bitsOf(whole));
+  });
+
+  it("moves nothing but word vectors while it guesses words of documents", async () => {
+    const { phases: _, ...short } = options;
+    const { parameters, weights } = await pretrain({ ...short, steps: 2, length: 16, batch: 2, documentShare: 0.9 })
+      .result;
+    const first = initialise(parameters, 1);
+    const moved = parameters.filter(({ tensor }) => weights.get(tensor)!.some((x, i) => x !== first.get(tensor)![i]));
+    expect(moved.filter(({ name }) => !name.endsWith("_embeddings.weight"))).toEqual([]);
+    expect(moved.map(({ name }) => name)).toContain("embeddings.word_embeddings.weight");
   });
 
   it("refuses packed texts with a task of sentence order", async () => {

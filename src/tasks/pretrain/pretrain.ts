@@ -10,7 +10,7 @@ import type { TaskEvent } from "../job.ts";
 import { type Performing, performOpened } from "../perform.ts";
 import { givenText } from "../text-data.ts";
 import { openPretrain, type PretrainResult, pretrainJob } from "./job.ts";
-import { type AlbertSource, initialFrom } from "./origin.ts";
+import { type AlbertSource, initialOf } from "./origin.ts";
 import { type PretrainingConfig, pretrainSettings } from "./settings.ts";
 
 /** The model's sizes under the names of `albert`, and the settings that they are. */
@@ -92,8 +92,7 @@ export function pretrain(options: PretrainOptions): Session<TaskEvent, PretrainR
   return performOpened(
     async (say) => {
       const parts = await openPretrain(settings, { ...given, engine, say });
-      if (init === undefined) return pretrainJob(parts);
-      return pretrainJob(parts, await initialFrom(init, parts.described, settings.seed, { say }));
+      return pretrainJob(parts, await initialOf(init, parts, { say }));
     },
     { into, signal },
   );

@@ -10,6 +10,7 @@ import type { EvaluationEvent, TrainEvent, TrainState } from "../../train/events
 import { adam } from "../../train/optimiser.ts";
 import { trainStages, type Weights } from "../../train/stages.ts";
 import { concludedFrom } from "../concluded.ts";
+import { observers } from "../histograms.ts";
 import type { Job, NoteEvent, Start } from "../job.ts";
 import { costTable, expectedLatency, latencyOf } from "../search/budget.ts";
 import { pacedBy } from "../search/fields.ts";
@@ -53,8 +54,10 @@ export function encoderSearchJob(parts: PretrainParts, job: Job<PretrainResult>,
     concluded: (state, run) => concluded(search, state, run),
     kept: ({ reason, found }): Record<string, string> =>
       reason === "stopped" || !found ? {} : { [ARCHITECTURE_FILE]: sealedJson(found) },
-    attach: (run) =>
-      ChoicePictures.open(run, { names: [...new Set(choices.flat().map(candidateName))], totalSteps: total }),
+    attach: async (run) => {
+      const names = [...new Set(choices.flat().map(candidateName))];
+      return observers(await ChoicePictures.open(run, { names, totalSteps: total }), await job.attach?.(run));
+    },
     rehearse: async () => [
       {
         name: "search",

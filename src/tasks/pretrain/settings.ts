@@ -14,7 +14,7 @@ import {
   whole,
 } from "../../runs/fields.ts";
 import { defineSettings, type Resolved } from "../../runs/settings.ts";
-import { activationNames, dataFields, hardwareFields, lengthFields, recompute } from "../fields.ts";
+import { activationNames, dataFields, hardwareFields, histogramEvery, lengthFields, recompute } from "../fields.ts";
 import { budgetFields, candidates, choiceFields } from "../search/fields.ts";
 
 const shapeForm = { pattern: /^[1-9]\d*x[1-9]\d*$/, needed: "texts x tokens, such as 1x128" };
@@ -63,6 +63,7 @@ const fields = {
       whole(512, "longest text the model can take; default: the longest it is trained on", 1, LARGEST.length),
     ),
     dropout: real(0, "fraction of activations and attention that is dropped", { from: 0, below: 1 }),
+    resizeVocabulary: flag("with --init: keep the embeddings of pieces that both tokenizers have, draw the others"),
     frequencyBias: flag(
       "the first guess of a masked word is how frequent each is, so that embeddings need not learn it",
     ),
@@ -129,9 +130,11 @@ const fields = {
   ...group("Before masked words", {
     documentShare: real(
       0,
-      "fraction of the updates, the first ones, in which the mean state of a text guesses the words of the whole document",
+      "fraction of the updates, the first ones, in which the word table alone learns to guess the words of a document from half of them",
       { from: 0, below: 1 },
     ),
+    documentBatch: whole(256, "documents per update there", 1, LARGEST.batch),
+    documentRate: real(0.003, "highest learning rate there"),
     causalShare: real(
       0,
       "fraction of the updates, the first ones or after those, in which every token predicts the next and sees only those before it",
@@ -153,6 +156,7 @@ const fields = {
     evaluateTexts: whole(256, "texts of the valid part to evaluate on, always the same"),
     checkpointEvery: whole(100, "updates between checkpoints"),
     keep: whole(2, "checkpoints kept besides the best"),
+    histogramEvery,
   }),
   ...hardwareFields,
 };

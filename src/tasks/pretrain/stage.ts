@@ -3,9 +3,10 @@ import type { MeasuredCosts } from "../../analysis/latency.ts";
 import { ponderScale } from "../../depth/halting.ts";
 import type { Engine } from "../../engine/engine.ts";
 import type { AlbertDescription, DescribedAlbert } from "../../model/albert/description.ts";
+import { documentWords } from "../../model/albert/document-words.ts";
 import { albertObjective } from "../../model/albert/heads.ts";
 import { initialise } from "../../nn/index.ts";
-import { type MaskedBatches, pretrainingFeeds } from "../../text/masked/batches.ts";
+import { documentFeeds, type MaskedBatches, pretrainingFeeds } from "../../text/masked/batches.ts";
 import type { OpenTokenizer } from "../../text/tokenizer.ts";
 import type { Batches } from "../../train/evaluate.ts";
 import type { OwnGroup } from "../../train/groups.ts";
@@ -54,23 +55,27 @@ export async function phaseStage(parts: PretrainParts, phase: Phase, of: StagePa
   const { settings, described, engine } = parts;
   const { model, heads, parameters } = described;
   const { length, predictions, task, accumulate } = phase;
-  const asked = headsOf(phase, { model, heads });
+  const shape = { length, predictions, causal: task === "next", training: true };
   const objective = ({ batch }: { batch: number }) =>
-    albertObjective(model, asked, { batch, length, predictions, causal: task === "next", training: true });
+    task === "document"
+      ? documentWords(model, batch)
+      : albertObjective(model, headsOf(phase, heads), { ...shape, batch });
   return openStage(
     { parameters, objective },
     {
       ...of.length,
       engine,
       data: { train: of.batches },
-      groups: pretrainingGroups(settings, parameters, engine, of.unitLearns, of.architecture),
+      groups: pretrainingGroups(settings, parameters, engine, { ...of, task }),
       initial: of.initial ?? initialise(parameters, settings.seed),
       seed: settings.seed,
       accumulate,
       recompute: settings.recompute,
       clipNorm: settings.clipNorm,
       evaluate: of.evaluate,
-      ...(model.policy.scalars?.ponderScale ? { scalars: (updates) => scaled(settings, updates) } : {}),
+      ...(task !== "document" && model.policy.scalars?.ponderScale
+        ? { scalars: (updates) => scaled(settings, updates) }
+        : {}),
     },
   );
 }
@@ -84,11 +89,9 @@ export function fed(
 ): Batches {
   const { count, rows, tokens, at } = batches;
   const feeds = (place: number) => {
-    const { order, ...others } = pretrainingFeeds(at(place - from()));
-    if (phase.task === "document") {
-      const { ids, mask, types, documentWords } = others;
-      return { ids: ids!, mask: mask!, types: types!, documentWords: documentWords! };
-    }
+    const batch = at(place - from());
+    if (phase.task === "document") return documentFeeds(batch);
+    const { order, ...others } = pretrainingFeeds(batch);
     return sentenceOrder && phase.task === "masked" ? { ...others, order: order! } : others;
   };
   return { count, rows, tokens, fresh: true, at: feeds };

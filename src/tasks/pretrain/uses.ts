@@ -1,5 +1,6 @@
 /** Runs of ALBERTs, pre-trained or imported: evaluated on masked text, looked into, exported, resumed. */
 import { join } from "node:path";
+import type { Attentions } from "../../analysis/attentions.ts";
 import type { ProbeAnalysis, TagAnalysis } from "../../analysis/depth-analysis.ts";
 import type { ProbeClassification } from "../../analysis/probe-classifier.ts";
 import { reject } from "../../base/errors.ts";
@@ -18,6 +19,7 @@ import { resumeRun } from "../perform.ts";
 import type { AnswerNotes } from "../transformers-js.ts";
 import { type AlbertRun, albertIn, needTokenizer, parseAlbertRun } from "./albert-run.ts";
 import {
+  attentionsOfAlbert,
   type DepthOptions,
   type DepthsOf,
   depthsByKind,
@@ -31,13 +33,15 @@ import type { Embeddings, EmbedOptions } from "./embed.ts";
 import type { FilledMask } from "./fill.ts";
 import { openPretrain, PRETRAIN_COMMAND, type PretrainResult, pretrainJob } from "./job.ts";
 import { maskedTexts, type TextChoice } from "./masked-texts.ts";
-import { initialFrom } from "./origin.ts";
+import { initialOf } from "./origin.ts";
 import { type PretrainingConfig, pretrainSettings, searchKeys } from "./settings.ts";
 
 /** What every ALBERT's run can do. */
 export interface AlbertUses extends AlbertRun, Exporting {
   /** The tokens of a text with the iterations that each took; of several texts, a list each. */
   depths<T extends string | readonly string[]>(text: T, options?: DepthOptions): Promise<DepthsOf<T>>;
+  /** Where the tokens of a text look: attention probabilities [iterations, heads, T, T]. */
+  attentions(text: string, options?: DepthOptions): Promise<Attentions>;
   /** The likeliest pieces for each `[MASK]` of a text; for models with the head that guesses words. */
   fill(text: string, options?: { readonly top?: number | undefined }): Promise<FilledMask[]>;
   /** A vector per text: the pooled first token, or the mean of its tokens. */
@@ -92,6 +96,7 @@ export async function albertUses(stored: StoredRun, answers: AnswerNotes = {}): 
   return {
     ...albert,
     depths: async (text, options) => depthsOfAlbert(albert, text, await own(options)),
+    attentions: async (text, options) => attentionsOfAlbert(albert, text, await own(options)),
     fill: async (text, options) => {
       const { fillMasks } = await import("./fill.ts");
       return fillMasks(albert, await stored.engine(), text, options);
@@ -221,8 +226,6 @@ export function resume(path: string, options: ResumeOptions = {}): Session<TaskE
     const { settings, init, initStep: step } = storedPretraining(run.config, path);
     const costs = settings.search ? await (await import("../search/result.ts")).keptCosts(path) : undefined;
     const parts = await openPretrain(settings, { ...given, costs });
-    if (resume || init === undefined) return pretrainJob(parts);
-    const { say } = given;
-    return pretrainJob(parts, await initialFrom(init, parts.described, settings.seed, { step, say }));
+    return pretrainJob(parts, resume ? undefined : await initialOf(init, parts, { step, say: given.say }));
   });
 }

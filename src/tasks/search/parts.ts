@@ -21,6 +21,7 @@ import { budgetOf } from "./budget.ts";
 import { parseCandidates } from "./candidates.ts";
 import { checkConfig } from "./checks.ts";
 import { type Course, courseOf } from "./course.ts";
+import { smallestPath } from "./front/limits.ts";
 import { checkCosts } from "./known-costs.ts";
 import { cutoffsIn, type FilledConfig, filledIn, type SearchConfig, searchDefaults, usualIn } from "./settings.ts";
 
@@ -71,6 +72,7 @@ export async function openSearch(given: Partial<SearchConfig>, known: SearchGive
     );
   const costs = await costsOf(settings, size, engine, known.costs);
   const model = modelOf(settings, size, costs); // mistakes show before the text is read
+  if (settings.front) smallestPath({ model, settings });
   const counts = await pieceCounts(data, "train");
   const validText = await textSizeOf(data, "valid");
   checkMemories(settings, { train: sum(counts), valid: validText.tokens });

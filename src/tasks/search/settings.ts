@@ -232,6 +232,7 @@ const headline = {
   settle: [0.1, 0.25] as [number, number],
   decide: null,
   cutEvery: 100,
+  evaluateEvery: 3250,
   originalBatches: true,
 };
 

@@ -1,10 +1,15 @@
-/** The job of translation: sentence pairs, a joint tokenizer, an encoder–decoder with a plan on each side. */
+/** The job of translation: sentence pairs, a joint tokenizer, an encoder–decoder with a plan or a depth in words on each side. */
 
-import { type Plan, parsePlan } from "../../depth/plan.ts";
+import { reject } from "../../base/errors.ts";
+import { parseDepth, printDepth } from "../../depth/notation.ts";
+import { parsePlan } from "../../depth/plan.ts";
+import type { DepthPolicy } from "../../depth/policy.ts";
+import { type DepthUse, usedDepths } from "../../depth/use.ts";
 import type { Engine } from "../../engine/engine.ts";
 import { sha256 } from "../../files/checksum.ts";
 import { cost, gradients, simplify } from "../../graph/index.ts";
 import { countParameters, type ModelReport } from "../../model/report.ts";
+import type { SideDepths } from "../../model/seq2seq/sides.ts";
 import { TranslationModel } from "../../model/seq2seq/translation.ts";
 import type { Split } from "../../text/corpus.ts";
 import { jointTokenizer, openPairs, pairsOf } from "../../text/files/pairs.ts";
@@ -72,7 +77,7 @@ const namesOf = ({ name, folder, sourceLanguage: source, targetLanguage: target 
 
 /** Opens pairs, tokenizer, model and engine. */
 export async function openTranslate(asked: TranslateConfig, given: TranslateGiven = {}): Promise<TranslateParts> {
-  planOf(asked); // before data are opened
+  translationModelOf(asked, 1); // mistakes show before data are opened
   const corpus = given.pairs ?? (await pairsCorpusOf(asked, given.say));
   const settings = given.pairs ? { ...asked, ...namesOf(given.pairs) } : asked;
   const tokenizer = given.tokenizer ?? (await tokenizerOf(settings, corpus, given));
@@ -102,6 +107,7 @@ export async function translateJob(
     },
     validText: textSizeOf(corpus, tokenizer, "valid"),
     groups: translationGroups(settings, model.parameters, engine),
+    ...depthMetrics(model, settings),
     initial,
     report: () => translationReport(model, settings.length),
     facts: [...factsOf(parts), ...evaluatedFact(valid)],
@@ -111,15 +117,53 @@ export async function translateJob(
 function factsOf({ corpus, tokenizer, model }: TranslateParts): Fact[] {
   return [
     textFact(corpus, tokenizer, "pairs"),
-    { what: "encoder plan", value: model.options.encoderPlan.join(" ") },
-    { what: "decoder plan", value: model.options.decoderPlan.join(" ") },
+    sideFact("encoder", model.options.encoderPlan ?? model.options.encoderDepth, model.encoder),
+    sideFact("decoder", model.options.decoderPlan ?? model.options.decoderDepth, model.decoder),
   ];
+}
+
+/** How deep a side is: the order of its blocks, or its depth in words. */
+function sideFact(side: string, depth: SideDepths[keyof SideDepths], policy: DepthPolicy): Fact {
+  if (Array.isArray(depth)) return { what: `${side} plan`, value: depth.join(" ") };
+  const { depth: most, unique = most } = policy;
+  return { what: `${side} depth`, value: `${depth}: ${most} at most (${unique} own weights)` };
+}
+
+/** The mean depth of each side's tokens in evaluations, where they choose it. */
+function depthMetrics(model: TranslationModel, { batch, length }: TranslateConfig) {
+  const { outputs } = model.objective({ batch, length, training: false });
+  const names = Object.keys(outputs ?? {});
+  const read = (name: string) => (found: Readonly<Record<string, { data: ArrayLike<number> }>>) =>
+    found[name]!.data[0]!;
+  return names.length > 0 ? { metrics: Object.fromEntries(names.map((name) => [name, read(name)])) } : {};
+}
+
+/** Settings of the same weights with what is changed at use time, on each side that has the words. */
+export function inUse(settings: TranslateConfig, use: DepthUse): TranslateConfig {
+  const { depth, decoderDepth } = settings;
+  const own = { depth, ...(decoderDepth === null ? {} : { decoderDepth }) };
+  const written = Object.entries(own).filter(([, text]) => typeof text === "string");
+  if (written.length === 0) {
+    const remedy = "leave it out, or train with a depth such as 2*3 halt";
+    reject({ who: Object.keys(use).join(", "), needed: "a depth in words", got: `${depth}`, remedy }, 2);
+  }
+  const depths = written.map(([, text]) => parseDepth(`${text}`));
+  const used = usedDepths(depths, use).map(printDepth);
+  return { ...settings, ...Object.fromEntries(written.map(([key], i) => [key, used[i]!])) };
+}
+
+/** How deep both sides are; the decoder as the encoder, unless it has a depth or plan of its own. */
+function depthsOf(config: TranslateConfig): SideDepths {
+  const { depth, decoderDepth, decoderPlan } = config;
+  const both = typeof depth === "string" ? { encoderDepth: depth } : { encoderPlan: planOf(config) };
+  if (decoderDepth !== null) return { ...both, decoderDepth: `${decoderDepth}` };
+  if (decoderPlan !== null) return { ...both, decoderPlan: parsePlan(decoderPlan) };
+  return { ...both, decoderDepth: both.encoderDepth, decoderPlan: both.encoderPlan };
 }
 
 /** Pre-norm with a norm after each side: it trains without long warm-ups. */
 export function translationModelOf(config: TranslateConfig, vocabulary: number): TranslationModel {
-  const { width, heads, feedForward, length, dropout, activation, smoothing, decoderPlan } = config;
-  const plan = planOf(config);
+  const { width, heads, feedForward, length, dropout, activation, smoothing } = config;
   return new TranslationModel({
     vocabulary,
     width,
@@ -130,8 +174,10 @@ export function translationModelOf(config: TranslateConfig, vocabulary: number):
     // Positions are not learnt: a sentence to translate may be longer than the rows of training.
     length: Math.max(length, LONGEST),
     hidden: feedForward ?? 4 * width,
-    encoderPlan: plan,
-    decoderPlan: decoderPlan === null ? plan : parsePlan(decoderPlan),
+    ...depthsOf(config),
+    ...(config.norm === "layer" ? {} : { normKind: config.norm }),
+    ...(config.gated ? { gated: true } : {}),
+    ...(config.untied ? { tied: false } : {}),
     share: config.parts,
     norms: config.norms,
     normFirst: true,
@@ -173,12 +219,10 @@ export function textSizeOf(corpus: PairsCorpus, { tokenizer }: OpenTokenizer, sp
 export function translationReport(model: TranslationModel, length: number): ModelReport {
   const { loss } = model.objective({ batch: 1, length, training: true });
   const parameters = model.parameters.map(({ tensor }) => tensor);
-  const plans = [model.options.encoderPlan, model.options.decoderPlan];
-  const total = (of: (plan: Plan) => number) => plans.reduce((sum, plan) => sum + of(plan), 0);
   return {
     parameters: countParameters(model.parameters),
-    uniqueBlocks: total((plan) => new Set(plan).size),
-    executedDepth: total((plan) => plan.length),
+    uniqueBlocks: model.uniqueLayers,
+    executedDepth: model.encoder.depth + model.decoder.depth,
     flopsPerToken: cost(simplify([loss])).flops / length,
     trainingFlopsPerToken: cost(simplify([loss, ...gradients(loss, parameters)])).flops / length,
   };

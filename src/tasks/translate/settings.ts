@@ -1,9 +1,21 @@
 /** Settings of translation: sentence pairs, an encoder and a decoder with a plan each. */
+
+import { reject } from "../../base/errors.ts";
 import { LARGEST } from "../../base/limits.ts";
 import { sharedParts } from "../../depth/plan.ts";
-import { choice, group, optional, real, text, whole, withDefaults } from "../../runs/fields.ts";
+import { choice, defaultsOf, group, optional, real, text, whole, withDefaults } from "../../runs/fields.ts";
 import { defineSettings, type Resolved } from "../../runs/settings.ts";
-import { activationNames, dataFields, plan, planFields, smallPresets, trainFields, usualRates } from "../fields.ts";
+import { depthField, depthInWords } from "../depth-words.ts";
+import {
+  activationNames,
+  dataFields,
+  plan,
+  planFields,
+  smallPresets,
+  styleFields,
+  trainFields,
+  usualRates,
+} from "../fields.ts";
 
 const fields = {
   ...group("Data", {
@@ -23,12 +35,15 @@ const fields = {
     length: whole(64, "tokens per row of a batch", 1, LARGEST.length),
     dropout: real(0.1, "fraction of activations and attention that is dropped in training", { from: 0, below: 1 }),
     smoothing: real(0.1, "label smoothing", { from: 0, below: 1 }),
+    ...styleFields,
   }),
   ...planFields,
   ...group("Depth", {
     parts: choice(sharedParts, "layers", "what the plan shares: whole layers, or one part of them"),
     norms: choice(["shared", "per-depth"], "shared", "whether layer norms follow the plan"),
     decoderPlan: optional(plan("the order of the decoder's blocks; default: as the encoder's")),
+    depth: depthField("blocks that run on either side; or which, how often and who decides: 2*3 halt (docs/depth.md)"),
+    decoderDepth: optional(depthField("as depth, of the decoder alone, where it differs")),
   }),
   ...trainFields,
 };
@@ -56,8 +71,28 @@ const ofLanguageModels = [
     "accumulateStates",
     "evaluationBatch",
   ],
-  ...["positions", "norm", "keyHeads", "queryKeyNorm", "gated", "withoutBias", "untied"],
+  ...["positions", "keyHeads", "queryKeyNorm", "withoutBias", "rotaryBase", "normEpsilon", "initBlocks"],
 ];
+
+/** Settings that a depth in words says itself. */
+const saidInDepth = ["unique", "share", "plan", "parts", "norms", "decoderPlan"];
+
+type Given = Readonly<Record<string, unknown>>;
+
+/** The depths of both sides as they are printed. */
+function depthsIn(depth: string | number, decoderDepth: string | number | null, given: Given) {
+  const defaults = defaultsOf(fields);
+  const printed = (who: string, said: readonly string[], text: string | number) =>
+    typeof text === "string" ? depthInWords(text, { who, said, given, defaults }) : text;
+  if (decoderDepth !== null && given.decoderPlan !== null) {
+    const remedy = "leave one of them out";
+    reject({ who: "decoderDepth", needed: "one order of the decoder's blocks", got: "decoderPlan too", remedy }, 2);
+  }
+  return {
+    depth: printed("depth", saidInDepth, depth),
+    decoderDepth: decoderDepth === null ? null : printed("decoderDepth", ["parts", "norms"], decoderDepth),
+  };
+}
 
 /** The schema of translation's settings. */
 export const translateSettings = defineSettings("translate", withDefaults(fields, multi30k), {
@@ -69,7 +104,11 @@ export const translateSettings = defineSettings("translate", withDefaults(fields
     "share-paper": { depth: 6, unique: 3, share: "cycle_rev" },
     ...smallPresets,
   },
-  derive: ({ rate, optimiser }) => ({ task: "translate" as const, rate: rate ?? usualRates[optimiser] }),
+  derive: ({ rate, optimiser, depth, decoderDepth, ...given }) => ({
+    task: "translate" as const,
+    rate: rate ?? usualRates[optimiser],
+    ...depthsIn(depth, decoderDepth, given),
+  }),
   elsewhere: Object.fromEntries(ofLanguageModels.map((key) => [key, "task language"])),
 });
 

@@ -13,12 +13,12 @@ import type { OpenTokenizer, Tokenizer } from "../../text/tokenizer.ts";
 import type { Figures } from "../../train/events.ts";
 import type { Session } from "../../train/session.ts";
 import type { Weights } from "../../train/stages.ts";
-import { type EvaluateOptions, evaluatedPart, evaluateText } from "../evaluate.ts";
+import { type EvaluateOptions, evaluatedPart, evaluateText, type MeanDepths } from "../evaluate.ts";
 import type { TaskEvent } from "../job.ts";
 import { type OpenRun, openRunBase, type ResumeOptions, type StoredRun } from "../open-run.ts";
 import { resumeRun } from "../perform.ts";
 import type { TrainedModel } from "../trained-job.ts";
-import { batchesOf, openTranslate, pairsCorpusOf, textSizeOf, translateJob, translationModelOf } from "./job.ts";
+import { batchesOf, inUse, openTranslate, pairsCorpusOf, textSizeOf, translateJob, translationModelOf } from "./job.ts";
 import { type TranslateConfig, translateSettings } from "./settings.ts";
 
 /** How lines are translated. */
@@ -44,8 +44,8 @@ export interface TranslateRun extends OpenRun<"translate", TrainedModel<Translat
   readonly model: TranslationModel;
   readonly weights: Weights;
   readonly tokenizer: OpenTokenizer;
-  /** Loss and perplexity of a split's target side. */
-  evaluate(how?: EvaluateOptions): Promise<Figures>;
+  /** Loss and perplexity of a split's target side, and the mean depth of each side's tokens where they choose it. */
+  evaluate(how?: EvaluateOptions): Promise<Figures & MeanDepths>;
   /** Line by line; empty lines stay empty. */
   translate(lines: readonly string[], how?: TranslateOptions): Promise<string[]>;
   score(split: Split, how?: TranslateOptions): Promise<TranslationScore>;
@@ -58,7 +58,7 @@ export async function open(stored: StoredRun): Promise<TranslateRun> {
   const { path, config, state, step, options, engine } = stored;
   const settings = settingsIn(config, path);
   const tokenizer = stored.tokenizer ?? (await openTranslate(settings, options)).tokenizer;
-  const model = translationModelOf(settings, tokenizer.tokenizer.size);
+  const model = translationModelOf(options.use ? inUse(settings, options.use) : settings, tokenizer.tokenizer.size);
   const weights = loadStateDict(model.parameters, state.weights, `${path}, step ${step}`);
   const pairs = async () => options.pairs ?? (await pairsCorpusOf(settings, options.say));
   const translate = async (lines: readonly string[], { average, onLine, ...beam }: TranslateOptions = {}) => {

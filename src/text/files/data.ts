@@ -1,5 +1,6 @@
 /** Data by name, in one call: a corpus with its tokenizer built into a folder, or looked into. */
 
+import { reject } from "../../base/errors.ts";
 import { formatNumber, table } from "../../base/table.ts";
 import { refuseFolder } from "../../files/atomic.ts";
 import type { Corpus } from "../corpus.ts";
@@ -58,6 +59,10 @@ const lossesOf = (splits: readonly SplitReport[], batching: SplitBatching) =>
 
 /** Turns the text of a corpus into a tokenizer and batches, or into masked examples. */
 export async function buildData(name: string | undefined, options: DataBuilding = {}): Promise<BuiltData> {
+  if (options.cased && options.masked) {
+    const remedy = "leave --cased out, or read documents from code with lowerCase off";
+    reject({ who: "--cased", needed: "text that is not masked", got: "--masked, which writes lower case", remedy }, 2);
+  }
   const corpus = await openCorpus(name, { data: options.data, say: options.say });
   const { out = `data-${corpus.name}`, force = false, tfrecord = false, masked } = options;
   refuseFolder(out, { command: BUILD_COMMAND, force });

@@ -1,33 +1,16 @@
 /** Published datasets: where they are, what they hold, and the SHA-256 of every file that is kept. */
 import { existsSync } from "node:fs";
-import { readFile, rm } from "node:fs/promises";
+import { readFile, rm, rmdir } from "node:fs/promises";
 import { join } from "node:path";
 import { reject, rejectFile } from "../../base/errors.ts";
 import { writeAtomically } from "../../files/atomic.ts";
 import { sha256, sha256OfFile } from "../../files/checksum.ts";
 import { download } from "../../files/download.ts";
-import { openZip } from "../../format/zip.ts";
+import { asIs, type Contents, type Dataset, fromZip, lastPart, type Source } from "./dataset-source.ts";
+import { glueDataset } from "./glue-dataset.ts";
 
-/** Files by name. */
-export type Contents = Record<string, Uint8Array>;
+export type { Contents, Dataset, Source } from "./dataset-source.ts";
 
-/** Addresses whose contents together give some files of the dataset. */
-export interface Source {
-  urls: string[];
-  /** Paths of the files it gives. */
-  files: readonly string[];
-  unpack(contents: Uint8Array[]): Contents;
-}
-
-/** A dataset that can be fetched. */
-export interface Dataset {
-  about: string;
-  sources: Source[];
-  /** Path under the dataset's folder → SHA-256. */
-  files: Record<string, string>;
-}
-
-const GLUE = "https://dl.fbaipublicfiles.com/glue/data";
 const MULTI30K = "https://raw.githubusercontent.com/multi30k/dataset/master/data/task1/raw";
 
 /** The datasets that can be fetched, by name. */
@@ -47,39 +30,7 @@ export const DATASETS: Record<string, Dataset> = {
       "test.txt": "d790b833ef8cf03a90db7bf1271b7520b83c45ce07ba3c1a9699df81e239eca0",
     },
   },
-  glue: {
-    about: "GLUE: CoLA, MRPC, RTE, SST-2, STS-B, WNLI (research use; see each task's licence)",
-    sources: [
-      ...["CoLA", "RTE", "SST-2", "STS-B", "WNLI"].map((task) =>
-        fromZip(`${GLUE}/${task}.zip`, {
-          [`${task}/train.tsv`]: `${task}/train.tsv`,
-          [`${task}/dev.tsv`]: `${task}/dev.tsv`,
-        }),
-      ),
-      {
-        urls: [
-          "https://dl.fbaipublicfiles.com/senteval/senteval_data/msr_paraphrase_train.txt",
-          `${GLUE}/mrpc_dev_ids.tsv`,
-        ],
-        files: ["MRPC/train.tsv", "MRPC/dev.tsv"],
-        unpack: ([pairs, ids]) => splitParaphrases(textOf(pairs!), textOf(ids!)),
-      },
-    ],
-    files: {
-      "CoLA/train.tsv": "cb368ebeb9f27d7ad03720d27ddc95687a311bdb100781a2fe59a5f5b1bc0624",
-      "CoLA/dev.tsv": "8c013e21dc39957cac37378d87bebe225b694a0d5fe13eded66c2856628833fd",
-      "MRPC/train.tsv": "69abcedee3cf738c6ce58d772e43e1b7cdf5b4edee4aceda459c0d9f4e5599f3",
-      "MRPC/dev.tsv": "9e8f284788040f7c9ecde2e1b3c07237c756f926bd9ef8548ef5d34b56f69f17",
-      "RTE/train.tsv": "41e3a9b063433392343fad9e962cf2f58b681c78d8f71592f4186f0837246c5c",
-      "RTE/dev.tsv": "80230dfa1347282e7b532b06a1004a76a710087541189bf874223ddf0e3819fb",
-      "SST-2/train.tsv": "48eac26399f8456935f81dd9e3a745c1430adb6c62e233ccfe22db4a0d15d1d1",
-      "SST-2/dev.tsv": "54a9c12c77e402fc14d6a66a506f24d999f596b0176eb777c972cccc2f9cc4b0",
-      "STS-B/train.tsv": "41c4d978b6162abdcada7e49a982211954cca5459c228db478af333124b257a2",
-      "STS-B/dev.tsv": "fe7dc0632a5033562f3cadff991f6e8d9b9b6311861660e78c3c82eb7db67f59",
-      "WNLI/train.tsv": "9a88e9d54b6861cc796a088e9acf4f5f65064a9ef65ae6fa7a688b28391e5c9a",
-      "WNLI/dev.tsv": "cba00490596dd14be8cf53b4f53bb744abe3a7b89f81ab210528d80225338ed5",
-    },
-  },
+  glue: glueDataset,
   multi30k: {
     about: "Multi30k: 29,000 English and German sentence pairs (research use)",
     sources: ["train", "val", "test_2016_flickr"].flatMap((part) =>
@@ -95,39 +46,6 @@ export const DATASETS: Record<string, Dataset> = {
     },
   },
 };
-
-/** Members of a zip archive: path here → path in the archive. */
-function fromZip(url: string, members: Record<string, string>): Source {
-  return {
-    urls: [url],
-    files: Object.keys(members),
-    unpack([archive]) {
-      const opened = openZip(archive!, url);
-      return Object.fromEntries(Object.entries(members).map(([path, member]) => [path, opened.read(member)]));
-    },
-  };
-}
-
-/** A file kept under its own name. */
-function asIs(url: string): Source {
-  return { urls: [url], files: [lastPart(url)], unpack: ([content]) => ({ [lastPart(url)]: content! }) };
-}
-
-const textOf = (bytes: Uint8Array) => new TextDecoder().decode(bytes);
-/** Hoisted, for the table above uses it. */
-function lastPart(url: string): string {
-  return url.slice(url.lastIndexOf("/") + 1);
-}
-
-/** MRPC comes as one list of pairs and a list of those that form the development set. */
-export function splitParaphrases(pairs: string, devIds: string): Contents {
-  const isDev = new Set(devIds.split(/\r?\n/).map((line) => line.trim()));
-  const [header, ...rows] = pairs.split(/\r?\n/).filter((row) => row !== "");
-  const idsOf = (row: string) => row.split("\t").slice(1, 3).join("\t");
-  const file = (keep: boolean) =>
-    Buffer.from([header, ...rows.filter((row) => isDev.has(idsOf(row)) === keep), ""].join("\n"));
-  return { "MRPC/train.tsv": file(false), "MRPC/dev.tsv": file(true) };
-}
 
 /** Where a dataset comes from and goes to. */
 export interface FetchOptions {
@@ -152,20 +70,72 @@ export interface FetchedFile {
   verified: boolean;
 }
 
+/** Files without a checksum of their own that came out of a genuine archive, in the form of `sha256sum`. */
+const SUMS_FILE = "SHA256SUMS";
+
 /** Fetches a dataset; its files appear only after all of them were received and checked. */
 export async function fetchDataset(name: string, options: FetchOptions): Promise<FetchedFile[]> {
   const dataset = partOf(name, options.tasks);
   const folder = join(options.data, name);
-  if (!options.force && (await holds(dataset, folder)))
-    return describe(dataset, folder, await readAll(dataset, folder));
+  const known = await knownSums(dataset, folder);
+  if (!options.force && (await holds(known, folder))) return describe(known, folder, await readAll(known, folder));
+  const isNew = !existsSync(options.data);
+  try {
+    return await fetchAll(name, dataset, folder, options);
+  } catch (error) {
+    for (const each of [folder, ...(isNew ? [options.data] : [])]) await removeEmpty(each);
+    throw error;
+  }
+}
+
+async function fetchAll(name: string, dataset: Dataset, folder: string, options: FetchOptions) {
   const received = join(folder, ".download");
-  const contents: Contents = {};
-  for (const source of dataset.sources) Object.assign(contents, await fetchSource(source, received, options));
+  const fetched: Received[] = [];
+  try {
+    for (const source of dataset.sources) fetched.push(await fetchSource(source, received, options));
+  } finally {
+    await removeEmpty(received);
+  }
   await rm(received, { recursive: true, force: true });
-  const files = describe(dataset, folder, contents);
-  if (!options.unverified) refuseUnverified(name, files, dataset);
+  const contents: Contents = Object.assign({}, ...fetched.map((each) => each.contents));
+  const sums = Object.assign({}, dataset.files, ...fetched.map((each) => vouchedFor(each, dataset)));
+  const files = describe(sums, folder, contents);
+  if (!options.unverified) refuseUnverified(name, files, dataset, fetched);
   for (const [path, content] of Object.entries(contents)) await writeAtomically(join(folder, path), content);
+  await keepSums(sums, dataset, folder);
   return files;
+}
+
+/** A folder that nothing is in says nothing. */
+const removeEmpty = (folder: string) => rmdir(folder).catch(() => {});
+
+/** SHA-256 by path, null where none is known. */
+type Sums = Readonly<Record<string, string | null>>;
+
+/** Checksums of files that have none of their own, out of a source that is what it should be. */
+function vouchedFor({ contents, stranger }: Received, { files }: Dataset): Sums {
+  const bare = Object.entries(contents).filter(([path]) => stranger === undefined && files[path] === null);
+  return Object.fromEntries(bare.map(([path, content]) => [path, sha256(content)]));
+}
+
+/** The checksums of a dataset's files, and those that were written down when they were fetched. */
+async function knownSums({ files }: Dataset, folder: string): Promise<Sums> {
+  const kept = await sumsIn(folder);
+  return Object.fromEntries(Object.entries(files).map(([path, sum]) => [path, sum ?? kept[path] ?? null]));
+}
+
+async function sumsIn(folder: string): Promise<Sums> {
+  const file = join(folder, SUMS_FILE);
+  if (!existsSync(file)) return {};
+  const lines = (await readFile(file, "utf8")).split("\n").filter((line) => line !== "");
+  return Object.fromEntries(lines.map((line) => [line.slice(66), line.slice(0, 64)]));
+}
+
+async function keepSums(sums: Sums, { files }: Dataset, folder: string): Promise<void> {
+  const found = Object.entries(sums).filter(([path, sum]) => sum !== null && files[path] === null);
+  if (found.length === 0) return;
+  const all = Object.entries({ ...(await sumsIn(folder)), ...Object.fromEntries(found) });
+  await writeAtomically(join(folder, SUMS_FILE), all.map(([path, sum]) => `${sum}  ${path}\n`).join(""));
 }
 
 function datasetNamed(name: string): Dataset {
@@ -195,22 +165,30 @@ function partOf(name: string, tasks: readonly string[] | undefined): Dataset {
 }
 
 /** Whether all files of a dataset are in a folder, with the known checksums. */
-export const holdsDataset = (name: string, folder: string): Promise<boolean> => holds(datasetNamed(name), folder);
+export const holdsDataset = async (name: string, folder: string): Promise<boolean> =>
+  holds(await knownSums(datasetNamed(name), folder), folder);
 
-async function holds({ files }: Dataset, folder: string): Promise<boolean> {
-  for (const [path, known] of Object.entries(files)) {
+async function holds(sums: Sums, folder: string): Promise<boolean> {
+  for (const [path, known] of Object.entries(sums)) {
     if (!existsSync(join(folder, path)) || (await sha256OfFile(join(folder, path))) !== known) return false;
   }
   return true;
 }
 
-async function readAll(dataset: Dataset, folder: string): Promise<Contents> {
+async function readAll(sums: Sums, folder: string): Promise<Contents> {
   const contents: Contents = {};
-  for (const path of Object.keys(dataset.files)) contents[path] = await readFile(join(folder, path));
+  for (const path of Object.keys(sums)) contents[path] = await readFile(join(folder, path));
   return contents;
 }
 
-async function fetchSource(source: Source, folder: string, { from, onProgress }: FetchOptions): Promise<Contents> {
+/** What came of a source. */
+interface Received {
+  readonly contents: Contents;
+  /** Of what was received, the first that is not what it should be, or that nothing is known of. */
+  readonly stranger: { readonly name: string; readonly needed: string; readonly got: string } | undefined;
+}
+
+async function fetchSource(source: Source, folder: string, { from, onProgress }: FetchOptions): Promise<Received> {
   const parts: Uint8Array[] = [];
   for (const url of source.urls) {
     const path = join(folder, lastPart(url));
@@ -219,7 +197,7 @@ async function fetchSource(source: Source, folder: string, { from, onProgress }:
     parts.push(await readFile(path));
   }
   try {
-    return source.unpack(parts);
+    return { contents: source.unpack(parts), stranger: strangerIn(source, parts) };
   } catch (error) {
     // What cannot be unpacked would fail again next time.
     for (const url of source.urls) await rm(join(folder, lastPart(url)), { force: true });
@@ -227,25 +205,38 @@ async function fetchSource(source: Source, folder: string, { from, onProgress }:
   }
 }
 
+function strangerIn({ urls, sums = [] }: Source, parts: readonly Uint8Array[]): Received["stranger"] {
+  const got = parts.map((part) => sha256(part));
+  const i = got.findIndex((sum, k) => sum !== sums[k]);
+  return i < 0 ? undefined : { name: lastPart(urls[i]!), needed: sums[i] ?? "unknown", got: got[i]! };
+}
+
 function otherAddress(url: string, from: string): string {
   return from.endsWith(`/${lastPart(url)}`) ? from : `${from.replace(/\/+$/, "")}/${lastPart(url)}`;
 }
 
-function describe(dataset: Dataset, folder: string, contents: Contents): FetchedFile[] {
+function describe(sums: Sums, folder: string, contents: Contents): FetchedFile[] {
   return Object.entries(contents).map(([path, content]) => {
     const sum = sha256(content);
-    return { path: join(folder, path), bytes: content.length, sha256: sum, verified: sum === dataset.files[path] };
+    return { path: join(folder, path), bytes: content.length, sha256: sum, verified: sum === sums[path] };
   });
 }
 
-function refuseUnverified(name: string, files: readonly FetchedFile[], dataset: Dataset): void {
+function refuseUnverified(
+  name: string,
+  files: readonly FetchedFile[],
+  dataset: Dataset,
+  fetched: readonly Received[],
+): void {
   const bad = files.find(({ verified }) => !verified);
   if (!bad) return;
-  const path = Object.keys(dataset.files).find((file) => bad.path.endsWith(join(name, file)));
+  const path = Object.keys(dataset.files).find((file) => bad.path.endsWith(join(name, file)))!;
+  const stranger = fetched.find(({ contents }) => path in contents)?.stranger;
+  const own = dataset.files[path] ?? null;
   rejectFile({
     who: bad.path,
-    needed: `content with SHA-256 ${path ? dataset.files[path] : "unknown"}`,
-    got: bad.sha256,
+    needed: own === null ? `${stranger?.name} with SHA-256 ${stranger?.needed}` : `content with SHA-256 ${own}`,
+    got: own === null ? `${stranger?.got}` : bad.sha256,
     remedy: "nothing was kept; name another source with --from URL, or accept it with --unverified",
   });
 }

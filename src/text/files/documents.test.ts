@@ -4,7 +4,7 @@ import { beforeAll, describe, expect, it } from "vitest";
 import { ownFolder } from "../../../test/command.ts";
 import { type Corpus, textCorpus } from "../corpus.ts";
 import { drawnBatches, type MaskedBatches } from "../masked/batches.ts";
-import { croppedBatches } from "../masked/cropped.ts";
+import { documentWordBatches } from "../masked/document-words.ts";
 import { type Document, documentsOf, type StoredDocuments } from "../masked/documents.ts";
 import { PRETRAINING_DEFAULTS } from "../masked/examples.ts";
 import { packedBatches } from "../masked/packed.ts";
@@ -64,7 +64,7 @@ describe("documents in a file", () => {
       expect(packed(file)).toEqual(packed(memory));
     }
     const { tokenizer } = opened;
-    const cropped = [file, memory].map((from) => croppedBatches(from, tokenizer, options));
+    const cropped = [file, memory].map((from) => documentWordBatches(from, tokenizer, options));
     expect([cropped[0]!.count, cropped[0]!.tokens]).toEqual([cropped[1]!.count, cropped[1]!.tokens]);
     expect(batchesOf(cropped[0]!)).toEqual(batchesOf(cropped[1]!));
     expect(batchesOf(drawnBatches(file, tokenizer, options))).toEqual(

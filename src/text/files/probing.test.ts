@@ -16,7 +16,7 @@ describe("files to probe with", () => {
     expect(readProbe(file("tr\tPAST\tHe went .\r\n"))[0]!.words).toEqual(["He", "went", "."]);
     expect(readConllu(file("1\tGo\t_\tVERB\t_\t_\t0\troot\t_\t_\n"))[0]!.words[0]!.form).toBe("Go");
     const heading = "split,orig_sentence,n_intervening,distance,verb_pos,verb_index";
-    expect(readAgreement(file(`${heading}\ntest,he goes,0,1,VBZ,2\n`))[0]!.masked).toBe(1);
+    expect(readAgreement(file(`${heading}\ntest,he goes,0,1,VBZ,2\n`))[0]!.masked).toEqual([1]);
   });
 
   it("are named with the line of what is wrong", () => {

@@ -5,7 +5,7 @@ import { basename, join } from "node:path";
 import { reject } from "../../base/errors.ts";
 import { sha256 } from "../../files/checksum.ts";
 import type { Release } from "../sentencepiece/unigram.ts";
-import { loadTokenizer, type OpenTokenizer } from "../tokenizer.ts";
+import { type OpenTokenizer, readTokenizer } from "../tokenizer.ts";
 import { dataFolder } from "./corpus.ts";
 
 /** A tokenizer out of a file. */
@@ -21,7 +21,7 @@ export interface TokenizerPlace {
   release?: Release | undefined;
 }
 
-/** Opens a model file, or `NAME.model` in the data folder or its `tokenizers` folder. */
+/** Opens a SentencePiece model or a tokenizer.json, or `NAME.model` in the data folder or its `tokenizers` folder. */
 export async function openTokenizer(
   nameOrFile: string,
   { data, release }: TokenizerPlace = {},
@@ -32,11 +32,11 @@ export async function openTokenizer(
   if (path === undefined) rejectMissing(nameOrFile, folder);
   const bytes = await readFile(path);
   return {
-    tokenizer: loadTokenizer(bytes, path, release),
+    tokenizer: await readTokenizer(bytes, path, release),
     sha256: sha256(bytes),
     bytes,
     path,
-    name: basename(path, ".model"),
+    name: basename(path).replace(/\.(model|json)$/, ""),
   };
 }
 

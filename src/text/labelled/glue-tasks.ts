@@ -1,6 +1,7 @@
 /** The tasks of the GLUE benchmark: where their texts and labels stand, what is scored, and what a submission is called. */
 import { reject } from "../../base/errors.ts";
 import { nearest } from "../../base/nearest.ts";
+import type { MetricName } from "./metrics.ts";
 import type { TextTask } from "./text-task.ts";
 
 /** Columns of a file, from 0; `label` −1 is the last. */
@@ -28,6 +29,8 @@ export interface GlueTask extends TextTask {
   /** Files by split, where they are not called train.tsv, dev.tsv and test.tsv. */
   readonly files: Readonly<Record<string, readonly string[]>>;
   readonly submissions: readonly Submission[];
+  /** Metrics whose mean is the task's score in the benchmark. Default: all. */
+  readonly scored?: readonly MetricName[];
   /** Lines with too few columns are left out, as everybody does. */
   readonly skipsBadLines?: boolean;
 }
@@ -63,6 +66,7 @@ const all: readonly GlueTask[] = [
     name: "CoLA",
     labels: binary,
     metrics: ["matthews", "accuracy"],
+    scored: ["matthews"],
     train: { texts: [3], label: 1, header: false },
     test: { texts: [1] },
   }),

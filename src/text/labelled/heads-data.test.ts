@@ -54,12 +54,36 @@ describe("SQuAD's form", () => {
       file({ answers: [{ text: "Rome", answer_start: 3 }] }),
       'expected "Rome" in the context at answer_start, got answer_start 3',
     ],
-    ["no answer", file({ answers: [] }), "my / data.0 / paragraphs.0 / qas.0: expected an answer, or is_impossible"],
-    ["an empty context", file({ answers: [] }, " "), "my / data.0 / paragraphs.0: expected a text called context"],
-    ["what is no JSON", "{", "my: expected JSON"],
-    ["another form", "{}", "my: expected a list called data"],
+    [
+      "no answer",
+      file({ answers: [] }),
+      "my: line 1 / data.0 / paragraphs.0 / qas.0: expected an answer, or is_impossible",
+    ],
+    [
+      "an empty context",
+      file({ answers: [] }, " "),
+      "my: line 1 / data.0 / paragraphs.0: expected a text called context",
+    ],
+    ["what is no JSON", "{", "my: line 1: expected JSON"],
+    ["another form", "{}", "my: line 1: expected a list called data, got none"],
   ])("refuses %s by its path", (_, json, message) => {
     expect(() => parseSquad(json, source)).toThrow(message);
+  });
+
+  it("names the line of the answer, of the question, or of the broken JSON", () => {
+    const lines = JSON.stringify(JSON.parse(file({ answers: [{ text: "Rome", answer_start: 3 }] })), null, 1).split(
+      "\n",
+    );
+    const line = (part: string) => lines.findIndex((each) => each.includes(part)) + 1;
+    expect(() => parseSquad(lines.join("\n"), source)).toThrow(
+      `my: line ${line('"text"') - 1} / data.0 / paragraphs.0 / qas.0 / answers.0: expected "Rome" in the context`,
+    );
+    const nameless = lines.map((each) => each.replace('"question"', '"asked"')).join("\n");
+    expect(() => parseSquad(nameless, source)).toThrow(
+      `my: line ${line('"id"') - 1} / data.0 / paragraphs.0 / qas.0: expected a text called question, got none`,
+    );
+    const broken = lines.map((each) => each.replace('"Rome",', '"Rome"')).join("\n");
+    expect(() => parseSquad(broken, source)).toThrow(`my: line ${line("answer_start")}: expected JSON, got `);
   });
 
   it("compares answers without articles and punctuation", () => {

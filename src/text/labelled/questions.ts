@@ -1,5 +1,6 @@
 /** Questions on a text, whose answers stand in it, in SQuAD's form, and how well guessed answers agree with them. */
-import { reject } from "../../base/errors.ts";
+import { messageOf, rejectData } from "../../base/errors.ts";
+import { brokenJsonLine, type JsonKey, jsonLine } from "../../base/json-place.ts";
 
 /** A question on a text. */
 export interface Question {
@@ -18,64 +19,81 @@ export interface SquadReading {
   readonly answered?: boolean | undefined;
 }
 
-/** Reads SQuAD's JSON, version 1 or 2; what is wrong is named by its path, and every answer has to stand where it says. */
+/** A part of a file: its value, and the keys that lead to it. */
+interface Part {
+  readonly value: Values;
+  readonly path: readonly JsonKey[];
+  readonly file: { readonly json: string; readonly source: string };
+}
+
+/** Reads SQuAD's JSON, version 1 or 2; what is wrong is named by line and path, and every answer has to stand where it says. */
 export function parseSquad(json: string, source: string, { answered = true }: SquadReading = {}): Question[] {
-  const found = listIn(parsed(json, source), "data", source).flatMap(({ value, who }) =>
-    listIn(value, "paragraphs", who).flatMap((paragraph) => {
-      const context = textIn(paragraph.value, "context", paragraph.who);
-      return listIn(paragraph.value, "qas", paragraph.who).map((each) => questionIn(each, context, answered));
+  const found = listIn(wholeOf(json, source), "data").flatMap((article) =>
+    listIn(article, "paragraphs").flatMap((paragraph) => {
+      const context = textIn(paragraph, "context");
+      return listIn(paragraph, "qas").map((each) => questionIn(each, context, answered));
     }),
   );
-  if (found.length === 0) reject({ code: "bad-data", who: source, needed: "at least one question", got: "none" });
+  if (found.length === 0) rejectData({ who: source, needed: "at least one question", got: "none" });
   return found;
 }
 
-function parsed(json: string, who: string): Values {
+function wholeOf(json: string, source: string): Part {
+  let value: unknown;
   try {
-    const value: unknown = JSON.parse(json);
-    if (typeof value === "object" && value !== null) return value as Values;
+    value = JSON.parse(json);
   } catch (error) {
-    reject({ code: "bad-data", who, needed: "JSON", got: error instanceof Error ? error.message : "none" });
+    const who = `${source}: line ${brokenJsonLine(json) ?? 1}`;
+    rejectData({ who, needed: "JSON", got: messageOf(error) });
   }
-  return reject({ code: "bad-data", who, needed: "an object with data", got: json.slice(0, 40) });
+  if (typeof value === "object" && value !== null) return { value: value as Values, path: [], file: { json, source } };
+  return rejectData({ who: `${source}: line 1`, needed: "an object with data", got: json.slice(0, 40) });
 }
 
-function listIn(value: Values, key: string, who: string): { value: Values; who: string }[] {
-  const list = value[key];
-  if (!Array.isArray(list)) return reject({ code: "bad-data", who, needed: `a list called ${key}`, got: typeof list });
-  return list.map((each: unknown, i) => {
-    const place = `${who} / ${key}.${i}`;
-    if (typeof each === "object" && each !== null) return { value: each as Values, who: place };
-    return reject({ code: "bad-data", who: place, needed: "an object", got: JSON.stringify(each) });
+/** `file: line 7 / data.0 / paragraphs.3`; the line is looked for only where there is something to complain of. */
+function whoIs({ path, file: { json, source } }: Part): string {
+  const names = path.flatMap((key, i) => (typeof key === "number" ? [`${path[i - 1]}.${key}`] : []));
+  return [`${source}: line ${jsonLine(json, path)}`, ...names].join(" / ");
+}
+
+function refuse(part: Part, needed: string, got: string): never {
+  return rejectData({ who: whoIs(part), needed, got });
+}
+
+function listIn(part: Part, key: string): Part[] {
+  const list = part.value[key];
+  if (!Array.isArray(list)) return refuse(part, `a list called ${key}`, list === undefined ? "none" : typeof list);
+  return list.map((value: unknown, i) => {
+    const each = { ...part, value: value as Values, path: [...part.path, key, i] };
+    return typeof value === "object" && value !== null ? each : refuse(each, "an object", JSON.stringify(value));
   });
 }
 
-function textIn(value: Values, key: string, who: string): string {
-  const text = value[key];
+function textIn(part: Part, key: string): string {
+  const text = part.value[key];
   if (typeof text === "string" && text.trim() !== "") return text;
-  return reject({ code: "bad-data", who, needed: `a text called ${key}`, got: JSON.stringify(text) ?? "none" });
+  return refuse(part, `a text called ${key}`, JSON.stringify(text) ?? "none");
 }
 
-function questionIn({ value, who }: { value: Values; who: string }, context: string, answered: boolean): Question {
-  const open = value.is_impossible === true || (!answered && value.answers === undefined);
-  const answers = open ? [] : listIn(value, "answers", who);
-  if (answers.length === 0 && value.is_impossible !== true && answered) {
-    reject({ code: "bad-data", who, needed: "an answer, or is_impossible", got: "none" });
-  }
+function questionIn(part: Part, context: string, answered: boolean): Question {
+  const { is_impossible: impossible, answers: given } = part.value;
+  const open = impossible === true || (!answered && given === undefined);
+  const answers = open ? [] : listIn(part, "answers");
+  if (answers.length === 0 && impossible !== true && answered) refuse(part, "an answer, or is_impossible", "none");
   return {
-    id: textIn(value, "id", who),
-    question: textIn(value, "question", who),
+    id: textIn(part, "id"),
+    question: textIn(part, "question"),
     context,
     answers: answers.map((answer) => answerIn(answer, context)),
   };
 }
 
-function answerIn({ value, who }: { value: Values; who: string }, context: string) {
-  const text = textIn(value, "text", who);
-  const start = value.answer_start;
+function answerIn(part: Part, context: string) {
+  const text = textIn(part, "text");
+  const start = part.value.answer_start;
   if (typeof start === "number" && context.slice(start, start + text.length) === text) return { text, start };
   const needed = `${JSON.stringify(text)} in the context at answer_start`;
-  return reject({ code: "bad-data", who, needed, got: `answer_start ${JSON.stringify(start) ?? "none"}` });
+  return refuse(part, needed, `answer_start ${JSON.stringify(start) ?? "none"}`);
 }
 
 /** As SQuAD compares answers: without case, punctuation, articles and double spaces. */

@@ -107,6 +107,16 @@ function meanTokens(at: (place: number) => PretrainingBatch, count: number): num
   return Math.round(total / batches);
 }
 
+/** Words of documents under the names of the objective's inputs. */
+export function documentFeeds({
+  shownWords,
+  documentWords,
+  usualWords,
+}: PretrainingBatch): Record<string, Float32Array> {
+  if (!shownWords || !documentWords || !usualWords) return {};
+  return { shownWords, documentWords, usualWords };
+}
+
 /** A batch under the names of the objective's inputs. */
 export function pretrainingFeeds(batch: PretrainingBatch): Record<string, Int32Array | Float32Array> {
   return {
@@ -117,6 +127,6 @@ export function pretrainingFeeds(batch: PretrainingBatch): Record<string, Int32A
     maskedLabels: batch.maskedIds,
     maskedWeights: batch.maskedWeights,
     order: batch.orderLabels,
-    ...(batch.documentWords ? { documentWords: batch.documentWords } : {}),
+    ...documentFeeds(batch),
   };
 }

@@ -155,8 +155,11 @@ function padded(values: readonly number[], length: number): Int32Array {
 export type PretrainingBatch = Omit<PretrainingExample, "orderLabel"> & {
   rows: number;
   orderLabels: Int32Array;
-  /** The words of each text's document as shares of 1, [rows, pieces], where they are to be guessed. */
+  /** The words of each document as shares of 1, [rows, pieces], where they are to be guessed from those that are shown. */
   documentWords?: Float32Array;
+  shownWords?: Float32Array;
+  /** Logarithms of the usual share of each word, [pieces]. */
+  usualWords?: Float32Array;
 };
 
 /** Stacks examples of one shape into a batch. */

@@ -8,8 +8,8 @@ export interface ProbeSentence {
   readonly split: string;
   readonly label: string;
   readonly words: readonly string[];
-  /** Index of the word to mask, where there is one. */
-  readonly masked?: number;
+  /** Indices of the words to mask, where there are some. */
+  readonly masked?: readonly number[];
   /** Words between subject and verb, and nouns of the other number among them. */
   readonly distance?: number;
   readonly intervening?: number;
@@ -28,39 +28,68 @@ export function parseProbe(text: TextLines, source = "probe"): ProbeSentence[] {
       });
     }
     const words = sentence.split(/\s+/).filter(Boolean);
-    const masked = index === undefined ? {} : { masked: wordIndex(index, words, who) };
+    const masked = index === undefined ? {} : { masked: [wordIndex(index, words, who)] };
     return { line, split: split!, label: label!, words, ...masked };
   });
 }
 
-const AGREEMENT = ["split", "orig_sentence", "n_intervening", "distance", "verb_pos", "verb_index"] as const;
+const AGREEMENT = ["split", "orig_sentence", "n_intervening", "distance"] as const;
 
-/** A table with a heading (tabs or commas) and at least these columns; the verb's index counts words from 1. */
+/** Which columns say what is masked and what is to be told: the verb and its form or, in control sets, up to four words and their tags. */
+interface Target {
+  readonly label: string;
+  readonly places: readonly string[];
+  /** Of the first word. */
+  readonly from: 0 | 1;
+}
+
+const verb: Target = { label: "verb_pos", places: ["verb_index"], from: 1 };
+const CONTROL = /^POS_TARGET(_ALL|(_IDX)?(_[2-9])?)$/;
+
+/** Columns of a control set; one of its kind that is not understood is refused. */
+function targetOf(names: readonly string[], who: string): Target {
+  const control = names.filter((name) => name.startsWith("POS_TARGET"));
+  if (control.length === 0) return verb;
+  const stranger = control.find((name) => !CONTROL.test(name));
+  const needed = "POS_TARGET_IDX, POS_TARGET_IDX_2 …, POS_TARGET, POS_TARGET_2 … or POS_TARGET_ALL";
+  if (stranger !== undefined) rejectFile({ who, needed, got: stranger });
+  const label = control.includes("POS_TARGET_ALL") ? "POS_TARGET_ALL" : "POS_TARGET";
+  const places = control.filter((name) => name.startsWith("POS_TARGET_IDX"));
+  return { label, places: places.length > 0 ? places : ["POS_TARGET_IDX"], from: 0 };
+}
+
+/**
+ * A table with a heading (tabs or commas). The verb is masked, whose index counts words from 1; in control sets, which have columns
+ * POS_TARGET_IDX, POS_TARGET_IDX_2 …, other words are, which count from 0. Further columns are left alone.
+ */
 export function parseAgreement(text: TextLines, source = "agreement"): ProbeSentence[] {
   const [heading, ...rows] = numbered(text);
   const separator = heading?.[1].includes("\t") ? "\t" : ",";
   const names = heading ? cells(heading[1], separator) : [];
-  const missing = AGREEMENT.find((name) => !names.includes(name));
-  if (missing)
-    rejectFile({ who: `${source}:1`, needed: `a heading with ${AGREEMENT.join(", ")}`, got: names.join(", ") });
+  const target = targetOf(names, `${source}:1`);
+  const needed = [...AGREEMENT, target.label, ...target.places];
+  if (!needed.every((name) => names.includes(name)))
+    rejectFile({ who: `${source}:1`, needed: `a heading with ${needed.join(", ")}`, got: names.join(", ") });
   return rows.map(([line, text]) => {
     const who = `${source}:${line}`;
     const row = cells(text, separator);
     if (row.length !== names.length) {
       rejectFile({ who, needed: `${names.length} columns`, got: `${row.length}` });
     }
-    const of = (name: (typeof AGREEMENT)[number]) => row[names.indexOf(name)]!;
-    const words = of("orig_sentence").split(/\s+/).filter(Boolean);
-    return {
-      line,
-      split: of("split"),
-      label: of("verb_pos"),
-      words,
-      masked: wordIndex(String(Number(of("verb_index")) - 1), words, who),
-      distance: count(of("distance"), "distance", who),
-      intervening: count(of("n_intervening"), "n_intervening", who),
-    };
+    return { line, ...sentenceIn((name) => row[names.indexOf(name)]!, target, who) };
   });
+}
+
+function sentenceIn(of: (name: string) => string, { label, places, from }: Target, who: string) {
+  const words = of("orig_sentence").split(/\s+/).filter(Boolean);
+  return {
+    split: of("split"),
+    label: of(label),
+    words,
+    masked: places.map((name) => wordIndex(String(Number(of(name)) - from), words, who)),
+    distance: count(of("distance"), "distance", who),
+    intervening: count(of("n_intervening"), "n_intervening", who),
+  };
 }
 
 function* numbered(text: TextLines): Generator<[number: number, line: string]> {

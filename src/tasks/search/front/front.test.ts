@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { contendersWithin, type Front, type FrontNetwork } from "./front.ts";
+import { contendersWithin, type Front, type FrontNetwork, regularWithin } from "./front.ts";
 
 const network = (pattern: string, ms: number, perplexity: number): FrontNetwork => {
   return { pattern, ms, ratio: ms / 10, parameters: 1, perplexity };
@@ -31,6 +31,17 @@ describe("contenders within a budget", () => {
   it("are those of the front where an older version kept no others", () => {
     const { finalists: _, ...older } = front;
     expect(contendersWithin(older, 7, 5).map(({ ms }) => ms)).toEqual([6, 5]);
+  });
+
+  it("have a regular one beside them: the first that is cheap enough", () => {
+    const regular = [network("(sf)x4", 9, 0), network("(sf)x2(f)x4", 6, 0), network("(sf)x2(f)x3i", 5.8, 0)];
+    expect([10, 6, 5.9, 3].map((most) => regularWithin({ ...front, regular }, most)?.pattern)).toEqual([
+      "(sf)x4",
+      "(sf)x2(f)x4",
+      "(sf)x2(f)x3i",
+      undefined,
+    ]);
+    expect(regularWithin(front, 10)).toBe(undefined); // of an older version
   });
 
   it("are refused where no network is so cheap", () => {

@@ -33,6 +33,8 @@ export interface Front {
   readonly networks: readonly FrontNetwork[];
   /** All that were measured on as much text, the best in the supernet first. Absent where an older version ranked. */
   readonly finalists?: readonly FrontNetwork[] | undefined;
+  /** Networks as one would write them down, `(sf)x3(f)x5i`: the first within a budget is the one for it. Absent where an older version ranked. */
+  readonly regular?: readonly Omit<FrontNetwork, "perplexity">[] | undefined;
   /** The network that the budget picks or, without one, the best that takes no longer than the (sf)-baseline. */
   readonly chosen: string;
   readonly baselineMs: number;
@@ -64,6 +66,9 @@ export function contendersWithin({ networks, finalists = networks.toReversed() }
   const wanted = [...new Set([...apart, ...within])].slice(0, count);
   return within.filter((network) => wanted.includes(network));
 }
+
+/** The regular network for a cost: of those within it the one with the most turns, and with the most blocks behind them. */
+export const regularWithin = ({ regular = [] }: Front, most: number) => regular.find(({ ms }) => ms <= most);
 
 const lettersOf = (pattern: string) => patternBlocks(pattern).map((block) => printPattern([block]));
 

@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync, unlinkSync } from "node:fs";
+import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, unlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -31,6 +31,7 @@ beforeAll(async () => {
   const rest = { blocks: 3, candidates: "s,f,f:8,i", networks: 30, rankBatches: 1, steps: 12, evaluateEvery: 6 };
   tiny = { ...given, ...rest, dropout: 0.1, checkpointEvery: 1, front: true, budget: "0.8" };
 });
+const frontOfRun = (path: string): { networks: unknown[] } => JSON.parse(frontIn(path));
 const frontIn = (path: string) => readFileSync(join(path, "front.json"), "utf8");
 
 const skipped = (pattern: string) => parsePattern(pattern).filter((kind) => kind === "identity").length;
@@ -104,15 +105,36 @@ describe("a search for a front", () => {
     await expect(retrainFront(at("retrained"), asked).result).rejects.toThrow("without front.json");
   });
 
+  it("is said to have fewer networks than were asked for", async () => {
+    const notes: string[] = [];
+    const { networks } = frontOfRun(at("whole"));
+    for await (const event of retrainFront(at("whole"), { data: tiny.data!, engine, networks: 99, steps: 1 })) {
+      if (event.type === "note") notes.push(event.text);
+      if (event.type === "step") break;
+    }
+    expect(notes[0]).toBe(`--front 99: the front has ${networks.length}; all of it is trained`);
+  });
+
+  it("of several seeds is named by its run, in the words of what was asked", async () => {
+    const path = at("seeds");
+    cpSync(at("whole"), join(path, "seed-2"), { recursive: true });
+    writeFileSync(join(path, "sweep.yaml"), "task: search\n");
+    const remedy = `retrain --race: expected the run of a search with --front, got ${path}, a folder of seeds with a front each; name one of them: ${join(path, "seed-2")}`;
+    await expect(retrainFront(path, { race: 2, into: at("never") }).result).rejects.toThrow(remedy);
+    await expect(retrainFront(folder, { race: 2, into: at("never") }).result).rejects.toThrow("leave --race out");
+  });
+
   it("lets its best networks within a budget race; stopped anywhere and called again it has the same winner and weights", async () => {
     const { data } = tiny;
     const latency = { batch: 1, length: 8, memory: 4 };
     const asked = { data, engine, race: 4, budget: "0.9", steps: 10, checkpointEvery: 3, latency, baseline: false };
     const whole = await retrainFront(at("whole"), { ...asked, into: at("race") }).result;
     const { race, networks } = whole;
-    expect(race!.map(({ name }) => name)).toEqual(["network-1", "network-2", "network-3", "network-4"]);
+    expect(race!.map(({ name }) => name)).toEqual(["network-1", "network-2", "network-3", "network-4", "regular"]);
     expect(race!.every(({ ratio }) => ratio <= 0.9)).toBe(true);
-    const supernet = race!.map(({ pattern, supernetPerplexity }) => supernetPerplexity * 1.002 ** skipped(pattern));
+    expect([race![4]!.pattern, race![4]!.supernetPerplexity]).toEqual(["s f f:8", null]);
+    const ranked = race!.slice(0, 4);
+    const supernet = ranked.map(({ pattern, supernetPerplexity }) => supernetPerplexity! * 1.002 ** skipped(pattern));
     expect(supernet).toEqual(supernet.toSorted((a, b) => a - b));
     const first = race!.map(({ losses }) => losses[0]!);
     const best = first.toSorted((a, b) => a - b).slice(0, 2);
@@ -140,6 +162,14 @@ describe("a search for a front", () => {
     for (const name of ["front.json", "architecture.json"]) unlinkSync(join(path, name));
     await Run.resume(path, { engine, corpus: await openCorpus("books") }).result;
     expect(frontIn(path)).toBe(front);
+  });
+
+  it("refuses limits that no network keeps to before a folder is made", async () => {
+    for (const limit of [{ mostParameters: 100 }, { mostMemory: 0.001 }]) {
+      const asked = { ...tiny, ...limit, into: await Run.create(at("limited")) };
+      await expect(search(asked).result).rejects.toThrow("expected at least");
+      expect(existsSync(at("limited"))).toBe(false);
+    }
   });
 
   it.each<[string, SearchOptions, string]>([

@@ -18,7 +18,7 @@ import { loopLength } from "../settings.ts";
 import { trainOptions } from "../stage.ts";
 import { type Front, type FrontNetwork, frontTable, pickWithin } from "./front.ts";
 import { fitsLimits, smallestPath } from "./limits.ts";
-import { patternOfPath, type Ranked, turnsOf } from "./paths.ts";
+import { patternOfPath, type Ranked, regularPaths, turnsOf } from "./paths.ts";
 import { rankNetworks } from "./ranking.ts";
 import { FINE, openPathStage, openRanking } from "./stage.ts";
 
@@ -28,7 +28,6 @@ const note = (text: string): NoteEvent => ({ type: "note", text });
 
 /** Trains the supernet and finds the front. */
 export async function* searchingFront(parts: SearchParts, { resume, signal }: Start): Events {
-  smallestPath(parts); // limits that no network keeps to show before anything is trained
   if (!resume) yield note(costTable(parts.costs!, parts.model.choices));
   const length = loopLength(parts.settings, parts.course.total);
   const loop = { ...loopOptions({ ...trainOptions(parts), resume, signal }), length };
@@ -145,11 +144,15 @@ function frontFrom(
   const { model, settings } = parts;
   const { budget, latency } = settings;
   const baselineMs = baselineMsOf(parts);
-  const networkOf = ({ path, cost, loss }: Ranked): FrontNetwork => {
+  const sizedOf = (path: Path, ms: number) => {
     const pattern = patternOfPath(model.choices, path);
     const parameters = countParameters(parModel({ ...model.options, budget: undefined, blocks: pattern }).parameters);
-    return { pattern, ms: cost, ratio: cost / baselineMs, parameters, perplexity: Math.exp(loss) };
+    return { pattern, ms, ratio: ms / baselineMs, parameters };
   };
+  const networkOf = ({ path, cost, loss }: Ranked): FrontNetwork => {
+    return { ...sizedOf(path, cost), perplexity: Math.exp(loss) };
+  };
+  const regular = regularPaths(model.choices, cheapestComputing(parts)).filter((path) => mayBeRanked(parts, path));
   const networks = front.map(networkOf);
   const targetMs = budget === null ? null : targetOf(budget, baselineMs);
   const most = targetMs ?? Math.max(baselineMs, networks[0]!.ms);
@@ -157,6 +160,7 @@ function frontFrom(
   return {
     networks,
     finalists: finalists.map(networkOf),
+    regular: regular.map((path) => sizedOf(path, costOfPath(parts, path))),
     chosen: pattern,
     baselineMs,
     targetMs,

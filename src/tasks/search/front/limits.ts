@@ -1,8 +1,9 @@
 /** What networks of a front may hold at most: parameters, and memory in use. */
 import { reject } from "../../../base/errors.ts";
+import type { ParModel } from "../../../model/par/par.ts";
 import { countParameters } from "../../../model/report.ts";
 import type { Path } from "../../../train/path-program.ts";
-import type { SearchParts } from "../parts.ts";
+import type { SearchConfig } from "../settings.ts";
 
 /** Sizes of a network. */
 export interface NetworkSize {
@@ -11,7 +12,10 @@ export interface NetworkSize {
   readonly bytes: number;
 }
 
-type Sized = Pick<SearchParts, "model" | "settings">;
+interface Sized {
+  readonly model: ParModel;
+  readonly settings: Pick<SearchConfig, "latency" | "mostParameters" | "mostMemory">;
+}
 
 /** The size of the network that a path is. */
 export function sizeOfPath({ model, settings }: Sized, path: Path): NetworkSize {

@@ -108,6 +108,23 @@ export function turnsOf(choices: Choices): number[] {
   });
 }
 
+/**
+ * Networks as one would write them down, those of the most turns first and of these the deepest: candidates by turns, then blocks of
+ * `cheapest`, then blocks that are skipped.
+ */
+export function regularPaths(choices: Choices, cheapest: Path): number[][] {
+  const turns = turnsOf(choices);
+  const period = Math.max(1, choices[0]!.filter((choice) => !isIdentity(choice)).length);
+  const skipped = choices.map((block) => block.findIndex(isIdentity));
+  const found: number[][] = [];
+  for (let end = choices.length - (choices.length % period); end >= 0; end -= period) {
+    for (let last = choices.length; last >= end; last--) {
+      found.push([...turns.slice(0, end), ...cheapest.slice(end, last), ...skipped.slice(last)]);
+    }
+  }
+  return found.filter((path) => !path.includes(-1));
+}
+
 /** A child of one or two paths: cut together at one place, then two blocks change places or one or two become something else. */
 export const bred = (choices: Choices, parents: readonly [Path, Path], random: RandomStream): number[] =>
   packed(choices, changed(choices, parents, random));

@@ -1,4 +1,4 @@
-/** A race of a front's best networks within a budget: all are trained side by side, and after each stretch the better ones go on. */
+/** A race of a front's best networks within a budget and its regular one: all are trained side by side, and after each stretch the better ones go on. */
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { reject } from "../../../base/errors.ts";
@@ -12,12 +12,12 @@ import { openSearch } from "../parts.ts";
 import type { SearchResult } from "../result.ts";
 import type { RetrainRequest } from "../retrain.ts";
 import type { SearchConfig } from "../settings.ts";
-import { contendersWithin, type Front, type FrontNetwork } from "./front.ts";
+import { contendersWithin, type Front, type FrontNetwork, regularWithin } from "./front.ts";
 import { baselineWanted, trainedNetwork, type Wanted } from "./wanted.ts";
 
 /** Networks of one budget, trained side by side. */
 export interface RaceOptions {
-  /** How many begin. */
+  /** How many of the supernet's best begin, beside the regular one. */
   readonly contenders: number;
   /** Default: the search's own budget or, without one, the (sf)-baseline's latency. */
   readonly budget?: string | undefined;
@@ -30,7 +30,8 @@ export interface RacedRow {
   /** Forward milliseconds by measured costs, and what that is of the (sf)-baseline's. */
   readonly ms: number;
   readonly ratio: number;
-  readonly supernetPerplexity: number;
+  /** Null for a network that was not ranked. */
+  readonly supernetPerplexity: number | null;
   /** By which it was judged after each stretch it took part in: the mean training loss of its last quarter, and what is added for blocks it skips. */
   readonly losses: readonly number[];
 }
@@ -47,7 +48,7 @@ const GO_ON = 1 / 3;
 const SKIPPED = 0.004;
 
 interface Contender extends Wanted {
-  readonly network: FrontNetwork;
+  readonly network: Pick<FrontNetwork, "ms" | "ratio">;
   readonly run: string;
   readonly losses: number[];
 }
@@ -69,6 +70,9 @@ export async function* racing(
   signal: AbortSignal,
 ): AsyncGenerator<TaskEvent, Raced, void> {
   const all = contendersOf(front, request.path, count, budget);
+  const ranked = all.filter(({ supernetPerplexity }) => supernetPerplexity !== null).length;
+  if (ranked < count)
+    yield note(`--race ${count}: ${ranked} networks of the front keep to the budget; all of them race`);
   const total = await updatesOf(all[0]!, settings, request);
   let left: readonly Contender[] = all;
   let from = 0;
@@ -100,10 +104,15 @@ function contendersOf(front: Front, path: string | undefined, count: number, bud
   }
   const own = front.targetMs ?? Math.max(front.baselineMs, front.networks[0]!.ms);
   const most = budget === undefined ? own : targetOf(budget, front.baselineMs);
-  return contendersWithin(front, most, count).map((network, i) => {
-    const { pattern, perplexity } = network;
-    const name = `network-${i + 1}`;
-    return { name, pattern, supernetPerplexity: perplexity, network, run: join(path, name), losses: [] };
+  const best = contendersWithin(front, most, count);
+  const written = regularWithin(front, most);
+  const isNew = written !== undefined && best.every(({ pattern }) => pattern !== written.pattern);
+  const named = [
+    ...best.map((network, i) => ({ network, name: `network-${i + 1}`, supernetPerplexity: network.perplexity })),
+    ...(isNew ? [{ network: written, name: "regular", supernetPerplexity: null }] : []),
+  ];
+  return named.map((each) => {
+    return { ...each, pattern: each.network.pattern, run: join(path, each.name), losses: [] };
   });
 }
 
@@ -151,8 +160,8 @@ async function judged(each: Contender, { from, to, total }: Record<"from" | "to"
 const note = (text: string): NoteEvent => ({ type: "note", text });
 
 const rowsOf = (all: readonly Contender[]): RacedRow[] =>
-  all.map(({ name, pattern, network: { ms, ratio, perplexity }, losses }) => {
-    return { name, pattern, ms, ratio, supernetPerplexity: perplexity, losses };
+  all.map(({ name, pattern, network: { ms, ratio }, supernetPerplexity, losses }) => {
+    return { name, pattern, ms, ratio, supernetPerplexity, losses };
   });
 
 /** How a race went, network by network. */
@@ -161,7 +170,7 @@ export function raceTable(race: readonly RacedRow[]): string {
     network: name,
     pattern,
     "÷ (sf)-baseline": ratio.toFixed(2),
-    "in the supernet": supernetPerplexity.toFixed(2),
+    "in the supernet": supernetPerplexity?.toFixed(2) ?? "",
     ...Object.fromEntries(STRETCHES.map((fraction, i) => [`loss at ${fraction}`, losses[i]?.toFixed(4) ?? ""])),
   }));
   return table(rows).trimEnd();

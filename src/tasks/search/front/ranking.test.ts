@@ -2,7 +2,17 @@ import { describe, expect, it } from "vitest";
 import { RandomStream } from "../../../base/random.ts";
 import type { Path } from "../../../train/path-program.ts";
 import { pickWithin, spreadOver } from "./front.ts";
-import { bred, type Choices, computedBy, drawPath, packed, patternOfPath, type Ranked, turnsOf } from "./paths.ts";
+import {
+  bred,
+  type Choices,
+  computedBy,
+  drawPath,
+  packed,
+  patternOfPath,
+  type Ranked,
+  regularPaths,
+  turnsOf,
+} from "./paths.ts";
 import { type RankingOptions, rankNetworks, undominated } from "./ranking.ts";
 
 const candidates = [{ kind: "attention" }, { kind: "feed-forward" }, { kind: "identity" }];
@@ -99,6 +109,18 @@ describe("paths", () => {
     // Blocks that offer something else stay where they are.
     expect(packed([...choices.slice(1), candidates.slice(0, 2)], [0, 2, 1, 2, 0, 1])).toEqual([0, 2, 1, 2, 0, 1]);
     expect(computedBy(choices, [0, 2, 1, 2, 2, 2])).toBe(computedBy(choices, [2, 0, 2, 2, 1, 2]));
+  });
+});
+
+describe("regular networks", () => {
+  const written = (choices: Choices) => regularPaths(choices, [1, 1, 1, 1]).map((path) => patternOfPath(choices, path));
+
+  it("are candidates by turns, then the cheapest, then nothing; the most turns first, and of these the deepest", () => {
+    expect(written(choicesOf(4)).join(" ")).toBe("(sf)x2 s(f)x3 s(f)x2i sf(i)x2 (f)x4 (f)x3i (f)x2(i)x2 f(i)x3 (i)x4");
+  });
+
+  it("compute everywhere where no block may be skipped", () => {
+    expect(written(choicesOf(4).map((block) => block.slice(0, 2)))).toEqual(["(sf)x2", "s(f)x3", "(f)x4"]);
   });
 });
 

@@ -1,3 +1,4 @@
+import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { type LatencyShape, networkLatencies } from "../../../analysis/latency.ts";
 import { kendall } from "../../../analysis/rank.ts";
@@ -14,10 +15,11 @@ import type { NoteEvent, TaskEvent } from "../../job.ts";
 import { settingsIn } from "../origin.ts";
 import type { SearchResult } from "../result.ts";
 import type { RetrainRequest } from "../retrain.ts";
+import { isSeedFolder, seedRun } from "../seed-folder.ts";
 import type { SearchConfig } from "../settings.ts";
-import { type Front, type FrontNetwork, keptFront, spreadOver } from "./front.ts";
+import { FRONT_FILE, type Front, type FrontNetwork, keptFront, spreadOver } from "./front.ts";
 import { type Raced, type RacedRow, type RaceOptions, raceTable, racing } from "./race.ts";
-import { baselineWanted, trainedNetwork, type Wanted } from "./wanted.ts";
+import { BASELINE, baselineWanted, trainedNetwork, type Wanted } from "./wanted.ts";
 
 /** The file of a folder that holds how retrained networks compare. */
 const RETRAINED_FILE = "retrained.json";
@@ -58,13 +60,13 @@ export async function* retrainingFront(
   signal: AbortSignal,
 ): AsyncGenerator<TaskEvent, RetrainedFront, void> {
   const { source, changes, path, given } = request;
-  const front = await frontOf(source);
+  const front = await frontOf(source, typeof asked === "number" ? "--front" : "--race");
   const settings = { ...(await settingsIn(source as string)), ...changes };
   const engine = given.engine ?? (await defaultEngine(settings));
   const equipped = { ...request, given: { ...given, engine } };
   const { race, trained } =
     typeof asked === "number"
-      ? yield* spreading(spreadOver(front, asked), settings, equipped, signal)
+      ? yield* spreading(front, asked, settings, equipped, signal)
       : yield* racing(front, settings, equipped, asked, signal);
   const isStopped = trained.length === 0 || trained.at(-1)!.result.reason === "stopped";
   const times = isStopped
@@ -84,12 +86,15 @@ export async function* retrainingFront(
 
 /** Trains networks one after another, each to its end. */
 async function* spreading(
-  networks: readonly FrontNetwork[],
+  front: Front,
+  asked: number,
   settings: SearchConfig,
   request: RetrainRequest & { given: { engine: Engine } },
   signal: AbortSignal,
 ): AsyncGenerator<TaskEvent, { race?: undefined; trained: Trained[] }, void> {
   const { path, baseline } = request;
+  const networks = spreadOver(front, asked);
+  if (networks.length < asked) yield note(`--front ${asked}: the front has ${networks.length}; all of it is trained`);
   const trained: Trained[] = [];
   for (const each of wantedOf(networks, baseline === true)) {
     const run = path === undefined ? null : join(path, each.name);
@@ -101,11 +106,23 @@ async function* spreading(
   return { trained };
 }
 
-async function frontOf(source: RetrainRequest["source"]): Promise<Front> {
+/** The front that a search left; a folder of several seeds has one per seed. */
+async function frontOf(source: RetrainRequest["source"], flag: string): Promise<Front> {
   const front = typeof source === "string" ? await keptFront(source) : undefined;
   if (front) return front;
-  const got = typeof source === "string" ? `${source} without front.json` : "a result in memory";
-  return reject({ who: "front", needed: "the run of a search with --front", got, remedy: "leave --front out" }, 2);
+  const seeds = typeof source === "string" ? seedsWithFront(source) : [];
+  const own = typeof source === "string" ? `${source} without ${FRONT_FILE}` : "a result in memory";
+  const got = seeds.length > 0 ? `${source}, a folder of seeds with a front each` : own;
+  const remedy = seeds.length > 0 ? `name one of them: ${seeds.join(", ")}` : `leave ${flag} out`;
+  return reject({ who: `retrain ${flag}`, needed: "the run of a search with --front", got, remedy }, 2);
+}
+
+/** Runs of seeds below a folder that have a front. */
+function seedsWithFront(path: string): string[] {
+  if (!isSeedFolder(path)) return [];
+  const seeds = readdirSync(path).flatMap((name) => /^seed-(\d+)$/.exec(name)?.[1] ?? []);
+  const runs = seeds.toSorted((a, b) => Number(a) - Number(b)).map((seed) => seedRun(path, Number(seed)));
+  return runs.filter((run) => existsSync(join(run, FRONT_FILE)));
 }
 
 function wantedOf(networks: readonly FrontNetwork[], withBaseline: boolean): Wanted[] {
@@ -133,14 +150,14 @@ function tauOf(networks: readonly RetrainedRow[]): number {
 async function keep(path: string, outcome: RetrainedFront): Promise<void> {
   await writeAtomically(join(path, RETRAINED_FILE), sealedJson(outcome));
   const rows: TradeOff[] = outcome.networks.map((row) => {
-    return { ...row, kind: row.supernetPerplexity === null ? "baseline" : "front" };
+    return { ...row, kind: row.name === BASELINE ? "baseline" : "front" };
   });
   await writeAtomically(join(path, "retrained.svg"), tradeOffSvg(rows, "Networks of the front, trained from scratch"));
 }
 
 /** The networks by rising latency, and how well the supernet ordered them. */
 export function retrainedTable({ networks, tau, race }: RetrainedFront): string {
-  const baseline = networks.find(({ supernetPerplexity }) => supernetPerplexity === null);
+  const baseline = networks.find(({ name }) => name === BASELINE);
   const rows = networks.map((row) => ({
     network: row.name,
     pattern: row.pattern,

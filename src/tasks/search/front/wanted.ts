@@ -20,9 +20,12 @@ export interface Wanted {
   readonly supernetPerplexity: number | null;
 }
 
+/** What the baseline is called among networks. */
+export const BASELINE = "baseline";
+
 /** The baseline of a network, to be trained beside it. */
 export const baselineWanted = (pattern: string): Wanted => {
-  return { name: "baseline", pattern: baselineOf(pattern), supernetPerplexity: null };
+  return { name: BASELINE, pattern: baselineOf(pattern), supernetPerplexity: null };
 };
 
 /** Trains a network to its end, or goes on with its run. */

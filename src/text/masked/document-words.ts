@@ -1,0 +1,104 @@
+/** Batches of documents as bags of words: half of each document's pieces are shown, and the words of all of it are asked for. */
+import { RandomStream } from "../../base/random.ts";
+import type { MaskedBatches } from "./batches.ts";
+import { type Document, inOneStream, type PieceTokenizer, type StoredDocuments } from "./documents.ts";
+import { stackExamples } from "./examples.ts";
+
+/** How documents are shown. */
+export interface DocumentWordsOptions {
+  seed: number;
+  /** Documents of a batch. */
+  rows: number;
+  /** Passes that show halves of their own before the first comes again; none: every pass is new. */
+  distinctPasses?: number | undefined;
+}
+
+/** Documents from which the usual share of each word is taken. */
+const COUNTED = 4096;
+
+/** Batches by place, each a function of the seed and the place alone. A pass takes every document once. */
+export function documentWordBatches(
+  documents: readonly Document[] | StoredDocuments,
+  tokenizer: PieceTokenizer,
+  { seed, rows, distinctPasses }: DocumentWordsOptions,
+): MaskedBatches {
+  const stored = inOneStream(documents);
+  const { size } = tokenizer;
+  const whole = (document: number) => {
+    const start = stored.ends[document - 1] ?? 0;
+    const ids = new Int32Array(stored.ends[document]! - start);
+    stored.ids.copy(start, ids.length, ids, 0);
+    return ids;
+  };
+  const shares = new WordShares(stored.counts(size));
+  const order = ordered(stored.length, seed);
+  const usual = usualShares(order(0).slice(0, COUNTED).map(whole), shares, size);
+  const drawn = (place: number) => {
+    const counted = Math.floor(place / stored.length);
+    const pass = distinctPasses === undefined ? counted : counted % distinctPasses;
+    const document = order(pass)[place % stored.length]!;
+    const ids = whole(document);
+    return { ids, shown: halfOf(ids, new RandomStream(seed, `words of a document/${pass}/${document}`)) };
+  };
+  const at = (place: number) => {
+    const [shownWords, documentWords] = [new Float32Array(rows * size), new Float32Array(rows * size)];
+    for (let row = 0; row < rows; row++) {
+      const { ids, shown } = drawn(place * rows + row);
+      for (const id of shown) shownWords[row * size + id]! += 1 / shown.length;
+      shares.fill(ids, documentWords.subarray(row * size, (row + 1) * size));
+    }
+    return { ...stackExamples([]), rows, shownWords, documentWords, usualWords: usual };
+  };
+  const mean = (stored.ends.at(-1) ?? 0) / stored.length;
+  const count = Math.max(1, Math.floor(stored.length / rows));
+  return { count, rows, length: 0, tokens: Math.round(rows * mean), fresh: true, at };
+}
+
+/** About half of the pieces, at least one. */
+function halfOf(ids: Int32Array, random: RandomStream): Int32Array {
+  const shown = ids.filter(() => random.uniform() < 0.5);
+  return shown.length > 0 ? shown : ids;
+}
+
+/** Logarithms of the mean share of each word; half an occurrence more for each, so that none is impossible. */
+function usualShares(documents: readonly Int32Array[], shares: WordShares, size: number): Float32Array {
+  const sums = new Float32Array(size);
+  for (const ids of documents) shares.fill(ids, sums);
+  const least = 0.5 / documents.reduce((sum, { length }) => sum + length, 1);
+  return sums.map((sum) => Math.log(sum / documents.length + least));
+}
+
+/** The order of documents in a pass; that of the last pass asked for is kept. */
+function ordered(count: number, seed: number): (pass: number) => readonly number[] {
+  let known: { pass: number; order: readonly number[] } | undefined;
+  return (pass) => {
+    if (known?.pass !== pass) {
+      const all = Array.from({ length: count }, (_, i) => i);
+      known = { pass, order: new RandomStream(seed, `documents in order/${pass}`).shuffle(all) };
+    }
+    return known.order;
+  };
+}
+
+/** Occurrences of a word in one document that count. */
+const COUNTING = 3;
+
+/** The words of a document as shares of 1, each occurrence worth less the more frequent its word is anywhere: 1/√frequency. */
+class WordShares {
+  readonly #worth: Float64Array;
+
+  constructor(occurrences: Float64Array) {
+    const counts = occurrences.map((count) => count + 1);
+    const total = counts.reduce((sum, each) => sum + each, 0);
+    this.#worth = counts.map((count) => Math.sqrt(total / count));
+  }
+
+  /** Adds the shares of a document's words. */
+  fill(ids: Int32Array, into: Float32Array): void {
+    const counts = new Map<number, number>();
+    for (const id of ids) counts.set(id, Math.min(COUNTING, (counts.get(id) ?? 0) + 1));
+    const worths = [...counts].map(([id, count]) => [id, count * this.#worth[id]!] as const);
+    const total = worths.reduce((sum, [, worth]) => sum + worth, 0);
+    for (const [id, worth] of worths) into[id]! += worth / total;
+  }
+}

@@ -1,15 +1,24 @@
-/** Lints the files of the repository, not what else lies in a clone; outside a repository all files. Further words go to biome. */
+/** Lints the files of the repository and new ones in its folders of code, not what else lies in a clone; outside a repository all files. Further words go to biome. */
 import { execFileSync, spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { createRequire } from "node:module";
 
 const biome = createRequire(import.meta.url).resolve("@biomejs/biome/bin/biome");
 
-/** Files that git knows and that are still there. */
-function trackedFiles() {
+const CODE = ["bench", "examples", "kernels", "scripts", "src", "test", "tools", "web"];
+
+function listed(words) {
+  const output = execFileSync("git", ["ls-files", "-z", ...words], {
+    encoding: "utf8",
+    stdio: ["ignore", "pipe", "ignore"],
+  });
+  return output.split("\0").filter((file) => file !== "" && existsSync(file));
+}
+
+/** Files that git knows and that are still there, and those that it is yet to be told of. */
+function ownFiles() {
   try {
-    const listed = execFileSync("git", ["ls-files", "-z"], { encoding: "utf8", stdio: ["ignore", "pipe", "ignore"] });
-    return listed.split("\0").filter((file) => file !== "" && existsSync(file));
+    return [...listed([]), ...listed(["--others", "--exclude-standard", "--", ...CODE])];
   } catch {
     return ["."];
   }
@@ -17,7 +26,7 @@ function trackedFiles() {
 
 /** Command lines have a limit. */
 const AT_ONCE = 400;
-const files = trackedFiles();
+const files = ownFiles();
 let failed = false;
 for (let from = 0; from < files.length; from += AT_ONCE) {
   const words = ["check", "--error-on-warnings", "--no-errors-on-unmatched", ...process.argv.slice(2)];

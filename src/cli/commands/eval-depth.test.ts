@@ -64,7 +64,9 @@ describe("layerwise eval of a fine-tuned run", () => {
   it("refuses what it cannot do before anything is opened", async () => {
     await expect(evaluate("halts", "--cap", "4")).rejects.toThrow("cap: expected a whole number from 1 to 3, got 4");
     await expect(evaluate("halts", "--threshold", "0")).rejects.toThrow("threshold: expected a number above 0");
-    await expect(evaluate("halts", "--loops", "2")).rejects.toThrow("a run of kind language, translate for loops, got finetune");
+    await expect(evaluate("halts", "--loops", "2")).rejects.toThrow(
+      "a run of kind language, translate for loops, got finetune",
+    );
     await expect(evaluate("halts", "--curve", "0.5,1")).rejects.toThrow("above 0 and below 1");
     await expect(evaluate("halts", "--curve", "--out", at("curve.gif"))).rejects.toThrow("ends with .svg or .png");
     await expect(evaluate("halts", "--curve", "--threshold", "0.5")).rejects.toThrow(

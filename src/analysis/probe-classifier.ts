@@ -8,6 +8,7 @@ import type { PieceTokenizer, SpecialIds } from "../text/masked/documents.ts";
 import { alignWords } from "../text/probing/alignment.ts";
 import type { ProbeSentence } from "../text/probing/probing.ts";
 import type { ReadableAlbert } from "./depth-reader.ts";
+import { fitLinear, scoresOf } from "./linear-fit.ts";
 
 /** How well labels are read after a depth. */
 export interface ProbeAccuracy {
@@ -160,9 +161,9 @@ function laidOut(texts: readonly FramedProbe[]) {
   };
 }
 
-const [ITERATIONS, RATE, DECAY] = [300, 0.5, 1e-3];
+const DECAY = 1e-3;
 
-/** Softmax regression on standardised vectors by gradient descent, from weights 0: nothing is drawn. */
+/** Softmax regression on the vectors of sentences that are learnt from, and how often it is right. */
 function fitted(
   vectors: readonly Float32Array[],
   labels: readonly number[],
@@ -170,50 +171,15 @@ function fitted(
   classes: number,
 ): Omit<ProbeAccuracy, "depth"> {
   const training = vectors.flatMap((_, i) => (learns[i] ? i : []));
-  const rows = standardised(vectors, training);
-  const width = rows[0]!.length;
-  const weights = Array.from({ length: classes }, () => new Float64Array(width));
-  for (let step = 0; step < ITERATIONS; step++) {
-    const slopes = weights.map((own) => own.map((w) => DECAY * w));
-    for (const i of training) {
-      const errors = probabilities(rows[i]!, weights).map((p, k) => (p - Number(k === labels[i])) / training.length);
-      for (const [k, error] of errors.entries()) addScaled(slopes[k]!, rows[i]!, error);
-    }
-    for (const [k, own] of weights.entries()) addScaled(own, slopes[k]!, -RATE);
-  }
+  const targets = training.map((i) => Array.from({ length: classes }, (_, k) => Number(k === labels[i])));
+  const map = fitLinear({ vectors: training.map((i) => vectors[i]!), targets, kind: "single" }, DECAY);
   const guess = (i: number) => {
-    const found = probabilities(rows[i]!, weights);
-    return found.indexOf(Math.max(...found));
+    const scores = scoresOf(map, vectors[i]!);
+    return scores.indexOf(Math.max(...scores));
   };
   const right = (wanted: boolean) => {
     const some = labels.flatMap((label, i) => (learns[i] === wanted ? Number(guess(i) === label) : []));
     return some.reduce((a, b) => a + b, 0) / some.length;
   };
   return { accuracy: right(false), training: right(true) };
-}
-
-/** Each column with mean 0 and deviation 1 over the rows learnt from, and a column of ones. */
-function standardised(vectors: readonly Float32Array[], training: readonly number[]): Float64Array[] {
-  const width = vectors[0]!.length;
-  const over = (of: (vector: Float32Array, column: number) => number, column: number) =>
-    training.reduce((sum, i) => sum + of(vectors[i]!, column), 0) / training.length;
-  const columns = Array.from({ length: width }, (_, column) => {
-    const mean = over((vector, at) => vector[at]!, column);
-    return { mean, deviation: Math.sqrt(over((vector, at) => (vector[at]! - mean) ** 2, column)) || 1 };
-  });
-  return vectors.map((vector) =>
-    Float64Array.from([...columns.map(({ mean, deviation }, at) => (vector[at]! - mean) / deviation), 1]),
-  );
-}
-
-function addScaled(to: Float64Array, by: Float64Array, factor: number): void {
-  for (let i = 0; i < to.length; i++) to[i]! += factor * by[i]!;
-}
-
-function probabilities(row: Float64Array, weights: readonly Float64Array[]): number[] {
-  const scores = weights.map((own) => own.reduce((sum, w, i) => sum + w * row[i]!, 0));
-  const most = Math.max(...scores);
-  const powers = scores.map((score) => Math.exp(score - most));
-  const total = powers.reduce((a, b) => a + b, 0);
-  return powers.map((power) => power / total);
 }

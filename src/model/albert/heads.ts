@@ -194,17 +194,18 @@ const classLosses = {
   regression: (logits: Tensor, labels: Tensor) => mean(square(subtract(logits, labels))),
 } as const;
 
+/** What is classified, [B, C], under the names of `pooling`. */
+export const pooling = { first: pooledOf, mean: averaged } as const;
+
 /** Classes (or numbers) of whole texts. */
 export function classificationHead(model: Albert, options: ClassificationOptions): Head {
   checkOptions("classification head", options, classificationRules);
-  const { labels, kind = "single", dropout = DROPOUT, pooling = "first" } = options;
+  const { labels, kind = "single", dropout = DROPOUT } = options;
   const classifier = classifierOf(model, labels);
+  const vector = pooling[options.pooling ?? "first"];
   return {
     parameters: classifier.parameters,
-    logits: (encoded, _, mode) => {
-      const vector = pooling === "first" ? pooledOf(encoded) : averaged(encoded);
-      return { classes: classifier.apply(mode.dropout(vector, dropout)) };
-    },
+    logits: (encoded, _, mode) => ({ classes: classifier.apply(mode.dropout(vector(encoded), dropout)) }),
     targets: ({ batch }) => ({
       labels: kind === "single" ? input("labels", [batch], "int") : input("labels", [batch, labels]),
     }),

@@ -2,7 +2,7 @@
 import { type Engine, type Feeds, feedsFor, ownWeights, type Program } from "../../engine/engine.ts";
 import { add, multiply, simplifyNamed, type Tensor } from "../../graph/index.ts";
 import type { DescribedAlbert } from "../../model/albert/description.ts";
-import { albertObjective, textInputs } from "../../model/albert/heads.ts";
+import { albertObjective, pooling, textInputs } from "../../model/albert/heads.ts";
 import { inference, type Parameter } from "../../nn/index.ts";
 import { type EncodedExample, evaluationBatches } from "../../text/labelled/glue-batches.ts";
 import { figuresOf } from "../../text/labelled/metrics.ts";
@@ -25,6 +25,8 @@ export interface ClassifierOptions {
   readonly cap?: number | undefined;
   /** Leaves out what halted tokens would compute. Default: off, as in training. */
   readonly skips?: boolean | undefined;
+  /** Instead of scores the vectors that a head with this pooling would classify. */
+  readonly vectors?: keyof typeof pooling | undefined;
   /** The weights of all texts, where they do not change. */
   readonly weights?: Weights | undefined;
 }
@@ -50,14 +52,14 @@ export class Classifier {
   static async create(
     engine: Engine,
     { model, heads, parameters }: DescribedAlbert,
-    { batch = ROWS, cap, skips = false, weights }: ClassifierOptions = {},
+    { batch = ROWS, cap, skips = false, vectors, weights }: ClassifierOptions = {},
   ): Promise<Classifier> {
     const texts = textInputs({ batch, length: LENGTH });
     const inputs = cap === undefined ? texts : { ...texts, caps: add(multiply(texts.ids, 0), cap) };
     const encoded = skips ? model.encodeRunning(inputs) : model.encode(inputs);
-    const { classes } = heads.classification!.logits(encoded, {}, inference);
+    const classes = vectors ? pooling[vectors](encoded) : heads.classification!.logits(encoded, {}, inference).classes!;
     const { updates } = encoded.probes;
-    const outputs: Record<string, Tensor> = { classes: classes!, ...(updates ? { updates } : {}) };
+    const outputs: Record<string, Tensor> = { classes, ...(updates ? { updates } : {}) };
     const own = weights && ownWeights(engine, underNamesOf(parameters, weights));
     const program = await engine.compile({ outputs: simplifyNamed(outputs), takesTurns: true, ...own });
     return new Classifier(program, model.options.length, batch);

@@ -88,6 +88,10 @@ export interface HeadGiven extends Handed, HeadFiles {
 /** Reads both files, and opens model and engine. */
 export async function openHead(kind: HeadKind, settings: GlueSettings, given: HeadGiven): Promise<HeadParts> {
   const { from, fromStep: step, say, train: file, dev } = given;
+  if (settings.headStart === "fitted") {
+    const needed = "classes or numbers of whole texts for a head that is fitted";
+    reject({ who: "finetune / head-start", needed, got: kind, remedy: "leave --head-start out" }, 2);
+  }
   const train = kindOf(kind).read(file);
   const spec = { kind, ...kindOf(kind).spec(train) };
   checkSpec(spec, file);

@@ -15,6 +15,7 @@ import type { Fact, Handed, Job, NoteEvent } from "../job.ts";
 import { type AlbertSource, albertFrom } from "../pretrain/origin.ts";
 import { Classifier, finetuneObjective, guessesOf, taskFigures } from "./classifier.ts";
 import { type Examples, examplesHash, type GivenExamples, lengthFor, openExamples } from "./examples.ts";
+import { fittedHead } from "./fitted-head.ts";
 import { type FinetuneModel, openModel } from "./model.ts";
 import { type Prediction, type PredictOptions, predictTexts } from "./predictions.ts";
 import { type GlueSettings, headOf } from "./settings.ts";
@@ -84,6 +85,7 @@ export function finetuneJob(parts: FinetuneParts, before?: Before): Job<Finetune
     training: { command: FINETUNE_COMMAND, glueTask: name, ...own },
     text: examplesHash(parts.examples),
     describe: () => describe(parts),
+    ...(settings.headStart === "fitted" ? { begin: () => fittedHead(parts, padOf(model)) } : {}),
     judging: () => judging(parts),
     uses: (weights) => {
       const tuned = { engine, description, described, weights, tokenizer, length: lengthFor(settings, model) };

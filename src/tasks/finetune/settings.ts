@@ -22,6 +22,11 @@ const fields = {
       "first",
       "what is classified: the pooled first token, or the mean of real tokens",
     ),
+    headStart: choice(
+      ["drawn", "fitted"],
+      "drawn",
+      "first weights of the head: drawn, or fitted to the texts by regularised regression before the model is trained",
+    ),
     classifierDropout: real(0.1, "fraction of the classified vector that is dropped in training", {
       from: 0,
       below: 1,
@@ -79,10 +84,8 @@ const fields = {
         "highest learning rate; default: 0.0001 for adamw, 0.0005 for lamb, ten times that from scratch and for adapters",
       ),
     ),
-    headRate: real(1, "the new head's learning rate, as a multiple of the others'", { above: 0 }),
-    headFirst: real(0, "fraction of the updates, the first ones, in which only the new head learns", {
+    tableRate: real(1, "learning rate of the embedding tables, as a multiple of the others'; 0: they rest", {
       from: 0,
-      below: 1,
     }),
     warmup: real(0.1, "fraction of the updates over which the learning rate rises; then it falls to 0", {
       from: 0,
@@ -127,9 +130,12 @@ const rates = { adamw: 1e-4, lamb: 5e-4 } as const;
 export const rateOf = ({ rate, optimiser, lora }: GlueSettings, scratch: boolean) =>
   rate ?? rates[optimiser] * (scratch || lora !== null ? 10 : 1);
 
+/** What a task guesses of a text. */
+export const kindOf = ({ labels, several }: TextTask) => (several ? "multiple" : labels ? "single" : "regression");
+
 /** The head that a task on labelled texts needs. */
 export function headOf(task: TextTask, settings: GlueSettings): HeadOptions {
-  const kind = task.several ? "multiple" : task.labels ? "single" : "regression";
+  const kind = kindOf(task);
   const { classifierDropout: dropout, pooling } = settings;
   return { classification: { labels: task.labels?.length ?? 1, kind, dropout, pooling } };
 }

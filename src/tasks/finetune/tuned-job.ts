@@ -56,6 +56,8 @@ export interface Tuning<U> {
   /** A hash of the examples. */
   readonly text: string;
   describe(): readonly Fact[];
+  /** First weights that take work to find, and what is to be said of them; a run that goes on has its own. */
+  begin?(): Promise<{ readonly weights: Weights; readonly said: string }>;
   judging(): Judging;
   /** With the best epoch's weights. */
   uses(weights: Weights): U;
@@ -101,7 +103,10 @@ export function tunedJob<U>(parts: TunedParts, tuning: Tuning<U>, before?: Befor
       const { judge, notes, release } = tuning.judging();
       const evaluate: typeof judge = (weights, tell) => judge(withFrozen(model, weights), tell);
       try {
-        const session = train(head, { ...options, evaluate, resume, signal });
+        const first = resume ? undefined : await tuning.begin?.();
+        if (first) yield { type: "note", text: first.said } as const;
+        const initial = new Map([...options.initial!, ...(first?.weights ?? [])]);
+        const session = train(head, { ...options, initial, evaluate, resume, signal });
         for await (const event of session) {
           if (event.type === "evaluation") evaluations.push(event);
           yield event;
@@ -141,19 +146,14 @@ function frozenOf({ described, weights }: FinetuneModel): Weights {
 const baseOf = ({ described, weights }: FinetuneModel): Uint8Array | undefined =>
   described.model.options.lora ? baseBytes(described, weights) : undefined;
 
-/** One group for everything, or one for the new head and one for what rests at first. */
-function tuningGroups(settings: GlueSettings, { described }: FinetuneModel, steps: number): Group[] {
-  const { optimiser, weightDecay, headRate, headFirst } = settings;
-  const how = { optimiser, weightDecay, settings: { adamw: { epsilon: 1e-6 } } };
-  const trained = trainedOf(described);
-  if (headRate === 1 && headFirst === 0) return optimiserGroups(trained, how);
-  const heads = new Set(Object.values(described.heads).flatMap((head) => head?.parameters ?? []));
-  const [own, rest] = [trained.filter((each) => heads.has(each)), trained.filter((each) => !heads.has(each))];
-  const begins = Math.round(headFirst * steps);
-  return [
-    ...optimiserGroups(rest, { ...how, active: (step) => step > begins }),
-    ...optimiserGroups(own, how).map((group) => ({ ...group, rateFactor: headRate })),
-  ].filter(({ parameters }) => parameters.length > 0);
+/** One group for everything; tables have their own where their rate differs. */
+function tuningGroups({ optimiser, weightDecay, tableRate }: GlueSettings, { described }: FinetuneModel): Group[] {
+  return optimiserGroups(trainedOf(described), {
+    optimiser,
+    weightDecay,
+    settings: { adamw: { epsilon: 1e-6 } },
+    ...(tableRate === 1 ? {} : { byRole: { table: { rateFactor: tableRate } } }),
+  }).filter(({ parameters }) => parameters.length > 0);
 }
 
 /** The rate rises over a fraction of the updates, then falls along a line to 0. */
@@ -163,7 +163,7 @@ function tuningOptions({ settings, model, engine }: TunedParts, batches: Batches
     engine,
     data: { train: batches },
     steps,
-    groups: tuningGroups(settings, model, steps),
+    groups: tuningGroups(settings, model),
     initial: new Map(trainedOf(model.described).map(({ tensor }) => [tensor, model.weights.get(tensor)!])),
     frozen: frozenOf(model),
     seed: settings.seed,

@@ -214,7 +214,11 @@ function refuseOrder({ randomNext, sentenceOrder, packed }: PretrainingConfig): 
 }
 
 /** Masked words need updates of their own between what comes before them and long texts. */
-function refuseShares({ documentShare, causalShare, longLength, longShare }: PretrainingConfig): void {
+function refuseShares({ documentShare, causalShare, longLength, longShare, tableRate }: PretrainingConfig): void {
+  if (tableRate !== 1 && documentShare === 0) {
+    const remedy = "give --document-share too, or leave it out";
+    reject({ who: "pretrain", needed: "--table-rate after words of documents", got: "no such words", remedy }, 2);
+  }
   const shares = { "--document-share": documentShare, "--causal-share": causalShare, "--long-share": longShare };
   const given = Object.entries(shares).filter(([name, share]) =>
     name === "--long-share" ? longLength !== null : share > 0,
@@ -239,14 +243,18 @@ interface Learning {
  * move the tables alone, which have a group of their own where such a phase comes first.
  */
 export function pretrainingGroups(
-  { optimiser, weightDecay, haltRate, documentShare }: PretrainingConfig,
+  { optimiser, weightDecay, haltRate, documentShare, tableRate }: PretrainingConfig,
   parameters: readonly Parameter[],
   engine: Engine,
   { task, unitLearns, architecture }: Learning,
 ): Group[] {
   const settings = { adamw: { epsilon: 1e-6, beta2: 0.99 } };
-  const table = { optimiser: adamw({ ...settings.adamw, weightDecay }), active: () => true };
   const rests = task === "document";
+  const table = {
+    optimiser: adamw({ ...settings.adamw, weightDecay }),
+    active: () => true,
+    ...(rests ? {} : { rateFactor: tableRate }),
+  };
   const groups = optimiserGroups(parameters, {
     optimiser,
     weightDecay,

@@ -7,6 +7,7 @@ import { initialise } from "../../nn/index.ts";
 import { documentCorpus } from "../../text/masked/documents.ts";
 import { depthsOf } from "../depths.ts";
 import { Run } from "../run.ts";
+import { openAlbertRun } from "./albert-run.ts";
 import { pretrain, pretrainSettingsOf } from "./pretrain.ts";
 
 const folder = ownFolder("pretrain");
@@ -106,6 +107,19 @@ describe("pre-training from a program", () => {
     const moved = parameters.filter(({ tensor }) => weights.get(tensor)!.some((x, i) => x !== first.get(tensor)![i]));
     expect(moved.filter(({ name }) => !name.endsWith("_embeddings.weight"))).toEqual([]);
     expect(moved.map(({ name }) => name)).toContain("embeddings.word_embeddings.weight");
+  });
+
+  it("lets tables rest after words of documents where asked, and refuses a rate of theirs without such words", async () => {
+    const { phases: _, ...short } = options;
+    const asked = { ...short, steps: 4, length: 16, batch: 2, documentShare: 0.5, tableRate: 0 };
+    const session = pretrain({ ...asked, checkpointEvery: 2, into: await Run.create(join(folder, "tables rest")) });
+    const { parameters, weights } = await session.result;
+    const { weights: before } = await openAlbertRun(join(folder, "tables rest"), { checkpoint: 2 });
+    const named = new Map([...before].map(([{ attributes }, data]) => [attributes.name, data]));
+    const moved = parameters.filter(({ name, tensor }) => `${named.get(name)}` !== `${weights.get(tensor)}`);
+    expect(new Set(moved.map(({ role }) => role))).toContain("matrix");
+    expect(moved.filter(({ role }) => role === "table")).toEqual([]);
+    await expect(pretrain({ ...asked, documentShare: 0 }).result).rejects.toThrow("--table-rate after words of documents");
   });
 
   it("refuses packed texts with a task of sentence order", async () => {

@@ -135,6 +135,7 @@ const fields = {
     ),
     documentBatch: whole(256, "documents per update there", 1, LARGEST.batch),
     documentRate: real(0.003, "highest learning rate there"),
+    tableRate: real(1, "after that, the tables' learning rate as a multiple of the others'; 0: they rest", { from: 0 }),
     causalShare: real(
       0,
       "fraction of the updates, the first ones or after those, in which every token predicts the next and sees only those before it",

@@ -240,7 +240,7 @@ interface Learning {
 
 /**
  * Matrices decay; biases and norms do not. What decides on depth has a rate of its own, and learns when `unitLearns`. Words of documents
- * move the tables alone, which have a group of their own where such a phase comes first.
+ * move the tables and the norm behind them alone: both have groups of their own where such a phase comes first.
  */
 export function pretrainingGroups(
   { optimiser, weightDecay, haltRate, documentShare, tableRate }: PretrainingConfig,
@@ -255,6 +255,7 @@ export function pretrainingGroups(
     active: () => true,
     ...(rests ? {} : { rateFactor: tableRate }),
   };
+  const norm = { optimiser: adamw({ ...settings.adamw, weightDecay: 0 }), active: () => true };
   const groups = optimiserGroups(parameters, {
     optimiser,
     weightDecay,
@@ -264,7 +265,7 @@ export function pretrainingGroups(
     byRole: {
       halting: { rateFactor: haltRate, active: (step) => !rests && unitLearns(step) },
       ...(architecture ? { architecture } : {}),
-      ...(documentShare > 0 ? { table } : {}),
+      ...(documentShare > 0 ? { table, norm } : {}),
     },
   });
   return groups.filter((group) => group.parameters.length > 0);

@@ -44,8 +44,8 @@ describe("layerwise pretrain", () => {
       const { state } = await run.readCheckpoint(step);
       return [...state.weights.get("encoder.halting.unit.bias")!.data];
     };
-    expect(await biasAt(3)).toEqual([0]);
-    expect(await biasAt(12)).not.toEqual([0]);
+    expect(await biasAt(3)).toEqual([-2]);
+    expect(await biasAt(12)).not.toEqual([-2]);
   });
 
   it.each([3, 6, 9])("goes on from step %i, before, between and after the phases, to the same bits", async (step) => {

@@ -38,6 +38,15 @@ export {
   networkFlops,
   networkLatencies,
 } from "./latency.ts";
+export {
+  type ChosenFit,
+  fitChosen,
+  fitLinear,
+  type LinearData,
+  type LinearKind,
+  type LinearMap,
+  scoresOf,
+} from "./linear-fit.ts";
 export { type MatrixSpeed, matrixSpeeds } from "./matrix-speed.ts";
 export { type MeasuredCutoffs, measureCutoffs, measuredCutoffsText } from "./measured-cutoffs.ts";
 export {

@@ -9,13 +9,13 @@ const pretrainSettings = await taskSettings.pretrain();
 
 const examples = `
 Presets: tiny, small and base are the published models (weeks of this machine: see --dry-run); laptop trains here within two hours;
-trial takes seconds. Order: defaults < preset < --config file < flags. Vocabularies are trained on the text unless --tokenizer is given.
+trial takes half a minute. Order: defaults < preset < --config file < flags. Vocabularies are trained on the text unless --tokenizer is given.
 With --search the encoder has blocks of its own instead of a shared layer: attention, feed-forward or nothing, drawn by Gumbel-softmax;
 candidates that π gives up are cut, blocks settle, --budget penalises latency, as in layerwise search.
 At every evaluation: loss and accuracy of masked words and of sentence order, ponder cost, and mean depths by kind of token.
 
 Examples:
-  layerwise pretrain --preset trial --out runs/trial             the embedded books, to see that everything runs
+  layerwise pretrain --preset trial --out runs/trial             the embedded books, half a minute
   layerwise pretrain --preset laptop --corpus wikitext-2 --data ~/data --out runs/albert
   layerwise pretrain --preset base --dry-run                     parameters, memory, measured time
   layerwise pretrain --preset laptop --depth-policy fixed        the baseline of fixed depth

@@ -120,7 +120,9 @@ describe("pre-training from a program", () => {
     const moved = parameters.filter(({ name, tensor }) => `${named.get(name)}` !== `${weights.get(tensor)}`);
     expect(new Set(moved.map(({ role }) => role))).toContain("matrix");
     expect(moved.filter(({ role }) => role === "table")).toEqual([]);
-    await expect(pretrain({ ...asked, documentShare: 0 }).result).rejects.toThrow("--table-rate after words of documents");
+    await expect(pretrain({ ...asked, documentShare: 0 }).result).rejects.toThrow(
+      "--table-rate after words of documents",
+    );
   });
 
   it("refuses packed texts with a task of sentence order", async () => {

@@ -3,6 +3,7 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { reject } from "../base/errors.ts";
+import { type Spread, spreadOf } from "../base/spread.ts";
 import { formatNumber, table } from "../base/table.ts";
 import { parseDepth, printDepth } from "../depth/notation.ts";
 import type { ShareMode } from "../depth/plan.ts";
@@ -19,7 +20,6 @@ import { translateSettings } from "../tasks/translate/settings.ts";
 import { type Session, type Stoppable, startSession } from "../train/session.ts";
 import { hereLauncher } from "./here.ts";
 import type { SweepEvent } from "./launcher.ts";
-import { type Spread, spreadOf } from "./spread.ts";
 import { type SweepOptions, type SweepResult, sweeping } from "./sweep.ts";
 import { namedFolder } from "./sweep-folder.ts";
 import { planSweep, type SweepSpec } from "./sweep-plan.ts";

@@ -35,6 +35,7 @@ export { measureCosts, writeCosts } from "./costs.ts";
 export type { Cut } from "./cut.ts";
 export { doubtsOf, surenessOf } from "./doubts.ts";
 export { foundText } from "./found-text.ts";
+export type { BudgetAgreement, FrontAgreement, PairAgreement } from "./front/agreement.ts";
 export type { Front, FrontNetwork } from "./front/front.ts";
 export { frontTable, pickWithin } from "./front/front.ts";
 export type { NullTest } from "./front/null-test.ts";

@@ -16,6 +16,7 @@ export {
   type Result,
   type ResultFigures,
   type WrittenContestant,
+  writtenRows,
 } from "./comparison.ts";
 export {
   type GlueSearched,
@@ -45,6 +46,7 @@ export {
   policies,
   policyTables,
   policyTablesText,
+  writtenSet,
 } from "./policies.ts";
 export { type TrialReport, TrialTable } from "./processes.ts";
 export { serveQueue, type WorkerOptions } from "./queue/worker.ts";

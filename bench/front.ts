@@ -7,22 +7,21 @@ import { existsSync } from "node:fs";
 import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
-import { costOfNetwork } from "../src/analysis/latency.ts";
 import { kendall } from "../src/analysis/rank.ts";
-import { reject } from "../src/base/errors.ts";
-import { RandomStream } from "../src/base/random.ts";
+import { spreadOf } from "../src/base/spread.ts";
 import { table } from "../src/base/table.ts";
 import { parsePattern, patternBlocks, printPattern } from "../src/depth/pattern.ts";
 import { ortEngine } from "../src/engine/ort.ts";
 import { writeAtomically } from "../src/files/atomic.ts";
 import { parModel } from "../src/model/par/par.ts";
 import { countParameters } from "../src/model/report.ts";
-import { spreadOf } from "../src/sweep/spread.ts";
 import { Run } from "../src/tasks/run.ts";
+import { costOfPath, costOfPattern } from "../src/tasks/search/front/costs.ts";
 import { keptFront } from "../src/tasks/search/front/front.ts";
-import { drawPath, patternOfPath } from "../src/tasks/search/front/paths.ts";
+import { patternOfPath } from "../src/tasks/search/front/paths.ts";
 import { raceTable } from "../src/tasks/search/front/race.ts";
-import { openRanking } from "../src/tasks/search/front/stage.ts";
+import { randomPaths } from "../src/tasks/search/front/random.ts";
+import { openSupernet, supernetPerplexities } from "../src/tasks/search/front/supernet.ts";
 import {
   type Found,
   measureCosts,
@@ -32,8 +31,8 @@ import {
   search,
   writeCosts,
 } from "../src/tasks/search/index.ts";
-import { openSearch } from "../src/tasks/search/parts.ts";
 import { lastModel } from "../src/tasks/search/stored.ts";
+import type { Path } from "../src/train/path-program.ts";
 import { flagsOf, threadsOf } from "./flags.ts";
 
 const { values } = flagsOf({
@@ -221,11 +220,8 @@ const won = await allOf(raced.map(({ seed, budget }) => raceOf(seed, budget)));
 const winner = (seed: number, budget: number) =>
   won[raced.findIndex((race) => race.seed === seed && race.budget === budget)]!.pattern;
 
-const msOf = (pattern: string) =>
-  costOfNetwork(
-    costs,
-    parModel({ ...stored.model.options, blocks: pattern, candidates: undefined }).choices.map(([choice]) => choice!),
-  );
+const supernet = { model: stored.model, costs };
+const msOf = (pattern: string) => costOfPattern(supernet, pattern);
 
 /** A network by its letters, the names it goes by, and the seeds it is trained from. */
 interface Network {
@@ -245,23 +241,16 @@ for (const { name, pattern } of written) want(name, pattern, seeds);
 for (const seed of seeds) {
   for (const budget of budgets) {
     want(`front ${budget}`, winner(seed, budget), [seed]);
-    for (let k = 0; k < Number(values.random); k++) want(`random ${budget}`, randomNetwork(budget, seed, k), [seed]);
+    const draw = {
+      choices,
+      seed,
+      budget: `${budget}`,
+      most: budget * baselineMs,
+      costOf: (path: Path) => costOfPath(supernet, path),
+    };
+    for (const path of randomPaths(draw, Number(values.random)))
+      want(`random ${budget}`, patternOfPath(choices, path), [seed]);
   }
-}
-
-/** Drawn as training draws paths: the first of nine tenths of the budget or more, or the dearest of a thousand within it. */
-function randomNetwork(budget: number, seed: number, k: number): string {
-  const random = new RandomStream(seed, `random network ${k} of ${budget}`);
-  let dearest = { pattern: "", ratio: 0 };
-  for (let tries = 0; tries < 1000; tries++) {
-    const pattern = patternOfPath(choices, drawPath(choices, random));
-    const ratio = msOf(pattern) / baselineMs;
-    if (ratio > budget) continue;
-    if (ratio > 0.9 * budget) return pattern;
-    if (ratio > dearest.ratio) dearest = { pattern, ratio };
-  }
-  if (dearest.pattern !== "") return dearest.pattern;
-  return reject({ who: "random network", needed: `one of ${budget} of the baseline's latency`, got: "none" });
 }
 
 const networks = [...wanted.values()];
@@ -276,17 +265,10 @@ const perplexityFrom = (pattern: string, seed: number) =>
 
 /** Perplexities of networks with the weights of one supernet, on as much text as the front was measured on. */
 async function perplexitiesIn(seed: number): Promise<number[]> {
-  const { model, weights, settings } = await lastModel(join(values.out, supernetOf(seed)));
-  const parts = { ...(await openSearch({ ...settings, rankBatches: 8 }, { engine, costs })), model };
-  const ranking = await openRanking(parts, weights);
-  const paths = networks.map(({ pattern }) => {
-    return patternBlocks(pattern).map((block, i) => {
-      return choices[i]!.findIndex((choice) => patternOfPath([[choice]], [0]) === printPattern([block]));
-    });
-  });
-  const losses = await ranking.losses(paths);
-  await ranking.release();
-  return losses.map(Math.exp);
+  const run = join(values.out, supernetOf(seed));
+  const patterns = networks.map(({ pattern }) => pattern);
+  const found = await supernetPerplexities(await openSupernet(run, { engine }), run, patterns);
+  return patterns.map((pattern) => found.get(pattern)!);
 }
 const inSupernets: number[][] = [];
 for (const seed of seeds) inSupernets.push(await perplexitiesIn(seed));

@@ -5,10 +5,10 @@
  */
 import { spawnSync } from "node:child_process";
 import { median } from "../src/base/median.ts";
+import { spreadOf } from "../src/base/spread.ts";
 import { formatNumber, table } from "../src/base/table.ts";
 import type { World } from "../src/engine/engine.ts";
 import { ortEngine } from "../src/engine/ort.ts";
-import { spreadOf } from "../src/sweep/spread.ts";
 import { openJob } from "../src/tasks/jobs.ts";
 import { languageSettings } from "../src/tasks/language/settings.ts";
 import { joinWorld, worldSize } from "../src/tasks/mpi.ts";

@@ -5,9 +5,9 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { parse } from "yaml";
+import { spreadOf } from "../src/base/spread.ts";
 import { table } from "../src/base/table.ts";
 import { type depth, finetune, glueTask, pretrain, Run, type Session, type TaskEvent } from "../src/index.ts";
-import { spreadOf } from "../src/sweep/spread.ts";
 import type { TaskResult } from "../src/tasks/finetune/index.ts";
 import type { NewRun } from "../src/tasks/new-run.ts";
 import { flagsOf } from "./flags.ts";

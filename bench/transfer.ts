@@ -4,6 +4,7 @@
  */
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import { spreadOf } from "../src/base/spread.ts";
 import { table } from "../src/base/table.ts";
 import {
   classification,
@@ -15,7 +16,6 @@ import {
   type Session,
   type TaskEvent,
 } from "../src/index.ts";
-import { spreadOf } from "../src/sweep/spread.ts";
 import type { TaskResult } from "../src/tasks/finetune/index.ts";
 import type { NewRun } from "../src/tasks/new-run.ts";
 import { flagsOf } from "./flags.ts";

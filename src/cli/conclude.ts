@@ -39,11 +39,12 @@ export async function concludeSearch(path: string, result: SearchResult, json = 
 
 /** The same of a search from several seeds, once all have ended. */
 export async function concludeSeeds(result: ResumedSweep, json = false): Promise<void> {
-  const { path, reason, found, front, spec } = result;
+  const { path, reason, found, front, agreement, spec } = result;
   if (reason === "stopped") return print(`stopped; ${goOn(path)}`);
   if (!found) return void isUnfinished(path, reason);
   const { searchDefaults } = await import("../tasks/search/index.ts");
-  if (json) return print(JSON.stringify({ run: path, ...found, ...(front ? { front } : {}) }));
+  const fronts = { ...(front ? { front } : {}), ...(agreement ? { agreement } : {}) };
+  if (json) return print(JSON.stringify({ run: path, ...found, ...fronts }));
   await showFound(path, found, { ...searchDefaults, ...spec.settings }, found.seeds.length);
 }
 

@@ -31,6 +31,7 @@ export {
   type WordName,
   type WordValue,
 } from "./notation.ts";
+export { outlineOf, type PartOutline } from "./outline.ts";
 export { defineWord, type OwnWord, ownWords, type WordForm, type WrittenOptions } from "./own-words.ts";
 export type { Lettered } from "./pattern.ts";
 export {

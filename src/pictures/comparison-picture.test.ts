@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
+import { spreadOf } from "../base/spread.ts";
 import { contestants, type Result } from "../sweep/comparison.ts";
-import { spreadOf } from "../sweep/spread.ts";
 import { comparisonSvg } from "./comparison-picture.ts";
 import { textWidth } from "./svg.ts";
 

@@ -7,7 +7,7 @@ export { type DistancePoint, distanceSvg } from "./distance-picture.ts";
 export { heatMap } from "./heat-map.ts";
 export { huesOf, KIND_HUES } from "./hues.ts";
 export { figureHtml, pageHtml, type TableStyle, tableHtml } from "./page.ts";
-export { drawPlan, planSvg } from "./plan-picture.ts";
+export { drawPlan, type PlanPart, planSvg } from "./plan-picture.ts";
 export {
   type AxisOptions,
   COLOURS,

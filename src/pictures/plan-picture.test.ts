@@ -31,4 +31,24 @@ describe("pictures of a plan", () => {
     expect(svg).toContain("M &lt; N");
     expect(svg).toMatch(/^<svg xmlns="http:\/\/www.w3.org\/2000\/svg" viewBox="0 0 420 172"/);
   });
+
+  const part = (text: string, depths: number, passes: number, stops: readonly number[]) => {
+    return { text, depths, passes, stops, meaning: `what ${text} means` };
+  };
+
+  it("frame parts, with dashes between passes, a mark where tokens may stop and a line for what needs one", () => {
+    const svg = planSvg([0, 1, 2, 1, 2], "1 + 2*2 halt", [part("1", 1, 1, []), part("2*2 halt", 4, 2, [0, 1, 2, 3])]);
+    expect(svg.match(/fill-opacity="0.05"/g)).toHaveLength(2);
+    expect(svg.match(/stroke-dasharray/g)).toHaveLength(1);
+    expect(svg.match(/<polygon/g)).toHaveLength(4);
+    expect(svg).toContain(">2*2 halt: what 2*2 halt means<");
+    expect(svg).not.toContain(">1: what 1 means<");
+  });
+
+  it("call parts by letters where a frame has no room for its text, and blocks by theirs", () => {
+    const long = "1 loop(3, mean=2, injection=diagonal)";
+    const svg = planSvg([0, 1, 2], "parts", [part(long, 1, 1, []), { ...part("sf", 2, 1, []), letters: ["s", "f:8"] }]);
+    expect(svg).toContain(`>A = ${long}: what 1<`);
+    expect(svg).toMatch(/>A<.*>B<.*>s<.*>f</s);
+  });
 });

@@ -3,6 +3,7 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { reject } from "../base/errors.ts";
+import { type Spread, spreadOf } from "../base/spread.ts";
 import { formatNumber, table } from "../base/table.ts";
 import { parseDepth, printDepth } from "../depth/notation.ts";
 import type { ShareMode } from "../depth/plan.ts";
@@ -12,14 +13,13 @@ import { RunFolder } from "../runs/folder.ts";
 import type { SettingsSchema } from "../runs/settings.ts";
 import { storedSettings } from "../runs/settings-file.ts";
 import { median, type RunSummary, summarise } from "../runs/summary.ts";
-import { openLanguage } from "../tasks/language/job.ts";
+import { modelOf, openLanguage } from "../tasks/language/job.ts";
 import { languageSettings } from "../tasks/language/settings.ts";
 import type { TrainConfig } from "../tasks/trained-job.ts";
 import { translateSettings } from "../tasks/translate/settings.ts";
 import { type Session, type Stoppable, startSession } from "../train/session.ts";
 import { hereLauncher } from "./here.ts";
 import type { SweepEvent } from "./launcher.ts";
-import { type Spread, spreadOf } from "./spread.ts";
 import { type SweepOptions, type SweepResult, sweeping } from "./sweep.ts";
 import { namedFolder } from "./sweep-folder.ts";
 import { planSweep, type SweepSpec } from "./sweep-plan.ts";
@@ -33,7 +33,7 @@ export interface Contestant {
   readonly share: ShareMode;
 }
 
-/** A row by its depth in words, such as `3*4 halt`: language models only. */
+/** A row by its depth in words, such as `3*4 halt`; of translation, the depth of either side. */
 export interface WrittenContestant {
   readonly name: string;
   /** docs/depth.md has the notation. */
@@ -42,6 +42,15 @@ export interface WrittenContestant {
 
 /** A row of any table. */
 export type AnyContestant = Contestant | WrittenContestant;
+
+/** Rows of depths in words, called by what they are; refuses what is no depth, and one that is given twice. */
+export function writtenRows(depths: readonly string[], who = "depths"): readonly WrittenContestant[] {
+  if (depths.length === 0) reject({ who, needed: "a depth in words, such as 3*2", got: "none" }, 2);
+  const printed = depths.map((text) => printDepth(parseDepth(text)));
+  const twice = printed.find((depth, i) => printed.indexOf(depth) < i);
+  if (twice !== undefined) reject({ who, needed: "each depth once", got: `${twice} twice` }, 2);
+  return printed.map((depth) => ({ name: /^\d+$/.test(depth) ? `depth ${depth}` : depth, depth }));
+}
 
 const shared = (["sequence", "cycle", "cycle_rev"] as const).flatMap((share) =>
   [6, 9].map((depth): Contestant => ({ name: `${share} 3/${depth}`, unique: 3, depth, share })),
@@ -153,7 +162,8 @@ async function* comparing<R extends AnyContestant>(
 ): AsyncGenerator<SweepEvent, Comparison<R>, void> {
   const { folder, on, settings, seeds } = options;
   const spec = specOf(options);
-  await costsOf(configOf(settings, rowsOf(options)[0]!)); // mistakes in sizes and data show here
+  await checkRows(options);
+  await costsOf(configOf(settings, rowsOf(options)[0]!)); // mistakes in data show here
   for (const row of rowsOf(options)) {
     for (let seed = 1; seed <= seeds; seed++) {
       await refuseOther(runOf(folder, row, seed), { ...configOf(settings, row), seed });
@@ -166,12 +176,18 @@ async function* comparing<R extends AnyContestant>(
 /** The sweep of a comparison. */
 function specOf<R extends AnyContestant>(options: CompareOptions<R>): SweepSpec {
   const { task, unique: _, depth: __, share: ___, seed: ____, ...shared } = options.settings;
-  if (rowsOf(options).some(isWritten) && task !== "language") {
-    const remedy = "leave them out: translation has sharing schedules";
-    reject({ who: "compare", needed: "task language for depth policies", got: `task ${task}`, remedy }, 2);
-  }
   const candidates = Object.fromEntries(rowsOf(options).map((row) => [row.name, settingsOf(row)]));
   return { task, settings: shared, candidates, seeds: options.seeds };
+}
+
+/** Mistakes in the sizes or the depth of a row show before anything is opened. */
+async function checkRows<R extends AnyContestant>(options: CompareOptions<R>): Promise<void> {
+  const { translationModelOf } = await import("../tasks/translate/job.ts");
+  for (const row of rowsOf(options)) {
+    const config = configOf(options.settings, row);
+    if (config.task === "translate") translationModelOf(config, 1);
+    else modelOf(config, 1);
+  }
 }
 
 /** What each model stores and costs, and what its finished runs say; nothing is trained. */
@@ -179,6 +195,7 @@ export async function figuresSoFar<R extends AnyContestant = Contestant>(
   options: CompareOptions<R>,
 ): Promise<Result<R>[]> {
   await planSweep(specOf(options), "compare"); // settings that do not go with a row are refused
+  await checkRows(options);
   const results: Result<R>[] = [];
   for (const row of rowsOf(options)) results.push({ ...row, ...(await figuresOf(row, options)) });
   return results;
@@ -211,43 +228,54 @@ async function figuresOf(
   const runs: RunSummary[] = [];
   for (const path of paths) if (existsSync(join(path, "config.yaml"))) runs.push(await summarise(path));
   const finished = runs.filter(({ status }) => status === "finished");
-  const { report, flopsAt } = await costsOf(configOf(settings, row));
+  const costs = await costsOf(configOf(settings, row));
   return {
-    ...report,
+    ...costs.report,
     tokensPerSecond: median(finished.flatMap(({ tokensPerSecond }) => tokensPerSecond ?? [])),
     perplexity: spreadOf(finished.flatMap(({ best }) => best?.perplexity ?? [])),
     seconds: median(finished.flatMap(({ elapsedMs }) => (elapsedMs === null ? [] : elapsedMs / 1000))),
-    ...(isWritten(row) ? meansOf(finished, report, flopsAt) : {}),
+    ...(isWritten(row) ? meansOf(finished, costs) : {}),
   };
 }
 
-/** How deep tokens ran in the best evaluations; as deep as the model is where they do not tell. */
+/** How deep tokens ran in the best evaluations. */
 function meansOf(
   runs: readonly RunSummary[],
-  { executedDepth }: ModelReport,
-  flopsAt: Costs["flopsAt"],
+  { depthIn, flopsAt }: Costs,
 ): Required<Pick<ResultFigures, "meanDepth" | "meanFlopsPerToken">> {
-  const depths = spreadOf(runs.flatMap(({ best }) => (best ? (best.scalars?.depth ?? executedDepth) : [])));
+  const depths = spreadOf(runs.flatMap(({ best }) => (best ? depthIn(best.scalars ?? {}) : [])));
   return { meanDepth: depths?.mean ?? null, meanFlopsPerToken: depths && flopsAt(depths.mean) };
 }
 
 /** What a model stores and costs; nothing of it runs. */
 interface Costs {
   readonly report: ModelReport;
-  /** FLOPs per token where tokens run through so many blocks in the mean. */
-  flopsAt(depth: number): number;
+  /** Blocks that tokens ran through by the figures of an evaluation, of translation on both sides; all where they do not tell. */
+  depthIn(figures: Readonly<Record<string, number>>): number;
+  /** FLOPs per token where tokens run through so many blocks in the mean; null where it is not known. */
+  flopsAt(depth: number): number | null;
 }
 
 async function costsOf(settings: TrainConfig): Promise<Costs> {
   const { length } = settings;
   if (settings.task === "translate") {
     const { openTranslate, translationReport } = await import("../tasks/translate/job.ts");
-    const report = translationReport((await openTranslate(settings, { engine: noEngine })).model, length);
-    return { report, flopsAt: () => report.flopsPerToken };
+    const { model } = await openTranslate(settings, { engine: noEngine });
+    const report = translationReport(model, length);
+    return {
+      report,
+      depthIn: ({ encoderDepth = model.encoder.depth, decoderDepth = model.decoder.depth }) =>
+        encoderDepth + decoderDepth,
+      flopsAt: (depth) => (depth === report.executedDepth ? report.flopsPerToken : null),
+    };
   }
   const { model } = await openLanguage(settings, { engine: noEngine });
   const report = reportOn(model, { length });
-  return { report, flopsAt: (depth) => flopsAtDepth(model, { ...report, length, depth }) };
+  return {
+    report,
+    depthIn: ({ depth = report.executedDepth }) => depth,
+    flopsAt: (depth) => flopsAtDepth(model, { ...report, length, depth }),
+  };
 }
 
 /** For jobs that are only looked at. */

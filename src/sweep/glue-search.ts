@@ -4,6 +4,7 @@ import { mkdir, readFile, rename, rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { reject } from "../base/errors.ts";
 import { RandomStream } from "../base/random.ts";
+import { type Spread, spreadOf } from "../base/spread.ts";
 import { table } from "../base/table.ts";
 import { writeAtomically } from "../files/atomic.ts";
 import { readSealed } from "../runs/sealed.ts";
@@ -14,7 +15,6 @@ import type { GlueSettings } from "../tasks/finetune/settings.ts";
 import type { GlueTask } from "../text/labelled/glue-tasks.ts";
 import { type Session, type Stoppable, startSession } from "../train/session.ts";
 import type { SweepEvent } from "./launcher.ts";
-import { type Spread, spreadOf } from "./spread.ts";
 import { type SweepOptions, type SweepResult, sweeping } from "./sweep.ts";
 import {
   byCandidate,

@@ -1,5 +1,6 @@
 /** `layerwise/sweep`: trials over settings: sweeps of any task, models compared at several seeds, and searches for the settings of a fine-tuning, in processes of their own. For Node. */
 
+export { type Spread, spreadOf } from "../base/spread.ts";
 export type { MeasuredNetwork } from "../tasks/papers/networks.ts";
 export type { ReportFiles } from "../tasks/papers/report.ts";
 export {
@@ -15,6 +16,7 @@ export {
   type Result,
   type ResultFigures,
   type WrittenContestant,
+  writtenRows,
 } from "./comparison.ts";
 export {
   type GlueSearched,
@@ -44,6 +46,7 @@ export {
   policies,
   policyTables,
   policyTablesText,
+  writtenSet,
 } from "./policies.ts";
 export { type TrialReport, TrialTable } from "./processes.ts";
 export { serveQueue, type WorkerOptions } from "./queue/worker.ts";
@@ -72,7 +75,6 @@ export {
   type SeedSearchOptions,
   searchSeeds,
 } from "./seeds.ts";
-export { type Spread, spreadOf } from "./spread.ts";
 export { type SweepOptions, type SweepResult, sweep } from "./sweep.ts";
 export {
   type LookAtRun,

@@ -1,13 +1,13 @@
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { ownFolder } from "../../test/command.ts";
+import { spreadOf } from "../base/spread.ts";
 import { parseDepth, printDepth } from "../depth/notation.ts";
 import { languageModel } from "../model/language/language.ts";
 import { reportOn } from "../model/report.ts";
 import { languageSettings } from "../tasks/language/settings.ts";
 import { compare, figuresSoFar, type Result } from "./comparison.ts";
 import { type PolicyContestant, policies, policyTables, policyTablesText } from "./policies.ts";
-import { spreadOf } from "./spread.ts";
 
 const folder = ownFolder("policies");
 const sizes = { vocabulary: 12_000, width: 128, heads: 4, length: 64 };

@@ -7,6 +7,8 @@ import {
   contestants,
   type Result,
   spreadText,
+  type WrittenContestant,
+  writtenRows,
 } from "./comparison.ts";
 
 /** What all rows of a table have in common: distinct parameters, or FLOPs per token in the mean. */
@@ -42,8 +44,10 @@ export const policies: readonly PolicyContestant[] = [
   { name: "exits", depth: "3*3 exits(gate, every=3, keys=own)", equal: both },
 ];
 
+type Means = Required<Pick<Result, "meanDepth" | "meanFlopsPerToken">>;
+
 /** A row of one of the tables; the mean depth of a fixed one is its depth. */
-export type PolicyResult = Result<PolicyContestant> & Required<Pick<Result, "meanDepth" | "meanFlopsPerToken">>;
+export type PolicyResult = Result<PolicyContestant> & Means;
 
 /** The rows of both tables: most stand in both. */
 export function policyTables(rows: readonly Result<PolicyContestant>[]): Record<Equality, PolicyResult[]> {
@@ -77,7 +81,7 @@ export function policyTablesText(rows: readonly Result<PolicyContestant>[]): str
 const million = (n: number | null) => n && `${formatNumber(n / 1e6, 2)} M`;
 const rounded = (n: number | null, digits: number) => n && formatNumber(n, digits);
 
-function tableRow({ name, perplexity, ...row }: PolicyResult) {
+function tableRow({ name, perplexity, ...row }: Means & Result<AnyContestant>) {
   return {
     model: name,
     "distinct parameters": million(row.parameters),
@@ -117,6 +121,14 @@ const policySet: ComparedSet<PolicyContestant> = {
   data: (rows) => ({ tables: policyTables(rows) }),
   text: policyTablesText,
 };
+
+/** Depths in words beside each other, in one table; refused where one of them is none. */
+export const writtenSet = (depths: readonly string[], who?: string): ComparedSet<WrittenContestant> => ({
+  rows: writtenRows(depths, who),
+  over: "flops",
+  data: (rows) => ({ rows }),
+  text: (rows) => table(rows.map((row) => tableRow({ meanDepth: null, meanFlopsPerToken: null, ...row }))),
+});
 
 /** Sharing schedules and depth policies, as `layerwise compare --models` names them. */
 export const comparisons: Readonly<Record<ModelSet, ComparedSet>> = { sharing: sharingSet, policies: policySet };

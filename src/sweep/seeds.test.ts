@@ -56,6 +56,21 @@ describe("a search from several seeds", () => {
     for (const seed of [3, 5, 4]) expect(costs(`seed-${seed}`)).toBe(costs());
   });
 
+  it("for a front has the fronts of all seeds side by side, and keeps how far they agree", async () => {
+    const asked = { ...tiny, front: true, networks: 6, rankBatches: 1, budget: "0.9", into: at("fronts") };
+    const session = searchSeeds(asked);
+    const notes: string[] = [];
+    for await (const event of session) if (event.type === "note") notes.push(event.text);
+    const { agreement, front, found } = await session.result;
+    expect(agreement!.budgets.at(-1)!.networks.map(({ seed }) => seed)).toEqual([3, 5]);
+    expect(agreement!.pairs.map(({ seeds }) => seeds)).toEqual([[3, 5]]);
+    const own = agreement!.budgets.find(({ budget }) => Math.abs(budget - 0.9) < 1e-9)!.networks;
+    expect(own.find(({ seed }) => seed === found!.seed)!.pattern).toBe(front!.chosen);
+    expect(notes.at(-1)).toContain("agree: for each block, how many seeds took its commonest candidate");
+    expect(JSON.parse(readFileSync(join(at("fronts"), "fronts.json"), "utf8")).budgets).toEqual(agreement!.budgets);
+    expect((await resumeSweep(at("fronts"), { engine, corpus }).result).agreement).toEqual(agreement);
+  });
+
   it("that cannot begin leaves no folder", async () => {
     const bad = { ...tiny, cutoffs: [40, 40], into: at("bad") };
     await expect(searchSeeds(bad).result).rejects.toThrow("cutoffs");

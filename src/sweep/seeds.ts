@@ -4,16 +4,17 @@ import { mkdir, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { writeAtomically } from "../files/atomic.ts";
 import { COSTS_FILE } from "../runs/folder.ts";
-import { readSealed } from "../runs/sealed.ts";
+import { readSealed, sealedJson } from "../runs/sealed.ts";
 import { storedSettings } from "../runs/settings-file.ts";
 import type { Job } from "../tasks/job.ts";
+import { type FrontAgreement, FRONTS_FILE, frontAgreement, frontAgreementText } from "../tasks/search/front/agreement.ts";
 import { type Front, keptFront } from "../tasks/search/front/front.ts";
 import { openSearchJob } from "../tasks/search/index.ts";
 import { type SearchOptions, splitSearch } from "../tasks/search/options.ts";
 import { ARCHITECTURE_FILE, type Found } from "../tasks/search/result.ts";
 import { isSeedFolder, SEEDS_FILE, seedRun } from "../tasks/search/seed-folder.ts";
 import { type Chosen, chooseSeed, seedsOf, seedTable } from "../tasks/search/seeds.ts";
-import { type SearchConfig, searchDefaults, searchSettings } from "../tasks/search/settings.ts";
+import { type SearchConfig, searchDefaults, searchSettings, usualIn } from "../tasks/search/settings.ts";
 import type { Given } from "../tasks/text-data.ts";
 import { type Session, type Stoppable, startSession } from "../train/session.ts";
 import { told } from "../train/world.ts";
@@ -45,6 +46,8 @@ export interface ResumedSweep extends SweepResult {
   readonly found: (Found & Chosen) | null;
   /** Every budget's best network, where the chosen search was for a front. */
   readonly front?: Front | undefined;
+  /** How far the fronts of the seeds agree, where there are several. */
+  readonly agreement?: FrontAgreement | undefined;
 }
 
 /** Searches from several seeds, a run each, all judged by one measurement of latencies; the best is chosen. */
@@ -52,7 +55,7 @@ export function searchSeeds({ signal, ...asked }: SeedSearchOptions): Session<Sw
   return startSession(async function* (stop) {
     const { seeds, into, on, ...single } = asked;
     const { settings, given } = splitSearch(single);
-    const config = { ...searchDefaults, ...settings };
+    const config = { ...searchDefaults, ...usualIn(settings), ...settings };
     const listed = seedsOf(seeds, config.seed);
     const world = await worldOf(on);
     if (!(await told(world, () => existsSync(join(into, SWEEP_FILE))))) {
@@ -107,11 +110,27 @@ async function* concluded(
   signal: AbortSignal,
 ): AsyncGenerator<SweepEvent, ResumedSweep, void> {
   const { into } = options;
-  const result = yield* sweeping({ ...options, spare: [ARCHITECTURE_FILE, SEEDS_FILE] }, signal);
+  const result = yield* sweeping({ ...options, spare: [ARCHITECTURE_FILE, SEEDS_FILE, FRONTS_FILE] }, signal);
   if (result.reason !== "finished" || !isSeedFolder(into)) return { ...result, found: null };
   const found = await chooseSeed(into, result.spec.seeds);
   yield { type: "note", text: seedTable(found) };
-  return { ...result, found, front: await keptFront(seedRun(into, found.seed)) };
+  const fronts = await frontsOf(into, found);
+  const front = fronts.get(found.seed);
+  if (fronts.size < 2) return { ...result, found, front };
+  const agreement = frontAgreement(fronts);
+  await writeAtomically(join(into, FRONTS_FILE), sealedJson(agreement));
+  yield { type: "note", text: frontAgreementText(agreement) };
+  return { ...result, found, front, agreement };
+}
+
+/** The fronts of all seeds that have one. */
+async function frontsOf(path: string, { seeds }: Chosen): Promise<Map<number, Front>> {
+  const fronts = new Map<number, Front>();
+  for (const { seed } of seeds) {
+    const front = await keptFront(seedRun(path, seed));
+    if (front) fronts.set(seed, front);
+  }
+  return fronts;
 }
 
 /** What version 0.1.0 wrote of several seeds becomes a sweep; its runs stay where they are. */

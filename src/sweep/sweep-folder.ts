@@ -3,6 +3,7 @@ import { existsSync, readdirSync } from "node:fs";
 import { mkdir, readdir, readFile, rm } from "node:fs/promises";
 import { join, sep } from "node:path";
 import { reject } from "../base/errors.ts";
+import { type Spread, spreadOf } from "../base/spread.ts";
 import { writeAtomically } from "../files/atomic.ts";
 import { lockHolder, takeLock } from "../files/lock.ts";
 import { readText } from "../files/text.ts";
@@ -16,7 +17,6 @@ import type { Given } from "../tasks/text-data.ts";
 import { Diverged } from "../train/diverged.ts";
 import { relayed, type Session, type Stoppable, startSession } from "../train/session.ts";
 import { carryOut, type RunOrder, type SingleOrder } from "./orders.ts";
-import { type Spread, spreadOf } from "./spread.ts";
 import {
   type CompleteSpec,
   folderName,

@@ -6,6 +6,11 @@ import { contestants, spreadOf } from "../../sweep/index.ts";
 
 const folder = ownFolder("compare");
 
+interface Row {
+  readonly name: string;
+  readonly executedDepth: number;
+}
+
 const compare = (...args: string[]) =>
   layerwise("compare", "--preset", "tiny", "--threads", "1", "--out", folder, ...args);
 
@@ -79,14 +84,44 @@ describe("layerwise compare", () => {
   it("refuses settings that are not those of the runs, or that it decides itself", () => {
     const other = compare("--steps", "7", "--seeds", "1", "--only", "vanilla 3/3");
     expect([other.status, other.stderr]).toEqual([2, expect.stringContaining("expected runs with the same settings")]);
-    expect(compare("--depth", "4").stderr).toContain("got --depth; choose models with --only");
+    expect(compare("--depth", "4").stderr).toContain("got --depth; choose models with --only, or write them with --depths");
     expect(compare("--only", "vanilla").stderr).toContain("--only: expected some of vanilla 6/6");
     const policies = ["--models", "policies", "--dry-run"];
     const unknown = compare(...policies, "--only", "cycle 3/9");
     expect([unknown.status, unknown.stderr]).toEqual([2, expect.stringContaining("expected some of vanilla 3/3")]);
-    const translated = compare(...policies, "--task", "translate");
-    expect([translated.status, translated.stderr]).toEqual([2, expect.stringContaining("depth policies")]);
     expect(compare("--models", "others").status).toBe(2);
+  });
+
+  it("compares depths in words, in one table, where a plain depth is a number", () => {
+    const own = join(folder, "own");
+    const sizes = ["--steps", "4", "--evaluate-every", "2", "--seeds", "1", "--out", own];
+    const args = ["--depths", "1; 1*2  halt(biasInitial=-2)", "--depths", "2", ...sizes];
+    const { rows } = JSON.parse(compare(...args, "--json").stdout);
+    expect(rows.map(({ name, executedDepth }: Row) => [name, executedDepth])).toEqual([
+      ["depth 1", 1],
+      ["1*2 halt(biasInitial=-2)", 2],
+      ["depth 2", 2],
+    ]);
+    expect(rows[1].meanDepth).toBeLessThanOrEqual(2);
+    expect(rows[2].meanFlopsPerToken).toBe(rows[2].flopsPerToken);
+    expect(compare(...args, "--dry-run").stdout).toMatch(/^model .*mean depth .*\ndepth 1 .* 1\n1\*2 halt/m);
+  });
+
+  it.each([
+    ["3x2", "write 3*2"],
+    ["6; 3*2; 3 * 2", "--depths: expected each depth once, got 3*2 twice"],
+    ["6;", "depth"],
+  ])("refuses the depths %j before anything is opened", (depths, message) => {
+    const { status, stderr } = compare("--depths", depths, "--corpus", "nowhere", "--out", join(folder, "never"));
+    expect([status, stderr]).toEqual([2, expect.stringContaining(message)]);
+  });
+
+  it("refuses depths beside models by name, and those that a task cannot have", () => {
+    expect(compare("--depths", "6", "--only", "cycle 3/6").stderr).toContain("got --only beside --depths");
+    expect(compare("--depths", "6", "--models", "policies").stderr).toContain("got --models beside --depths");
+    const letters = compare("--depths", "6; (sf)x3", "--task", "translate", "--corpus", "nowhere");
+    expect([letters.status, letters.stderr]).toEqual([2, expect.stringContaining("(sf)x3")]);
+    expect(existsSync(join(folder, "never"))).toBe(false);
   });
 
   it("the spread of one seed has no deviation", () => {

@@ -1,6 +1,16 @@
 /** `layerwise plan`: which layer runs at each depth, what that stores and costs, and a picture. Loads no runtime. */
 import { LARGEST, reject } from "../../base/index.ts";
-import { type PartSharing, type Plan, parsePlan, type ShareMode, sharedParts, shareModes } from "../../depth/index.ts";
+import {
+  outlineOf,
+  type PartOutline,
+  type PartSharing,
+  type Plan,
+  parseDepth,
+  parsePlan,
+  type ShareMode,
+  sharedParts,
+  shareModes,
+} from "../../depth/index.ts";
 import { flagOf } from "../../tasks/settings/index.ts";
 import type { Command } from "../command.ts";
 import { wholeFrom } from "../flags.ts";
@@ -13,6 +23,7 @@ Examples:
   layerwise plan --plan 0,1,2,1,2,3 --width 256 --heads 8 --json
   layerwise plan --unique 3 --depth 6 --parts attention --norms per-depth
   layerwise plan --depth "2 + 4*3 halt + 1"         a depth in words, as train takes it
+  layerwise plan --depth "2*6 halt" --svg plan.svg  its picture: parts, passes, and where tokens may stop
   layerwise plan --depth "2 + 4 loop(8, mean=4) + 2" --width 256 --heads 8
 
 JSON: {plan, unique, depth, parameters, flopsPerToken}: of the stack of layers, without embeddings; FLOPs of a forward pass.
@@ -84,11 +95,18 @@ async function runWritten(depth: string, flags: PlanFlags, command: Command): Pr
   const { width, heads, feedForward: hidden = 4 * width, length } = flags;
   const { parts, plan, ...all } = models.depthReport(depth, { width, heads, hidden, length });
   if (!flags.json) print(`${all.depth}\n`);
-  await show(plan, flags, { ...all, plan, parts }, () => models.depthReportTable({ ...all, plan, parts }));
+  const drawn = { title: all.depth, parts: outlineOf(parseDepth(depth)) };
+  await show(plan, flags, { ...all, plan, parts }, () => models.depthReportTable({ ...all, plan, parts }), drawn);
 }
 
-async function show(plan: Plan, { svg, json }: PlanFlags, data: object, figures: () => string): Promise<void> {
+async function show(
+  plan: Plan,
+  { svg, json }: PlanFlags,
+  data: object,
+  figures: () => string,
+  drawn: { title?: string; parts?: readonly PartOutline[] } = {},
+): Promise<void> {
   const { drawPlan, planSvg } = await import("../../pictures/index.ts");
-  await save(svg, planSvg(plan));
+  await save(svg, planSvg(plan, drawn.title, drawn.parts));
   print(json ? JSON.stringify(data) : `${drawPlan(plan)}\n\n${figures()}`);
 }

@@ -4,7 +4,7 @@ import { patternHelp, taskSettings } from "../../tasks/settings/index.ts";
 import { printDryRun, runAt } from "../carry-out.ts";
 import type { Command } from "../command.ts";
 import { concludeRetrain } from "../conclude.ts";
-import { freeFolder, layersFrom, type SettingsFlags, whole } from "../flags.ts";
+import { freeFolder, layersFrom, type SettingsFlags, whole, wholeFrom } from "../flags.ts";
 import { handed, nextLines, print, say } from "../output.ts";
 import { watchSession } from "../session.ts";
 
@@ -21,15 +21,20 @@ Examples:
   layerwise retrain runs/search-1 --from-supernet --steps 500  from the weights of the chosen candidates
   layerwise retrain runs/front --front 5 --out runs/front-5    five networks of the front; the same command goes on
   layerwise retrain runs/front --race 5 --budget 0.65 --out runs/raced   the five best within a budget and the regular one; the best of them to its end
+  layerwise retrain runs/search-1 --random 4 --out runs/null   the null test: four random networks of no more latency, trained alike
+  layerwise retrain runs/front --race 5 --random 4 --budget 0.65 --out runs/raced   beside the race's winner
   layerwise retrain runs/search-1/architecture.json --baseline runs/retrain-1-baseline
   layerwise retrain par-wikitext103-base/12 --corpus wikitext-2 --tokenizer wiki2_12k --steps 2000
 
 JSON: {run, networks: [{name, run, pattern, parameters, executedDepth, flopsPerToken, latencyMs, perplexity, meanBatchPerplexity}],
-ratios: {parameters, flopsPerToken, latencyMs, perplexity}, latency: {batch, length, memory, threads}}`;
+ratios: {parameters, flopsPerToken, latencyMs, perplexity}, latency: {batch, length, memory, threads}}
+With --front, --race or --random: {run, networks: [{name, pattern, run, parameters, latencyMs, perplexity, supernetPerplexity}], tau, ranked (networks
+that τ is over), race, nullTest: {name, pattern, perplexity, random: {mean, deviation, values}, mostMs, isBetter}, latency}`;
 
 interface RetrainFlags extends SettingsFlags {
   front?: number;
   race?: number;
+  random?: number;
   budget?: string;
   fromSupernet?: boolean;
   baseline: string | boolean;
@@ -46,7 +51,15 @@ export function addRetrain(program: Command): void {
       "train so many of the front's best within the budget, and its regular one, such as (sf)x3(f)x5i, side by side; the better ones go on",
       whole,
     )
-    .option("--budget <latency>", "of the race: 0.65 (of the baseline's) or 3.2ms (default: the search's)")
+    .option(
+      "--random <n>",
+      "a null test: train so many random networks of no more latency than the budget, too, drawn from the search's candidates by its seed",
+      wholeFrom(2),
+    )
+    .option(
+      "--budget <latency>",
+      "of the race and of random networks: 0.65 (of the baseline's) or 3.2ms (default: the search's)",
+    )
     .option("--baseline <run>", "compare with this run instead of training a baseline")
     .option("--no-baseline", "compare with nothing")
     .settings([retrainSettings], {
@@ -62,7 +75,8 @@ async function run(source: string, flags: RetrainFlags): Promise<void> {
   const { out, fromSupernet, baseline, dryRun, json = false } = flags;
   const { openRetrainJob, retrain } = await import("../../tasks/search/index.ts");
   const settings = retrainSettings.merge(await layersFrom(retrainSettings, flags));
-  if ((flags.front ?? flags.race ?? flags.budget) !== undefined) return trainFront(source, settings, flags);
+  if ((flags.front ?? flags.race ?? flags.random ?? flags.budget) !== undefined)
+    return trainFront(source, settings, flags);
   const options = { ...settings, fromSupernet, baseline, ...handed() };
   if (dryRun) return printDryRun(await openRetrainJob(source, options), json);
   const into = await runAt({ out, prefix: "retrain-" });
@@ -72,16 +86,19 @@ async function run(source: string, flags: RetrainFlags): Promise<void> {
 
 /** Trains networks of a front, and shows how they compare. */
 async function trainFront(source: string, settings: object, flags: RetrainFlags): Promise<void> {
-  const { out, front: networks, race, budget, fromSupernet, baseline, dryRun, json = false } = flags;
+  const { out, front: networks, race, random, budget, fromSupernet, baseline, dryRun, json = false } = flags;
   const others = { "--from-supernet": fromSupernet, "--baseline": typeof baseline === "string", "--dry-run": dryRun };
   const got = Object.entries(others).flatMap(([flag, isGiven]) => (isGiven ? [flag] : []));
   if (got.length > 0) {
     const remedy = "leave it out, or retrain one network";
-    reject({ who: "retrain --front or --race", needed: "networks from scratch", got: got.join(" and "), remedy }, 2);
+    reject(
+      { who: "retrain --front, --race or --random", needed: "networks from scratch", got: got.join(" and "), remedy },
+      2,
+    );
   }
   const { retrainedTable, retrainFront } = await import("../../tasks/search/index.ts");
   const into = out ?? (await freeFolder("front-"));
-  const options = { ...settings, baseline: baseline === true, ...handed(), networks, race, budget, into };
+  const options = { ...settings, baseline: baseline === true, ...handed(), networks, race, random, budget, into };
   const result = await watchSession((signal) => retrainFront(source, { ...options, signal }));
   if (result.reason === "stopped") return say(`stopped; the same command with --out ${into} goes on`);
   print(json ? JSON.stringify({ run: into, ...result }) : retrainedTable(result));

@@ -61,4 +61,15 @@ describe("layerwise translate", () => {
       expect.stringContaining("expected a run that can continue text, got one of kind translate"),
     ]);
   });
+
+  it("is compared by depths in words, each for both sides", () => {
+    const sizes = "--width 16 --heads 2 --feed-forward 32 --length 32 --batch 8 --steps 2 --evaluate-every 1".split(" ");
+    const rest = ["--corpus", folder, "--pieces", "54", "--threads", "1", "--seeds", "1", "--out", join(folder, "rows")];
+    const asked = ["compare", "--task", "translate", "--depths", "1; 1*2 halt", ...sizes, ...rest, "--json"];
+    const { status, stdout } = layerwise(asked);
+    const [plain, halting] = JSON.parse(stdout).rows;
+    expect([status, plain.executedDepth, plain.meanDepth, halting.executedDepth]).toEqual([0, 2, 2, 4]);
+    expect([plain.meanFlopsPerToken === plain.flopsPerToken, halting.meanDepth <= 4]).toEqual([true, true]);
+    expect(halting.perplexity.values).toHaveLength(1);
+  });
 });

@@ -1,6 +1,7 @@
 /** Simoulin & Crabbé: an ALBERT whose tokens halt by themselves, how deep each kind of token runs, and a fine-tuning of it. */
 import { existsSync } from "node:fs";
 import { join } from "node:path";
+import { spreadOf } from "../../base/spread.ts";
 import type { Values } from "../../runs/settings.ts";
 import { type RunSummary, summarise } from "../../runs/summary.ts";
 import type { Block } from "../../tasks/papers/report.ts";
@@ -8,7 +9,6 @@ import { pretrainSettings } from "../../tasks/pretrain/settings.ts";
 import { Run } from "../../tasks/run.ts";
 import { TOKEN_KINDS, type TokenKind } from "../../text/masked/token-kinds.ts";
 import type { SweepEvent } from "../launcher.ts";
-import { spreadOf } from "../spread.ts";
 import type { SweepResult } from "../sweep.ts";
 import { above, against, type Claim, type Measured, spreadText } from "./claims.ts";
 import { type Course, type Experiment, note, type Outcome, partTime, type ReproducePreset } from "./course.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { spreadOf } from "../spread.ts";
+import { spreadOf } from "../../base/spread.ts";
 import {
   above,
   against,

@@ -1,7 +1,8 @@
 /** What a paper claims beside what was measured: agreed, not agreed, or a difference that seeds alone would make. */
+
+import type { Spread } from "../../base/spread.ts";
 import { formatNumber } from "../../base/table.ts";
 import { wrapped } from "../../base/wrapped.ts";
-import type { Spread } from "../spread.ts";
 
 /** What figures say of a claim. */
 export type Verdict = "agreed" | "not agreed" | "within deviation" | "not measured";

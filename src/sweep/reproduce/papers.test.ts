@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
+import { spreadOf } from "../../base/spread.ts";
 import { reportFiles } from "../../tasks/papers/report.ts";
 import { TOKEN_KINDS } from "../../text/masked/token-kinds.ts";
-import { spreadOf } from "../spread.ts";
 import { type AdaptFigures, adapt } from "./adapt.ts";
 import type { Claim } from "./claims.ts";
 import type { Experiment } from "./course.ts";

@@ -1,5 +1,6 @@
 /** Mandava et al. (PAR): networks of a supernet's front beside the (sf)-baseline and published patterns, all trained from scratch. */
 import { existsSync } from "node:fs";
+import { spreadOf } from "../../base/spread.ts";
 import { formatNumber } from "../../base/table.ts";
 import { parsePattern, patternBlocks, printPattern } from "../../depth/pattern.ts";
 import type { Values } from "../../runs/settings.ts";
@@ -11,7 +12,6 @@ import { type Front, frontSvg, keptFront } from "../../tasks/search/front/front.
 import { measureCosts, type SearchOptions, writeCosts } from "../../tasks/search/index.ts";
 import { searchSettings } from "../../tasks/search/settings.ts";
 import type { SweepEvent } from "../launcher.ts";
-import { spreadOf } from "../spread.ts";
 import type { SweepResult } from "../sweep.ts";
 import { namedFolder, readSweep } from "../sweep-folder.ts";
 import { against, type Claim, exactly, holds, type Measured, noHigher, spreadText } from "./claims.ts";

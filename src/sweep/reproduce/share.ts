@@ -1,6 +1,7 @@
 /** Takase & Kiyono: layers that share weights beside layers that do not, in translation and as language models. */
 import { existsSync } from "node:fs";
 import { join } from "node:path";
+import { spreadOf } from "../../base/spread.ts";
 import { formatNumber } from "../../base/table.ts";
 import type { Values } from "../../runs/settings.ts";
 import { summarise } from "../../runs/summary.ts";
@@ -11,7 +12,6 @@ import type { TrainConfig } from "../../tasks/trained-job.ts";
 import { relayed } from "../../train/session.ts";
 import { type Contestant, compare, figuresSoFar, type Result } from "../comparison.ts";
 import type { SweepEvent } from "../launcher.ts";
-import { spreadOf } from "../spread.ts";
 import type { SweepResult } from "../sweep.ts";
 import { namedFolder } from "../sweep-folder.ts";
 import { above, against, type Claim, holds, type Measured, spreadText } from "./claims.ts";

@@ -4,6 +4,8 @@ import { type Session, startSession } from "../../train/session.ts";
 import type { Job, Rehearsed, TaskEvent } from "../job.ts";
 import { performed } from "../perform.ts";
 import type { RetrainResult } from "./comparison.ts";
+import { checkRandom } from "./front/null-test.ts";
+import type { AskedNetworks } from "./front/prepared.ts";
 import { type RetrainedFront, retrainingFront } from "./front/retrained.ts";
 import { searchJob } from "./job.ts";
 import {
@@ -33,8 +35,10 @@ export { measureCosts, writeCosts } from "./costs.ts";
 export type { Cut } from "./cut.ts";
 export { doubtsOf, surenessOf } from "./doubts.ts";
 export { foundText } from "./found-text.ts";
+export type { BudgetAgreement, FrontAgreement, PairAgreement } from "./front/agreement.ts";
 export type { Front, FrontNetwork } from "./front/front.ts";
 export { frontTable, pickWithin } from "./front/front.ts";
+export type { NullTest } from "./front/null-test.ts";
 export type { RacedRow } from "./front/race.ts";
 export { type RetrainedFront, type RetrainedRow, retrainedTable } from "./front/retrained.ts";
 export { readCosts } from "./known-costs.ts";
@@ -77,31 +81,41 @@ export function retrain(source: RetrainSource, options: RetrainOptions = {}): Se
 }
 
 /**
- * Trains networks of a search's front from scratch beside the (sf)-baseline: evenly over it with the chosen one among them or, as a
- * race, the best within a budget, of which only the better ones go on. `into` is a folder for a run each; what it has already goes on.
+ * Trains networks of a search from scratch beside the (sf)-baseline: evenly over its front with the chosen one among them; as a race, the
+ * best of the front within a budget, of which only the better ones go on; or the one that was found. `random` ones of no more latency
+ * beside them are a null test of the search, which need not be for a front. `into` is a folder for a run each; what it has already goes on.
  */
 export function retrainFront(
   source: string,
-  { networks, race, budget, into, ...options }: Omit<RetrainOptions, "into" | "fromSupernet"> & FrontOptions,
+  { networks, race, random, budget, into, ...options }: Omit<RetrainOptions, "into" | "fromSupernet"> & FrontOptions,
 ): Session<TaskEvent, RetrainedFront> {
   return startSession(async function* (signal) {
-    const asked = race === undefined ? networks : { contenders: race, budget: budgetText(budget ?? null) ?? undefined };
-    if (asked === undefined || (race !== undefined && networks !== undefined) || (race === undefined && budget)) {
-      const given = Object.entries({ networks, race, budget }).flatMap(([name, value]) => (value ? [name] : []));
-      const got = given.join(" and ") || "neither";
-      reject({ who: "front", needed: "networks over it, or a race with or without a budget", got }, 2);
-    }
+    const asked = { networks, race, random, budget: budgetText(budget ?? null) ?? undefined };
+    checkAsked(asked);
     return yield* retrainingFront({ ...requestOf(source, options), path: into }, asked, signal);
   }, options.signal);
 }
 
-/** Which networks of a front are trained, and the folder that their runs are kept in. */
+function checkAsked({ networks, race, random, budget }: AskedNetworks): void {
+  const several = networks !== undefined && race !== undefined;
+  const none = networks === undefined && race === undefined && random === undefined;
+  if (several || none || (budget !== undefined && race === undefined && (random === undefined || networks))) {
+    const given = Object.entries({ networks, race, random, budget }).flatMap(([name, value]) => (value ? [name] : []));
+    const needed = "networks over it, a race with or without a budget, or random ones beside what was found";
+    reject({ who: "front", needed, got: given.join(" and ") || "none of them" }, 2);
+  }
+  if (random !== undefined) checkRandom(random);
+}
+
+/** Which networks of a search are trained, and the folder that their runs are kept in. */
 export interface FrontOptions {
   /** So many, evenly over the front. */
   readonly networks?: number | undefined;
   /** So many of the best within the budget, as a race; it needs a folder. */
   readonly race?: number | undefined;
-  /** Of the race. Default: the search's own. */
+  /** So many random networks of no more latency than the budget, two or more, beside the others; alone, beside the one that was found. */
+  readonly random?: number | undefined;
+  /** Of the race and of random networks. Default: the search's own. */
   readonly budget?: BudgetOption | undefined;
   readonly into?: string | undefined;
 }

@@ -17,6 +17,12 @@ export function ordinary(config: SearchConfig, pattern: string): SearchConfig {
   return { ...config, ...searched, blocks: pattern };
 }
 
+/** Settings with changes; a new length replaces the old one, whatever that is counted in. */
+export function changedBy(config: SearchConfig, changes: Partial<SearchConfig>): SearchConfig {
+  const hasLength = [changes.steps, changes.epochs, changes.minutes].some((each) => (each ?? null) !== null);
+  return { ...config, ...(hasLength ? { steps: null, epochs: null, minutes: null } : {}), ...changes };
+}
+
 /** The config.yaml of a run of retrain. */
 export const yamlOf = (config: SearchConfig, retrain: RetrainNotes) =>
   yamlText({ task: "retrain", retrain, ...config });

@@ -18,7 +18,7 @@ import { performed, resumed } from "../perform.ts";
 import type { Given } from "../text-data.ts";
 import { type Contender, compareNetworks, type RetrainResult, retrainData, stoppedResult } from "./comparison.ts";
 import { searchJob } from "./job.ts";
-import { ordinary, yamlOf } from "./ordinary.ts";
+import { changedBy, ordinary, yamlOf } from "./ordinary.ts";
 import { MEMORY, type Origin, originOf, type RetrainSource, settingsIn, supernetWeights } from "./origin.ts";
 import { openSearch, rankedText, type SearchGiven } from "./parts.ts";
 import { keptResult, type SearchResult } from "./result.ts";
@@ -65,9 +65,7 @@ export async function openRetraining(request: RetrainRequest): Promise<Retrainin
     reject({ who: "from supernet", needed: "a search with weights", got: origin.name, remedy }, 2);
   }
   if (typeof baseline === "string") await settingsIn(baseline); // it must be a run that can be compared
-  const hasLength = [changes.steps, changes.epochs, changes.minutes].some((each) => (each ?? null) !== null);
-  const lengths = hasLength ? { steps: null, epochs: null, minutes: null } : {};
-  const asked = ordinary({ ...origin.settings, ...lengths, ...changes }, origin.pattern);
+  const asked = ordinary(changedBy(origin.settings, changes), origin.pattern);
   const notes = notesOf(request, origin);
   const given = {
     ...request.given,

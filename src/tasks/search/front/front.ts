@@ -8,6 +8,7 @@ import { table } from "../../../base/table.ts";
 import { patternBlocks, printPattern } from "../../../depth/pattern.ts";
 import { type TradeOff, tradeOffSvg } from "../../../pictures/trade-off-picture.ts";
 import { readSealed } from "../../../runs/sealed.ts";
+import { targetOf } from "../budget.ts";
 import { firstOfEach, stemOf } from "./paths.ts";
 
 /** The file of a run folder that holds the front. */
@@ -45,6 +46,12 @@ export interface Front {
   /** Pieces of text on which each network of the front was measured. */
   readonly tokens: number;
   readonly shape: LatencyShape;
+}
+
+/** What networks for a budget may cost, in ms. Default: what the search was asked for or, without that, the (sf)-baseline's latency. */
+export function mostOf({ targetMs, baselineMs, networks }: Front, budget?: string): number {
+  if (budget !== undefined) return targetOf(budget, baselineMs);
+  return targetMs ?? Math.max(baselineMs, networks[0]!.ms);
 }
 
 /** The network for a cost: the last within it. */

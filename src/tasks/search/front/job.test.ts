@@ -9,7 +9,7 @@ import { ortEngine } from "../../../engine/ort.ts";
 import { openCorpus } from "../../../text/files/corpus.ts";
 import type { TaskEvent } from "../../job.ts";
 import { Run } from "../../run.ts";
-import { retrainFront, type SearchOptions, search, searchDefaults } from "../index.ts";
+import { type Front, type FrontOptions, retrainFront, type SearchOptions, search, searchDefaults } from "../index.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "layerwise-front-"));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -31,7 +31,7 @@ beforeAll(async () => {
   const rest = { blocks: 3, candidates: "s,f,f:8,i", networks: 30, rankBatches: 1, steps: 12, evaluateEvery: 6 };
   tiny = { ...given, ...rest, dropout: 0.1, checkpointEvery: 1, front: true, budget: "0.8" };
 });
-const frontOfRun = (path: string): { networks: unknown[] } => JSON.parse(frontIn(path));
+const frontOfRun = (path: string): Front => JSON.parse(frontIn(path));
 const frontIn = (path: string) => readFileSync(join(path, "front.json"), "utf8");
 
 const skipped = (pattern: string) => parsePattern(pattern).filter((kind) => kind === "identity").length;
@@ -96,10 +96,15 @@ describe("a search for a front", () => {
       latency: { batch: 1, length: 8, memory: 4 },
     };
     for await (const event of retrainFront(at("whole"), asked)) if (event.type === "step" && event.step === 2) break;
-    const { networks, tau } = await retrainFront(at("whole"), asked).result;
+    const { networks, tau, ranked } = await retrainFront(at("whole"), asked).result;
     expect(networks.map(({ name }) => name)).toEqual(["network-1", "network-2", "baseline"]);
     expect(networks.every(({ latencyMs, perplexity }) => latencyMs > 0 && perplexity > 1)).toBe(true);
-    expect([1, -1]).toContain(tau);
+    const [first, , baseline] = networks;
+    expect([ranked, baseline!.supernetPerplexity! > 1, Math.abs(tau) <= 1]).toEqual([3, true, true]);
+    const { finalists } = frontOfRun(at("whole"));
+    expect(first!.supernetPerplexity).toBe(finalists!.find(({ pattern }) => pattern === first!.pattern)!.perplexity);
+    const longer = { ...asked, steps: 4 };
+    await expect(retrainFront(at("whole"), longer).result).rejects.toThrow("expected a run with steps 4, got 3");
     const { networks: again } = await retrainFront(at("whole"), asked).result;
     expect(again.map(({ perplexity }) => perplexity)).toEqual(networks.map(({ perplexity }) => perplexity));
     await expect(retrainFront(at("retrained"), asked).result).rejects.toThrow("without front.json");
@@ -132,7 +137,7 @@ describe("a search for a front", () => {
     const { race, networks } = whole;
     expect(race!.map(({ name }) => name)).toEqual(["network-1", "network-2", "network-3", "network-4", "regular"]);
     expect(race!.every(({ ratio }) => ratio <= 0.9)).toBe(true);
-    expect([race![4]!.pattern, race![4]!.supernetPerplexity]).toEqual(["s f f:8", null]);
+    expect([race![4]!.pattern, race![4]!.supernetPerplexity! > 1]).toEqual(["s f f:8", true]);
     const ranked = race!.slice(0, 4);
     const supernet = ranked.map(({ pattern, supernetPerplexity }) => supernetPerplexity! * 1.002 ** skipped(pattern));
     expect(supernet).toEqual(supernet.toSorted((a, b) => a - b));
@@ -154,6 +159,41 @@ describe("a search for a front", () => {
     await expect(retrainFront(at("whole"), { ...asked, networks: 2 }).result).rejects.toThrow("got networks and race");
     const cheap = { ...asked, budget: "0.05", into: at("cheap") };
     await expect(retrainFront(at("whole"), cheap).result).rejects.toThrow("budget: expected at least");
+  });
+
+  it("has a null test: random networks of no more latency, beside what was found or what won a race", async () => {
+    const { data } = tiny;
+    const latency = { batch: 1, length: 8, memory: 4 };
+    const asked = { data, engine, random: 3, steps: 2, latency, into: at("null") };
+    for await (const event of retrainFront(at("whole"), asked)) {
+      if (event.type === "note" && event.text.includes("random-2")) break;
+    }
+    const { networks, nullTest, ranked } = await retrainFront(at("whole"), asked).result;
+    const names = ["found", "baseline", "random-1", "random-2", "random-3"];
+    expect([networks.map(({ name }) => name), ranked]).toEqual([names, 5]);
+    expect(networks[0]!.pattern).toBe(frontOfRun(at("whole")).chosen);
+    const patterns = networks.slice(2).map(({ pattern }) => pattern);
+    expect([new Set(patterns).size, nullTest!.mostMs]).toEqual([3, 6.4]);
+    expect(nullTest).toMatchObject({ name: "found", perplexity: networks[0]!.perplexity });
+    expect(nullTest!.random.values).toEqual(networks.slice(2).map(({ perplexity }) => perplexity));
+    const raced = { ...asked, race: 2, budget: "0.9", baseline: false, into: at("null race") };
+    const result = await retrainFront(at("whole"), raced).result;
+    expect([result.nullTest!.pattern, result.nullTest!.mostMs]).toEqual([result.networks[0]!.pattern, 7.2]);
+    expect(result.ranked).toBe(4);
+  });
+
+  it("that is refused says why before a folder is made", async () => {
+    const into = at("never");
+    const refused = (source: string, asked: FrontOptions) =>
+      expect(retrainFront(source, { data: tiny.data!, engine, ...asked, into }).result).rejects;
+    await refused(at("whole"), { random: 1 }).toThrow("random: expected at least 2 networks, got 1");
+    await refused("(sf)x2", { random: 3 }).toThrow("retrain --random: expected the run of a search, got (sf)x2");
+    await refused(at("whole"), { random: 3, networks: 2, budget: "0.5" }).toThrow("got networks and random and budget");
+    await refused(at("whole"), { random: 3, budget: "0.05" }).toThrow(
+      "random: expected two networks of at most 0.400 ms",
+    );
+    await refused(at("whole"), {}).toThrow("got none of them");
+    expect(existsSync(into)).toBe(false);
   });
 
   it("killed before it could write its result down works the same front out again", async () => {

@@ -1,5 +1,5 @@
 /** A search for the front: trains a supernet by paths, ranks its networks on held-out text, picks one for the budget. */
-import { costOfCandidate, costOfNetwork, networkLatencies, quietest } from "../../../analysis/latency.ts";
+import { costOfNetwork, networkLatencies, quietest } from "../../../analysis/latency.ts";
 import { printPattern } from "../../../depth/pattern.ts";
 import { patternBlockOf } from "../../../model/par/candidates.ts";
 import { foundNetwork } from "../../../model/par/found.ts";
@@ -16,8 +16,9 @@ import type { SearchParts } from "../parts.ts";
 import { type Choice, type Ending, figuresOf, type LatencyCheck, resultOf, type SearchResult } from "../result.ts";
 import { loopLength } from "../settings.ts";
 import { trainOptions } from "../stage.ts";
+import { baselineMsOf, cheapestComputing, costOfPath, mayBeRanked } from "./costs.ts";
 import { type Front, type FrontNetwork, frontTable, pickWithin } from "./front.ts";
-import { fitsLimits, smallestPath } from "./limits.ts";
+import { smallestPath } from "./limits.ts";
 import { patternOfPath, type Ranked, regularPaths, turnsOf } from "./paths.ts";
 import { rankNetworks } from "./ranking.ts";
 import { FINE, openPathStage, openRanking } from "./stage.ts";
@@ -113,29 +114,6 @@ async function* frontOf(
   }
 }
 
-/** Whether a network keeps to the limits of size and, where each block is to compute, skips some only because no other is as cheap. */
-function mayBeRanked(parts: SearchParts, path: Path): boolean {
-  if (!fitsLimits(parts, path)) return false;
-  if (!parts.settings.fullDepth) return true;
-  const { choices } = parts.model;
-  const skips = path.some((place, i) => choices[i]![place]!.kind === "identity");
-  return !skips || costOfPath(parts, path) < costOfPath(parts, cheapestComputing(parts));
-}
-
-function cheapestComputing({ model, costs }: SearchParts): number[] {
-  return model.choices.map((block) => {
-    const computing = block.flatMap((choice, place) => (choice.kind === "identity" ? [] : [place]));
-    const ms = (place: number) => costOfCandidate(costs!, block[place]!);
-    return computing.reduce((a, b) => (ms(b) < ms(a) ? b : a), computing[0] ?? 0);
-  });
-}
-
-const costOfPath = ({ model, costs }: SearchParts, path: Path) =>
-  costOfNetwork(
-    costs!,
-    path.map((place, i) => model.choices[i]![place]!),
-  );
-
 function frontFrom(
   parts: SearchParts,
   { front, finalists, measured }: Readonly<Record<"front" | "finalists" | "measured", readonly Ranked[]>>,
@@ -168,15 +146,6 @@ function frontFrom(
     tokens,
     shape: latency,
   };
-}
-
-/** The (sf)-baseline as a whole network. */
-function baselineMsOf({ model, costs }: SearchParts): number {
-  const { choices } = parModel({ ...model.options, budget: undefined, blocks: `baseline/${model.choices.length}` });
-  return costOfNetwork(
-    costs!,
-    choices.map(([choice]) => choice!),
-  );
 }
 
 /** Times the chosen network whole, in turns with the (sf)-baseline. */

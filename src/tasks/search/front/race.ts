@@ -7,20 +7,20 @@ import { parsePattern } from "../../../depth/pattern.ts";
 import type { Engine } from "../../../engine/engine.ts";
 import { RunFolder } from "../../../runs/folder.ts";
 import type { NoteEvent, TaskEvent } from "../../job.ts";
-import { targetOf } from "../budget.ts";
 import { openSearch } from "../parts.ts";
-import type { SearchResult } from "../result.ts";
 import type { RetrainRequest } from "../retrain.ts";
 import type { SearchConfig } from "../settings.ts";
 import { contendersWithin, type Front, type FrontNetwork, regularWithin } from "./front.ts";
-import { baselineWanted, trainedNetwork, type Wanted } from "./wanted.ts";
+import { trainedNetwork, type Wanted } from "./wanted.ts";
 
 /** Networks of one budget, trained side by side. */
 export interface RaceOptions {
   /** How many of the supernet's best begin, beside the regular one. */
   readonly contenders: number;
-  /** Default: the search's own budget or, without one, the (sf)-baseline's latency. */
-  readonly budget?: string | undefined;
+  /** What they may cost, in ms. */
+  readonly most: number;
+  /** In the supernet; null where it was not measured. */
+  perplexityOf(pattern: string): number | null;
 }
 
 /** A network of a race. */
@@ -30,7 +30,7 @@ export interface RacedRow {
   /** Forward milliseconds by measured costs, and what that is of the (sf)-baseline's. */
   readonly ms: number;
   readonly ratio: number;
-  /** Null for a network that was not ranked. */
+  /** Null for a network that was not ranked, or is none of the supernet's. */
   readonly supernetPerplexity: number | null;
   /** By which it was judged after each stretch it took part in: the mean training loss of its last quarter, and what is added for blocks it skips. */
   readonly losses: readonly number[];
@@ -53,10 +53,10 @@ interface Contender extends Wanted {
   readonly losses: number[];
 }
 
-/** What a race ends with: how it went, and the network that won it, trained to its end. */
+/** What a race ends with: how it went, and the network that won it; none where it was stopped. */
 export interface Raced {
   readonly race: readonly RacedRow[];
-  readonly trained: readonly { readonly each: Wanted; readonly result: SearchResult; readonly run: string | null }[];
+  readonly winner: Wanted | undefined;
 }
 
 type Racing = RetrainRequest & { readonly given: { readonly engine: Engine } };
@@ -66,11 +66,12 @@ export async function* racing(
   front: Front,
   settings: SearchConfig,
   request: Racing,
-  { contenders: count, budget }: RaceOptions,
+  options: RaceOptions,
   signal: AbortSignal,
 ): AsyncGenerator<TaskEvent, Raced, void> {
-  const all = contendersOf(front, request.path, count, budget);
-  const ranked = all.filter(({ supernetPerplexity }) => supernetPerplexity !== null).length;
+  const { contenders: count } = options;
+  const all = contendersOf(front, request.path, options);
+  const ranked = all.filter(({ name }) => name !== REGULAR).length;
   if (ranked < count)
     yield note(`--race ${count}: ${ranked} networks of the front keep to the budget; all of them race`);
   const total = await updatesOf(all[0]!, settings, request);
@@ -81,35 +82,33 @@ export async function* racing(
     const to = Math.max(from + 1, Math.round(fraction * total));
     yield note(`${left.length} networks race to update ${to} of ${total}`);
     for (const each of left) yield* trainedUpTo(each, to, settings, request, signal);
-    if (signal.aborted) return { race: rowsOf(all), trained: [] };
+    if (signal.aborted) return { race: rowsOf(all), winner: undefined };
     for (const each of left) each.losses.push(await judged(each, { from, to, total }));
     const isLast = i === STRETCHES.length - 1;
     left = left.toSorted((a, b) => a.losses[i]! - b.losses[i]!).slice(0, isLast ? 1 : Math.ceil(left.length * GO_ON));
     yield note(`${left.map(({ pattern }) => pattern).join(", ")} ${left.length === 1 ? "goes" : "go"} on`);
     from = to;
   }
-  const trained = [];
-  for (const each of [left[0]!, ...(request.baseline === true ? [baselineWanted(left[0]!.pattern)] : [])]) {
-    yield note(`training ${each.pattern} (${each.name})`);
-    const result = yield* trainedNetwork(each, settings, request, signal);
-    trained.push({ each, result, run: join(request.path!, each.name) });
-    if (result.reason === "stopped") break;
-  }
-  return { race: rowsOf(all), trained };
+  return { race: rowsOf(all), winner: left[0]! };
 }
 
-function contendersOf(front: Front, path: string | undefined, count: number, budget: string | undefined): Contender[] {
+/** What the regular network is called. */
+const REGULAR = "regular";
+
+function contendersOf(
+  front: Front,
+  path: string | undefined,
+  { contenders: count, most, perplexityOf }: RaceOptions,
+): Contender[] {
   if (path === undefined) {
     reject({ who: "race", needed: "a folder for its runs", got: "none", remedy: "give into, or --out" }, 2);
   }
-  const own = front.targetMs ?? Math.max(front.baselineMs, front.networks[0]!.ms);
-  const most = budget === undefined ? own : targetOf(budget, front.baselineMs);
   const best = contendersWithin(front, most, count);
   const written = regularWithin(front, most);
   const isNew = written !== undefined && best.every(({ pattern }) => pattern !== written.pattern);
   const named = [
     ...best.map((network, i) => ({ network, name: `network-${i + 1}`, supernetPerplexity: network.perplexity })),
-    ...(isNew ? [{ network: written, name: "regular", supernetPerplexity: null }] : []),
+    ...(isNew ? [{ network: written, name: REGULAR, supernetPerplexity: perplexityOf(written.pattern) }] : []),
   ];
   return named.map((each) => {
     return { ...each, pattern: each.network.pattern, run: join(path, each.name), losses: [] };

@@ -1,5 +1,14 @@
 /** A depth part by part, as pictures need it: what each part is in words, its letters, and where tokens may stop. */
-import { type Depth, type DepthPart, type DepthWord, decidingWord, executedDepth, printDepth, runsOf, type Stack } from "./notation.ts";
+import {
+  type Depth,
+  type DepthPart,
+  type DepthWord,
+  decidingWord,
+  executedDepth,
+  printDepth,
+  runsOf,
+  type Stack,
+} from "./notation.ts";
 import { patternBlocks, printPattern } from "./pattern.ts";
 
 /** A part of a depth. */

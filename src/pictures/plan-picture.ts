@@ -77,7 +77,7 @@ export function planSvg(plan: readonly number[], title = titleOf(plan), parts: r
   const bottom = first + unique * CELL;
   const grid = { left, first, bottom, x, y };
   const names = namesOf(parts);
-  const letters = parts.flatMap((part) => part.letters ?? Array<undefined>(part.depths).fill(undefined));
+  const letters = parts.flatMap(({ depths, letters: own }) => Array.from({ length: depths }, (_, i) => own?.[i]));
   const cells = plan.flatMap((block, depth) => cellOf(grid, block, depth, letters[depth]));
   const path = plan.map((block, depth) => `${place(x(depth) + CELL / 2)},${place(y(block) + CELL / 2)}`).join(" ");
   const side = { ...LABEL, anchor: "end" } as const;
@@ -135,7 +135,13 @@ function frames({ x, first, bottom }: Grid, parts: readonly PlanPart[], names: r
     const from = starts[i]!;
     const turns = Array.from({ length: passes - 1 }, (_, k) => x(from + ((k + 1) * depths) / passes));
     return [
-      svgBox(x(from) + 1, first - 2, depths * CELL - 2, bottom - first + 4, 'fill="currentColor" fill-opacity="0.05" class="lw-line"'),
+      svgBox(
+        x(from) + 1,
+        first - 2,
+        depths * CELL - 2,
+        bottom - first + 4,
+        'fill="currentColor" fill-opacity="0.05" class="lw-line"',
+      ),
       // The title names a part that is alone.
       ...(parts.length > 1
         ? [svgText(x(from) + (depths * CELL) / 2, first - 9, names[i]!, { ...LABEL, bold: true, anchor: "middle" })]
@@ -155,7 +161,11 @@ function stopMarks({ x, left, bottom }: Grid, parts: readonly PlanPart[]): strin
     stops.map((stop) => {
       const at = x(starts[i]! + stop) + CELL / 2;
       const [high, low] = [bottom + 31, bottom + 41];
-      const corners = [`${place(at - 6)},${place(high)}`, `${place(at + 6)},${place(high)}`, `${place(at)},${place(low)}`];
+      const corners = [
+        `${place(at - 6)},${place(high)}`,
+        `${place(at + 6)},${place(high)}`,
+        `${place(at)},${place(low)}`,
+      ];
       return `<polygon points="${corners.join(" ")}" fill="${COLOURS[1]}"/>`;
     }),
   );

@@ -7,7 +7,12 @@ import { COSTS_FILE } from "../runs/folder.ts";
 import { readSealed, sealedJson } from "../runs/sealed.ts";
 import { storedSettings } from "../runs/settings-file.ts";
 import type { Job } from "../tasks/job.ts";
-import { type FrontAgreement, FRONTS_FILE, frontAgreement, frontAgreementText } from "../tasks/search/front/agreement.ts";
+import {
+  FRONTS_FILE,
+  type FrontAgreement,
+  frontAgreement,
+  frontAgreementText,
+} from "../tasks/search/front/agreement.ts";
 import { type Front, keptFront } from "../tasks/search/front/front.ts";
 import { openSearchJob } from "../tasks/search/index.ts";
 import { type SearchOptions, splitSearch } from "../tasks/search/options.ts";

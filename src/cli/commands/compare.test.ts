@@ -84,7 +84,9 @@ describe("layerwise compare", () => {
   it("refuses settings that are not those of the runs, or that it decides itself", () => {
     const other = compare("--steps", "7", "--seeds", "1", "--only", "vanilla 3/3");
     expect([other.status, other.stderr]).toEqual([2, expect.stringContaining("expected runs with the same settings")]);
-    expect(compare("--depth", "4").stderr).toContain("got --depth; choose models with --only, or write them with --depths");
+    expect(compare("--depth", "4").stderr).toContain(
+      "got --depth; choose models with --only, or write them with --depths",
+    );
     expect(compare("--only", "vanilla").stderr).toContain("--only: expected some of vanilla 6/6");
     const policies = ["--models", "policies", "--dry-run"];
     const unknown = compare(...policies, "--only", "cycle 3/9");

@@ -63,8 +63,21 @@ describe("layerwise translate", () => {
   });
 
   it("is compared by depths in words, each for both sides", () => {
-    const sizes = "--width 16 --heads 2 --feed-forward 32 --length 32 --batch 8 --steps 2 --evaluate-every 1".split(" ");
-    const rest = ["--corpus", folder, "--pieces", "54", "--threads", "1", "--seeds", "1", "--out", join(folder, "rows")];
+    const sizes = "--width 16 --heads 2 --feed-forward 32 --length 32 --batch 8 --steps 2 --evaluate-every 1".split(
+      " ",
+    );
+    const rest = [
+      "--corpus",
+      folder,
+      "--pieces",
+      "54",
+      "--threads",
+      "1",
+      "--seeds",
+      "1",
+      "--out",
+      join(folder, "rows"),
+    ];
     const asked = ["compare", "--task", "translate", "--depths", "1; 1*2 halt", ...sizes, ...rest, "--json"];
     const { status, stdout } = layerwise(asked);
     const [plain, halting] = JSON.parse(stdout).rows;

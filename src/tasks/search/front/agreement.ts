@@ -81,7 +81,14 @@ export function frontAgreementText({ budgets, pairs }: FrontAgreement): string {
       "perplexity in its supernet": perplexity.toFixed(2),
       "": seed === best ? "lowest" : "",
     })),
-    { budget: "", seed: "agree", pattern: agreeing.join(" "), "÷ (sf)-baseline": "", "perplexity in its supernet": "", "": "" },
+    {
+      budget: "",
+      seed: "agree",
+      pattern: agreeing.join(" "),
+      "÷ (sf)-baseline": "",
+      "perplexity in its supernet": "",
+      "": "",
+    },
   ]);
   const orders = pairs.map(({ seeds, common, tau }) => {
     const figure = Number.isNaN(tau) ? "none" : tau.toFixed(2);

@@ -10,6 +10,7 @@ export {
 } from "./albert/albert.ts";
 export { blockEncoder } from "./albert/block-encoder.ts";
 export type { EncoderBlocks, EncoderSearch } from "./albert/blocks.ts";
+export { type EncoderSizes, encoderDepthReport } from "./albert/depth-report.ts";
 export { depthTensor, type EncodedByDepth, encodeByDepth, similarityTrace } from "./albert/depth.ts";
 export {
   type AlbertDescription,
@@ -73,13 +74,7 @@ export {
   type WrittenPiece,
 } from "./generation.ts";
 export type { Extension } from "./language/decoders.ts";
-export {
-  type DepthFigures,
-  type DepthReport,
-  type DepthSizes,
-  depthReport,
-  depthReportTable,
-} from "./language/depth-report.ts";
+export { type DepthSizes, depthReport } from "./language/depth-report.ts";
 export { type ExportedConfig, exportConfig, languageProgram } from "./language/export.ts";
 export {
   type CompleteLanguageOptions,
@@ -136,3 +131,7 @@ export { type DraftCounts, draftsText, type RewindableDecoder } from "./speculat
 export { type FloatRecord, loadStateDict, type NamedTensor, type NamedTensors, stateDict } from "./state-dict.ts";
 export type { ParameterValues, Supernet } from "./supernet.ts";
 export { boundWeights, type Named, type Weights } from "./weights.ts";
+export { type DepthFigures, type DepthReport, depthReportTable } from "./depth-report.ts";
+export { type NetworkSizes, networkDepthReport } from "./par/depth-report.ts";
+export { type WrittenNetwork, writtenNetwork } from "./par/written.ts";
+export type { EncoderStyle } from "./albert/written.ts";

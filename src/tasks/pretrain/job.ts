@@ -40,7 +40,8 @@ export const PRETRAIN_COMMAND = "pretrain";
 /** Opens texts, tokenizer, model and engine. */
 export async function openPretrain(settings: PretrainingConfig, given: PretrainGiven = {}): Promise<PretrainParts> {
   const long = settings.longLength;
-  if (typeof settings.depth === "string") describedAlbert(describePretraining(settings, 1)); // mistakes show before anything is opened
+  const first = describePretraining(settings, 1); // mistakes show before anything is opened
+  if (typeof settings.depth === "string") describedAlbert(first);
   const data = await openMaskedData(settings, given);
   const plain = describePretraining(settings, data.tokenizer.tokenizer.size);
   if (long !== null && settings.distinctPasses !== null) {

@@ -14,7 +14,8 @@ export function ordinary(config: SearchConfig, pattern: string): SearchConfig {
     decide: null,
     front: false,
   } as const;
-  return { ...config, ...searched, blocks: pattern };
+  const depth = config.blocks === pattern ? config.depth : null;
+  return { ...config, ...searched, blocks: pattern, depth };
 }
 
 /** The config.yaml of a run of retrain. */

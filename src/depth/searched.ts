@@ -114,7 +114,9 @@ export class Searched implements DepthPolicy {
   }
 
   get unique(): number {
-    const owners = this.blocks.flatMap((candidates) => candidates.find(({ parameters }) => parameters.length > 0) ?? []);
+    const owners = this.blocks.flatMap(
+      (candidates) => candidates.find(({ parameters }) => parameters.length > 0) ?? [],
+    );
     return new Set(owners).size;
   }
 

@@ -94,7 +94,10 @@ function refuseElsewhere({ model }: PlanFlags, command: Command): void {
   for (const [name, needed] of Object.entries(own)) {
     if (model === needed || command.getOptionValueSource(name) !== "cli") continue;
     const flag = flagOf(name);
-    reject({ who: "plan", needed: `--model ${needed} for ${flag}`, got: model ?? "none", remedy: `leave out ${flag}` }, 2);
+    reject(
+      { who: "plan", needed: `--model ${needed} for ${flag}`, got: model ?? "none", remedy: `leave out ${flag}` },
+      2,
+    );
   }
 }
 

@@ -4,7 +4,10 @@ import { type DepthReport, reportDepth } from "../depth-report.ts";
 import { type AlbertOptions, albert } from "./albert.ts";
 
 /** Sizes of an encoder, and the length of the text for which FLOPs are counted. */
-export type EncoderSizes = Omit<AlbertOptions, "vocabulary" | "depth" | "blocks" | "searched" | "halting" | "groups" | "inner"> & {
+export type EncoderSizes = Omit<
+  AlbertOptions,
+  "vocabulary" | "depth" | "blocks" | "searched" | "halting" | "groups" | "inner"
+> & {
   length: number;
 };
 

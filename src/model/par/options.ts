@@ -170,7 +170,8 @@ export function planOf({ plan, blocks }: Pick<ParOptions, "plan" | "blocks">, ch
     firsts.every((own, i) => own === i) &&
     plan.every((own, i) => letters[plan.indexOf(own)] === letters[i]);
   if (fits) return plan;
-  const needed = "a pattern, and of each of its blocks the number of one of the same letter and size, numbered as they first run";
+  const needed =
+    "a pattern, and of each of its blocks the number of one of the same letter and size, numbered as they first run";
   return reject({ who: "plan", needed, got: `[${plan}] for ${letters.join("")}`, remedy: "write it as (sf)x2*3" }, 2);
 }
 

@@ -53,7 +53,16 @@ import { allProbabilities, chosenPlaces, type Supernet } from "../supernet.ts";
 import type { Weights } from "../weights.ts";
 import { type CandidateChoice, candidateOf } from "./candidates.ts";
 import type { Carried, MemoryReading } from "./decoder.ts";
-import { aliveOf, budgetOf, checkMemory, checkParOptions, checkWhole, choicesOf, type ParOptions, planOf } from "./options.ts";
+import {
+  aliveOf,
+  budgetOf,
+  checkMemory,
+  checkParOptions,
+  checkWhole,
+  choicesOf,
+  type ParOptions,
+  planOf,
+} from "./options.ts";
 
 export type { CandidateChoice } from "./candidates.ts";
 export type { Carried, MemoryReading } from "./decoder.ts";

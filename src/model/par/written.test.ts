@@ -57,7 +57,10 @@ describe("a network with memory in words", () => {
   });
 
   it.each([
-    ["(sf)x2*3 halt", "expected letters, + and * alone: every depth of a network with memory remembers the states of all tokens, got halt"],
+    [
+      "(sf)x2*3 halt",
+      "expected letters, + and * alone: every depth of a network with memory remembers the states of all tokens, got halt",
+    ],
     ["1*3 relax(2)", "got relax"],
     ["1 loop(3)", "write *3 for loop"],
     ["(1*2 halt)*2", "got halt"],
@@ -66,7 +69,11 @@ describe("a network with memory in words", () => {
   });
 
   it("refuses plans that do not fit, and an export that knows no sharing", () => {
-    for (const plan of [[0, 1, 1, 0], [0, 1], [1, 0, 1, 0]]) {
+    for (const plan of [
+      [0, 1, 1, 0],
+      [0, 1],
+      [1, 0, 1, 0],
+    ]) {
       expect(() => parModel({ ...sizes, blocks: "sfsf", plan })).toThrow("plan: expected a pattern");
     }
     expect(() => parModel({ ...sizes, blocks: 2, plan: [0, 0] })).toThrow("plan: expected a pattern");

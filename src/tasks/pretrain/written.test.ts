@@ -68,7 +68,13 @@ describe("pre-training with a depth in words", () => {
 
   it("has newer blocks, and goes on to the same bits", { timeout: 120_000 }, async () => {
     const style = { norm: "rms", gated: true, rotary: true, keyHeads: 1, queryKeyNorm: true } as const;
-    const asked = { ...options, ...style, activation: "silu", depth: "1 + (sf)x1*2 route(expert)", accumulate: 2 } as const;
+    const asked = {
+      ...options,
+      ...style,
+      activation: "silu",
+      depth: "1 + (sf)x1*2 route(expert)",
+      accumulate: 2,
+    } as const;
     const whole = await pretrain(asked).result;
     const run = await stopped("newer", asked, 2);
     expect(bitsOf(await run.resume().result)).toEqual(bitsOf(whole));

@@ -144,7 +144,10 @@ const fields = {
       "a whole number from 1, or a pattern such as (sff)x2",
     ),
     depth: optional(
-      text("(sf)x2*3", "instead of blocks: a pattern in words whose letters run again with the same weights (docs/depth.md)"),
+      text(
+        "(sf)x2*3",
+        "instead of blocks: a pattern in words whose letters run again with the same weights (docs/depth.md)",
+      ),
     ),
     candidates,
   }),

@@ -114,7 +114,10 @@ export class Searched implements DepthPolicy {
   }
 
   get unique(): number {
-    return this.blocks.filter((candidates) => candidates.some(({ parameters }) => parameters.length > 0)).length;
+    const owners = this.blocks.flatMap(
+      (candidates) => candidates.find(({ parameters }) => parameters.length > 0) ?? [],
+    );
+    return new Set(owners).size;
   }
 
   get caches(): number | undefined {
@@ -126,11 +129,12 @@ export class Searched implements DepthPolicy {
   }
 
   get parameters(): Parameter[] {
-    return this.blocks.flatMap((candidates, i) => {
+    const all = this.blocks.flatMap((candidates, i) => {
       const own = candidates.flatMap(({ parameters }) => [...parameters]);
       const { weights, temperature } = this.#choices[i] ?? {};
       return [...own, ...(weights ? [weights] : []), ...(temperature ? [temperature] : [])];
     });
+    return [...new Set(all)]; // a candidate that stands at several depths is shared
   }
 
   /** The parameters that are the architecture: π and trained temperatures. */

@@ -11,6 +11,7 @@ export {
 export { blockEncoder } from "./albert/block-encoder.ts";
 export type { EncoderBlocks, EncoderSearch } from "./albert/blocks.ts";
 export { depthTensor, type EncodedByDepth, encodeByDepth, similarityTrace } from "./albert/depth.ts";
+export { type EncoderSizes, encoderDepthReport } from "./albert/depth-report.ts";
 export {
   type AlbertDescription,
   type DescribedAlbert,
@@ -51,10 +52,12 @@ export {
   ownName,
   saveAlbert,
 } from "./albert/weights.ts";
+export type { EncoderStyle } from "./albert/written.ts";
 export type { NamedWeights } from "./averaging.ts";
 export { averageCheckpoints } from "./averaging.ts";
 export type { BatchDecoder, CausalModel, Decoder, ForwardPass, Objective } from "./causal.ts";
 export { SingleText } from "./causal.ts";
+export { type DepthFigures, type DepthReport, depthReportTable } from "./depth-report.ts";
 export {
   type DraftedOptions,
   type Drafting,
@@ -73,13 +76,7 @@ export {
   type WrittenPiece,
 } from "./generation.ts";
 export type { Extension } from "./language/decoders.ts";
-export {
-  type DepthFigures,
-  type DepthReport,
-  type DepthSizes,
-  depthReport,
-  depthReportTable,
-} from "./language/depth-report.ts";
+export { type DepthSizes, depthReport } from "./language/depth-report.ts";
 export { type ExportedConfig, exportConfig, languageProgram } from "./language/export.ts";
 export {
   type CompleteLanguageOptions,
@@ -117,10 +114,12 @@ export {
 } from "./par/candidates.ts";
 export type { ReadableNetwork } from "./par/decoder.ts";
 export { type Carried, type MemoryReading, ParDecoder } from "./par/decoder.ts";
+export { type NetworkSizes, networkDepthReport } from "./par/depth-report.ts";
 export { type ParProgramShape, parProgram } from "./par/export.ts";
 export { type FoundNetwork, foundNetwork } from "./par/found.ts";
 export type { ParOptions } from "./par/options.ts";
 export { ParModel, type ParObjective, type ParRun, parModel, type Segment, type SegmentShape } from "./par/par.ts";
+export { type WrittenNetwork, writtenNetwork } from "./par/written.ts";
 export { countParameters, type ModelReport, reportOn } from "./report.ts";
 export type { SamplingOptions } from "./sampling.ts";
 export * from "./seq2seq/index.ts";

@@ -17,13 +17,14 @@ import {
   type Tensor,
   within,
 } from "../graph/index.ts";
+import { substituted } from "../graph/tensor.ts";
 import { attendByHeads, foldPair, type KeyValues } from "./attention.ts";
 import type { Context, RowwiseBlock } from "./block.ts";
 import { type Activation, activations } from "./feed-forward.ts";
 import { Embedding, headWidth, LayerNorm, Linear, type LowRank } from "./layers.ts";
 import { inference, type Mode } from "./mode.ts";
 import { normal, type Parameter } from "./parameter.ts";
-import type { SomeRows } from "./running.ts";
+import { maskOf, type SomeRows } from "./running.ts";
 
 /** BERT's deviation for all matrices. */
 export const ALBERT_DEVIATION = 0.02;
@@ -39,22 +40,25 @@ export interface AlbertEmbeddingOptions {
   types: number;
   epsilon: number;
   dropout: number;
+  /** Without a vector for each place, where blocks know positions themselves. Default: false. */
+  rotary?: boolean | undefined;
 }
 
 /** word + type + position at width E, norm, then one linear map to width C. */
 export class AlbertEmbeddings {
   readonly words: Embedding;
   readonly norm: LayerNorm;
-  readonly #positions: Embedding;
+  readonly #positions: Embedding | undefined;
   readonly #types: Embedding;
   readonly #mapping: Linear;
   readonly #dropout: number;
 
   constructor(options: AlbertEmbeddingOptions) {
-    const { vocabulary, embedding, width, length, types, epsilon, dropout } = options;
+    const { vocabulary, embedding, width, length, types, epsilon, dropout, rotary } = options;
     const map = { in: embedding, out: width, weight: normal(ALBERT_DEVIATION), role: "head" } as const;
     this.words = new Embedding("embeddings.word_embeddings", { count: vocabulary, width: embedding });
-    this.#positions = new Embedding("embeddings.position_embeddings", { count: length, width: embedding });
+    const places = { count: length, width: embedding };
+    this.#positions = rotary ? undefined : new Embedding("embeddings.position_embeddings", places);
     this.#types = new Embedding("embeddings.token_type_embeddings", { count: types, width: embedding });
     this.norm = new LayerNorm("embeddings.LayerNorm", { width: embedding, epsilon });
     this.#mapping = new Linear("encoder.embedding_hidden_mapping_in", map);
@@ -63,20 +67,19 @@ export class AlbertEmbeddings {
 
   get parameters(): Parameter[] {
     const layers = [this.words, this.#positions, this.#types, this.norm, this.#mapping];
-    return layers.flatMap((layer) => layer.parameters);
+    return layers.flatMap((layer) => layer?.parameters ?? []);
   }
 
   /** [T, E]; a length that only a run knows is looked up row by row, for the gradient of a slice would not know how much is left. */
-  #firstPositions(length: Dim): Tensor {
-    const table = this.#positions.weight.tensor;
+  #firstPositions({ weight: { tensor: table } }: Embedding, length: Dim): Tensor {
     return typeof length === "number" ? slice(table, 0, 0, length) : gather(table, iota(length));
   }
 
   /** ids and types [B, T] → rows [B·T, C] */
   apply(ids: Tensor, types: Tensor, mode: Mode): Tensor {
     return within("embeddings", () => {
-      const positions = this.#firstPositions(ids.shape[1]!);
-      const embedded = add(add(this.words.apply(ids), this.#types.apply(types)), positions);
+      const pieces = add(this.words.apply(ids), this.#types.apply(types));
+      const embedded = this.#positions ? add(pieces, this.#firstPositions(this.#positions, ids.shape[1]!)) : pieces;
       return this.#mapping.apply(mode.dropout(this.norm.apply(flattenRows(embedded)), this.#dropout));
     });
   }
@@ -133,15 +136,24 @@ export class AlbertLayer implements RowwiseBlock {
     return layers.flatMap((layer) => layer.parameters);
   }
 
-  apply(x: Tensor, { rows, mode, mask, watch }: Context): Tensor {
+  apply(x: Tensor, { rows, mode, mask, watch, seen }: Context): Tensor {
     const { width } = this.#options;
     return within(this.#name, () => {
-      const all = applyJoined(x, this.#joined); // [N, 3·C]
-      const fold = (each: Tensor) => reshape(each, [rows.batch, rows.length, width]);
-      const [q, keys, values] = split(all, 1, [width, width, width]).map(fold) as [Tensor, Tensor, Tensor];
-      const mixed = this.#attend(q, { keys, values }, { rows, mode, mask, watch });
+      const all = applyJoined(x, this.#maps()); // [N, 3·C]
+      const how = { rows, mode, mask, watch };
+      const [q, keys, values] = split(all, 1, [width, width, width]) as [Tensor, Tensor, Tensor];
+      const query = reshape(q, [rows.batch, rows.length, width]);
+      const mixed = this.#attend(query, foldPair(seen?.({ keys, values }) ?? { keys, values }, rows), how);
       return this.#finish(x, reshape(mixed, [x.shape[0]!, width]), mode);
     });
+  }
+
+  /** The joined maps; where other weights are taken for these, of those. */
+  #maps(): Joined {
+    const relaxed = this.#projections
+      .flatMap(({ parameters }) => parameters)
+      .some(({ tensor }) => substituted(tensor) !== tensor);
+    return relaxed ? joined(this.#projections) : this.#joined;
   }
 
   keyValues(x: Tensor): KeyValues {
@@ -152,7 +164,8 @@ export class AlbertLayer implements RowwiseBlock {
   applyRows(x: Tensor, all: KeyValues, some: SomeRows, { rows, mask }: Context): Tensor {
     return within(this.#name, () => {
       const q = some.byText(this.#projections[0].apply(x));
-      const mixed = this.#attend(q, foldPair(all, rows), { rows, mode: inference, mask });
+      const seen = mask && maskOf(some, mask, rows);
+      const mixed = this.#attend(q, foldPair(all, rows), { rows, mode: inference, mask: seen });
       return this.#finish(x, some.fromText(mixed), inference);
     });
   }

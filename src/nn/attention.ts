@@ -23,7 +23,7 @@ import { headWidth, Linear, RmsNorm } from "./layers.ts";
 import { inference, type Mode } from "./mode.ts";
 import type { Initial, Parameter } from "./parameter.ts";
 import { Rotary, type RotaryOptions } from "./rotary.ts";
-import type { Rows, SomeRows } from "./running.ts";
+import { maskOf, type Rows, type SomeRows } from "./running.ts";
 
 /** Keys and values of a run of tokens: [B, S, C] each. */
 export interface KeyValues {
@@ -217,7 +217,7 @@ export class SelfAttention {
     const added = foldPair(all, rows);
     const once = rows.batch === 1 && rows.length === 1 ? this.#attendOnce(query, added, cache) : undefined; // one row, or none
     if (once) return this.#out.apply(once);
-    const how = { heads, keyHeads, rows, mask: mask && some.mask(mask) };
+    const how = { heads, keyHeads, rows, mask: mask && maskOf(some, mask, rows) };
     return this.#out.apply(some.fromText(attendByHeads(some.byText(query), withPast(added, cache, keyHeads), how)));
   }
 

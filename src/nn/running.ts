@@ -64,6 +64,14 @@ export function allRows({ batch, length }: Rows): SomeRows {
   };
 }
 
+/** A mask [T, S], [B, 1, T, S] or, the same for every query, [B, 1, 1, S], for some rows by text: added to scores [B, H, Q, S]. */
+export function maskOf(some: SomeRows, mask: Tensor, { batch, length }: Rows): Tensor {
+  if (mask.shape.length < 4) return some.mask(mask);
+  if (mask.shape[2] === 1) return mask;
+  const each = reshape(mask, [multiplyDims(batch, length), mask.shape[3]!]); // [B·T, S]
+  return expandDims(some.byText(some.take(each)), 1);
+}
+
 /** Fewer rows than before, and what brings things of the rows before, [R, …], down to them. */
 export interface Narrowed {
   readonly rows: SomeRows;

@@ -1,16 +1,6 @@
 /** PyTorch's encoder and decoder layers under PyTorch's parameter names, in parts: whoever holds a part twice shares its weights. */
 import { rejectOption } from "../base/errors.ts";
-import {
-  add,
-  expandDims,
-  matmul,
-  multiply,
-  multiplyDims,
-  reshape,
-  slice,
-  type Tensor,
-  within,
-} from "../graph/index.ts";
+import { add, matmul, multiply, slice, type Tensor, within } from "../graph/index.ts";
 import { substituted } from "../graph/tensor.ts";
 import { attendByHeads, foldPair, type KeyValues, withPast } from "./attention.ts";
 import type { Block, Context, Memory, RowwiseBlock } from "./block.ts";
@@ -18,7 +8,7 @@ import { type Activation, activations } from "./feed-forward.ts";
 import { headWidth, Linear, type Norm, type NormName, norms } from "./layers.ts";
 import type { Mode } from "./mode.ts";
 import { kaimingUniform, newParameter, type Parameter, uniform, xavierUniform, zeros } from "./parameter.ts";
-import type { Rows, SomeRows } from "./running.ts";
+import { maskOf, type Rows, type SomeRows } from "./running.ts";
 
 /** Sizes and form of PyTorch's layers. */
 export interface TorchLayerOptions {
@@ -105,14 +95,6 @@ export class MultiheadAttention {
     const { heads, dropout } = this.#options;
     return this.#out.apply(attendByHeads(queries, all, { heads, rows, mask, mode, dropout }));
   }
-}
-
-/** A mask [T, S], [B, 1, T, S] or, the same for every query, [B, 1, 1, S], for some rows by text: added to scores [B, H, Q, S]. */
-function maskOf(some: SomeRows, mask: Tensor, { batch, length }: Rows): Tensor {
-  if (mask.shape.length < 4) return some.mask(mask);
-  if (mask.shape[2] === 1) return mask;
-  const each = reshape(mask, [multiplyDims(batch, length), mask.shape[3]!]); // [B·T, S]
-  return expandDims(some.byText(some.take(each)), 1);
 }
 
 /** linear2(dropout(activation(linear1 x))), or with a gate, linear3; biases start as PyTorch's, ±1 / √in. */

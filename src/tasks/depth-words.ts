@@ -24,9 +24,13 @@ export interface Beside {
 }
 
 /** The text as it is printed, or its number; settings beside it that it says itself are refused. */
-export function depthInWords(depth: string, { who, said, given, defaults }: Beside): string | number {
+export function depthInWords(depth: string, beside: Beside): string | number {
   const written = printDepth(parseDepth(depth));
-  if (/^\d+$/.test(written)) return Number(written);
+  return /^\d+$/.test(written) ? Number(written) : saidAlone(written, beside);
+}
+
+/** A written depth, once nothing beside it says the same. */
+export function saidAlone(written: string, { who, said, given, defaults }: Beside): string {
   const stranger = said.find((key) => given[key] !== defaults[key]);
   if (stranger === undefined) return written;
   const remedy = "say it in the depth, such as 4*3 halt(ponder=0.01), or give the depth as a number";

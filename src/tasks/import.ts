@@ -123,7 +123,7 @@ async function albertReport(path: string, options: ImportRunOptions): Promise<Im
   return {
     ...counted(parameters),
     width,
-    depth,
+    depth: Number(depth),
     adaptive: halting !== undefined,
     heads: Object.keys(heads),
     tokenizer: tokenizer?.path ?? "none",

@@ -33,7 +33,21 @@ describe("layerwise plan", () => {
     expect(text).toMatch(/all +3 +5 .* tokens decide /);
   });
 
+  it("draws depths of other models", () => {
+    const small = ["--width", "16", "--heads", "2", "--length", "8"];
+    const found = (...args: string[]) => JSON.parse(plan(...small, "--json", ...args));
+    expect(found("--model", "encoder", "--depth", "4")).toMatchObject({ depth: "1*4", unique: 1, executedDepth: 4 });
+    const { encoder, decoder } = found("--model", "translate", "--depth", "2*2 halt", "--decoder-depth", "3");
+    expect([encoder.executedDepth, decoder.executedDepth, decoder.sourceBytesPerToken]).toEqual([4, 3, 3 * 128]);
+    expect(plan(...small, "--model", "translate", "--depth", "1")).toMatch(/encoder: 1\n[^]*decoder: 1\n/);
+    const network = found("--model", "transformer-xl", "--depth", "(sf)x1*2", "--memory", "4");
+    expect(network).toMatchObject({ unique: 2, executedDepth: 4, plan: [0, 1, 0, 1], keyValueBytesPerToken: 2 * 128 });
+  });
+
   it.each([
+    [["--model", "encoder", "--depth", "1*4 exits(gate)"], "an encoder has no head"],
+    [["--model", "transformer-xl", "--depth", "1*4 halt"], "leave out halt, or train a model without memory"],
+    [["--depth", "4*3", "--decoder-depth", "2"], "expected --model translate for --decoder-depth"],
     [["--depth", "2 + 4x3"], "write 4*3 to run them 3 times with the same weights"],
     [["--depth", "4*3", "--share", "cycle"], 'got --share beside "4*3"; leave out --share'],
   ])("answers %j with a way out", (args, message) => {

@@ -8,6 +8,7 @@ import {
   defined,
   dropoutRate,
   number,
+  type Rule,
   type Rules,
   required,
   truth,
@@ -22,6 +23,7 @@ import {
   haltingDefaults,
   isHalting,
 } from "../../depth/halting.ts";
+import { parseDepth, planOfDepth } from "../../depth/notation.ts";
 import type { Plan } from "../../depth/plan.ts";
 import type { Deepened, DepthPolicy } from "../../depth/policy.ts";
 import { applySkipping } from "../../depth/skipping.ts";
@@ -38,6 +40,7 @@ import {
   within,
 } from "../../graph/index.ts";
 import { ALBERT_DEVIATION, AlbertEmbeddings, AlbertLayer, firstRows } from "../../nn/albert.ts";
+import { styleRules } from "../../nn/block.ts";
 import { activationRule } from "../../nn/feed-forward.ts";
 import {
   type Activation,
@@ -45,15 +48,17 @@ import {
   Linear,
   type LowRank,
   type Mode,
+  type Norm,
   normal,
   type Parameter,
   type Rows,
 } from "../../nn/index.ts";
 import { causalMask, keyMask } from "../../nn/masks.ts";
 import type { EncoderBlocks, EncoderSearch } from "./blocks.ts";
+import { type EncoderStyle, styleIn, writtenStack } from "./written.ts";
 
 /** Sizes of an ALBERT, and how its layers become depth. */
-export interface AlbertOptions {
+export interface AlbertOptions extends EncoderStyle {
   /** Number of pieces. */
   vocabulary: number;
   /** Width E of the embedding tables. */
@@ -63,8 +68,11 @@ export interface AlbertOptions {
   heads: number;
   /** Width of the feed-forward layer. Default: four times the width. */
   hidden?: number;
-  /** Depths of fixed models; the most depths of halting ones. */
-  depth: number;
+  /**
+   * Depths of fixed models, the most depths of halting ones; or all of it in words, such as `2*3 halt` (docs/depth.md). Options of newer blocks
+   * (`norm`, `gated`, `keyHeads`, `queryKeyNorm`, `bias`, `rotary`) are for depths in words; with them, and with letters, blocks are pre-norm.
+   */
+  depth: number | string;
   /** Groups of layers that share no weights; the depths are split evenly among them. */
   groups?: number;
   /** Layers of a group: each depth runs all of them. */
@@ -130,13 +138,21 @@ export interface AlbertInputs {
 /** The deepest published one has 24; a damaged config must not ask for a graph of millions. */
 const MOST_LAYERS = 1000;
 
+const wholeDepth = whole(1, MOST_LAYERS);
+const depthRule: Rule = {
+  needed: `${wholeDepth.needed}, or a text such as 2*3 halt`,
+  fits: (depth) => typeof depth === "string" || wholeDepth.fits(depth),
+};
+
+const { normEpsilon: _, ...ofStyle } = styleRules;
+
 const rules: Rules<AlbertOptions> = {
   vocabulary: required(whole(1)),
   embedding: whole(1),
   width: required(whole(1, LARGEST.width)),
   heads: required(whole(1, LARGEST.heads)),
   hidden: whole(1),
-  depth: required(whole(1, MOST_LAYERS)),
+  depth: required(depthRule),
   groups: whole(1, MOST_LAYERS),
   inner: whole(1, MOST_LAYERS / 10),
   activation: activationRule,
@@ -150,6 +166,8 @@ const rules: Rules<AlbertOptions> = {
   blocks: anything,
   searched: anything,
   lora: anything,
+  ...ofStyle,
+  rotary: truth,
 };
 
 const loraRules: Rules<LoraOptions> = { rank: required(whole(1, LARGEST.width)), alpha: number({ above: 0 }) };
@@ -181,7 +199,8 @@ const defaults = {
 
 /** With every default filled in. */
 export interface CompleteAlbertOptions
-  extends Required<Omit<AlbertOptions, "halting" | "lora" | "blocks" | "searched">> {
+  extends EncoderStyle,
+    Required<Omit<AlbertOptions, "halting" | "lora" | "blocks" | "searched" | keyof EncoderStyle>> {
   blocks: AlbertOptions["blocks"];
   searched: EncoderSearch | undefined;
   halting: Required<Omit<HaltingOptions, "width">> | undefined;
@@ -194,6 +213,28 @@ export function albertPlan({ depth, groups, inner }: { depth: number; groups: nu
   return Array.from({ length: depth * inner }, (_, i) => group(Math.floor(i / inner)) * inner + (i % inner));
 }
 
+/** Which layer runs when. */
+function planOf({ depth, groups, inner }: CompleteAlbertOptions): Plan {
+  return typeof depth === "string" ? planOfDepth(parseDepth(depth)) : albertPlan({ depth, groups, inner });
+}
+
+function layersOf(options: CompleteAlbertOptions): AlbertLayer[] {
+  const { groups, inner, lora } = options;
+  const lowRank = lowRankOf(lora);
+  return Array.from({ length: groups * inner }, (_, i) => {
+    const name = `encoder.albert_layer_groups.${Math.floor(i / inner)}.albert_layers.${i % inner}`;
+    return new AlbertLayer(name, { ...options, lowRank });
+  });
+}
+
+function refuseStyle(options: CompleteAlbertOptions): void {
+  const [got] = Object.keys(styleIn(options));
+  if (got === undefined) return;
+  const remedy = `give the depth as a text, such as "1*${options.depth}" or "${options.depth}*1"`;
+  const needed = "a depth in words for newer blocks";
+  rejectOption({ who: `ALBERT / ${got}`, needed, got: `depth ${options.depth}`, remedy });
+}
+
 /** An ALBERT: factorised embeddings and layers that are shared or halt, by its depth policy; heads are apart. */
 export class Albert {
   readonly options: CompleteAlbertOptions;
@@ -203,6 +244,8 @@ export class Albert {
   readonly embeddings: AlbertEmbeddings;
   /** Blocks with weights of their own, where it is made of such. */
   readonly blocks: EncoderBlocks | undefined;
+  /** Behind the last depth, where blocks norm what they read. */
+  readonly #norm: Norm | undefined;
   readonly #pooler: Linear | undefined;
 
   /** `blocksOf` builds blocks with weights of their own. */
@@ -210,16 +253,16 @@ export class Albert {
     checkOptions("ALBERT", options, rules);
     const unit = options.halting && { ...haltingDefaults, name: "encoder.halting", ...defined(options.halting) };
     this.options = { ...defaults, hidden: 4 * options.width, ...defined(options), halting: unit };
-    const { groups, inner, width, pooler, lora } = this.options;
-    const lowRank = lowRankOf(lora);
+    const { width, pooler, depth, lora } = this.options;
     this.embeddings = new AlbertEmbeddings(this.options);
     this.blocks = blocksOf?.(this.options);
-    this.layers = Array.from({ length: this.blocks ? 0 : groups * inner }, (_, i) => {
-      const name = `encoder.albert_layer_groups.${Math.floor(i / inner)}.albert_layers.${i % inner}`;
-      return new AlbertLayer(name, { ...this.options, lowRank });
-    });
-    this.plan = this.blocks ? this.blocks.choices.map((_, i) => i) : albertPlan(this.options);
-    this.policy = this.#policyOf();
+    const isWritten = typeof depth === "string";
+    if (!isWritten) refuseStyle(this.options);
+    this.layers = this.blocks || isWritten ? [] : layersOf(this.options);
+    this.plan = this.blocks ? this.blocks.choices.map((_, i) => i) : planOf(this.options);
+    const stack = isWritten && !this.blocks ? writtenStack(this.options, lowRankOf(lora)) : this.blocks;
+    this.policy = stack?.policy ?? this.#policyOf();
+    this.#norm = stack?.norm;
     this.#pooler = pooler
       ? new Linear("pooler", { in: width, out: width, weight: normal(ALBERT_DEVIATION), role: "head" })
       : undefined;
@@ -227,12 +270,11 @@ export class Albert {
 
   #policyOf(): DepthPolicy {
     const { halting: unit, width } = this.options;
-    if (this.blocks) return this.blocks.policy;
     return unit ? halting(this.layers, this.plan, { ...unit, width }) : fixed(this.layers, this.plan);
   }
 
   get parameters(): Parameter[] {
-    const ends = [...(this.blocks ? [this.blocks.norm] : []), ...(this.#pooler ? [this.#pooler] : [])];
+    const ends = [...(this.#norm ? [this.#norm] : []), ...(this.#pooler ? [this.#pooler] : [])];
     const parts = [this.embeddings, this.policy, ...ends];
     return parts.flatMap((part) => [...part.parameters]);
   }
@@ -269,9 +311,12 @@ export class Albert {
     return this.#encoded(this.policy.apply(rows, context), context);
   }
 
-  /** What `encode` gives, for inference, without computing tokens that have halted: a model whose tokens do. */
+  /** What `encode` gives, for inference, without computing tokens that have stopped: a model whose tokens do. */
   encodeRunning(inputs: AlbertInputs): Encoded {
     const { rows, context } = this.start(inputs);
+    if (typeof this.options.depth === "string") {
+      return this.#encoded(this.policy.apply(rows, { ...context, skips: true }), context);
+    }
     return this.#encoded(applySkipping(this.haltingPolicy, this.layers, rows, context), context);
   }
 
@@ -291,7 +336,7 @@ export class Albert {
 
   /** What leaves the last depth, as heads take it: sums of residuals need a norm at their end. */
   normed(hidden: Tensor): Tensor {
-    return this.blocks ? this.blocks.norm.apply(hidden) : hidden;
+    return this.#norm ? this.#norm.apply(hidden) : hidden;
   }
 
   /** tanh of a linear map of each text's first row: [B·T, C] → [B, C] */
@@ -311,7 +356,7 @@ function hiddenKeys(mask: Tensor | undefined, causal: Dim | undefined): Tensor |
   return padding ? add(padding, causalMask(causal)) : causalMask(causal);
 }
 
-/** An ALBERT with the given options: layers that are shared or halt. */
+/** An ALBERT with the given options: layers that are shared or halt, or a depth in words. */
 export function albert(options: AlbertOptions): Albert {
   if (options.blocks === undefined) return new Albert(options);
   const remedy = "call blockEncoder(options) from layerwise instead";

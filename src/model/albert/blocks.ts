@@ -1,6 +1,7 @@
 /** Encoders of blocks with weights of their own: attention, feed-forward or nothing at each depth, found or still searched for. */
 import { reject } from "../../base/errors.ts";
 import { anything, checkOptions, number, type Rules } from "../../base/options.ts";
+import type { DepthPolicy } from "../../depth/policy.ts";
 import { type Budget, Searched } from "../../depth/searched.ts";
 import { ALBERT_DEVIATION } from "../../nn/albert.ts";
 import {
@@ -8,6 +9,7 @@ import {
   feedForwardCandidate,
   identity,
   LayerNorm,
+  type Norm,
   normal,
   selfAttentionCandidate,
 } from "../../nn/index.ts";
@@ -35,9 +37,15 @@ const rules: Rules<EncoderSearch> = {
   finalTemperature: number({ above: 0 }),
 };
 
+/** How an encoder is deep: the policy over its blocks, and the norm behind the last, where blocks add to their input and norm it first. */
+export interface EncoderStack {
+  readonly policy: DepthPolicy;
+  readonly norm?: Norm | undefined;
+}
+
 /** The blocks of an encoder: what each may be, the policy that runs them, and the norm behind the last. */
-export interface EncoderBlocks extends Pick<Supernet, "choices" | "alive" | "policy"> {
-  readonly norm: LayerNorm;
+export interface EncoderBlocks extends EncoderStack, Pick<Supernet, "choices" | "alive"> {
+  readonly policy: Searched;
 }
 
 const NAME = "encoder.blocks";
@@ -61,6 +69,7 @@ interface BlockOptions {
   readonly inner: number;
   readonly halting: object | undefined;
   readonly lora: object | undefined;
+  readonly depth: number | string;
 }
 
 /** Builds the blocks that options describe: x + F(norm x) each. */
@@ -85,11 +94,17 @@ export function encoderBlocks(options: BlockOptions): EncoderBlocks {
 }
 
 /** Blocks own their weights and run once: nothing halts, nothing is shared. */
-function refuseOthers({ halting, lora, groups, inner, blocks, searched }: BlockOptions): void {
+function refuseOthers({ halting, lora, groups, inner, blocks, searched, depth }: BlockOptions): void {
   if (blocks === undefined) {
     reject({ who: "ALBERT / blocks", needed: "a pattern, or how many blocks to search", got: "none" }, 2);
   }
-  const others = { halting: halting !== undefined, lora: lora !== undefined, groups: groups > 1, inner: inner > 1 };
+  const others = {
+    halting: halting !== undefined,
+    lora: lora !== undefined,
+    groups: groups > 1,
+    inner: inner > 1,
+    "a depth in words": typeof depth === "string",
+  };
   const [got] = Object.entries(others).flatMap(([name, isGiven]) => (isGiven ? [name] : []));
   if (got !== undefined) {
     const remedy = "leave blocks or the other out";

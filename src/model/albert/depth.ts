@@ -19,7 +19,9 @@ export function encodeByDepth(model: Albert, texts: AlbertInputs, mode: Mode = i
   const { rows, context } = model.start(texts, mode);
   const { hidden, penalty, probes } = model.policy.apply(rows, context);
   const later = Array.from({ length: model.policy.depth }, (_, i) => probes[`step${i + 1}.state`]);
-  const states = [rows, ...later.filter((state) => state !== undefined)];
+  // Passes through brackets are fewer than the depths that tokens count.
+  const known = later.filter((state) => state !== undefined);
+  const states = known.length === model.policy.depth ? [rows, ...known] : [rows];
   const sequence = model.normed(hidden);
   const pooled = model.pool(sequence, context.rows, mode);
   return { ...context.rows, sequence, pooled, penalty, probes, real: context.real, states };
@@ -32,13 +34,13 @@ export interface EncodedWithAttentions extends Pick<Encoded, "sequence" | "probe
 
 /** As `model.encode` for inference, with attention weights; rows of tokens that have halted are computed, too, and have no effect. */
 export function encodeWithAttentions(model: Albert, texts: AlbertInputs): EncodedWithAttentions {
-  if (model.blocks) {
-    rejectOption({ who: "attentions", needed: "an ALBERT of shared layers", got: "one of searched blocks" });
-  }
   const { rows, context } = model.start(texts);
   const attentions: Tensor[] = [];
   const watch = (weights: Tensor) => void attentions.push(weights);
   const { hidden, probes } = model.policy.apply(rows, { ...context, watch });
+  if (attentions.length === 0) {
+    rejectOption({ who: "attentions", needed: "an ALBERT of its own layers", got: "one of letters or newer blocks" });
+  }
   return { sequence: hidden, probes, attentions };
 }
 

@@ -27,9 +27,11 @@ function architectures(heads: Heads): string[] {
   return [heads.sentenceOrder ? classes.sentenceOrder : classes[names[0]!]];
 }
 
-/** config.json as Hugging Face has it; an encoder of blocks, which it has not, is described by its options. */
+/** config.json as Hugging Face has it; an encoder of blocks or of a depth in words, which it has not, is described by its options. */
 export function albertConfig(model: Albert, heads: Heads): Record<string, unknown> {
-  if (model.blocks) return { kind: "encoder", ...model.options, tasks: Object.keys(heads) };
+  if (model.blocks || typeof model.options.depth === "string") {
+    return { kind: "encoder", ...model.options, tasks: Object.keys(heads) };
+  }
   return { architectures: architectures(heads), ...huggingFaceConfig(model.options) };
 }
 

@@ -193,7 +193,10 @@ function numberIn(config: Readonly<Record<string, unknown>>, source: string, key
 }
 
 /** The model a Hugging Face `config.json` describes, ALBERT or ALBERT-ACT; what is not built here is an error that names `source`. */
-export function albertOptionsFrom(config: Readonly<Record<string, unknown>>, source = "config"): AlbertOptions {
+export function albertOptionsFrom(
+  config: Readonly<Record<string, unknown>>,
+  source = "config",
+): AlbertOptions & { depth: number } {
   const position = config.position_embedding_type ?? "absolute";
   if (position !== "absolute") {
     rejectFile({ who: `${source} / position_embedding_type`, needed: '"absolute"', got: JSON.stringify(position) });
@@ -234,9 +237,11 @@ function haltingFrom(config: Readonly<Record<string, unknown>>, epsilon: number)
 
 /** The `config.json` that Hugging Face needs beside saved weights. */
 export function huggingFaceConfig(options: CompleteAlbertOptions): Record<string, unknown> {
-  if (options.blocks !== undefined) {
+  const own = typeof options.depth === "string" ? `depth ${JSON.stringify(options.depth)}` : undefined;
+  const got = options.blocks === undefined ? own : `blocks ${options.blocks}`;
+  if (got !== undefined) {
     const needed = "a layer that runs again and again, as Hugging Face's ALBERT has it";
-    reject({ who: "export", needed, got: `blocks ${options.blocks}`, remedy: "export it as ONNX" }, 2);
+    reject({ who: "export", needed, got, remedy: "export it as ONNX" }, 2);
   }
   if (options.halting && (options.groups > 1 || options.inner > 1)) {
     throw new LayerwiseError(

@@ -1,19 +1,7 @@
-/** What a written depth stores and costs, part by part: distinct parameters, depths, FLOPs in the mean and at most, keys and values. */
-
-import { formatNumber, table } from "../../base/table.ts";
-import {
-  type Depth,
-  executedDepth,
-  mapWords,
-  meanFraction,
-  parseDepth,
-  planOfDepth,
-  printDepth,
-} from "../../depth/notation.ts";
-import type { Plan } from "../../depth/plan.ts";
-import { cost, input } from "../../graph/index.ts";
+/** What a written depth of a language model stores and costs. */
+import { input } from "../../graph/index.ts";
 import { causalMask, inference } from "../../nn/index.ts";
-import { countParameters } from "../report.ts";
+import { type DepthReport, reportDepth } from "../depth-report.ts";
 import { languageModel, type OwnBlocks } from "./language.ts";
 
 /** Sizes of the blocks, and the length of the text for which FLOPs are counted. */
@@ -22,47 +10,8 @@ export interface DepthSizes extends OwnBlocks {
   length: number;
 }
 
-/** Figures of a part, or of all of them; without embeddings and head. */
-export interface DepthFigures {
-  readonly depth: string;
-  /** Blocks that own weights. */
-  readonly unique: number;
-  /** Blocks that run at most. */
-  readonly executedDepth: number;
-  /** Numbers that are stored, those of routers and gates included. */
-  readonly parameters: number;
-  /** Of a forward pass through all depths. */
-  readonly flopsPerToken: number;
-  /** In the mean, where counts of loops or capacities say it; null where tokens decide. */
-  readonly meanFlopsPerToken: number | null;
-  /** Memory for keys and values of one token in generation, in single precision, through all depths; null where texts are read again. */
-  readonly keyValueBytesPerToken: number | null;
-}
-
-/** The figures of a depth, which block runs where, and its parts. */
-export interface DepthReport extends DepthFigures {
-  readonly plan: Plan;
-  readonly parts: readonly DepthFigures[];
-}
-
 /** Figures of a text such as `2 + 4*3 halt + 1`, counted from its graphs. */
-export function depthReport(text: string, sizes: DepthSizes): DepthReport {
-  const depth = parseDepth(text);
-  const parts = depth.map((part) => figuresOf([part], sizes));
-  const means = parts.map((part) => part.meanFlopsPerToken);
-  const mean = means.every((each) => each !== null) ? means.reduce((a, b) => a + b, 0) : null;
-  return { ...figuresOf(depth, sizes), meanFlopsPerToken: mean, plan: planOfDepth(depth), parts };
-}
-
-/** Every loop as often as it may run in training. */
-const atMost = (depth: Depth): Depth =>
-  mapWords(depth, (word) => {
-    const { most, use = most } = word.options;
-    return word.name === "loop" && use !== undefined ? { ...word, options: { ...word.options, use } } : word;
-  });
-
-function figuresOf(depth: Depth, { length, ...sizes }: DepthSizes): DepthFigures {
-  const { policy } = languageModel({ vocabulary: 1, length, ...sizes, depth: printDepth(atMost(depth)) });
+export function depthReport(text: string, { length, ...sizes }: DepthSizes): DepthReport {
   const { width, heads, keyHeads = heads } = sizes;
   const context = {
     rows: { batch: 1, length },
@@ -70,33 +19,14 @@ function figuresOf(depth: Depth, { length, ...sizes }: DepthSizes): DepthFigures
     mask: causalMask(length),
     scores: () => input("scores", [length, 1]),
   };
-  const flops = cost([policy.apply(input("x", [length, width]), context).hidden]).flops / length;
-  const fraction = depth.length === 1 ? meanFraction(depth[0]!) : undefined;
-  return {
-    depth: printDepth(depth),
-    unique: policy.unique ?? policy.depth,
-    executedDepth: executedDepth(depth),
-    parameters: countParameters(policy.parameters),
-    flopsPerToken: flops,
-    meanFlopsPerToken: fraction === undefined ? null : fraction * flops,
-    keyValueBytesPerToken: policy.caches === undefined ? null : policy.caches * 2 * ((width / heads) * keyHeads) * 4,
-  };
-}
-
-const millions = (n: number) => `${formatNumber(n / 1e6, 2)} M`;
-
-/** The figures of a depth as a table: a line per part, and one for all of them. */
-export function depthReportTable({ parts, plan: _, ...all }: DepthReport): string {
-  const rows = [...parts, ...(parts.length > 1 ? [{ ...all, depth: "all" }] : [])];
-  return table(
-    rows.map(({ depth, meanFlopsPerToken: mean, keyValueBytesPerToken: kept, ...figures }) => ({
-      part: depth,
-      "own weights": figures.unique,
-      depths: figures.executedDepth,
-      parameters: millions(figures.parameters),
-      "FLOPs per token at most": millions(figures.flopsPerToken),
-      "in the mean": mean === null ? "tokens decide" : millions(mean),
-      "keys and values per token": kept === null ? "–" : `${formatNumber(kept / 1024, 2)} KiB`,
-    })),
-  );
+  return reportDepth(text, {
+    width,
+    length,
+    opened: (depth) => {
+      const { policy } = languageModel({ vocabulary: 1, length, ...sizes, depth });
+      const { caches } = policy;
+      const keyValueBytesPerToken = caches === undefined ? null : caches * 2 * ((width / heads) * keyHeads) * 4;
+      return { policy, apply: (x) => policy.apply(x, context).hidden, kept: { keyValueBytesPerToken } };
+    },
+  });
 }

@@ -45,8 +45,6 @@ import {
   type Context,
   causalMask,
   Embedding,
-  feedForwardCandidate,
-  identity,
   inference,
   type Mode,
   type Norm,
@@ -54,13 +52,13 @@ import {
   norms,
   type Parameter,
   Rotary,
-  selfAttentionCandidate,
   Training,
   TransformerBlock,
 } from "../../nn/index.ts";
 import { headWidth } from "../../nn/layers.ts";
 import { rotaryRules } from "../../nn/rotary.ts";
 import type { BatchDecoder, CausalModel, Decoder, ForwardPass, Objective } from "../causal.ts";
+import { letterBlock } from "../letter-block.ts";
 import { checkNames } from "../names.ts";
 import type { Weights } from "../weights.ts";
 import type { Extension } from "./decoders.ts";
@@ -393,11 +391,7 @@ function blockMaker(options: TextSizes & { dropout: number } & CompleteBlocks) {
   const style = picked<BlockStyle>(options, styles);
   const sizes = { width, heads, hidden, dropout, activation, weight: normal(DEVIATION), rotary, ...style };
   return (name: string, pattern?: PatternBlock): Block => {
-    if (!pattern) return new TransformerBlock(name, sizes);
-    const { kind, size } = pattern;
-    if (kind === "identity") return identity;
-    if (kind === "attention") return selfAttentionCandidate(name, { ...sizes, size, heads: size ?? heads });
-    return feedForwardCandidate(name, { ...sizes, size, hidden: size ?? hidden });
+    return pattern ? letterBlock(name, pattern, sizes) : new TransformerBlock(name, sizes);
   };
 }
 

@@ -15,7 +15,9 @@ export function parSpec({ options, choices, words }: ParModel, length: number): 
         ? `a candidate of your own (${own.name ?? own.kind})`
         : options.padding !== undefined
           ? "padding"
-          : undefined;
+          : options.plan
+            ? "blocks that share weights"
+            : undefined;
   if (stranger !== undefined) {
     const needed = "a network that modeling_layerwise.py can run";
     reject({ who: "export --format huggingface", needed, got: stranger, remedy: "export it as ONNX" }, 2);

@@ -3,6 +3,7 @@
 import { reject, rejectOption } from "../../base/errors.ts";
 import { check, checkOptions } from "../../base/options.ts";
 import { MOST_BLOCKS, patternBlocks, printPattern } from "../../depth/pattern.ts";
+import type { Plan } from "../../depth/plan.ts";
 import type { Budget, SearchedOptions } from "../../depth/searched.ts";
 import { activationRule } from "../../nn/feed-forward.ts";
 import type { Activation } from "../../nn/index.ts";
@@ -20,6 +21,8 @@ export interface ParOptions extends SearchedOptions {
   hidden?: number | undefined;
   /** A number of blocks to search, a pattern of found ones (`(sff)x2 i`, `s f:1024`), or the candidates of each block. */
   blocks: number | string | readonly (readonly CandidateChoice[])[];
+  /** With a pattern: which block's weights each depth has, numbered from 0 as they first run. Default: each its own. `writtenNetwork` reads both out of a text. */
+  plan?: Plan | undefined;
   /**
    * What a searched block may be: `[attention(), feedForward({ hidden: 64 }), custom("g", make), identity]`. A pattern may hold the
    * letters of those that are your own. Default: attention, feed-forward, identity.
@@ -73,6 +76,7 @@ const names: Readonly<Record<keyof ParOptions, true>> = {
   heads: true,
   hidden: true,
   blocks: true,
+  plan: true,
   candidates: true,
   alive: true,
   memory: true,
@@ -153,6 +157,22 @@ function choicesIn({ blocks, candidates = everything }: Pick<ParOptions, "blocks
     reject({ who: "blocks", needed: `a whole number from 1 to ${MOST_BLOCKS}, or a pattern`, got: `${blocks}` }, 2);
   }
   return Array.from({ length: blocks }, () => candidates);
+}
+
+/** Whose weights each depth has; depths that share must have the same block. */
+export function planOf({ plan, blocks }: Pick<ParOptions, "plan" | "blocks">, choices: Choices): Plan {
+  if (plan === undefined) return choices.map((_, i) => i);
+  const letters = choices.map(([choice]) => printPattern([patternBlockOf(choice!)]));
+  const firsts = [...new Set(plan)];
+  const fits =
+    typeof blocks === "string" &&
+    plan.length === letters.length &&
+    firsts.every((own, i) => own === i) &&
+    plan.every((own, i) => letters[plan.indexOf(own)] === letters[i]);
+  if (fits) return plan;
+  const needed =
+    "a pattern, and of each of its blocks the number of one of the same letter and size, numbered as they first run";
+  return reject({ who: "plan", needed, got: `[${plan}] for ${letters.join("")}`, remedy: "write it as (sf)x2*3" }, 2);
 }
 
 /** Candidates are known by their names in tables of costs: two that differ must not share one. */

@@ -53,7 +53,16 @@ import { allProbabilities, chosenPlaces, type Supernet } from "../supernet.ts";
 import type { Weights } from "../weights.ts";
 import { type CandidateChoice, candidateOf } from "./candidates.ts";
 import type { Carried, MemoryReading } from "./decoder.ts";
-import { aliveOf, budgetOf, checkMemory, checkParOptions, checkWhole, choicesOf, type ParOptions } from "./options.ts";
+import {
+  aliveOf,
+  budgetOf,
+  checkMemory,
+  checkParOptions,
+  checkWhole,
+  choicesOf,
+  type ParOptions,
+  planOf,
+} from "./options.ts";
 
 export type { CandidateChoice } from "./candidates.ts";
 export type { Carried, MemoryReading } from "./decoder.ts";
@@ -176,7 +185,7 @@ export class ParModel implements CausalModel<MemoryReading>, Supernet {
     const { batch, length } = shape;
     const { width } = this.options;
     const { missing, ...told } = this.contextOf(shape, mode);
-    const memories = this.#memoryInputs(batch, shape.memory ?? this.options.memory);
+    const memories = this.memoryInputs(batch, shape.memory);
     const carried: Carried[] = [];
     const context = {
       ...told,
@@ -226,7 +235,8 @@ export class ParModel implements CausalModel<MemoryReading>, Supernet {
     };
   }
 
-  #memoryInputs(batch: Dim, memory: number): Tensor<"input">[] {
+  /** What each depth remembers, [B, M, C]: depths that share weights have memories of their own. */
+  memoryInputs(batch: Dim, memory = this.options.memory): Tensor<"input">[] {
     if (memory === 0) return [];
     return this.policy.blocks.map((_, i) => input(`memory.${i}`, [batch, memory, this.options.width]));
   }
@@ -360,12 +370,15 @@ function tablesOf(embedding: Embedding | AdaptiveEmbedding, [words]: readonly nu
 function blocksOf(options: ParOptions, all: ParModel["choices"], alive: ParModel["alive"]): Candidate[][] {
   const { width, hidden = 4 * width, heads, dropout = 0, attentionDropout, compat, activation = "relu" } = options;
   const shared = { width, hidden, heads, dropout, attentionDropout, compat, activation };
-  return all.map((choices, i) =>
-    alive[i]!.map((k) => {
+  const plan = planOf(options, all);
+  const made = all.map((choices, i) => {
+    if (plan.indexOf(plan[i]!) < i) return [];
+    return alive[i]!.map((k) => {
       const twin = choices.slice(0, k).filter(({ kind }) => kind === choices[k]!.kind).length;
-      return candidateOf(`blocks.${i}`, choices[k]!, twin, shared);
-    }),
-  );
+      return candidateOf(`blocks.${plan[i]}`, choices[k]!, twin, shared);
+    });
+  });
+  return plan.map((own) => made[plan.indexOf(own)]!);
 }
 
 /** A PAR Transformer-XL with the given options. */

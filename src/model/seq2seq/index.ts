@@ -1,5 +1,6 @@
 /** `layerwise/models/seq2seq`: the parameter-shared encoder, encoder–decoders and translation with beam search. */
 export { Beam, type BeamOptions, type Choice as BeamChoice, type Specials, Translator } from "./beam.ts";
+export { type SideSizes, type TranslationDepthReport, translationDepthReport } from "./depth-report.ts";
 export { EncoderDecoder, type EncoderDecoderMasks, type EncoderDecoderOptions } from "./encoder-decoder.ts";
 export { type PlanFigures, type PlanReport, planReport, planTable } from "./plan-report.ts";
 export {

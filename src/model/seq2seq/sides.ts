@@ -1,13 +1,14 @@
 /** The sides of a translation model: each with a plan, a depth in words or a policy; what cannot work is refused here. */
-import { reject, rejectShape } from "../../base/errors.ts";
+import { reject } from "../../base/errors.ts";
 import { defined, oneOf, type Rules, truth } from "../../base/options.ts";
 import { joinedScalars } from "../../depth/nested.ts";
 import { type Plan, uniqueOf } from "../../depth/plan.ts";
 import type { DepthPolicy, TrainingScalars } from "../../depth/policy.ts";
 import { input, type Tensor } from "../../graph/index.ts";
-import { type Context, type Embedding, inference, norms, type Parameter, Training } from "../../nn/index.ts";
+import { type Embedding, norms, type Parameter } from "../../nn/index.ts";
 import { memoryOf } from "../../nn/memory.ts";
 import type { TorchLayerOptions } from "../../nn/torch-layers.ts";
+import { checkEncoderDepth, TRIED_LENGTH, triedDepth } from "../encoder-depth.ts";
 import { checkNames } from "../names.ts";
 import type { EncoderDecoderOptions } from "./encoder-decoder.ts";
 import { DecoderStack, EncoderStack, type StackOptions, stackDefaults } from "./stacks.ts";
@@ -50,7 +51,9 @@ export function openSides(options: SidesOptions, head: Embedding): Sides {
   };
   const encoder = new EncoderStack("encoder.", of("encoder", encoderPlan, encoderDepth));
   const decoder = new DecoderStack("decoder.", of("decoder", decoderPlan, decoderDepth));
-  if (encoderPlan === undefined) checkEncoder(encoder.policy, style.width);
+  if (encoderPlan === undefined) {
+    checkEncoderDepth("encoder depth", encoder.policy, style.width, "; exits are for decoderDepth");
+  }
   if (decoderPlan === undefined) checkDecoder(decoder, style.width, head);
   const parameters = [...encoder.parameters, ...decoder.parameters];
   checkNames("translation model", parameters);
@@ -68,34 +71,11 @@ function depthOf(side: string, plan: Plan | undefined, depth: string | DepthPoli
   return { plan, depth };
 }
 
-const LENGTH = 2;
-
-/** What a policy makes of two tokens, in training and in use: mistakes show now. */
-function tried(who: string, policy: DepthPolicy, width: number, context: Partial<Context>) {
-  const rows = { batch: 1, length: LENGTH };
-  const [trained, used] = [new Training(), inference].map((mode) => {
-    return policy.apply(input("x", [LENGTH, width]), { rows, mode, ...context });
-  });
-  const { shape } = used!.hidden;
-  if (`${shape}` !== `${LENGTH},${width}`) {
-    rejectShape({ who, needed: `states of width ${width}, [${LENGTH},${width}]`, got: `[${shape}]` });
-  }
-  return trained!;
-}
-
-function checkEncoder(policy: DepthPolicy, width: number): void {
-  const { exits = [] } = tried("encoder depth", policy, width, {});
-  if (exits.length === 0) return;
-  const needed = "a depth without exits that predict: an encoder has no head";
-  const remedy = "write halt or route, or drop(0.1, exitLoss=0); exits are for decoderDepth";
-  reject({ who: "encoder depth", needed, got: `${exits.length} exits`, remedy }, 2);
-}
-
 function checkDecoder(decoder: DecoderStack, width: number, head: Embedding): void {
-  const text = input("memory", [LENGTH, width]);
-  const source = memoryOf((_, make) => make(text, { batch: 1, length: LENGTH }));
+  const text = input("memory", [TRIED_LENGTH, width]);
+  const source = memoryOf((_, make) => make(text, { batch: 1, length: TRIED_LENGTH }));
   const scores = (hidden: Tensor) => head.logits(decoder.normed(hidden));
-  tried("decoder depth", decoder.policy, width, { source, scores });
+  triedDepth("decoder depth", decoder.policy, width, { source, scores });
   if (decoder.policy.caches) return;
   const remedy = "give the policy `caches`, and its blocks contexts of contextsOf";
   reject({ who: "decoder depth", needed: "a policy that continues from caches", got: "one without", remedy }, 2);

@@ -9,6 +9,7 @@ import { taskFigures } from "./classifier.ts";
 import { checkEarlyExit } from "./early-exit.ts";
 import type { ScoringOptions, Tuned } from "./predictions.ts";
 import { type TimedScores, timedScores } from "./timed-scores.ts";
+import { haltThreshold } from "./tuned-depth.ts";
 
 /** A model under one threshold. */
 export interface CurvePoint {
@@ -43,7 +44,8 @@ export function curveThresholds(
   asked: readonly number[] | undefined,
   who = "curve",
 ): number[] {
-  const own = 1 - (model.halting?.epsilon ?? 0.01);
+  const written = typeof model.depth === "string" ? haltThreshold(model.depth) : undefined;
+  const own = written ?? 1 - (model.halting?.epsilon ?? 0.01);
   const thresholds = [...new Set(asked ?? [own, ...USUAL.filter((each) => each < own)])];
   if (thresholds.length === 0) reject({ who, needed: "at least one threshold", got: "none" }, 2);
   for (const threshold of thresholds) checkEarlyExit(model, { threshold }, who);

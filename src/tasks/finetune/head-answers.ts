@@ -7,7 +7,7 @@ import { inference } from "../../nn/index.ts";
 import type { Weights } from "../../train/stages.ts";
 import type { Tell } from "../../train/telling.ts";
 import { underNamesOf } from "./classifier.ts";
-import { checkEarlyExit, type EarlyExit, earlyDescription, exitsEarly } from "./early-exit.ts";
+import { capFed, checkEarlyExit, type EarlyExit, earlyDescription, exitsEarly } from "./early-exit.ts";
 import { laidOut, type OpenedHead } from "./head-batches.ts";
 import type { HeadExample, HeadProbabilities, HeadScores } from "./head-tasks.ts";
 
@@ -98,9 +98,10 @@ function whole<X, Y>({ task, described: { model, heads }, batch, length }: Opene
   return { loss: losses[0]!, logits, updates: encoded.probes.updates };
 }
 
-function early<X, Y>({ task, described: { model, heads }, batch, length }: OpenedHead<X, Y>, { cap }: EarlyExit) {
+function early<X, Y>({ task, described: { model, heads }, batch, length }: OpenedHead<X, Y>, exit: EarlyExit) {
   const shape = { batch: batch * task.rows, length };
   const texts = textInputs(shape);
+  const cap = capFed(model.options, exit);
   const inputs = cap === undefined ? texts : { ...texts, caps: add(multiply(texts.ids, 0), cap) };
   const encoded = model.encodeRunning(inputs);
   const [head] = Object.values(heads);

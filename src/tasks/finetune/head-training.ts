@@ -13,6 +13,7 @@ import { answersOf } from "./head-answers.ts";
 import { headBatches, type OpenedHead } from "./head-batches.ts";
 import type { HeadTask } from "./head-tasks.ts";
 import { withoutHead } from "./model.ts";
+import { tunedDepth } from "./tuned-depth.ts";
 
 /** How a head is trained. */
 export interface HeadTraining<X> extends Handed {
@@ -106,8 +107,11 @@ const rules = {
 };
 
 /** The penalty on depth counts from the first update on. */
-const withoutWarmup = (model: TrainedAlbert["description"]["model"]) =>
-  model.halting ? { ...model, halting: { ...model.halting, ponderFrom: 0, ponderWarmup: 0 } } : model;
+function withoutWarmup(model: TrainedAlbert["description"]["model"]) {
+  const { depth, halting } = model;
+  if (typeof depth === "string") return { ...model, depth: tunedDepth(depth) };
+  return halting ? { ...model, halting: { ...halting, ponderFrom: 0, ponderWarmup: 0 } } : model;
+}
 
 /** What `train` takes of it. */
 export const trainableHead = <X, Y>({ task, described, batch, length }: OpenedHead<X, Y>) => ({

@@ -1,6 +1,7 @@
 /** The job of fine-tuning: one training step over batches of any length, evaluated on the dev set after each epoch. */
 
 import { lazily } from "../../base/lazily.ts";
+import type { CompleteAlbertOptions } from "../../model/albert/albert.ts";
 import type { TextFiles } from "../../text/files/labelled.ts";
 import { trainingBatches } from "../../text/labelled/glue-batches.ts";
 import { isGlue } from "../../text/labelled/glue-tasks.ts";
@@ -147,11 +148,16 @@ const batchesOf = ({ examples, settings, task, model }: FinetuneParts): Batches 
     several: task.several && task.labels?.length,
   });
 
+function depthText({ depth, halting }: CompleteAlbertOptions): string {
+  if (typeof depth === "string") return depth;
+  return halting ? `at most ${depth}` : `${depth}, fixed`;
+}
+
 function describe(parts: FinetuneParts): Fact[] {
   const { options } = parts.model.described.model;
   const { batch, epochs, steps } = parts.settings;
   return tunedFacts(parts, { task: parts.task.name, what: "texts", ...parts.examples }, [
-    { what: "depth", value: options.halting ? `at most ${options.depth}` : `${options.depth}, fixed` },
+    { what: "depth", value: depthText(options) },
     { what: "updates of", value: `${batch} texts, ${steps === null ? `${epochs} epochs` : `${steps} in all`}` },
   ]);
 }

@@ -10,7 +10,7 @@ import { specialIds } from "../../text/masked/documents.ts";
 import type { OpenTokenizer } from "../../text/tokenizer.ts";
 import type { Weights } from "../../train/stages.ts";
 import { Classifier, type ClassifierOptions, guessesOf, type Scored } from "./classifier.ts";
-import { checkEarlyExit, type EarlyExit, earlyDescription, exitsEarly } from "./early-exit.ts";
+import { capFed, checkEarlyExit, type EarlyExit, earlyDescription, exitsEarly } from "./early-exit.ts";
 
 /** What is said about one text. */
 export interface Prediction {
@@ -46,7 +46,12 @@ export async function classifierFor(
 ): Promise<Classifier> {
   checkEarlyExit(description.model, exit, "predict");
   const used = describedAlbert(earlyDescription(description, exit));
-  return Classifier.create(engine, used, { batch, cap: exit.cap, skips: exitsEarly(exit), weights });
+  return Classifier.create(engine, used, {
+    batch,
+    cap: capFed(description.model, exit),
+    skips: exitsEarly(exit),
+    weights,
+  });
 }
 
 /** Scores of examples, in their order. */

@@ -8,6 +8,7 @@ import { choice, flag, group, optional, real, text, whole } from "../../runs/fie
 import { defineSettings, type Resolved } from "../../runs/settings.ts";
 import type { TextTask } from "../../text/labelled/text-task.ts";
 import { dataFields, hardwareFields, histogramEvery } from "../fields.ts";
+import { tunedDepth } from "./tuned-depth.ts";
 
 const fields = {
   ...group("Data", {
@@ -150,8 +151,10 @@ export function describeTuned(
   if (!known) refuseAdapters(settings);
   const model = known ? { ...known, ...loraOf(settings) } : { ...scratchModel(settings), ...from };
   const halting = model.halting && { ...model.halting, ...ponderOf(settings), ponderFrom: 0, ponderWarmup: 0 };
+  const { depth } = model;
+  const written = typeof depth === "string" ? { depth: tunedDepth(depth, settings.ponder) } : {};
   const dropout = settings.dropout === null ? {} : { dropout: settings.dropout, attentionDropout: settings.dropout };
-  return { model: { ...model, ...dropout, halting }, heads };
+  return { model: { ...model, ...dropout, ...written, halting }, heads };
 }
 
 function loraOf(settings: GlueSettings): Pick<AlbertOptions, "lora"> {

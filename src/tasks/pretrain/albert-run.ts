@@ -34,6 +34,7 @@ import type { TrainState } from "../../train/events.ts";
 import { firstProgress } from "../../train/loop.ts";
 import type { ParameterTensor } from "../../train/memory.ts";
 import type { Weights } from "../../train/stages.ts";
+import { depthField } from "../depth-words.ts";
 import { activationNames } from "../fields.ts";
 import { histogramsEvery } from "../histograms.ts";
 import type { Job } from "../job.ts";
@@ -59,7 +60,7 @@ export const modelSchema = defineSettings(
     vocabulary: whole(30000, "number of pieces", 1, LARGEST.pieces),
     width: whole(768, "width of the hidden state", 1, LARGEST.width),
     heads: whole(12, "attention heads; they divide the width", 1, LARGEST.heads),
-    depth: whole(12, "depths of fixed models; the most depths of halting ones", 1, LARGEST.depth),
+    depth: depthField("depths of fixed models, the most depths of halting ones; or all of it in words", 12),
     embedding: whole(128, "width of the embedding tables", 1, LARGEST.width),
     hidden: whole(3072, "width of the feed-forward layer", 1, LARGEST.hidden),
     groups: whole(1, "groups of layers that share no weights"),
@@ -81,6 +82,12 @@ export const modelSchema = defineSettings(
       ),
     ),
     searched: optional(options("how blocks are searched")),
+    norm: one(["layer", "rms"], "layer", "norms of newer blocks"),
+    keyHeads: whole(2, "heads of keys and values of newer blocks", 1, LARGEST.heads),
+    queryKeyNorm: flag("whether newer blocks bring queries and keys to one size"),
+    gated: flag("whether newer blocks have a gate in the feed-forward layer"),
+    bias: flag("whether products of newer blocks add a bias", true),
+    rotary: flag("whether newer blocks have rotary positions"),
     lora: optional(options("low-rank adapters: rank and alpha; none: no adapters")),
   },
   { command: "import" },

@@ -47,7 +47,8 @@ function outputsOf(described: Described, { task, ...shape }: Shape): Record<stri
   return {
     ...(words ? { wordLoss: crossEntropy(words, labels()), wordGuess: argMax(words) } : {}),
     ...(order ? { orderLoss: crossEntropy(order, inputs.order!), orderGuess: argMax(order) } : {}),
-    ...(updates && remainders ? { depths: updates, remainders } : {}),
+    ...(updates ? { depths: updates } : {}),
+    ...(remainders ? { remainders } : {}),
   };
 }
 
@@ -68,7 +69,8 @@ export async function pretrainingEvaluator(
   shape: Shape,
   { batches, special, texts, weights: known }: EvaluationTexts,
 ) {
-  const { depth, halting } = described.model.options;
+  const { options, policy } = described.model;
+  const { halting } = options;
   const outputs = simplifyNamed(outputsOf(described, shape));
   const program = await engine.compile({ outputs, ...(known && ownWeights(engine, known)) });
   const count = Math.min(batches.count, Math.max(1, Math.round(texts / batches.rows)));
@@ -78,14 +80,14 @@ export async function pretrainingEvaluator(
     { onBatch, signal }: Omit<EvaluateOptions, "split" | "evaluateTokens"> = {},
   ) => {
     const fixed = Object.fromEntries([...weights].map(([{ attributes }, data]) => [attributes.name, data]));
-    const sums = new Sums(depth);
+    const sums = new Sums(policy.depth);
     for (const [i, batch] of taken.entries()) {
       signal?.throwIfAborted();
       onBatch?.(i, count);
       sums.add(batch, await program.run(feedsFor(program, { ...fixed, ...pretrainingFeeds(batch) })), special);
     }
     if (shape.task === "document") return documentFigures(sums);
-    return shape.task === "next" ? nextFigures(sums, halting) : figuresOf(sums, halting);
+    return shape.task === "next" ? nextFigures(sums) : figuresOf(sums, halting);
   };
   const read = taken.reduce((total, { rows }) => total + rows, 0);
   return { texts: read, measure, release: () => program.release() };
@@ -98,7 +100,7 @@ function documentFigures({ documents }: Sums): Measured {
 }
 
 /** What next words cost. They decide nothing: masked words come after them. */
-function nextFigures(sums: Sums, halting: DescribedAlbert["model"]["options"]["halting"]): Measured {
+function nextFigures(sums: Sums): Measured {
   const { loss, accuracy } = sums.words.mean!;
   return {
     loss,
@@ -107,7 +109,7 @@ function nextFigures(sums: Sums, halting: DescribedAlbert["model"]["options"]["h
     scalars: {
       next_loss: loss,
       next_accuracy: accuracy,
-      ...(halting ? { "depth/all": sums.depths.rows(TOKEN_KINDS)[0]!.mean } : {}),
+      ...(sums.decided ? { "depth/all": sums.depths.rows(TOKEN_KINDS)[0]!.mean } : {}),
     },
   };
 }
@@ -121,22 +123,29 @@ function figuresOf(sums: Sums, halting: DescribedAlbert["model"]["options"]["hal
     scalars: {
       ...(words ? { mlm_loss: words.loss, mlm_accuracy: words.accuracy } : {}),
       ...(order ? { sop_loss: order.loss, sop_accuracy: order.accuracy } : {}),
-      ...(halting ? depthFigures(sums, halting) : {}),
+      ...(halting ? ponderFigures(sums, halting) : {}),
+      ...(sums.decided ? depthFigures(sums) : {}),
     },
     // Where lines have no order of their own, that of sentences is learnt by heart, and its loss would speak for the earliest weights.
     ...(words ? { decisive: "mlm_accuracy" } : {}),
   };
 }
 
-/** The mean token's cost N + R, the penalty as the loss has it in full, and mean depths by kind of token. */
-function depthFigures(
-  { ponder, tokens, texts, depths }: Sums,
+/** The mean token's cost N + R, and the penalty as the loss has it in full. */
+function ponderFigures(
+  { ponder, tokens, texts }: Sums,
   halting: { ponder: number; ponderReduce: "mean" | "sum" },
 ): Record<string, number> {
-  const rows = depths.rows(TOKEN_KINDS);
   return {
     ponder_cost: ponder / tokens,
     ponder_loss: (halting.ponder * ponder) / (halting.ponderReduce === "mean" ? tokens : texts),
+  };
+}
+
+/** Mean depths by kind of token. */
+function depthFigures({ depths }: Sums): Record<string, number> {
+  const rows = depths.rows(TOKEN_KINDS);
+  return {
     ...Object.fromEntries(rows.map(({ name, mean }) => [`depth/${name}`, mean])),
     "depth/at cap": rows[0]!.atCap,
   };
@@ -167,6 +176,8 @@ class Sums {
   readonly documents = new Guesses();
   texts = 0;
   tokens = 0;
+  /** Whether tokens decide how deep they run. */
+  decided = false;
   /** Depths and remainders of all tokens. */
   ponder = 0;
 
@@ -190,8 +201,9 @@ class Sums {
     });
     eachToken(batch, special, (place, kinds) => {
       this.tokens++;
-      if (!depths || !remainders) return;
-      this.ponder += depths.data[place]! + remainders.data[place]!;
+      if (!depths) return;
+      this.decided = true;
+      this.ponder += depths.data[place]! + (remainders?.data[place] ?? 0);
       for (const kind of kinds) this.depths.add(kind, depths.data[place]!);
     });
   }

@@ -40,6 +40,8 @@ export const PRETRAIN_COMMAND = "pretrain";
 /** Opens texts, tokenizer, model and engine. */
 export async function openPretrain(settings: PretrainingConfig, given: PretrainGiven = {}): Promise<PretrainParts> {
   const long = settings.longLength;
+  const first = describePretraining(settings, 1); // mistakes show before anything is opened
+  if (typeof settings.depth === "string") describedAlbert(first);
   const data = await openMaskedData(settings, given);
   const plain = describePretraining(settings, data.tokenizer.tokenizer.size);
   if (long !== null && settings.distinctPasses !== null) {
@@ -205,20 +207,22 @@ function phaseText({ task, batch, accumulate, length }: Phase): string {
   return `${batch}${accumulate > 1 ? ` × ${accumulate}` : ""} texts of ${length}${task === "next" ? " (next words)" : ""}`;
 }
 
-function depthText({ options: { halting, blocks } }: Albert, depth: number, ponder: number): string {
+function depthText({ options: { halting, blocks, depth }, policy }: Albert, ponder: number): string {
   if (blocks !== undefined) return typeof blocks === "number" ? `${blocks} blocks, searched` : `blocks ${blocks}`;
+  if (typeof depth === "string")
+    return `${depth} (${policy.unique ?? policy.depth} own weights, at most ${policy.depth} run)`;
   return halting ? `at most ${depth}, τ ${ponder}` : `${depth}, fixed`;
 }
 
 function describe({ settings, data, described, engine }: PretrainParts): Fact[] {
   const { model, parameters } = described;
   const phases = phasesOf(settings).map(phaseText);
-  const { depth, ponder, optimiser, rate } = settings;
+  const { ponder, optimiser, rate } = settings;
   return [
     textFact(data.corpus, data.tokenizer),
     { what: "updates of", value: phases.join(", then ") },
     parametersFact(parameters),
-    { what: "depth", value: depthText(model, depth, ponder) },
+    { what: "depth", value: depthText(model, ponder) },
     { what: "optimiser", value: `${optimiser}, rate ${rate}` },
     engineFact(engine),
   ];

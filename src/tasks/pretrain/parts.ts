@@ -3,6 +3,7 @@ import { reject } from "../../base/errors.ts";
 import { patternBlocks } from "../../depth/pattern.ts";
 import type { Engine } from "../../engine/engine.ts";
 import type { AlbertDescription } from "../../model/albert/description.ts";
+import type { EncoderStyle } from "../../model/albert/written.ts";
 import type { Parameter } from "../../nn/index.ts";
 import { type Corpus, partOf, type Split } from "../../text/corpus.ts";
 import { openDocuments } from "../../text/files/documents.ts";
@@ -131,6 +132,7 @@ export function describePretraining(config: PretrainingConfig, vocabulary: numbe
   refuseShares(config);
   checkBlocks(config);
   const blocks = blocksOf(config);
+  const isWritten = typeof depth === "string";
   const halting = {
     epsilon: config.haltEpsilon,
     accumulate: config.accumulateStates,
@@ -154,11 +156,29 @@ export function describePretraining(config: PretrainingConfig, vocabulary: numbe
       attentionDropout: dropout,
       hidden: feedForward ?? 4 * width,
       length: positions ?? longest,
-      ...(config.depthPolicy === "adaptive" ? { halting } : {}),
+      ...(config.depthPolicy === "adaptive" && !isWritten ? { halting } : {}),
       ...blocks?.options,
+      ...styleOf(config),
     },
     heads: { maskedLanguage: {}, ...(config.sentenceOrder ? { sentenceOrder: {} } : {}) },
   };
+}
+
+/** What sets newer blocks apart, as far as it is asked for. */
+function styleOf({ norm, keyHeads, queryKeyNorm, gated, withoutBias, rotary, depth }: PretrainingConfig): EncoderStyle {
+  const style = {
+    ...(norm === "layer" ? {} : { norm }),
+    ...(keyHeads === null ? {} : { keyHeads }),
+    ...(queryKeyNorm ? { queryKeyNorm } : {}),
+    ...(gated ? { gated } : {}),
+    ...(withoutBias ? { bias: false } : {}),
+    ...(rotary ? { rotary } : {}),
+  };
+  const [got] = Object.keys(style);
+  if (got === undefined || typeof depth === "string") return style;
+  const remedy = `write --depth "1*${depth}" for one block that is shared, "${depth}*1" for ${depth} with weights of their own`;
+  const needed = "a depth in words for newer blocks";
+  return reject({ who: "pretrain", needed, got: `${got} with depth ${depth}`, remedy }, 2);
 }
 
 /** The blocks of an encoder that has its own, and how many there are. */

@@ -45,7 +45,7 @@ export type Renamed<K extends Readonly<Record<string, keyof Partial<PretrainingC
 
 /** Sizes of a model to pre-train. */
 export interface PretrainModel extends Renamed<typeof modelKeys> {
-  /** Every token halts by itself. Absent: all run to the full depth. */
+  /** Every token halts by itself. Absent: all run to the full depth, unless that is said in words. */
   readonly halting?: Renamed<typeof haltingKeys> | undefined;
 }
 
@@ -116,7 +116,7 @@ function layer(source: string, values: object | "" | undefined) {
 
 function modelSettings({ halting, ...sizes }: PretrainModel): Partial<PretrainingConfig> {
   const own = renamed(sizes, modelKeys, "pretrain / model");
-  if (!halting) return { ...own, depthPolicy: "fixed" };
+  if (!halting) return typeof sizes.depth === "string" ? own : { ...own, depthPolicy: "fixed" };
   return { ...own, ...renamed(halting, haltingKeys, "pretrain / model / halting"), depthPolicy: "adaptive" };
 }
 

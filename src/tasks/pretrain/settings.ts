@@ -1,7 +1,9 @@
 /** Settings of pre-training: an ALBERT whose tokens choose their depth, on masked words and the order of sentences. */
 import { LARGEST } from "../../base/limits.ts";
+import { parseDepth, printDepth } from "../../depth/notation.ts";
 import {
   choice,
+  defaultsOf,
   either,
   flag,
   fraction,
@@ -14,6 +16,7 @@ import {
   whole,
 } from "../../runs/fields.ts";
 import { defineSettings, type Resolved } from "../../runs/settings.ts";
+import { depthField, saidAlone } from "../depth-words.ts";
 import { activationNames, dataFields, hardwareFields, histogramEvery, lengthFields, recompute } from "../fields.ts";
 import { budgetFields, candidates, choiceFields } from "../search/fields.ts";
 
@@ -63,13 +66,22 @@ const fields = {
       whole(512, "longest text the model can take; default: the longest it is trained on", 1, LARGEST.length),
     ),
     dropout: real(0, "fraction of activations and attention that is dropped", { from: 0, below: 1 }),
+    norm: choice(["layer", "rms"], "layer", "with a depth in words: layer norms, or norms by the mean square alone"),
+    keyHeads: optional(whole(2, "with a depth in words: heads of keys and values; default: as many as heads")),
+    queryKeyNorm: flag("with a depth in words: bring every head's queries and keys to one size"),
+    gated: flag("with a depth in words: a gate in the feed-forward layer; with silu this is SwiGLU"),
+    withoutBias: flag("with a depth in words: products without a bias"),
+    rotary: flag("with a depth in words: rotary positions in attention instead of learned ones"),
     resizeVocabulary: flag("with --init: keep the embeddings of pieces that both tokenizers have, draw the others"),
     frequencyBias: flag(
       "the first guess of a masked word is how frequent each is, so that embeddings need not learn it",
     ),
   }),
   ...group("Depth", {
-    depth: whole(6, "iterations of the shared layer: the most, or with a fixed depth policy all", 1, LARGEST.depth),
+    depth: depthField(
+      "iterations of the shared layer: the most, or with a fixed depth policy all; or which blocks run, how often and who decides: 2*3 halt (docs/depth.md)",
+      6,
+    ),
     depthPolicy: choice(["adaptive", "fixed"], "adaptive", "each token halts by itself, or all run to the full depth"),
     ponder: real(0.01, "penalty τ on depths plus remainders; 0: halting without a penalty"),
     ponderReduce: choice(
@@ -208,6 +220,30 @@ const LONG_RATE = 0.156;
 /** Settings that only a search looks at. */
 export const searchKeys = ["search", "candidates", ...Object.keys(choiceFields), ...Object.keys(budgetFields)] as const;
 
+/** Settings that a depth in words says itself. */
+const saidInDepth = [
+  "search",
+  "blocks",
+  "depthPolicy",
+  "ponder",
+  "ponderReduce",
+  "ponderFrom",
+  "ponderWarmup",
+  "haltBias",
+  "haltEpsilon",
+  "haltAtCap",
+  "accumulateStates",
+  "stepEmbedding",
+] as const;
+
+/** A number says how often one layer runs; as many layers with weights of their own are `6*1`, which would print as 6. */
+function inWords(depth: string, given: Readonly<Record<string, unknown>>): string | number {
+  const written = printDepth(parseDepth(depth));
+  if (/^\s*\d+\s*$/.test(depth)) return Number(written);
+  const told = { who: "depth", said: saidInDepth, given, defaults: defaultsOf(fields) };
+  return saidAlone(/^\d+$/.test(written) ? `${written}*1` : written, told);
+}
+
 /** Blocks run once; a search has eight of them unless told otherwise. */
 function usualIn({ search, blocks }: Partial<Pick<ValuesOf<typeof fields>, "search" | "blocks">>) {
   const hasBlocks = search === true || (blocks ?? null) !== null;
@@ -282,11 +318,12 @@ export const pretrainSettings = defineSettings("pretrain", fields, {
     },
   },
   usual: usualIn,
-  derive: ({ optimiser, steps, epochs, minutes, budget, ...given }) => {
+  derive: ({ optimiser, steps, epochs, minutes, budget, depth, ...given }) => {
     const rate = given.rate ?? rates[optimiser];
     const isOpen = steps === null && epochs === null && minutes === null;
     return {
       rate,
+      depth: typeof depth === "string" ? inWords(depth, given) : depth,
       longRate: given.longRate ?? LONG_RATE * rate,
       steps: isOpen ? 1000 : steps,
       budget: budget === null ? null : `${budget}`,

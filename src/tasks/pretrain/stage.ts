@@ -73,7 +73,7 @@ export async function phaseStage(parts: PretrainParts, phase: Phase, of: StagePa
       recompute: settings.recompute,
       clipNorm: settings.clipNorm,
       evaluate: of.evaluate,
-      ...(task !== "document" && model.policy.scalars?.ponderScale
+      ...(task !== "document" && model.options.halting && model.policy.scalars?.ponderScale
         ? { scalars: (updates) => scaled(settings, updates) }
         : {}),
     },

@@ -55,6 +55,19 @@ describe("a search of a program's own text", () => {
     expect([resumed.reason, resumed.probabilities]).toEqual(["finished", whole.probabilities]);
   });
 
+  it("trains a depth in words instead, which goes on to the same bits and keeps its sharing", async () => {
+    const { blocks: _, ...free } = tiny;
+    const asked = { ...free, depth: "(sf)x1*2" };
+    const session = search({ ...asked, into: await Run.create(at("shared")) });
+    for await (const event of session) if (event.type === "step" && event.step === 3) break;
+    await session.result;
+    const run = await Run.open(at("shared"), "search", { engine, checkpoint: "last" });
+    expect([run.model.options.blocks, run.model.options.plan]).toEqual(["(sf)x2", [0, 1, 0, 1]]);
+    expect(numbersOf(await run.resume({ engine, corpus }).result)).toEqual(numbersOf(await search(asked).result));
+    expect(() => splitSearch({ ...asked, blocks: 4 })).toThrow('got blocks 4 beside "(sf)x1*2"');
+    expect(() => splitSearch({ ...asked, depth: "1*2 halt" })).toThrow("expected letters, + and * alone");
+  });
+
   it("gives what it found again when a run that has ended is resumed", async () => {
     const again = await (await Run.open(at("stopped"), "search")).resume({ engine, corpus }).result;
     const { found } = await Run.open(at("stopped"), "search");

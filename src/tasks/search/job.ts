@@ -148,7 +148,7 @@ const openPictures = (run: RunFolder, { model, course, settings }: SearchParts):
 
 function factsOf(parts: SearchParts): Fact[] {
   const { settings, corpus, tokenizer, model, batches, engine, costs } = parts;
-  const { blocks, latency } = settings;
+  const { blocks, depth, latency } = settings;
   const computing = model.choices.filter((block) => block.some(({ kind }) => kind !== "identity"));
   const names = [...new Set(model.choices.flat().map(candidateName))].join(", ");
   const flops = networkFlops(model, latency) / (latency.batch * latency.length);
@@ -156,6 +156,7 @@ function factsOf(parts: SearchParts): Fact[] {
   return [
     textFact(corpus, tokenizer),
     { what: "blocks", value: typeof blocks === "number" ? `${blocks}, each of ${names}` : blocks },
+    ...(depth === null ? [] : [{ what: "depth", value: `${depth} (${parts.model.policy.unique} own weights)` }]),
     parametersFact(model.parameters),
     { what: "executed depth", value: `${computing.length}` },
     { what: "FLOPs per token", value: million(flops) },

@@ -5,7 +5,7 @@ import { withNames } from "../../runs/names.ts";
 import type { Handed } from "../job.ts";
 import type { Performing } from "../perform.ts";
 import { type Given, type GivenText, givenText } from "../text-data.ts";
-import { type NetworkSetting, retrainSettings, type SearchConfig, searchSettings } from "./settings.ts";
+import { inWords, type NetworkSetting, retrainSettings, type SearchConfig, searchSettings } from "./settings.ts";
 
 /** What both take besides their settings. */
 export interface SharedOptions extends Performing, Handed, Pick<Given, "onTokenizer"> {
@@ -49,7 +49,10 @@ export function splitSearch(named: SearchOptions): SplitOptions {
   checkOptions("search", options, searchNames);
   const { preset, costs: _, ...rest } = options;
   const { settings, given } = split(rest);
-  if (preset === undefined) return { settings, given };
+  const { depth = null, blocks } = settings;
+  if (preset === undefined) {
+    return { settings: depth === null ? settings : { ...settings, ...inWords(depth, blocks) }, given };
+  }
   const layers = [searchSettings.preset(preset), { source: "search", values: settings }];
   return { settings: searchSettings.resolve(layers), given };
 }

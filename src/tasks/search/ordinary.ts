@@ -14,7 +14,8 @@ export function ordinary(config: SearchConfig, pattern: string): SearchConfig {
     decide: null,
     front: false,
   } as const;
-  return { ...config, ...searched, blocks: pattern };
+  const depth = config.blocks === pattern ? config.depth : null;
+  return { ...config, ...searched, blocks: pattern, depth };
 }
 
 /** Settings with changes; a new length replaces the old one, whatever that is counted in. */

@@ -3,6 +3,7 @@ import { type MeasuredCosts, measureCandidates } from "../../analysis/latency.ts
 import { reject } from "../../base/errors.ts";
 import type { Engine } from "../../engine/engine.ts";
 import { type ParModel, type ParOptions, parModel } from "../../model/par/par.ts";
+import { writtenNetwork } from "../../model/par/written.ts";
 import { loadStateDict, type NamedTensor } from "../../model/state-dict.ts";
 import type { Supernet } from "../../model/supernet.ts";
 import type { BatchSource } from "../../text/batches.ts";
@@ -125,6 +126,7 @@ export function optionsOf(settings: SearchConfig, vocabulary: number): ParOption
     heads: settings.heads,
     hidden: settings.feedForward,
     blocks: settings.blocks,
+    ...(settings.depth === null ? {} : { plan: writtenNetwork(settings.depth).plan }),
     memory: settings.memory,
     dropout: settings.dropout,
     ...(settings.attentionDropout > 0 ? { attentionDropout: settings.attentionDropout } : {}),

@@ -206,7 +206,7 @@ async function baselineJob(
   given: Trained["given"],
   notes?: RetrainNotes,
 ): Promise<Job<SearchResult>> {
-  const own = { ...settings, blocks: baselineOf(String(settings.blocks)) };
+  const own = { ...settings, blocks: baselineOf(String(settings.blocks)), depth: null };
   const origin = { supernet: null, baseline: null, trainsBaseline: false };
   return searchJob(await openSearch(own, given), yamlOf(own, { origin: "", ...notes, ...origin }));
 }

@@ -3,8 +3,11 @@
 import type { LatencyShape } from "../../analysis/latency.ts";
 import { reject } from "../../base/errors.ts";
 import { LARGEST } from "../../base/limits.ts";
+import { parseDepth, printDepth } from "../../depth/notation.ts";
+import { writtenNetwork } from "../../model/par/written.ts";
 import {
   choice,
+  defaultsOf,
   either,
   flag,
   fraction,
@@ -139,6 +142,12 @@ const fields = {
       text("sf", ""),
       "blocks to search; or a pattern that is already found, such as (sff)x2, to train it instead",
       "a whole number from 1, or a pattern such as (sff)x2",
+    ),
+    depth: optional(
+      text(
+        "(sf)x2*3",
+        "instead of blocks: a pattern in words whose letters run again with the same weights (docs/depth.md)",
+      ),
     ),
     candidates,
   }),
@@ -309,8 +318,22 @@ export const searchSettings = defineSettings("search", fields, {
       steps: 1500,
     },
   },
-  derive: ({ budget }) => ({ budget: budget === null ? null : `${budget}` }),
+  derive: ({ budget, depth, blocks }) => ({
+    budget: budget === null ? null : `${budget}`,
+    blocks,
+    depth,
+    ...(depth === null ? {} : inWords(depth, blocks)),
+  }),
 });
+
+/** A depth in words as it is printed, and the pattern that it runs; other blocks beside it are refused. */
+export function inWords(depth: string, blocks?: number | string): { depth: string; blocks: string } {
+  const { blocks: pattern } = writtenNetwork(depth);
+  const isUsual = blocks === undefined || blocks === defaultsOf(fields).blocks;
+  if (isUsual || blocks === pattern) return { depth: printDepth(parseDepth(depth)), blocks: pattern };
+  const got = `blocks ${blocks} beside ${JSON.stringify(depth)}`;
+  return reject({ who: "depth", needed: "blocks or a depth in words", got, remedy: "leave one of them out" }, 2);
+}
 
 const ofNetwork = (values: object) => Object.entries(values).filter(([key]) => key in networkFields);
 

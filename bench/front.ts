@@ -263,11 +263,13 @@ const perplexitiesOf = (pattern: string) =>
 const perplexityFrom = (pattern: string, seed: number) =>
   trained[trainings.findIndex((training) => training.pattern === pattern && training.seed === seed)]!.perplexity;
 
-/** Perplexities of networks with the weights of one supernet, on as much text as the front was measured on. */
+/** Perplexities of networks with the weights of one supernet, on four times eight batches of valid text, whatever the front was measured on. */
 async function perplexitiesIn(seed: number): Promise<number[]> {
   const run = join(values.out, supernetOf(seed));
+  const parts = await openSupernet(run, { engine });
   const patterns = networks.map(({ pattern }) => pattern);
-  const found = await supernetPerplexities(await openSupernet(run, { engine }), run, patterns);
+  const settings = { ...parts.settings, rankBatches: 8 };
+  const found = await supernetPerplexities({ ...parts, settings }, run, patterns);
   return patterns.map((pattern) => found.get(pattern)!);
 }
 const inSupernets: number[][] = [];

@@ -44,10 +44,8 @@ export const policies: readonly PolicyContestant[] = [
   { name: "exits", depth: "3*3 exits(gate, every=3, keys=own)", equal: both },
 ];
 
-type Means = Required<Pick<Result, "meanDepth" | "meanFlopsPerToken">>;
-
 /** A row of one of the tables; the mean depth of a fixed one is its depth. */
-export type PolicyResult = Result<PolicyContestant> & Means;
+export type PolicyResult = Result<PolicyContestant> & Required<Pick<Result, "meanDepth" | "meanFlopsPerToken">>;
 
 /** The rows of both tables: most stand in both. */
 export function policyTables(rows: readonly Result<PolicyContestant>[]): Record<Equality, PolicyResult[]> {
@@ -81,7 +79,7 @@ export function policyTablesText(rows: readonly Result<PolicyContestant>[]): str
 const million = (n: number | null) => n && `${formatNumber(n / 1e6, 2)} M`;
 const rounded = (n: number | null, digits: number) => n && formatNumber(n, digits);
 
-function tableRow({ name, perplexity, ...row }: Means & Result<AnyContestant>) {
+function tableRow({ name, perplexity, ...row }: Omit<PolicyResult, "equal">) {
   return {
     model: name,
     "distinct parameters": million(row.parameters),

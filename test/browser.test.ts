@@ -45,6 +45,7 @@ const LATER = [
   "best.js",
   "decoders.js",
   "device-step.js",
+  "diverged.js",
   "division.js",
   "ort-wasm-simd-threaded.wasm",
   "ort.wasm.bundle.min.js",

@@ -43,6 +43,7 @@ export {
 } from "./albert/heads.ts";
 export { type ImportedAlbert, type ImportOptions, importAlbert } from "./albert/import.ts";
 export { adapterParts, isAdapter, mergedAlbert } from "./albert/lora.ts";
+export { encodeRunning } from "./albert/running.ts";
 export { SteppedAlbert, type SteppedResult, type TextBatch } from "./albert/stepped.ts";
 export {
   albertOptionsFrom,

@@ -1,7 +1,6 @@
 /** The training loop: one readable generator that yields what happened; terminal, run folder and tests consume it. */
 import { LayerwiseError, reject } from "../base/errors.ts";
 import { RandomStream } from "../base/random.ts";
-import { Diverged } from "./diverged.ts";
 import { type Batches, checkBatches, tokensIn } from "./evaluate.ts";
 import { type Measured, notFinite, type Progress, type TrainEvent, type TrainState } from "./events.ts";
 import { judged } from "./judged-weights.ts";
@@ -150,7 +149,10 @@ export async function* trainLoop(options: LoopOptions): AsyncGenerator<TrainEven
     const stored = state();
     const parameter = notFinite(stored);
     // What cannot be gone on from is not stored: the checkpoint before stays the last.
-    if (parameter !== undefined) throw new Diverged({ step: progress.step, ...last, parameter, in: "state" });
+    if (parameter !== undefined) {
+      const { Diverged } = await import("./diverged.ts");
+      throw new Diverged({ step: progress.step, ...last, parameter, in: "state" });
+    }
     storedAt = progress.step;
     return { type: "checkpoint", step: progress.step, best, state: stored };
   };

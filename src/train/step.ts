@@ -5,7 +5,6 @@ import type { Arena } from "../engine/arena.ts";
 import type { Feed, Program, World } from "../engine/engine.ts";
 import { evaluateShape, type NoiseInput, type Tensor, type Weights } from "../graph/index.ts";
 import { type Buffer, fill, newBuffer, refuseExtras, viewOf } from "./buffers.ts";
-import { Diverged } from "./diverged.ts";
 import type { TermCounts } from "./division.ts";
 import type { StateTensor } from "./events.ts";
 import {
@@ -450,6 +449,7 @@ export class TrainingStep implements Step {
     // A gradient that is not finite must not reach the weights: the caller reports it.
     const norm = this.gradientNorm();
     if (!Number.isFinite(loss) || !Number.isFinite(norm)) {
+      const { Diverged } = await import("./diverged.ts");
       throw new Diverged({ step: this.#updates + 1, loss, parameter: this.#firstBad(), learningRate: rate });
     }
     const gradientNorm = await this.update(rate, norm);

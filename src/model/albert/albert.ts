@@ -18,15 +18,11 @@ import { fixed } from "../../depth/fixed.ts";
 import {
   type HaltingContext,
   type HaltingOptions,
-  type HaltingPolicy,
   halting,
   haltingDefaults,
-  isHalting,
 } from "../../depth/halting.ts";
-import { parseDepth, planOfDepth } from "../../depth/notation.ts";
 import type { Plan } from "../../depth/plan.ts";
 import type { Deepened, DepthPolicy } from "../../depth/policy.ts";
-import { applySkipping } from "../../depth/skipping.ts";
 import {
   add,
   type Dim,
@@ -40,7 +36,6 @@ import {
   within,
 } from "../../graph/index.ts";
 import { ALBERT_DEVIATION, AlbertEmbeddings, AlbertLayer, firstRows } from "../../nn/albert.ts";
-import { styleRules } from "../../nn/block.ts";
 import { activationRule } from "../../nn/feed-forward.ts";
 import {
   type Activation,
@@ -55,7 +50,7 @@ import {
 } from "../../nn/index.ts";
 import { causalMask, keyMask } from "../../nn/masks.ts";
 import type { EncoderBlocks, EncoderSearch } from "./blocks.ts";
-import { type EncoderStyle, styleIn, writtenStack } from "./written.ts";
+import { type EncoderStyle, encoderStyleRules, styleIn, writtenStack } from "./written.ts";
 
 /** Sizes of an ALBERT, and how its layers become depth. */
 export interface AlbertOptions extends EncoderStyle {
@@ -139,12 +134,7 @@ export interface AlbertInputs {
 const MOST_LAYERS = 1000;
 
 const wholeDepth = whole(1, MOST_LAYERS);
-const depthRule: Rule = {
-  needed: `${wholeDepth.needed}, or a text such as 2*3 halt`,
-  fits: (depth) => typeof depth === "string" || wholeDepth.fits(depth),
-};
-
-const { normEpsilon: _, ...ofStyle } = styleRules;
+const depthRule: Rule = { ...wholeDepth, fits: (depth) => typeof depth === "string" || wholeDepth.fits(depth) };
 
 const rules: Rules<AlbertOptions> = {
   vocabulary: required(whole(1)),
@@ -166,8 +156,7 @@ const rules: Rules<AlbertOptions> = {
   blocks: anything,
   searched: anything,
   lora: anything,
-  ...ofStyle,
-  rotary: truth,
+  ...encoderStyleRules,
 };
 
 const loraRules: Rules<LoraOptions> = { rank: required(whole(1, LARGEST.width)), alpha: number({ above: 0 }) };
@@ -213,11 +202,6 @@ export function albertPlan({ depth, groups, inner }: { depth: number; groups: nu
   return Array.from({ length: depth * inner }, (_, i) => group(Math.floor(i / inner)) * inner + (i % inner));
 }
 
-/** Which layer runs when. */
-function planOf({ depth, groups, inner }: CompleteAlbertOptions): Plan {
-  return typeof depth === "string" ? planOfDepth(parseDepth(depth)) : albertPlan({ depth, groups, inner });
-}
-
 function layersOf(options: CompleteAlbertOptions): AlbertLayer[] {
   const { groups, inner, lora } = options;
   const lowRank = lowRankOf(lora);
@@ -227,18 +211,18 @@ function layersOf(options: CompleteAlbertOptions): AlbertLayer[] {
   });
 }
 
-function refuseStyle(options: CompleteAlbertOptions): void {
-  const [got] = Object.keys(styleIn(options));
-  if (got === undefined) return;
-  const remedy = `give the depth as a text, such as "1*${options.depth}" or "${options.depth}*1"`;
-  const needed = "a depth in words for newer blocks";
-  rejectOption({ who: `ALBERT / ${got}`, needed, got: `depth ${options.depth}`, remedy });
+function refuseStyle(options: CompleteAlbertOptions): undefined {
+  const [name] = Object.keys(styleIn(options));
+  if (name === undefined) return undefined;
+  const got = `${options.depth}`;
+  rejectOption({ who: `ALBERT / ${name}`, needed: "a depth in words", got, remedy: `write "1*${got}" or "${got}*1"` });
 }
 
 /** An ALBERT: factorised embeddings and layers that are shared or halt, by its depth policy; heads are apart. */
 export class Albert {
   readonly options: CompleteAlbertOptions;
   readonly policy: DepthPolicy;
+  /** Which layer runs at each depth, where those of a number of depths do. */
   readonly plan: Plan;
   readonly layers: readonly AlbertLayer[];
   readonly embeddings: AlbertEmbeddings;
@@ -256,11 +240,10 @@ export class Albert {
     const { width, pooler, depth, lora } = this.options;
     this.embeddings = new AlbertEmbeddings(this.options);
     this.blocks = blocksOf?.(this.options);
-    const isWritten = typeof depth === "string";
-    if (!isWritten) refuseStyle(this.options);
-    this.layers = this.blocks || isWritten ? [] : layersOf(this.options);
-    this.plan = this.blocks ? this.blocks.choices.map((_, i) => i) : planOf(this.options);
-    const stack = isWritten && !this.blocks ? writtenStack(this.options, lowRankOf(lora)) : this.blocks;
+    const written = typeof depth === "string" ? writtenStack(this.options, lowRankOf(lora)) : refuseStyle(this.options);
+    const stack = this.blocks ?? written;
+    this.layers = stack ? [] : layersOf(this.options);
+    this.plan = stack ? [] : albertPlan({ ...this.options, depth: Number(depth) });
     this.policy = stack?.policy ?? this.#policyOf();
     this.#norm = stack?.norm;
     this.#pooler = pooler
@@ -308,39 +291,18 @@ export class Albert {
 
   encode(inputs: AlbertInputs, mode: Mode = inference): Encoded {
     const { rows, context } = this.start(inputs, mode);
-    return this.#encoded(this.policy.apply(rows, context), context);
+    return this.encoded(this.policy.apply(rows, context), context);
   }
 
-  /** What `encode` gives, for inference, without computing tokens that have stopped: a model whose tokens do. */
-  encodeRunning(inputs: AlbertInputs): Encoded {
-    const { rows, context } = this.start(inputs);
-    if (typeof this.options.depth === "string") {
-      return this.#encoded(this.policy.apply(rows, { ...context, skips: true }), context);
-    }
-    return this.#encoded(applySkipping(this.haltingPolicy, this.layers, rows, context), context);
-  }
-
-  /** The policy of a model whose tokens halt; a model of fixed depth is refused. */
-  get haltingPolicy(): HaltingPolicy {
-    if (isHalting(this.policy)) return this.policy;
-    const remedy = "give the model halting options";
-    return rejectOption({ who: "ALBERT", needed: "a model whose tokens halt", got: "fixed depth", remedy });
-  }
-
-  #encoded({ hidden, penalty, penaltyCount, probes }: Deepened, context: HaltingContext): Encoded {
-    const sequence = this.normed(hidden);
-    const pooled = this.pool(sequence, context.rows, context.mode);
+  /** What leaves the depths, as heads take it: sums of residuals need a norm at their end. */
+  encoded({ hidden, penalty, penaltyCount, probes }: Deepened, { rows, mode, real }: HaltingContext): Encoded {
+    const sequence = this.#norm ? this.#norm.apply(hidden) : hidden;
     const cost = this.blocks && penalty ? silent(penalty) : penalty;
-    return { ...context.rows, sequence, pooled, penalty: cost, penaltyCount, probes, real: context.real };
-  }
-
-  /** What leaves the last depth, as heads take it: sums of residuals need a norm at their end. */
-  normed(hidden: Tensor): Tensor {
-    return this.#norm ? this.#norm.apply(hidden) : hidden;
+    return { ...rows, sequence, pooled: this.#pool(sequence, rows, mode), penalty: cost, penaltyCount, probes, real };
   }
 
   /** tanh of a linear map of each text's first row: [B·T, C] → [B, C] */
-  pool(sequence: Tensor, { batch, length }: Rows, mode: Mode): Tensor | undefined {
+  #pool(sequence: Tensor, { batch, length }: Rows, mode: Mode): Tensor | undefined {
     const pooler = this.#pooler;
     return pooler && within("pooler", () => tanh(pooler.apply(firstRows(sequence, batch, length, mode))));
   }
@@ -359,6 +321,6 @@ function hiddenKeys(mask: Tensor | undefined, causal: Dim | undefined): Tensor |
 /** An ALBERT with the given options: layers that are shared or halt, or a depth in words. */
 export function albert(options: AlbertOptions): Albert {
   if (options.blocks === undefined) return new Albert(options);
-  const remedy = "call blockEncoder(options) from layerwise instead";
-  return rejectOption({ who: "ALBERT", needed: "shared layers", got: `blocks: ${options.blocks}`, remedy });
+  const remedy = "call blockEncoder(options) instead";
+  return rejectOption({ who: "ALBERT", needed: "shared layers", got: `blocks ${options.blocks}`, remedy });
 }

@@ -154,7 +154,7 @@ describe("mistakes in an encoder of blocks", () => {
   });
 
   it("names the function that builds it, and the number that it needs", () => {
-    expect(() => albert({ ...sizes, blocks: "sf" })).toThrow("call blockEncoder(options) from layerwise instead");
+    expect(() => albert({ ...sizes, blocks: "sf" })).toThrow("call blockEncoder(options) instead");
     expect(() => blockEncoder(sizes)).toThrow("blocks: expected a pattern, or how many blocks to search, got none");
   });
 });

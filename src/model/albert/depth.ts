@@ -17,14 +17,12 @@ export function depthTensor({ updates }: Encoded["probes"], model: Albert, rows:
 /** As `model.encode`, with every state on the way. */
 export function encodeByDepth(model: Albert, texts: AlbertInputs, mode: Mode = inference): EncodedByDepth {
   const { rows, context } = model.start(texts, mode);
-  const { hidden, penalty, probes } = model.policy.apply(rows, context);
-  const later = Array.from({ length: model.policy.depth }, (_, i) => probes[`step${i + 1}.state`]);
+  const encoded = model.encoded(model.policy.apply(rows, context), context);
+  const later = Array.from({ length: model.policy.depth }, (_, i) => encoded.probes[`step${i + 1}.state`]);
   // Passes through brackets are fewer than the depths that tokens count.
   const known = later.filter((state) => state !== undefined);
   const states = known.length === model.policy.depth ? [rows, ...known] : [rows];
-  const sequence = model.normed(hidden);
-  const pooled = model.pool(sequence, context.rows, mode);
-  return { ...context.rows, sequence, pooled, penalty, probes, real: context.real, states };
+  return { ...encoded, states };
 }
 
 /** Encoded texts with the attention weights of every layer that ran, in their order: [B, H, T, T] each. */

@@ -7,6 +7,7 @@ import { input } from "../../graph/index.ts";
 import { initialise } from "../../nn/index.ts";
 import { type Albert, type AlbertOptions, albert } from "./albert.ts";
 import { textInputs } from "./heads.ts";
+import { encodeRunning } from "./running.ts";
 import { SteppedAlbert, type TextBatch } from "./stepped.ts";
 
 const sizes = { vocabulary: 50, embedding: 8, width: 16, heads: 2, hidden: 32, depth: 6, length: 16 };
@@ -111,7 +112,7 @@ describe("the stepped program", () => {
     const model = albert({ ...sizes, halting: {} });
     const weights = spread(model);
     const texts = textsOf([12, 9, 3], 12);
-    const { probes } = model.encodeRunning(textInputs({ batch: 3, length: 12 }));
+    const { probes } = encodeRunning(model, textInputs({ batch: 3, length: 12 }));
     const ids = Object.fromEntries(Object.entries(probes).filter(([name]) => name.endsWith(".rows")));
     const program = await referenceEngine().compile({ outputs: { ...ids, updates: probes.updates! }, weights });
     const { updates, ...rows } = await program.run({

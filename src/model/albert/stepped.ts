@@ -6,6 +6,7 @@ import { input, simplifyNamed, type Tensor, type Weights } from "../../graph/ind
 import { Programs } from "../programs.ts";
 import { boundWeights } from "../state-dict.ts";
 import type { Albert } from "./albert.ts";
+import { encodeRunning, haltingPolicyOf } from "./running.ts";
 
 /** Texts as numbers: ids, and where needed mask (1 for tokens, 0 for padding) and types, [batch, length] each. */
 export interface TextBatch {
@@ -43,7 +44,7 @@ export class SteppedAlbert {
   readonly #programs: Programs<Kind>;
 
   static async create(engine: Engine, model: Albert, weights: Weights): Promise<SteppedAlbert> {
-    model.haltingPolicy; // refuses other models
+    haltingPolicyOf(model); // refuses other models
     const bound = boundWeights(model, weights);
     const programs = new Programs((kind: Kind) => engine.compile({ outputs: outputsOf(model, kind), weights: bound }));
     return new SteppedAlbert(model, programs);
@@ -83,7 +84,7 @@ function kindOf({ batch, mask, caps }: TextBatch): Kind {
 
 function outputsOf(model: Albert, { batch, padded, capped }: Kind): Record<string, Tensor> {
   const numbers = (name: string) => input(name, [batch, "T"], "int");
-  const { sequence, pooled, probes } = model.encodeRunning({
+  const { sequence, pooled, probes } = encodeRunning(model, {
     ids: numbers("ids"),
     types: numbers("types"),
     mask: padded ? numbers("mask") : undefined,

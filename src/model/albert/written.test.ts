@@ -14,6 +14,7 @@ import { encodeWithAttentions } from "./depth.ts";
 import { describedAlbert } from "./description.ts";
 import { albertConfig, albertProgram } from "./export.ts";
 import { albertObjective, textInputs } from "./heads.ts";
+import { encodeRunning } from "./running.ts";
 import { writtenStack } from "./written.ts";
 
 const sizes = { vocabulary: 20, width: 8, heads: 2, embedding: 6, hidden: 12, length: 6 };
@@ -37,9 +38,9 @@ function weightsOf({ parameters }: { parameters: readonly Parameter[] }) {
 }
 
 /** States and depths, of all rows or of those that run. */
-async function encoded(model: Albert, how: "encode" | "encodeRunning", on = engine) {
+async function encoded(model: Albert, how: "all" | "running", on = engine) {
   const inputs = textInputs({ batch, length });
-  const { sequence, probes } = model[how](inputs);
+  const { sequence, probes } = how === "all" ? model.encode(inputs) : encodeRunning(model, inputs);
   const outputs = { sequence, ...(probes.updates ? { updates: probes.updates } : {}) };
   const program = await on.compile({ outputs: simplifyNamed(outputs), weights: weightsOf(model) });
   const found = await program.run(texts);
@@ -75,7 +76,7 @@ const depths: [depth: string, style: Partial<AlbertOptions>][] = [
 describe("an encoder with a depth in words", () => {
   it.each(depths)("%s computes for tokens that run what it computes for all", async (depth, style) => {
     const model = albert({ ...sizes, ...style, depth });
-    const [all, running] = [await encoded(model, "encode"), await encoded(model, "encodeRunning")];
+    const [all, running] = [await encoded(model, "all"), await encoded(model, "running")];
     expect(difference(running.sequence, all.sequence)).toBeLessThan(1e-5);
     expect(running.updates).toEqual(all.updates);
   });
@@ -107,12 +108,12 @@ describe("an encoder with a depth in words", () => {
 
   it("is the ALBERT of a number where it says the same, to the names and the bit", async () => {
     const [written, counted] = [albert({ ...sizes, depth: "1*3" }), albert({ ...sizes, depth: 3 })];
-    expect([namesOf(written), written.plan]).toEqual([namesOf(counted), counted.plan]);
-    expect(await encoded(written, "encode")).toEqual(await encoded(counted, "encode"));
+    expect([namesOf(written), written.policy.depth]).toEqual([namesOf(counted), 3]);
+    expect(await encoded(written, "all")).toEqual(await encoded(counted, "all"));
     const halting = albert({ ...sizes, depth: 3, halting: { ponder: 0.01 } });
     const said = albert({ ...sizes, depth: "1*3 halt" });
     expect(namesOf(said)).toEqual(namesOf(halting));
-    expect(await encoded(said, "encode")).toEqual(await encoded(halting, "encode"));
+    expect(await encoded(said, "all")).toEqual(await encoded(halting, "all"));
     expect(namesOf(albert({ ...sizes, depth: "2*3" }))).toEqual(namesOf(albert({ ...sizes, depth: 6, groups: 2 })));
   });
 
@@ -122,17 +123,17 @@ describe("an encoder with a depth in words", () => {
       blockEncoder({ ...sizes, depth: 6, blocks: "(sff)x2" }),
     ];
     expect(namesOf(written).toSorted()).toEqual(namesOf(blocks).toSorted());
-    expect(await encoded(written, "encode")).toEqual(await encoded(blocks, "encode"));
+    expect(await encoded(written, "all")).toEqual(await encoded(blocks, "all"));
   });
 
   it("has other weights at every visit where sharing is relaxed, on any engine", async () => {
     const model = albert({ ...sizes, depth: "1*3 relax(2)" });
     const [ours, theirs] = [
-      await encoded(model, "encode"),
-      await encoded(model, "encode", referenceEngine({ precision: "double" })),
+      await encoded(model, "all"),
+      await encoded(model, "all", referenceEngine({ precision: "double" })),
     ];
     expect(difference(ours.sequence, theirs.sequence)).toBeLessThan(1e-4);
-    const plain = await encoded(albert({ ...sizes, depth: "1*3" }), "encode");
+    const plain = await encoded(albert({ ...sizes, depth: "1*3" }), "all");
     expect(difference(ours.sequence, plain.sequence)).toBeGreaterThan(0.01);
   });
 
@@ -149,16 +150,16 @@ describe("an encoder with a depth in words", () => {
     ["1*4 exits(rule=entropy)", {}, "exits / entropy: expected a model with a head that scores tokens"],
     ["1*4 exits(rule=agreement)", {}, "exits / agreement: expected a model with a head that scores tokens"],
     ["2x3 halt", {}, "write 2*3 to run them 3 times"],
-    ["2*3", { halting: {} }, 'expected all of the depth in one text, got halting beside "2*3"'],
-    ["2*3", { groups: 2 }, 'got groups beside "2*3"'],
-    ["(sf)x2", { lora: { rank: 2 } }, "expected ALBERT's own layers for adapters"],
+    ["2*3", { halting: {} }, 'expected all of it in words, got halting beside "2*3"'],
+    ["2*3", { groups: 2 }, 'got several groups beside "2*3"'],
+    ["(sf)x2", { lora: { rank: 2 } }, "expected ALBERT's own layers for lora"],
   ])("%s with %j is refused", (depth, more, said) => {
     expect(() => albert({ ...sizes, ...more, depth })).toThrow(said);
   });
 
   it("is what newer blocks are for", () => {
     expect(() => albert({ ...sizes, depth: 4, gated: true })).toThrow(
-      'ALBERT / gated: expected a depth in words for newer blocks, got depth 4; give the depth as a text, such as "1*4"',
+      'ALBERT / gated: expected a depth in words, got 4; write "1*4" or "4*1"',
     );
     const names = namesOf(albert({ ...sizes, ...modern, depth: "1*3" })).join();
     expect(names).not.toContain("position_embeddings");
@@ -167,7 +168,7 @@ describe("an encoder with a depth in words", () => {
 });
 
 const shape = { heads: 2, hidden: 12, length: 6, dropout: 0, attentionDropout: 0, activation: "gelu_new" } as const;
-const nothing = { groups: 1, inner: 1, halting: undefined, lora: undefined, searched: undefined };
+const nothing = { groups: 1, inner: 1, halting: undefined, lora: undefined };
 const opened = (depth: string) => (width: number) =>
   writtenStack({ ...shape, ...nothing, width, epsilon: 1e-6, depth }).policy;
 depthContract("ALBERT's layers in words", opened("1*2 relax(2, norms) halt + 1"));

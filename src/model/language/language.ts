@@ -58,6 +58,7 @@ import {
 import { headWidth } from "../../nn/layers.ts";
 import { rotaryRules } from "../../nn/rotary.ts";
 import type { BatchDecoder, CausalModel, Decoder, ForwardPass, Objective } from "../causal.ts";
+import { triedDepth } from "../tried-depth.ts";
 import { letterBlock } from "../letter-block.ts";
 import { checkNames } from "../names.ts";
 import type { Weights } from "../weights.ts";
@@ -397,17 +398,8 @@ function blockMaker(options: TextSizes & { dropout: number } & CompleteBlocks) {
 
 /** A policy that was given, once it is seen to keep the width. */
 function ownPolicy({ depth }: OwnDepth, width: number): DepthPolicy {
-  const { hidden } = depth.apply(input("x", [2, width]), {
-    rows: { batch: 1, length: 2 },
-    mode: inference,
-    scores: (rows) => rows,
-  });
-  if (`${hidden.shape}` === `2,${width}`) return depth;
-  return rejectShape({
-    who: "depth policy",
-    needed: `states of width ${width}, [2,${width}]`,
-    got: `[${hidden.shape}]`,
-  });
+  triedDepth("depth policy", depth, width, { scores: (rows) => rows });
+  return depth;
 }
 
 /** A language model with the given sizes over a plan of transformer blocks, or over a depth policy. */

@@ -21,7 +21,7 @@ export interface ParOptions extends SearchedOptions {
   hidden?: number | undefined;
   /** A number of blocks to search, a pattern of found ones (`(sff)x2 i`, `s f:1024`), or the candidates of each block. */
   blocks: number | string | readonly (readonly CandidateChoice[])[];
-  /** With a pattern: which block's weights each depth has, numbered from 0 as they first run. Default: each its own. `writtenNetwork` reads both out of a text. */
+  /** With a pattern: which block's weights each depth has, by a number. Default: each its own. `writtenNetwork` reads both out of a text. */
   plan?: Plan | undefined;
   /**
    * What a searched block may be: `[attention(), feedForward({ hidden: 64 }), custom("g", make), identity]`. A pattern may hold the
@@ -163,16 +163,10 @@ function choicesIn({ blocks, candidates = everything }: Pick<ParOptions, "blocks
 export function planOf({ plan, blocks }: Pick<ParOptions, "plan" | "blocks">, choices: Choices): Plan {
   if (plan === undefined) return choices.map((_, i) => i);
   const letters = choices.map(([choice]) => printPattern([patternBlockOf(choice!)]));
-  const firsts = [...new Set(plan)];
-  const fits =
-    typeof blocks === "string" &&
-    plan.length === letters.length &&
-    firsts.every((own, i) => own === i) &&
-    plan.every((own, i) => letters[plan.indexOf(own)] === letters[i]);
-  if (fits) return plan;
-  const needed =
-    "a pattern, and of each of its blocks the number of one of the same letter and size, numbered as they first run";
-  return reject({ who: "plan", needed, got: `[${plan}] for ${letters.join("")}`, remedy: "write it as (sf)x2*3" }, 2);
+  const isOf = (own: number, i: number) => letters[plan.indexOf(own)] === letters[i];
+  if (typeof blocks === "string" && plan.length === letters.length && plan.every(isOf)) return plan;
+  const needed = "a pattern, and a number per block, of which equal ones are alike";
+  return reject({ who: "plan", needed, got: `[${plan}] for ${letters.join("")}` }, 2);
 }
 
 /** Candidates are known by their names in tables of costs: two that differ must not share one. */

@@ -72,7 +72,6 @@ describe("a network with memory in words", () => {
     for (const plan of [
       [0, 1, 1, 0],
       [0, 1],
-      [1, 0, 1, 0],
     ]) {
       expect(() => parModel({ ...sizes, blocks: "sfsf", plan })).toThrow("plan: expected a pattern");
     }

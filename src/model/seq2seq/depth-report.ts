@@ -3,7 +3,7 @@ import { input, type Tensor } from "../../graph/index.ts";
 import { causalMask, inference } from "../../nn/index.ts";
 import { memoryOf } from "../../nn/memory.ts";
 import { type DepthKind, type DepthReport, reportDepth } from "../depth-report.ts";
-import { checkEncoderDepth } from "../encoder-depth.ts";
+import { checkEncoderDepth } from "../tried-depth.ts";
 import type { SideStyle } from "./sides.ts";
 import { DecoderStack, EncoderStack, type StackOptions, stackDefaults } from "./stacks.ts";
 

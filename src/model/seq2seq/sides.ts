@@ -8,7 +8,7 @@ import { input, type Tensor } from "../../graph/index.ts";
 import { type Embedding, norms, type Parameter } from "../../nn/index.ts";
 import { memoryOf } from "../../nn/memory.ts";
 import type { TorchLayerOptions } from "../../nn/torch-layers.ts";
-import { checkEncoderDepth, TRIED_LENGTH, triedDepth } from "../encoder-depth.ts";
+import { checkEncoderDepth, TRIED_LENGTH, triedDepth } from "../tried-depth.ts";
 import { checkNames } from "../names.ts";
 import type { EncoderDecoderOptions } from "./encoder-decoder.ts";
 import { DecoderStack, EncoderStack, type StackOptions, stackDefaults } from "./stacks.ts";

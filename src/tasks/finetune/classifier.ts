@@ -3,6 +3,7 @@ import { type Engine, type Feeds, feedsFor, ownWeights, type Program } from "../
 import { add, multiply, simplifyNamed, type Tensor } from "../../graph/index.ts";
 import type { DescribedAlbert } from "../../model/albert/description.ts";
 import { albertObjective, pooling, textInputs } from "../../model/albert/heads.ts";
+import { encodeRunning } from "../../model/albert/running.ts";
 import { inference, type Parameter } from "../../nn/index.ts";
 import { type EncodedExample, evaluationBatches } from "../../text/labelled/glue-batches.ts";
 import { figuresOf } from "../../text/labelled/metrics.ts";
@@ -56,7 +57,7 @@ export class Classifier {
   ): Promise<Classifier> {
     const texts = textInputs({ batch, length: LENGTH });
     const inputs = cap === undefined ? texts : { ...texts, caps: add(multiply(texts.ids, 0), cap) };
-    const encoded = skips ? model.encodeRunning(inputs) : model.encode(inputs);
+    const encoded = skips ? encodeRunning(model, inputs) : model.encode(inputs);
     const classes = vectors ? pooling[vectors](encoded) : heads.classification!.logits(encoded, {}, inference).classes!;
     const { updates } = encoded.probes;
     const outputs: Record<string, Tensor> = { classes, ...(updates ? { updates } : {}) };

@@ -5,12 +5,19 @@ import type { EncodedExample } from "../../text/labelled/glue-batches.ts";
 import type { TextTask } from "../../text/labelled/text-task.ts";
 import type { Weights } from "../../train/stages.ts";
 import { Classifier } from "./classifier.ts";
-import type { FinetuneParts } from "./job.ts";
+import type { Examples } from "./examples.ts";
 import { kindOf } from "./settings.ts";
+import type { TunedParts } from "./tuned-job.ts";
+
+/** A model with its task and texts. */
+interface Fitted extends TunedParts {
+  readonly task: TextTask;
+  readonly examples: Examples;
+}
 
 /** Weights of the classifier, and what is to be said of them. */
 export async function fittedHead(
-  { task, settings, model: { described, weights }, examples: { train }, engine }: FinetuneParts,
+  { task, settings, model: { described, weights }, examples: { train }, engine }: Fitted,
   pad: number,
 ): Promise<{ weights: Weights; said: string }> {
   const classifier = await Classifier.create(engine, described, { vectors: settings.pooling });

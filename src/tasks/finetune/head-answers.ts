@@ -3,6 +3,7 @@ import { type Feed, feedsFor } from "../../engine/engine.ts";
 import { add, multiply, simplifyNamed, type Tensor } from "../../graph/index.ts";
 import { type AlbertDescription, describedAlbert } from "../../model/albert/description.ts";
 import { albertObjective, textInputs } from "../../model/albert/heads.ts";
+import { encodeRunning } from "../../model/albert/running.ts";
 import { inference } from "../../nn/index.ts";
 import type { Weights } from "../../train/stages.ts";
 import type { Tell } from "../../train/telling.ts";
@@ -103,7 +104,7 @@ function early<X, Y>({ task, described: { model, heads }, batch, length }: Opene
   const texts = textInputs(shape);
   const cap = capFed(model.options, exit);
   const inputs = cap === undefined ? texts : { ...texts, caps: add(multiply(texts.ids, 0), cap) };
-  const encoded = model.encodeRunning(inputs);
+  const encoded = encodeRunning(model, inputs);
   const [head] = Object.values(heads);
   const targets = head!.targets(shape);
   const logits = head!.logits(encoded, targets, inference);

@@ -2,7 +2,14 @@
 import { reject } from "../../base/errors.ts";
 import { type Depth, type DepthWord, mapWords, parseDepth, printDepth, type WordValue } from "../../depth/notation.ts";
 import { usedDepth } from "../../depth/use.ts";
-import type { EarlyExit } from "./early-exit.ts";
+
+/** Where tokens halt at the latest, and from which sum of probabilities on. */
+export interface EarlyExit {
+  /** Deepest depth. Default: the model's. */
+  readonly cap?: number | undefined;
+  /** A token halts when its probabilities exceed this. Default: as in training. */
+  readonly threshold?: number | undefined;
+}
 
 /** What grows over a training, by word: pre-training has done that. */
 const curricula: Readonly<Record<string, readonly string[]>> = {

@@ -1,4 +1,4 @@
-/** Depths of encoders, tried before anything is trained: mistakes show when a model is built. */
+/** Depth policies, tried when a model is built: mistakes show before anything is trained. */
 import { reject, rejectShape } from "../base/errors.ts";
 import type { Deepened, DepthPolicy } from "../depth/policy.ts";
 import { input } from "../graph/index.ts";

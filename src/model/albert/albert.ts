@@ -15,12 +15,7 @@ import {
   whole,
 } from "../../base/options.ts";
 import { fixed } from "../../depth/fixed.ts";
-import {
-  type HaltingContext,
-  type HaltingOptions,
-  halting,
-  haltingDefaults,
-} from "../../depth/halting.ts";
+import { type HaltingContext, type HaltingOptions, halting, haltingDefaults } from "../../depth/halting.ts";
 import type { Plan } from "../../depth/plan.ts";
 import type { Deepened, DepthPolicy } from "../../depth/policy.ts";
 import {

@@ -17,8 +17,8 @@ import {
   TransformerBlock,
 } from "../../nn/index.ts";
 import { headWidth } from "../../nn/layers.ts";
-import { checkEncoderDepth } from "../tried-depth.ts";
 import { letterBlock } from "../letter-block.ts";
+import { checkEncoderDepth } from "../tried-depth.ts";
 import type { EncoderStack } from "./blocks.ts";
 
 /** What sets newer blocks of an encoder apart; its norms have the model's epsilon. */
@@ -88,7 +88,9 @@ function preNormMaker(options: WrittenOptions) {
   const rotary = options.rotary ? places() : undefined;
   const sizes = { width, heads, hidden, dropout, activation, normEpsilon, weight, ...styleIn(options), rotary };
   return (name: string, kind: PatternBlock | undefined): Block =>
-    kind ? letterBlock(`${name}.${kind.kind === "attention" ? kind.kind : "dense"}`, kind, sizes) : new TransformerBlock(name, sizes);
+    kind
+      ? letterBlock(`${name}.${kind.kind === "attention" ? kind.kind : "dense"}`, kind, sizes)
+      : new TransformerBlock(name, sizes);
 }
 
 /** A text says all of the depth. */

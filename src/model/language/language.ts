@@ -58,9 +58,9 @@ import {
 import { headWidth } from "../../nn/layers.ts";
 import { rotaryRules } from "../../nn/rotary.ts";
 import type { BatchDecoder, CausalModel, Decoder, ForwardPass, Objective } from "../causal.ts";
-import { triedDepth } from "../tried-depth.ts";
 import { letterBlock } from "../letter-block.ts";
 import { checkNames } from "../names.ts";
+import { triedDepth } from "../tried-depth.ts";
 import type { Weights } from "../weights.ts";
 import type { Extension } from "./decoders.ts";
 

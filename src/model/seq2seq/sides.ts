@@ -8,8 +8,8 @@ import { input, type Tensor } from "../../graph/index.ts";
 import { type Embedding, norms, type Parameter } from "../../nn/index.ts";
 import { memoryOf } from "../../nn/memory.ts";
 import type { TorchLayerOptions } from "../../nn/torch-layers.ts";
-import { checkEncoderDepth, TRIED_LENGTH, triedDepth } from "../tried-depth.ts";
 import { checkNames } from "../names.ts";
+import { checkEncoderDepth, TRIED_LENGTH, triedDepth } from "../tried-depth.ts";
 import type { EncoderDecoderOptions } from "./encoder-decoder.ts";
 import { DecoderStack, EncoderStack, type StackOptions, stackDefaults } from "./stacks.ts";
 

@@ -1,8 +1,7 @@
 /** Depths in words of a model that is fine-tuned, and of one that is used at another depth than it was trained with. */
 import { reject } from "../../base/errors.ts";
 import { type Depth, type DepthWord, mapWords, parseDepth, printDepth, type WordValue } from "../../depth/notation.ts";
-import { usedDepth } from "../../depth/use.ts";
-import type { EarlyExit } from "./early-exit.ts";
+import { type DepthUse, usedDepth } from "../../depth/use.ts";
 
 /** What grows over a training, by word: pre-training has done that. */
 const curricula: Readonly<Record<string, readonly string[]>> = {
@@ -38,7 +37,7 @@ export function tunedDepth(text: string, ponder: number | null = null): string {
 }
 
 /** A depth as it is used: with a cap, and a threshold of `halt` (sums of probabilities) or `route(expert)` (scores). */
-export function earlyDepth(text: string, { cap, threshold }: EarlyExit): string {
+export function earlyDepth(text: string, { cap, threshold }: Pick<DepthUse, "cap" | "threshold">): string {
   const depth = usedDepth(parseDepth(text), { cap });
   if (threshold === undefined) return printDepth(depth);
   const early = changed(depth, ({ name, options }) => {

@@ -43,8 +43,9 @@ export function nameHere(word: string, known: readonly string[]): string | undef
   const plain = word.toLowerCase().replace(/[-_]/g, "");
   const spelled = known.find((name) => name.toLowerCase() === plain);
   const former = formerNames[word];
-  const names = [...(spelled ? [spelled] : []), ...(former ? [former] : []), ...(elsewhere.get(plain) ?? [])];
-  return names.find((name) => known.includes(name));
+  const names = elsewhere.get(plain) ?? [];
+  // Of several names the one that is told first: of a search how many blocks, of others how deep.
+  return spelled ?? known.find((name) => name === former) ?? known.find((name) => names.includes(name));
 }
 
 /** The name that was probably meant: called otherwise elsewhere, or misspelt. */

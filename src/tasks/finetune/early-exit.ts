@@ -3,9 +3,15 @@ import { reject } from "../../base/errors.ts";
 import { check, defined, number, whole } from "../../base/options.ts";
 import { albert } from "../../model/albert/albert.ts";
 import type { AlbertDescription } from "../../model/albert/description.ts";
-import { type EarlyExit, earlyDepth } from "./tuned-depth.ts";
+import { earlyDepth } from "./tuned-depth.ts";
 
-export type { EarlyExit } from "./tuned-depth.ts";
+/** Where tokens halt at the latest, and from which sum of probabilities on. */
+export interface EarlyExit {
+  /** Deepest depth. Default: the model's. */
+  readonly cap?: number | undefined;
+  /** A token halts when its probabilities exceed this. Default: as in training. */
+  readonly threshold?: number | undefined;
+}
 
 /** Whether something is asked for. */
 export const exitsEarly = ({ cap, threshold }: EarlyExit): boolean => cap !== undefined || threshold !== undefined;

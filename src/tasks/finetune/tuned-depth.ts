@@ -1,15 +1,7 @@
 /** Depths in words of a model that is fine-tuned, and of one that is used at another depth than it was trained with. */
 import { reject } from "../../base/errors.ts";
 import { type Depth, type DepthWord, mapWords, parseDepth, printDepth, type WordValue } from "../../depth/notation.ts";
-import { usedDepth } from "../../depth/use.ts";
-
-/** Where tokens halt at the latest, and from which sum of probabilities on. */
-export interface EarlyExit {
-  /** Deepest depth. Default: the model's. */
-  readonly cap?: number | undefined;
-  /** A token halts when its probabilities exceed this. Default: as in training. */
-  readonly threshold?: number | undefined;
-}
+import { type DepthUse, usedDepth } from "../../depth/use.ts";
 
 /** What grows over a training, by word: pre-training has done that. */
 const curricula: Readonly<Record<string, readonly string[]>> = {
@@ -45,7 +37,7 @@ export function tunedDepth(text: string, ponder: number | null = null): string {
 }
 
 /** A depth as it is used: with a cap, and a threshold of `halt` (sums of probabilities) or `route(expert)` (scores). */
-export function earlyDepth(text: string, { cap, threshold }: EarlyExit): string {
+export function earlyDepth(text: string, { cap, threshold }: Pick<DepthUse, "cap" | "threshold">): string {
   const depth = usedDepth(parseDepth(text), { cap });
   if (threshold === undefined) return printDepth(depth);
   const early = changed(depth, ({ name, options }) => {

@@ -126,7 +126,7 @@ export function optionsOf(settings: SearchConfig, vocabulary: number): ParOption
     heads: settings.heads,
     hidden: settings.feedForward,
     blocks: settings.blocks,
-    ...(settings.depth === null ? {} : { plan: writtenNetwork(settings.depth).plan }),
+    ...(settings.depth === null ? {} : { plan: writtenNetwork(`${settings.depth}`).plan }),
     memory: settings.memory,
     dropout: settings.dropout,
     ...(settings.attentionDropout > 0 ? { attentionDropout: settings.attentionDropout } : {}),

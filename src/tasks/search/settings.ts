@@ -144,9 +144,11 @@ const fields = {
       "a whole number from 1, or a pattern such as (sff)x2",
     ),
     depth: optional(
-      text(
-        "(sf)x2*3",
-        "instead of blocks: a pattern in words whose letters run again with the same weights (docs/depth.md)",
+      either(
+        whole(3, "", 1, LARGEST.depth),
+        text("(sf)x2*3", ""),
+        "instead of blocks: letters that run again with the same weights, (sf)x2*3, or how many pairs of them there are (docs/depth.md)",
+        `a whole number from 1 to ${LARGEST.depth}, or a text such as (sf)x2*3`,
       ),
     ),
     candidates,
@@ -326,13 +328,15 @@ export const searchSettings = defineSettings("search", fields, {
   }),
 });
 
-/** A depth in words as it is printed, and the pattern that it runs; other blocks beside it are refused. */
-export function inWords(depth: string, blocks?: number | string): { depth: string; blocks: string } {
-  const { blocks: pattern } = writtenNetwork(depth);
-  const isUsual = blocks === undefined || blocks === defaultsOf(fields).blocks;
-  if (isUsual || blocks === pattern) return { depth: printDepth(parseDepth(depth)), blocks: pattern };
+/** A depth as it is printed, and the pattern that it runs; other blocks beside it are refused. */
+export function inWords(depth: number | string, blocks?: number | string): { depth: number | string; blocks: string } {
+  const { blocks: pattern } = writtenNetwork(`${depth}`);
+  const printed = typeof depth === "number" ? depth : printDepth(parseDepth(depth));
+  if (blocks === undefined || blocks === defaultsOf(fields).blocks || blocks === pattern) {
+    return { depth: printed, blocks: pattern };
+  }
   const got = `blocks ${blocks} beside ${JSON.stringify(depth)}`;
-  return reject({ who: "depth", needed: "blocks or a depth in words", got, remedy: "leave one of them out" }, 2);
+  return reject({ who: "depth", needed: "blocks or a depth", got, remedy: "leave one of them out" }, 2);
 }
 
 const ofNetwork = (values: object) => Object.entries(values).filter(([key]) => key in networkFields);

@@ -3,11 +3,11 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { ownFolder } from "../../../test/command.ts";
 import { referenceEngine } from "../../engine/reference.ts";
-import { initialise } from "../../nn/index.ts";
 import { documentCorpus } from "../../text/masked/documents.ts";
 import { depthsOf } from "../depths.ts";
 import { Run } from "../run.ts";
 import { openAlbertRun } from "./albert-run.ts";
+import { firstWeights } from "./first-weights.ts";
 import { pretrain, pretrainSettingsOf } from "./pretrain.ts";
 
 const folder = ownFolder("pretrain");
@@ -103,7 +103,8 @@ describe("pre-training from a program", () => {
     const { phases: _, ...short } = options;
     const { parameters, weights } = await pretrain({ ...short, steps: 2, length: 16, batch: 2, documentShare: 0.9 })
       .result;
-    const first = initialise(parameters, 1);
+    const none = { count: 0, at: () => expect.unreachable() };
+    const first = firstWeights({ seed: 1, frequencyBias: false, documentShare: 0.9 }, { parameters }, none);
     const moved = parameters.filter(({ tensor }) => weights.get(tensor)!.some((x, i) => x !== first.get(tensor)![i]));
     const names = moved.map(({ name }) => name).filter((name) => !/(position|token_type)_embeddings/.test(name)); // which decay
     const norm = ["weight", "bias"].map((name) => `embeddings.LayerNorm.${name}`);

@@ -9,7 +9,7 @@ export {
   type LoraOptions,
 } from "./albert/albert.ts";
 export { blockEncoder } from "./albert/block-encoder.ts";
-export type { EncoderBlocks, EncoderSearch } from "./albert/blocks.ts";
+export type { BlockStack, EncoderBlocks, EncoderSearch } from "./albert/blocks.ts";
 export { depthTensor, type EncodedByDepth, encodeByDepth, similarityTrace } from "./albert/depth.ts";
 export { type EncoderSizes, encoderDepthReport } from "./albert/depth-report.ts";
 export {

@@ -38,13 +38,13 @@ const rules: Rules<EncoderSearch> = {
 };
 
 /** How an encoder is deep: the policy over its blocks, and the norm behind the last, where blocks add to their input and norm it first. */
-export interface EncoderStack {
+export interface BlockStack {
   readonly policy: DepthPolicy;
   readonly norm?: Norm | undefined;
 }
 
 /** The blocks of an encoder: what each may be, the policy that runs them, and the norm behind the last. */
-export interface EncoderBlocks extends EncoderStack, Pick<Supernet, "choices" | "alive"> {
+export interface EncoderBlocks extends BlockStack, Pick<Supernet, "choices" | "alive"> {
   readonly policy: Searched;
 }
 

@@ -19,7 +19,7 @@ import {
 import { headWidth } from "../../nn/layers.ts";
 import { letterBlock } from "../letter-block.ts";
 import { checkEncoderDepth } from "../tried-depth.ts";
-import type { EncoderStack } from "./blocks.ts";
+import type { BlockStack } from "./blocks.ts";
 
 /** What sets newer blocks of an encoder apart; its norms have the model's epsilon. */
 export interface EncoderStyle extends Omit<BlockStyle, "normEpsilon"> {
@@ -62,7 +62,7 @@ const hasLetters = (depth: Depth): boolean =>
   depth.some(({ stack }) => ("group" in stack ? hasLetters(stack.group) : "pattern" in stack));
 
 /** The stack of a text such as `1*6 halt`: whole blocks are ALBERT's layers, as those of a depth that is a number, unless they are pre-norm. */
-export function writtenStack(options: WrittenOptions, lowRank?: LowRank | undefined): EncoderStack {
+export function writtenStack(options: WrittenOptions, lowRank?: LowRank | undefined): BlockStack {
   const { width, epsilon, norm = "layer" } = options;
   refuseSaid(options);
   const depth = parseDepth(`${options.depth}`);

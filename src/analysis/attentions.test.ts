@@ -80,6 +80,6 @@ describe("attentions", () => {
   it("are refused of blocks that were searched", async () => {
     const model = blockEncoder({ ...sizes, blocks: "(sff)x1" });
     const read = attentionsOf(engine, { model, weights: initialise(model.parameters, 1) }, "ab", framing);
-    await expect(read).rejects.toThrow("attentions: expected an ALBERT of shared layers");
+    await expect(read).rejects.toThrow("attentions: expected an ALBERT of its own layers");
   });
 });

@@ -62,6 +62,13 @@ describe("linear fits", () => {
     expect(many.loss).toBeLessThan(few.loss);
   });
 
+  it("refuse to choose a penalty by a single row", () => {
+    const single = { vectors: [[1, 2]], targets: [[1, 0]], kind: "single" } as const;
+    expect(() => fitChosen(single)).toThrow(
+      "linear fit: expected at least two rows, of which some can be left out, got 1",
+    );
+  });
+
   it("guess several classes each by itself, and take columns that never change", () => {
     const { vectors, wanted } = made(300, 5);
     const constant: LinearData = {

@@ -1,4 +1,5 @@
 /** Linear maps from vectors to labels, with a penalty on their size; how large it is to be, rows that were left out say. */
+import { reject } from "../base/errors.ts";
 
 /** What is guessed: one of several classes, each of several by itself, or numbers. */
 export type LinearKind = "single" | "multiple" | "regression";
@@ -38,6 +39,10 @@ export function fitLinear(data: LinearData, decay: number): LinearMap {
 
 /** Fits with the penalty of least loss on rows left out. */
 export function fitChosen(data: LinearData): ChosenFit {
+  if (data.vectors.length < 2) {
+    const needed = "at least two rows, of which some can be left out";
+    reject({ code: "bad-data", who: "linear fit", needed, got: `${data.vectors.length}` });
+  }
   const folds = data.vectors.length > MANY ? 1 : Math.min(FOLDS, data.vectors.length);
   const sums = DECAYS.map(() => 0);
   for (let fold = 0; fold < folds; fold++) {

@@ -121,6 +121,16 @@ describe("layerwise retrain", () => {
     expect([networks.length, networks[0].pattern, ratios]).toEqual([1, "s(f)x3", null]);
   });
 
+  it.each([
+    [[], ["found", "baseline", "random-1", "random-2"]],
+    [["--no-baseline"], ["found", "random-1", "random-2"]],
+  ])("trains the baseline beside random networks unless told otherwise, %j", (flags, names) => {
+    const asked = ["--random", "2", "--budget", "100ms", "--steps", "1", "--json", ...flags];
+    const { stdout, stderr } = layerwise("retrain", at("search"), ...quick, ...asked, "--out", at(`null${flags}`));
+    expect(stderr).not.toContain("error");
+    expect(JSON.parse(stdout).networks.map(({ name }: { name: string }) => name)).toEqual(names);
+  });
+
   it("says before it begins what both networks would take, and leaves nothing", () => {
     const { stdout } = layerwise("retrain", at("search"), ...quick, "--steps", "50", "--dry-run", "--out", at("dry"));
     expect(stdout).toMatch(/found: updates +50\n.*\n.*baseline: memory/);

@@ -37,7 +37,8 @@ interface RetrainFlags extends SettingsFlags {
   random?: number;
   budget?: string;
   fromSupernet?: boolean;
-  baseline: string | boolean;
+  /** Neither flag: undefined, and a baseline is trained. */
+  baseline?: string | boolean;
 }
 
 export function addRetrain(program: Command): void {
@@ -98,7 +99,7 @@ async function trainFront(source: string, settings: object, flags: RetrainFlags)
   }
   const { retrainedTable, retrainFront } = await import("../../tasks/search/index.ts");
   const into = out ?? (await freeFolder("front-"));
-  const options = { ...settings, baseline: baseline === true, ...handed(), networks, race, random, budget, into };
+  const options = { ...settings, baseline: baseline !== false, ...handed(), networks, race, random, budget, into };
   const result = await watchSession((signal) => retrainFront(source, { ...options, signal }));
   if (result.reason === "stopped") return say(`stopped; the same command with --out ${into} goes on`);
   print(json ? JSON.stringify({ run: into, ...result }) : retrainedTable(result));

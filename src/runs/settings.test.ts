@@ -91,7 +91,7 @@ describe("settings", () => {
   });
 
   it("have presets by name, and guess at misspelt ones", () => {
-    expect(schema.preset("large")).toEqual({ source: "preset large", values: { width: 512 } });
+    expect(schema.preset("large")).toEqual({ source: "preset large", values: { width: 512 }, givesWay: true });
     expect(() => schema.preset("tinny")).toThrow("preset: expected one of tiny, large, got tinny; did you mean tiny?");
     expect(() => schema.preset("constructor")).toThrow("preset: expected one of tiny, large");
   });

@@ -21,6 +21,8 @@ export type Values = Readonly<Record<string, unknown>>;
 export interface Layer<S> {
   readonly source: string;
   readonly values: Partial<S>;
+  /** Presets give way where a later layer says the same in other words; what a person wrote is refused beside it. */
+  readonly givesWay?: true;
 }
 
 /** The settings of one task: `S` as they are given, `R` as they are when a run begins. */
@@ -38,7 +40,7 @@ export interface SettingsSchema<S extends object = object, R extends object = S>
   check(values: Values, source: string, who?: (key: string) => string): Partial<S>;
   /** A preset by name, as a layer. */
   preset(name: string): Layer<S>;
-  /** What layers say together, the last on top. Two lengths (steps, epochs, minutes) in one layer are an error; a later length replaces an earlier one. */
+  /** What layers say together, the last on top. Two lengths (steps, epochs, minutes) in one layer are an error; a later length replaces an earlier one, and a depth in words what a preset says of depth. */
   merge(layers: readonly Layer<S>[]): Partial<S>;
   /** defaults < layers, and what follows from them. */
   resolve(layers: readonly Layer<S>[]): R;
@@ -60,6 +62,8 @@ export interface SettingsOptions<S, D extends object> {
   readonly presets?: Readonly<Record<string, Partial<S>>>;
   /** Defaults that depend on what is given, such as those of another procedure. */
   readonly usual?: (given: Partial<S>) => Partial<S>;
+  /** Settings of a preset that a later layer's values end, such as its halting where a depth in words says all of it. */
+  readonly ends?: (values: Partial<S>) => readonly string[];
   /** Values that depend on others, such as the learning rate on the optimiser. */
   readonly derive?: (settings: S) => D;
   /** Settings that another task has and this one has not: key → for whom they are. */
@@ -83,7 +87,7 @@ export function defineSettings<F extends Fields, D extends object = object>(
   options: SettingsOptions<ValuesOf<F>, D> = {},
 ): SettingsSchema<ValuesOf<F>, Omit<ValuesOf<F>, keyof D> & D> {
   type S = ValuesOf<F>;
-  const { command = task, presets = {}, usual, derive, elsewhere = {}, wider } = options;
+  const { command = task, presets = {}, usual, ends, derive, elsewhere = {}, wider } = options;
   const keys = Object.keys(fields);
   const parts = { task, command, fields, keys, elsewhere };
   const defaults = defaultsOf(fields);
@@ -94,7 +98,14 @@ export function defineSettings<F extends Fields, D extends object = object>(
   const merge = (layers: readonly Layer<S>[]): Partial<S> =>
     Object.assign(
       {},
-      ...layers.map(({ source, values }) => laidOver(parts, { source, values: check(values, source) })),
+      ...layers.map(({ source, values, givesWay }, i) => {
+        const over = laidOver(parts, { source, values: check(values, source) });
+        const ended = givesWay && ends ? layers.slice(i + 1).flatMap((later) => ends(later.values)) : [];
+        return pick(
+          over,
+          keys.filter((key) => !ended.includes(key)),
+        );
+      }),
     );
   return {
     task,
@@ -103,7 +114,7 @@ export function defineSettings<F extends Fields, D extends object = object>(
     defaults,
     presets,
     check,
-    preset: (name) => ({ source: `preset ${name}`, values: presetNamed(presets, name) }),
+    preset: (name) => ({ source: `preset ${name}`, values: presetNamed(presets, name), givesWay: true }),
     merge,
     resolve: (layers) => {
       const given = merge(layers);

@@ -23,6 +23,12 @@ export interface Beside {
   readonly defaults: Readonly<Record<string, unknown>>;
 }
 
+/** What a layer of settings ends in presets before it: a depth in words says all of `said`. */
+export const endedInWords =
+  (said: readonly string[]) =>
+  ({ depth }: { readonly depth?: string | number | undefined }): readonly string[] =>
+    typeof depth === "string" && !/^\s*\d+\s*$/.test(depth) ? said : [];
+
 /** The text as it is printed, or its number; settings beside it that it says itself are refused. */
 export function depthInWords(depth: string, beside: Beside): string | number {
   const written = printDepth(parseDepth(depth));

@@ -35,6 +35,13 @@ describe("the depth of a language model", () => {
     expect([options.depth, options.plan, policy.depth]).toEqual(["1 + 1*2 halt", undefined, 3]);
   });
 
+  it("as text ends what a preset says of depth, as a number does not", () => {
+    const over = (depth: string) =>
+      languageSettings.resolve([languageSettings.preset("halting"), { source: "test", values: { depth } }]);
+    expect(over("2*3 relax(4)")).toMatchObject({ depth: "2*3 relax(4)", unique: null, halt: false, width: 64 });
+    expect(over("3")).toMatchObject({ depth: 3, unique: 1, halt: true });
+  });
+
   it.each([
     [{ depth: "2 + 4x3" }, "write 4*3"],
     [{ depth: "4*3", unique: 2 }, 'got unique beside "4*3"; say it in the depth'],

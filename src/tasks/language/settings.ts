@@ -2,7 +2,7 @@
 import { LARGEST } from "../../base/limits.ts";
 import { choice, defaultsOf, flag, group, optional, real, text, whole } from "../../runs/fields.ts";
 import { defineSettings, type Resolved } from "../../runs/settings.ts";
-import { depthField, depthInWords } from "../depth-words.ts";
+import { depthField, depthInWords, endedInWords } from "../depth-words.ts";
 import {
   activationNames,
   dataFields,
@@ -122,6 +122,7 @@ export const languageSettings = defineSettings("language", fields, {
       warmup: 100,
     },
   },
+  ends: endedInWords(saidInDepth),
   derive: ({ rate, optimiser, steps, epochs, minutes, depth, ...given }) => ({
     task: "language" as const,
     depth:

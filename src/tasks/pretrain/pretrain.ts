@@ -103,15 +103,15 @@ type Given = Partial<PretrainingConfig> & Pick<PretrainOptions, "preset" | "mode
 /** Partial<PretrainingConfig>: defaults < preset < model and phases < all others. */
 export function pretrainSettingsOf({ preset, model, phases, ...values }: Given): PretrainingConfig {
   return pretrainSettings.resolve([
-    layer(`preset ${preset}`, preset && pretrainSettings.preset(preset).values),
+    ...(preset === undefined ? [] : [pretrainSettings.preset(preset)]),
     layer("pretrain / model", model && modelSettings(model)),
     layer("pretrain / phases", phases && phaseSettings(phases)),
     layer("pretrain", values),
   ]);
 }
 
-function layer(source: string, values: object | "" | undefined) {
-  return { source, values: values || {} };
+function layer(source: string, values: object = {}) {
+  return { source, values };
 }
 
 function modelSettings({ halting, ...sizes }: PretrainModel): Partial<PretrainingConfig> {

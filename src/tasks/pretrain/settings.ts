@@ -16,7 +16,7 @@ import {
   whole,
 } from "../../runs/fields.ts";
 import { defineSettings, type Resolved } from "../../runs/settings.ts";
-import { depthField, saidAlone } from "../depth-words.ts";
+import { depthField, endedInWords, saidAlone } from "../depth-words.ts";
 import { activationNames, dataFields, hardwareFields, histogramEvery, lengthFields, recompute } from "../fields.ts";
 import { budgetFields, candidates, choiceFields } from "../search/fields.ts";
 
@@ -318,6 +318,7 @@ export const pretrainSettings = defineSettings("pretrain", fields, {
     },
   },
   usual: usualIn,
+  ends: endedInWords(saidInDepth),
   derive: ({ optimiser, steps, epochs, minutes, budget, depth, ...given }) => {
     const rate = given.rate ?? rates[optimiser];
     const isOpen = steps === null && epochs === null && minutes === null;

@@ -96,6 +96,11 @@ describe("pre-training with a depth in words", () => {
     expect([depth, depthPolicy]).toEqual(["1*4 halt", "adaptive"]);
   });
 
+  it("takes the place of a preset's halting", () => {
+    const { depth, haltBias, width } = pretrainSettingsOf({ preset: "trial", depth: "2*2 halt" });
+    expect([depth, haltBias, width]).toEqual(["2*2 halt", 0, 64]);
+  });
+
   it.each([
     [{ depth: "2x3 halt" }, "write 2*3 to run them 3 times"],
     [{ depth: "1*4 halt", ponder: 0.5 }, 'expected all of it in one text, got ponder beside "1*4 halt"'],

@@ -5,7 +5,7 @@ import { LARGEST } from "../../base/limits.ts";
 import { sharedParts } from "../../depth/plan.ts";
 import { choice, defaultsOf, group, optional, real, text, whole, withDefaults } from "../../runs/fields.ts";
 import { defineSettings, type Resolved } from "../../runs/settings.ts";
-import { depthField, depthInWords } from "../depth-words.ts";
+import { depthField, depthInWords, endedInWords } from "../depth-words.ts";
 import {
   activationNames,
   dataFields,
@@ -104,6 +104,7 @@ export const translateSettings = defineSettings("translate", withDefaults(fields
     "share-paper": { depth: 6, unique: 3, share: "cycle_rev" },
     ...smallPresets,
   },
+  ends: endedInWords(saidInDepth),
   derive: ({ rate, optimiser, depth, decoderDepth, ...given }) => ({
     task: "translate" as const,
     rate: rate ?? usualRates[optimiser],

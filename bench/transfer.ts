@@ -2,10 +2,11 @@
  * Does pre-training pay? Pre-trains on texts without labels, fine-tunes on a few labelled ones and on many, and beside each the same model
  * with new weights. Texts that are judged by are never learnt from. Finished parts are not done again, and begun ones go on.
  */
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { spreadOf } from "../src/base/spread.ts";
 import { table } from "../src/base/table.ts";
+import { writeAtomically } from "../src/files/atomic.ts";
 import {
   classification,
   finetune,
@@ -55,11 +56,23 @@ async function make(path: string, begin: (into: NewRun) => Session<TaskEvent, un
 
 const numberOr = (text: string | undefined) => (text === undefined ? null : Number(text));
 
-function pretrained(): Promise<string> {
+/** All reviews that are not judged by, without their labels, one a line. */
+async function reviews(): Promise<string> {
+  const path = join(values.out, "reviews.txt");
+  if (existsSync(path)) return path;
+  mkdirSync(values.out, { recursive: true });
+  const others = labelled(join(values.data, tasks.IMDB.file)).slice(0, -Number(values.held));
+  const unlabelled = readFileSync(join(values.data, "imdb/unsup.txt"), "utf8").trimEnd();
+  await writeAtomically(path, `${[unlabelled, ...others.map(({ text }) => text)].join("\n")}\n`);
+  return path;
+}
+
+async function pretrained(): Promise<string> {
   const length = { steps: numberOr(values.steps), minutes: numberOr(values.minutes) };
   const given = Object.fromEntries(Object.entries(length).filter(([, value]) => value !== null));
+  const corpus = await reviews();
   return make(join(values.out, "pretrained"), (into) =>
-    pretrain({ preset: values.preset, corpus: "imdb/unsup.txt", ...common, ...given, into }),
+    pretrain({ preset: values.preset, corpus, lineDocuments: true, ...common, ...given, into }),
   );
 }
 

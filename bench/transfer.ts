@@ -27,7 +27,7 @@ const { values } = flagsOf({
   out: "runs/transfer",
   /** A pre-training that exists already; else one is made with the preset. */
   from: undefined,
-  preset: "laptop",
+  preset: "few-labels",
   minutes: undefined,
   steps: undefined,
   /** Fine-tunings of each row. */
@@ -85,17 +85,27 @@ function labelled(path: string): LabelledText[] {
   });
 }
 
+type Origin = "pre-trained" | "new";
+
 interface Row {
   readonly task: "IMDB" | "SST-2";
   readonly examples: number;
-  readonly epochs: number;
+  readonly epochs: Readonly<Record<Origin, number>>;
   readonly length: number;
+  /** Of pre-trained weights; new ones learn with 0.001. */
+  readonly rate: number;
 }
 
 const rows: Readonly<Record<string, Row>> = {
-  "IMDB, 1,000": { task: "IMDB", examples: 1000, epochs: 4, length: 512 },
-  "SST-2, 1,000": { task: "SST-2", examples: 1000, epochs: 6, length: 64 },
-  "IMDB, all": { task: "IMDB", examples: Number.POSITIVE_INFINITY, epochs: 1, length: 512 },
+  "IMDB, 1,000": { task: "IMDB", examples: 1000, epochs: { "pre-trained": 1, new: 4 }, length: 1024, rate: 2e-5 },
+  "SST-2, 1,000": { task: "SST-2", examples: 1000, epochs: { "pre-trained": 4, new: 6 }, length: 64, rate: 1e-4 },
+  "IMDB, all": {
+    task: "IMDB",
+    examples: Number.POSITIVE_INFINITY,
+    epochs: { "pre-trained": 1, new: 1 },
+    length: 512,
+    rate: 1e-4,
+  },
 };
 
 const tasks = {
@@ -112,19 +122,18 @@ function textsOf({ task, examples }: Row, seed: number): { train: LabelledText[]
   return { train: all.slice(0, all.length - held).slice(from, from + examples), dev };
 }
 
-type Origin = "pre-trained" | "new";
 /** What served either best; docs/log.md has the trials. */
-const recipes = {
-  "pre-trained": { rate: 1e-4, headStart: "fitted", tableRate: 0.1 },
-  new: { rate: 1e-3 },
-} as const satisfies Record<Origin, unknown>;
+const recipeOf = (origin: Origin, { rate, task }: Row) =>
+  origin === "new"
+    ? ({ rate: 1e-3 } as const)
+    : ({ rate, headStart: "fitted", tableRate: 0.1, classifierDropout: task === "IMDB" ? 0 : 0.1 } as const);
 
 /** Accuracy after the last epoch, in percent. */
 async function scored(name: string, row: Row, origin: Origin, seed: number, run: string): Promise<number> {
   const path = join(values.out, `${name.replace(/\W+/g, "-")}-${origin}-${seed}`);
   const weights = origin === "new" ? { like: run } : {};
-  const { epochs, length } = row;
-  const settings = { ...common, ...weights, epochs, length, seed, pooling: "mean", ...recipes[origin] } as const;
+  const [epochs, { length }] = [row.epochs[origin], row];
+  const settings = { ...common, ...weights, epochs, length, seed, pooling: "mean", ...recipeOf(origin, row) } as const;
   const texts = textsOf(row, seed);
   const { task } = tasks[row.task];
   const from = origin === "new" ? null : run;

@@ -26,7 +26,7 @@ import {
   type Tensor,
   within,
 } from "../graph/index.ts";
-import { type Block, type Context, Embedding, newParameter, normal, type Parameter } from "../nn/index.ts";
+import { type Block, type Context, Embedding, newParameter, normal, type Parameter, type SomeRows } from "../nn/index.ts";
 import { checkPlan } from "./fixed.ts";
 import { loopCourse } from "./loops.ts";
 import type { Plan } from "./plan.ts";
@@ -296,11 +296,20 @@ class Halting implements HaltingPolicy {
       within(`depth ${depth}`, () => {
         const everyone = all || (depth === 0 && !(context.real && pads === "skip"));
         const running = everyone ? undefined : less(counters.halting, 1);
-        const y = depths.run(this.entering(sums.state, depth), depth, running);
-        const turn = this.turn(this.probability(y), counters, depth, caps);
-        sums = this.accumulate(y, sums, turn);
-        counters = turn;
-        record(probes, `step${depth + 1}`, { ...tokens(turn), block: y, state: sums.state });
+        const entering = this.entering(sums.state, depth);
+        const { y, rows } = depths.only(entering, depth, running);
+        const turn = this.turn(this.probability(y), takenCounters(counters, rows), depth, caps && rows.take(caps));
+        const { state, total } = sums;
+        const moved = this.accumulate(y, { state: rows.take(state), total: rows.take(total) }, turn);
+        sums = { state: rows.put(state, moved.state), total: rows.put(total, moved.total) };
+        counters = putCounters(counters, turn, rows);
+        const blank = full(0, [x.shape[0]!, 1]);
+        const [p, u] = [rows.put(blank, turn.probability), rows.put(blank, turn.weight)];
+        record(probes, `step${depth + 1}`, {
+          ...tokens({ p, u, ...counters }),
+          block: rows.put(entering, y),
+          state: sums.state,
+        });
       });
     });
     return this.finish(sums, counters, context, probes);
@@ -397,10 +406,19 @@ function masked({ halting, remainders, updates }: Counters, real: Tensor | undef
   };
 }
 
-function tokens({ probability, weight, halting, remainders, updates }: Turn): Record<string, Tensor> {
-  const columns = { p: probability, u: weight, halting, remainders, updates };
-  return Object.fromEntries(Object.entries(columns).map(([name, x]) => [name, flat(x)]));
-}
+const tokens = (columns: Readonly<Record<string, Tensor>>) =>
+  Object.fromEntries(Object.entries(columns).map(([name, x]) => [name, flat(x)]));
+
+const takenCounters = ({ halting, remainders, updates }: Counters, { take }: SomeRows): Counters => {
+  return { halting: take(halting), remainders: take(remainders), updates: take(updates) };
+};
+const putCounters = (all: Counters, some: Counters, { put }: SomeRows): Counters => {
+  return {
+    halting: put(all.halting, some.halting),
+    remainders: put(all.remainders, some.remainders),
+    updates: put(all.updates, some.updates),
+  };
+};
 
 /** Halting probabilities of each token at each depth, [N, L], out of what `apply` probed; undefined where the depth is fixed. */
 export function haltingTrace(probes: Deepened["probes"], depth: number): Tensor | undefined {

@@ -1,4 +1,5 @@
 /** Layer dropout: deeper blocks are skipped more often in training, and every exit learns to predict, so that a model may stop early. */
+import { reject } from "../base/errors.ts";
 import { check, checkOptions, dropoutRate, number, type Rules, truth, whole } from "../base/options.ts";
 import {
   broadcast,
@@ -28,6 +29,8 @@ export interface LayerDropoutOptions {
   exitLoss?: number | undefined;
   /** Depths from one exit to the next, counted from the last. Default: 1. */
   every?: number | undefined;
+  /** For models that draft for themselves: the only early exit is after so many depths, and weighs `exitLoss` where the last weighs 1. Default: exits as `every` says. */
+  exit?: number | undefined;
 }
 
 const rules: Rules<LayerDropoutOptions> = {
@@ -35,6 +38,7 @@ const rules: Rules<LayerDropoutOptions> = {
   growing: truth,
   exitLoss: number({ from: 0 }),
   every: whole(1),
+  exit: whole(1),
 };
 
 /** One for all: the rates of a model grow together. */
@@ -54,7 +58,16 @@ export function layerDropout(
 ): LayerDropoutPolicy {
   checkPlan(plan, blocks.length);
   checkOptions("layer dropout", options, rules);
+  checkExit(options, plan.length);
   return new LayerDropout(blocks, plan, options, plan.length);
+}
+
+function checkExit({ exit, every }: LayerDropoutOptions, depth: number): void {
+  if (exit === undefined) return;
+  check("layer dropout / exit", exit, whole(1, depth - 1));
+  if (every === undefined) return;
+  const remedy = "leave one of them out";
+  reject({ who: "layer dropout / exit", needed: "no other exits", got: `every ${every}`, remedy }, 2);
 }
 
 class LayerDropout implements LayerDropoutPolicy {
@@ -125,9 +138,10 @@ class LayerDropout implements LayerDropoutPolicy {
 }
 
 /** What each depth counts for in the loss; they add up to 1. */
-function exitWeights(depth: number, { exitLoss = 0.2, every = 1 }: LayerDropoutOptions): number[] {
+function exitWeights(depth: number, { exitLoss = 0.2, every = 1, exit }: LayerDropoutOptions): number[] {
   const last = depth - 1;
   const raw = Array.from({ length: depth }, (_, l) => {
+    if (exit !== undefined) return l === last ? 1 : l === exit - 1 ? exitLoss : 0;
     if (l === last) return Math.max(1, last) + (exitLoss * (last - 1) * last) / 2;
     return (last - l) % every === 0 ? (exitLoss * l * (l + 1)) / 2 : 0;
   });

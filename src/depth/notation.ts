@@ -74,7 +74,7 @@ const words = {
   },
   drop: {
     first: "dropout",
-    options: { dropout: "number", growing: "flag", exitLoss: "number", every: "number", cap: "number" },
+    options: { dropout: "number", growing: "flag", exitLoss: "number", every: "number", exit: "number", cap: "number" },
   },
   relax: { first: "rank", options: { rank: "number", norms: "flag", biases: "flag", scales: "flag" } },
 } as const satisfies Readonly<Record<string, Word>>;

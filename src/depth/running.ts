@@ -57,18 +57,27 @@ export interface Depths {
     running: Tensor | undefined,
     becomes?: (y: Tensor, take: (all: Tensor) => Tensor) => Tensor,
   ): Tensor;
+  /** The outputs y of a depth's block for the rows that are computed where these run. */
+  only(state: Tensor, depth: number, running: Tensor | undefined): RowsOnly;
   /** The rows that are computed where these run: all of them where nothing is left out. */
   rows(running: Tensor | undefined): SomeRows;
 }
 
-type RunDepth = Depths["run"];
+/** What a block makes of some rows. */
+export interface RowsOnly {
+  readonly y: Tensor;
+  readonly rows: SomeRows;
+}
+
+type RunRows = Depths["only"];
 
 /** How depths are run. Who has stopped must never run again: depth by depth `running` may only become narrower. */
 export function depthsOf({ order, context, whole = order, keys = "own", moves = false }: Running): Depths {
   const contexts = keys === "first" ? sharingCaches(context, order, whole) : contextsOf(context, order, whole);
-  const run = keeping(denseRunner(order, contexts, keys));
+  const dense = denseRunner(order, contexts, keys);
   const all = allRows(context.rows);
-  if (!context.skips || context.mode.trains) return { run, rows: () => all };
+  const inAll: RunRows = (state, depth, running) => ({ y: dense(state, depth, running), rows: all });
+  if (!context.skips || context.mode.trains) return { run: keeping(inAll, all), only: inAll, rows: () => all };
   const narrowed = new Map<Tensor, SomeRows>();
   const rows = (running: Tensor | undefined) => {
     if (!running) return all;
@@ -77,10 +86,9 @@ export function depthsOf({ order, context, whole = order, keys = "own", moves = 
     return some;
   };
   const skip = skippingRunner({ order, contexts, keys, moves, rows });
-  return {
-    run: (state, depth, ...rest) => (isRowwise(order[depth]!) ? skip : run)(state, depth, ...rest),
-    rows,
-  };
+  const only: RunRows = (state, depth, running) =>
+    (isRowwise(order[depth]!) ? skip : inAll)(state, depth, running);
+  return { run: keeping(only, all), only, rows };
 }
 
 /** Contexts where a block has one set of caches for all of its visits, written at the first. */
@@ -98,17 +106,20 @@ function sharingCaches<C extends Context>(context: C, order: readonly Block[], w
 }
 
 /** States of all rows, as they become. */
-function keeping(run: RunDepth): RunDepth {
+function keeping(only: RunRows, all: SomeRows): Depths["run"] {
   return (state, depth, running, becomes) => {
-    const y = run(state, depth, running);
-    if (!becomes) return y;
-    const next = becomes(y, (all) => all);
-    return running ? select(running, next, state) : next;
+    const { y, rows } = only(state, depth, running);
+    const next = becomes ? becomes(y, rows.take) : y;
+    return becomes && running && rows === all ? select(running, next, state) : rows.put(state, next);
   };
 }
 
 /** All rows are computed; attention is told what to look at where that is not what it makes itself. */
-function denseRunner(order: readonly Block[], contexts: readonly Context[], keys: SharedKeys): RunDepth {
+function denseRunner(
+  order: readonly Block[],
+  contexts: readonly Context[],
+  keys: SharedKeys,
+): (...given: Parameters<RunRows>) => Tensor {
   if (keys === "own") return (state, depth) => order[depth]!.apply(state, contexts[depth]!);
   /** What each attention inside a block made. */
   const made = new Map<Block, KeyValues[]>();
@@ -148,17 +159,17 @@ interface Skipping extends Pick<Running, "order">, Pick<Depths, "rows"> {
   readonly contexts: readonly Context[];
 }
 
-function skippingRunner({ order, contexts, keys, moves, rows: rowsOf }: Skipping): RunDepth {
+function skippingRunner({ order, contexts, keys, moves, rows: rowsOf }: Skipping): RunRows {
   const all = allRows(contexts[0]!.rows);
   const made = new Map<Block, Made>();
-  return (state, depth, running, becomes = (y) => y) => {
+  return (state, depth, running) => {
     const block = order[depth] as RowwiseBlock;
     const [rows, context] = [rowsOf(running), contexts[depth]!];
     const stale = keys === "own" && (moves || block.differs === true);
     const before = stale ? undefined : made.get(block);
     const pair = block.keyValues && refreshed(block, state, { rows, all, keys, context, before });
     if (pair) made.set(block, { pair, changed: rows });
-    return rows.put(state, becomes(block.applyRows(rows.take(state), pair, rows, context), rows.take));
+    return { y: block.applyRows(rows.take(state), pair, rows, context), rows };
   };
 }
 

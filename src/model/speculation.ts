@@ -1,7 +1,7 @@
 /** Self-speculative reading: a shallower use of the same weights drafts tokens, and the whole model reads them in one pass. */
 
 import type { Decoder } from "./causal.ts";
-import { likeliest } from "./sampling.ts";
+import { likeliest, probabilityOf } from "./sampling.ts";
 
 /** A decoder that reads several tokens in one pass, and takes tokens back. */
 export interface RewindableDecoder extends Decoder {
@@ -50,6 +50,7 @@ export class SpeculativeDecoder implements Decoder {
   readonly #whole: RewindableDecoder;
   readonly #draft: RewindableDecoder;
   readonly #tokens: number;
+  readonly #sure: number;
   readonly #counts = { drafted: 0, accepted: 0, repeated: 0 };
   /** Tokens of the text that the caller has read; the whole model may be ahead by those that were drafted. */
   #read = 0;
@@ -58,9 +59,9 @@ export class SpeculativeDecoder implements Decoder {
   /** Scores after tokens that the whole model is ahead. */
   #ahead: Float32Array[] = [];
 
-  /** `tokens`: how many are drafted at a time. */
-  constructor(whole: RewindableDecoder, draft: RewindableDecoder, tokens: number) {
-    [this.#whole, this.#draft, this.#tokens] = [whole, draft, tokens];
+  /** `tokens`: how many are drafted at a time, at most; a token that the draft finds less probable than `sure` is the last. */
+  constructor(whole: RewindableDecoder, draft: RewindableDecoder, { tokens, sure }: { tokens: number; sure: number }) {
+    [this.#whole, this.#draft, this.#tokens, this.#sure] = [whole, draft, tokens, sure];
   }
 
   get counts(): DraftCounts {
@@ -119,9 +120,11 @@ export class SpeculativeDecoder implements Decoder {
     this.#draft.rewind(same);
     const drafts: number[] = [];
     let unread = text.slice(same);
-    while (drafts.length < count) {
-      drafts.push(likeliest(await this.#draft.read(unread)));
-      unread = drafts.slice(-1);
+    for (let isSure = true; isSure && drafts.length < count; unread = drafts.slice(-1)) {
+      const scores = await this.#draft.read(unread);
+      const best = likeliest(scores);
+      drafts.push(best);
+      isSure = this.#sure === 0 || probabilityOf(scores, best) >= this.#sure;
     }
     return drafts;
   }

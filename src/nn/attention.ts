@@ -4,6 +4,7 @@ import { check, whole } from "../base/options.ts";
 import {
   add,
   addDims,
+  broadcast,
   concat,
   currentScope,
   type Dim,
@@ -198,8 +199,8 @@ export class SelfAttention {
     const how = { heads, keyHeads, rows, mask, mode, dropout };
     if (!cache) return this.#out.apply(attendByHeads(q, own, how));
     const added = foldPair(own, rows);
-    const once = rows.length === 1 ? this.#attendOnce(q, added, cache) : undefined;
-    return this.#out.apply(once ?? attendByHeads(q, withPast(added, cache, keyHeads), how));
+    const after = rows.length === 1 ? this.#attendOnce(q, added, cache) : this.#attendAfter(q, added, cache, how);
+    return this.#out.apply(after ?? attendByHeads(q, withPast(added, cache, keyHeads), how));
   }
 
   /** Keys and values of some rows: x [K, C] → [K, ·] each. */
@@ -226,6 +227,16 @@ export class SelfAttention {
     const held = cache?.past?.held;
     if (held) cache.store(added, this.#options.keyHeads);
     return held && attendOnce(q, held, added, { scale: this.#headWidth ** -0.5 });
+  }
+
+  /** The same for several tokens of each text, of which the mask says what they see of each other. */
+  #attendAfter(q: Tensor, added: KeyValues, cache: Cache, { rows, mask }: ByHeadsOptions): Tensor | undefined {
+    const held = cache.past?.held;
+    if (!held?.mask || mask?.shape.length !== 2) return undefined;
+    cache.store(added, this.#options.keyHeads);
+    const past = cache.past!.keys.shape[1]!;
+    const own = slice(mask, 1, past, addDims(past, rows.length));
+    return attendAfter(q, { ...held, mask: held.mask }, added, { scale: this.#headWidth ** -0.5, mask: own });
   }
 
   /** Some columns of what the joined product of queries, keys and values gives. */
@@ -284,6 +295,35 @@ export function attendOnce(
     multiply(slice(weights, 3, before, addDims(before, 1)), value),
   );
   return reshape(mixed, q.shape);
+}
+
+/**
+ * T queries per text, [B·T, C] → [B·T, C], over keys and values [B, K, S, D] that are held, all of which are seen by all of them, and over
+ * their own [B, T, K·D] as the mask [T, T] says. Like `attendOnce` it copies nothing of what is held.
+ */
+function attendAfter(
+  q: Tensor,
+  held: HeldKeys & { readonly mask: Tensor },
+  own: KeyValues,
+  { scale, mask }: { scale: number; mask: Tensor },
+): Tensor {
+  const [batch, keyHeads, before, size] = held.keys.shape as [Dim, number, Dim, number];
+  const length = own.keys.shape[1]!;
+  const heads = Number(q.shape[1]) / size;
+  const byHead = (x: Tensor, count: number) => transpose(reshape(x, [batch, length, count, size]), [0, 2, 1, 3]);
+  const together = [batch, keyHeads, multiplyDims(heads / keyHeads, length), size]; // queries of a head of keys
+  const asked = reshape(multiply(byHead(q, heads), scale), together);
+  const [keys, values] = [byHead(own.keys, keyHeads), byHead(own.values, keyHeads)];
+  const content = [held.keys, keys].map((each) => matmul(asked, each, { transposeB: true }));
+  const all = addDims(before, length);
+  const scores = reshape(concat(content, 3), [batch, heads, length, all]);
+  const seen = concat([broadcast(slice(held.mask, 0, 0, before), [length, before]), mask], 1);
+  const weights = reshape(softmax(add(scores, seen)), [...together.slice(0, 3), all]);
+  const mixed = add(
+    matmul(slice(weights, 3, 0, before), held.values),
+    matmul(slice(weights, 3, before, all), values),
+  );
+  return reshape(transpose(reshape(mixed, [batch, heads, length, size]), [0, 2, 1, 3]), q.shape);
 }
 
 function checkKeyHeads(name: string, heads: number, keyHeads: number): void {

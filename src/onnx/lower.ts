@@ -4,7 +4,7 @@ import { check, oneOf } from "../base/options.ts";
 import { type Dim, is, type Op, type Shape, sizeOf, type Tensor, topological } from "../graph/index.ts";
 import { usersOf } from "../graph/order.ts";
 import { isDistinct } from "../graph/rewrite/row-rules.ts";
-import { type Branch, branchesIn, writeBranch } from "./branches.ts";
+import { branchesIn, orderAround, writeBranch } from "./branches.ts";
 import { add, cast, column, gather, inverseDeviation, isFused, layerNorm, matmul, normKey, sum } from "./fusions.ts";
 import { gpuLowering } from "./gpu.ts";
 import { int8Axis, int8Part, storeInt8 } from "./int8.ts";
@@ -197,13 +197,13 @@ export function lowerGraph({ outputs, weights, target = "cpu", int8 = false }: L
   };
   // Pull-backs look at what normalisations leave behind, wherever those are: they want no branches.
   const isPlain = target === "cpu" && to.deviations.size === 0;
-  const branches = isPlain ? branchesIn(order, results, users) : new Map<Tensor, Branch>();
-  const inBranches = new Set([...branches.values()].flatMap(({ body }) => body));
-  for (const node of order) {
-    const branch = branches.get(node);
-    if (branch) to.names.set(node, writeBranch(branch, to, write));
-    else if (!inBranches.has(node)) write(node);
-    if (results.has(node) && !is(node, "input") && !is(node, "parameter")) release(node, outputs, to);
+  const branches = isPlain ? branchesIn(order, results, users) : [];
+  for (const each of branches.length > 0 ? orderAround(order, branches, results, users) : order) {
+    if ("ends" in each) writeBranch(each, to, write);
+    else write(each);
+    for (const node of "ends" in each ? each.ends : [each]) {
+      if (results.has(node) && !is(node, "input") && !is(node, "parameter")) release(node, outputs, to);
+    }
   }
   for (const leaf of leaves) if (results.has(leaf)) release(leaf, outputs, to);
   const named = Object.entries(outputs).map(([name, { dtype, shape }]) => ({ name, type: dtype, shape }));

@@ -1,6 +1,6 @@
 /**
- * Self-speculative generation on a model that was trained for it: a language model with layer dropout and a loss at every depth, on the
- * embedded books. Greedy texts with and without drafts, interleaved; they must be the same. The training goes on where it was stopped.
+ * Self-speculative generation on a model that was trained for it: a language model with layer dropout and a loss at the depth that
+ * drafts, on the embedded books. Greedy texts with and without drafts, interleaved; they must be the same. The training goes on where it was stopped.
  */
 import { existsSync } from "node:fs";
 import { join } from "node:path";
@@ -18,7 +18,11 @@ import { cpuTimed, interleave, median, timed } from "./measure.ts";
 const { values } = flagsOf({
   /** Folder of the run; one that is there already is taken as it is. */
   out: "runs/speculation",
-  depth: "12 drop(0.1, exitLoss=1)",
+  depth: "12 drop(0.1, exit=2, exitLoss=1)",
+  /** Depths that draft, tokens that they draft at most, and how sure they have to be of a token to go on after it. */
+  drafts: "2",
+  at: "4,6,8",
+  sure: "0,0.3,0.5",
   width: "256",
   heads: "4",
   pieces: "2000",
@@ -76,32 +80,41 @@ const plain = await opened();
 const expected = await written(plain);
 say(`greedy: ${expected.slice(0, 200)} …`);
 const time = values.cpu ? cpuTimed : timed;
-const rows = [];
-for (const depth of [1, 2, 3]) {
-  for (const tokens of [3, 5, 8]) {
-    let counts: DraftCounts | undefined;
-    const onEnd = (each: DraftCounts) => {
-      counts = each;
-    };
-    const drafted = await opened({ depth, tokens, onEnd });
-    const isSame = (await written(drafted)) === expected; // a warm-up, too
-    const both = { drafted: () => time(() => written(drafted)), plain: () => time(() => written(plain)) };
-    const times = await interleave(both, Number(values.rounds));
-    await drafted.release();
-    const [ours, theirs] = [median(times.get("drafted")!), median(times.get("plain")!)];
-    const accepted = (100 * counts!.accepted) / counts!.drafted;
-    rows.push({
-      "draft depth": depth,
-      drafts: tokens,
-      accepted: `${accepted.toFixed(0)} %`,
-      ms: ours.toFixed(0),
-      "plain ms": theirs.toFixed(0),
-      ratio: (ours / theirs).toFixed(3),
-      "same text": isSame ? "yes" : "NO",
-    });
-    say(`depth ${depth}, ${tokens} drafts: ${(ours / theirs).toFixed(3)}, ${accepted.toFixed(0)} % accepted`);
+const rows: Awaited<ReturnType<typeof measured>>[] = [];
+const numbers = (text: string) => text.split(",").map(Number);
+for (const depth of numbers(values.drafts)) {
+  for (const tokens of numbers(values.at)) {
+    for (const sure of numbers(values.sure)) rows.push(await measured({ depth, tokens, sure }));
   }
 }
 await plain.release();
 const { perplexity } = await run.evaluate();
 process.stdout.write(`${table(rows)}\nvalid perplexity ${perplexity.toFixed(2)}\n`);
+
+/** A row of the table: texts with drafts and without, in turns. */
+async function measured({ depth, tokens, sure }: Drafting) {
+  let counts: DraftCounts | undefined;
+  const onEnd = (each: DraftCounts) => {
+    counts = each;
+  };
+  const drafted = await opened({ depth, tokens, sure, onEnd });
+  const isSame = (await written(drafted)) === expected; // a warm-up, too
+  const both = { drafted: () => time(() => written(drafted)), plain: () => time(() => written(plain)) };
+  const times = await interleave(both, Number(values.rounds));
+  await drafted.release();
+  const [ours, theirs] = [median(times.get("drafted")!), median(times.get("plain")!)];
+  const accepted = (100 * counts!.accepted) / counts!.drafted;
+  say(
+    `depth ${depth}, ${tokens} drafts, sure ${sure}: ${(ours / theirs).toFixed(3)}, ${accepted.toFixed(0)} % accepted`,
+  );
+  return {
+    "draft depth": depth,
+    drafts: tokens,
+    sure,
+    accepted: `${accepted.toFixed(0)} %`,
+    ms: ours.toFixed(0),
+    "plain ms": theirs.toFixed(0),
+    ratio: (ours / theirs).toFixed(3),
+    "same text": isSame ? "yes" : "NO",
+  };
+}

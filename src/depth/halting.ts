@@ -26,7 +26,15 @@ import {
   type Tensor,
   within,
 } from "../graph/index.ts";
-import { type Block, type Context, Embedding, newParameter, normal, type Parameter, type SomeRows } from "../nn/index.ts";
+import {
+  type Block,
+  type Context,
+  Embedding,
+  newParameter,
+  normal,
+  type Parameter,
+  type SomeRows,
+} from "../nn/index.ts";
 import { checkPlan } from "./fixed.ts";
 import { loopCourse } from "./loops.ts";
 import type { Plan } from "./plan.ts";

@@ -44,6 +44,14 @@ describe("layer dropout", () => {
     // 0 (left out), 0.5·1, 0.5·3, 3 + 0.5·3
     expect(weights({ exitLoss: 0.5 })).toEqual([0.5, 1.5, 4.5].map((w) => expect.closeTo(w / 6.5, 12)));
     expect(weights({ exitLoss: 0.5, every: 2 })).toEqual([0.5, 4.5].map((w) => expect.closeTo(w / 5, 12)));
+    expect(weights({ exitLoss: 0.5, exit: 2 })).toEqual([0.5, 1].map((w) => expect.closeTo(w / 1.5, 12)));
+  });
+
+  it("has its one exit before the end, and no others beside it", () => {
+    const exitOf = (hidden: Tensor) => policyOf({ dropout: 0, exit: 3 }).apply(hidden, { rows, mode: new Training() });
+    expect(exitOf(x).exits![0]!.hidden).not.toBe(exitOf(x).hidden);
+    expect(() => policyOf({ exit: 4 })).toThrow("layer dropout / exit: expected a whole number from 1 to 3, got 4");
+    expect(() => policyOf({ exit: 2, every: 2 })).toThrow("layer dropout / exit: expected no other exits, got every 2");
   });
 
   it("runs all depths in use, or stops after those it is told", async () => {

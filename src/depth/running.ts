@@ -86,8 +86,7 @@ export function depthsOf({ order, context, whole = order, keys = "own", moves = 
     return some;
   };
   const skip = skippingRunner({ order, contexts, keys, moves, rows });
-  const only: RunRows = (state, depth, running) =>
-    (isRowwise(order[depth]!) ? skip : inAll)(state, depth, running);
+  const only: RunRows = (state, depth, running) => (isRowwise(order[depth]!) ? skip : inAll)(state, depth, running);
   return { run: keeping(only, all), only, rows };
 }
 

@@ -319,10 +319,7 @@ function attendAfter(
   const scores = reshape(concat(content, 3), [batch, heads, length, all]);
   const seen = concat([broadcast(slice(held.mask, 0, 0, before), [length, before]), mask], 1);
   const weights = reshape(softmax(add(scores, seen)), [...together.slice(0, 3), all]);
-  const mixed = add(
-    matmul(slice(weights, 3, 0, before), held.values),
-    matmul(slice(weights, 3, before, all), values),
-  );
+  const mixed = add(matmul(slice(weights, 3, 0, before), held.values), matmul(slice(weights, 3, before, all), values));
   return reshape(transpose(reshape(mixed, [batch, heads, length, size]), [0, 2, 1, 3]), q.shape);
 }
 

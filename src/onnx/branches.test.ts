@@ -37,6 +37,49 @@ describe("work on a row that may be absent", () => {
     expect(branchesOf(graph)).toEqual({ then_branch: ["Gemm", "Tanh", "Add"], else_branch: ["Identity"] });
   });
 
+  /** Two tables whose row is replaced by parts of one product, where a condition holds. */
+  function together() {
+    const { x, ids } = replaced(1);
+    const product = g.matmul(g.gather(x, ids), w);
+    const row = (from: number, to: number) => g.slice(product, 1, from, to);
+    const [one, two] = [g.input("one", [1, 1]), g.input("two", [1, 2])];
+    return { x, ids, a: g.replaceRows(one, ids, row(0, 1)), b: g.replaceRows(two, ids, row(1, 3)) };
+  }
+
+  it("stands in one condition for all that it replaces", async () => {
+    const { a, b } = together();
+    const graph = lowered({ a, b });
+    expect(opsOf(graph)).toEqual(["Greater", "If", "Identity", "Identity"]);
+    expect(branchesOf(graph)).toEqual({
+      then_branch: ["Gemm", "Slice", "Slice"],
+      else_branch: ["Identity", "Identity"],
+    });
+    const program = await (await ortEngine({ threads: 1 })).compile({ outputs: { a, b }, weights });
+    const run = async (left: number) => {
+      const given = { x: Float32Array.of(0, 0, 1), one: Float32Array.of(7), two: Float32Array.of(8, 9) };
+      const found = await program.run({ ...given, left: Float32Array.of(left) });
+      return [...found.a!.data, ...found.b!.data];
+    };
+    expect(await run(-1)).toEqual([7, 8, 9]);
+    expect(await run(1)).toEqual([2, 3, 4]);
+    await program.release();
+  });
+
+  it("stands in conditions of its own where one part waits for another through what is outside", async () => {
+    const { x, ids, b } = together();
+    const between = g.tanh(g.concat([b, g.input("one", [1, 1])], 1)); // wanted with and without a row
+    const y = g.replaceRows(x, ids, g.matmul(g.gather(between, ids), w));
+    const graph = lowered({ b, between, y });
+    expect(opsOf(graph).filter((op) => op === "If")).toHaveLength(2);
+    const program = await (await ortEngine({ threads: 1 })).compile({ outputs: { y }, weights });
+    const feeds = { x: Float32Array.of(0, 0, 1), one: Float32Array.of(0), two: Float32Array.of(0, 0) };
+    const { y: found } = await program.run({ ...feeds, left: Float32Array.of(1) });
+    const row = [Math.tanh(3), Math.tanh(4), 0];
+    const expected = [0, 1, 2].map((j) => row.reduce((sum, each, i) => sum + each * (3 * i + j - 4), 0));
+    Array.from(found!.data).forEach((each, i) => expect(each).toBeCloseTo(expected[i]!, 5));
+    await program.release();
+  });
+
   it("stays outside where others want it, on a GPU, and of several rows", () => {
     const { y, work } = replaced(1);
     expect(opsOf(lowered({ y, work }))).not.toContain("If");

@@ -180,7 +180,9 @@ function knownInside(outside: readonly Tensor[], branchOf: ReadonlyMap<Tensor, B
     const using = users.get(node)!;
     const condition = whichOf(node)?.inputs[0];
     const isAsked = is(node, "reshape") && using.every((user) => is(user, "which"));
-    if (condition ? using.every((user) => isKnownTo(user, condition)) : isAsked && using.every((user) => known.has(user)))
+    if (
+      condition ? using.every((user) => isKnownTo(user, condition)) : isAsked && using.every((user) => known.has(user))
+    )
       known.add(node);
   }
   return known;

@@ -7,6 +7,7 @@ import { input, type Tensor } from "../../graph/index.ts";
 import type { Decoder } from "../causal.ts";
 import { generateWith } from "../generation.ts";
 import { likeliest } from "../sampling.ts";
+import type { CachedDecoder } from "./decoders.ts";
 import { type LanguageModel, languageModel } from "./language.ts";
 
 /** Logits after the last of `ids`, computed over the whole text. */
@@ -51,6 +52,23 @@ describe.each(cases)("cached generation with $kind on $engine", ({ open, options
     recomputed = await openRecomputed(engine, model, weights);
   });
   afterAll(() => decoder.release());
+
+  it.each([1, 5])(
+    "has those after each of %i tokens that are read in one pass, with room and without",
+    async (count) => {
+      const once = decoder as CachedDecoder;
+      // Room grows by 32 tokens: some of it is unused after 20, nothing after 32.
+      for (const before of [20, 32]) {
+        const text = tokens(before + count);
+        once.clear();
+        await once.read(text.slice(0, before));
+        const scores = await once.readEach(text.slice(before));
+        for (const [i, each] of scores.entries()) {
+          expect(furthest(each, await recomputed(text.slice(0, before + i + 1)))).toBeLessThan(1e-4);
+        }
+      }
+    },
+  );
 
   // 3 tokens are read one by one, 40 at once.
   it.each([1, 3, 40])("has the logits of the whole text after a prompt of %i", async (count) => {

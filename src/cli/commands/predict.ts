@@ -43,7 +43,7 @@ export function addPredict(program: Command): void {
     .option("--pair-column <column>", "column of the second texts (default: as in training)")
     .option("--no-header", "the first line of a table is a text; columns go by their places")
     .option("--adapter <dir>", "with the adapter of this folder, trained on the run's model (export --format adapter)")
-    .option("--batch <n>", "texts per batch (default: 32)", whole)
+    .option("--batch <n>", "texts per batch (default: 32, fewer of more than 256 tokens)", whole)
     .option("--cap <n>", "deepest depth, where tokens halt", whole)
     .option("--threshold <p>", "a token halts when its probabilities exceed this", numberFrom(0, 1))
     .option("--label-threshold <p>", "multi-label: the least probability of a label (default: 0.5)", numberFrom(0, 1))

@@ -57,6 +57,21 @@ describe("texts of any length", () => {
     await any.release();
   });
 
+  it("are scored 32 at a time, fewer where they may be long", async () => {
+    const engine = await ortEngine({ threads: 1 });
+    const examples = Array.from({ length: 40 }, (_, i) => example(1 + (i % 5), 0));
+    const largest = async (options: { length?: number; batch?: number }) => {
+      const classifier = await Classifier.create(engine, described, options);
+      const batches = classifier.batches(examples);
+      await classifier.release();
+      return Math.max(...batches.map(({ length }) => length));
+    };
+    expect(await largest({})).toBe(32);
+    expect(await largest({ length: 1024 })).toBe(8);
+    expect(await largest({ length: 100_000 })).toBe(1);
+    expect(await largest({ length: 1024, batch: 16 })).toBe(16);
+  });
+
   it("score the same in any company, in the order they came", async () => {
     const classifier = await Classifier.create(await ortEngine({ threads: 1 }), described);
     const texts = [...long, ...short];

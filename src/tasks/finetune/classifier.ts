@@ -15,13 +15,16 @@ export type { Scored } from "./scoring.ts";
 
 /** Name of the length that differs from batch to batch: one program serves all of them. */
 export const LENGTH = "T";
-/** Texts of a batch that is only evaluated. */
-const ROWS = 32;
+/** Texts of a batch that is only evaluated, and their tokens: attention between all of 1,024 takes memory. */
+const MOST = { texts: 32, tokens: 8192 };
+const rowsFor = (length: number) => Math.max(1, Math.min(MOST.texts, Math.floor(MOST.tokens / length)));
 
 /** How a model is compiled to score texts. */
 export interface ClassifierOptions {
-  /** Texts per batch. Default: 32. */
+  /** Texts per batch. Default: 32, fewer where texts have more than 256 tokens. */
   readonly batch?: number | undefined;
+  /** Tokens of the longest text. Default: the model's. */
+  readonly length?: number | undefined;
   /** Deepest depth, where tokens halt. Default: the model's. */
   readonly cap?: number | undefined;
   /** Leaves out what halted tokens would compute. Default: off, as in training. */
@@ -53,8 +56,9 @@ export class Classifier {
   static async create(
     engine: Engine,
     { model, heads, parameters }: DescribedAlbert,
-    { batch = ROWS, cap, skips = false, vectors, weights }: ClassifierOptions = {},
+    { length = model.options.length, cap, skips = false, vectors, weights, ...options }: ClassifierOptions = {},
   ): Promise<Classifier> {
+    const { batch = rowsFor(length) } = options;
     const texts = textInputs({ batch, length: LENGTH });
     const inputs = cap === undefined ? texts : { ...texts, caps: add(multiply(texts.ids, 0), cap) };
     const encoded = skips ? encodeRunning(model, inputs) : model.encode(inputs);

@@ -20,7 +20,8 @@ export async function fittedHead(
   { task, settings, model: { described, weights }, examples: { train }, engine }: Fitted,
   pad: number,
 ): Promise<{ weights: Weights; said: string }> {
-  const classifier = await Classifier.create(engine, described, { vectors: settings.pooling });
+  const { pooling: vectors, length } = settings;
+  const classifier = await Classifier.create(engine, described, { vectors, length });
   try {
     const { scores, classes: width } = await classifier.score(weights, train, { pad });
     const vectors = train.map((_, i) => scores.subarray(i * width, (i + 1) * width));

@@ -41,13 +41,14 @@ export interface ScoringOptions extends Pick<ClassifierOptions, "batch">, EarlyE
 
 /** A model compiled to score texts; where it exits early, what halted tokens would compute is left out. */
 export async function classifierFor(
-  { engine, description, weights }: Tuned,
+  { engine, description, weights, length }: Tuned,
   { batch, ...exit }: Omit<ScoringOptions, "onText">,
 ): Promise<Classifier> {
   checkEarlyExit(description.model, exit, "predict");
   const used = describedAlbert(earlyDescription(description, exit));
   return Classifier.create(engine, used, {
     batch,
+    length,
     cap: capFed(description.model, exit),
     skips: exitsEarly(exit),
     weights,

@@ -19,10 +19,9 @@ const { values } = flagsOf({
   /** Folder of the run; one that is there already is taken as it is. */
   out: "runs/speculation",
   depth: "12 drop(0.1, exit=2, exitLoss=1)",
-  /** Depths that draft, tokens that they draft at most, and how sure they have to be of a token to go on after it. */
+  /** Depths that draft, and how many tokens at a time. */
   drafts: "2",
-  at: "4,6,8",
-  sure: "0,0.3,0.5",
+  at: "2,4,6",
   width: "256",
   heads: "4",
   pieces: "2000",
@@ -83,21 +82,19 @@ const time = values.cpu ? cpuTimed : timed;
 const rows: Awaited<ReturnType<typeof measured>>[] = [];
 const numbers = (text: string) => text.split(",").map(Number);
 for (const depth of numbers(values.drafts)) {
-  for (const tokens of numbers(values.at)) {
-    for (const sure of numbers(values.sure)) rows.push(await measured({ depth, tokens, sure }));
-  }
+  for (const tokens of numbers(values.at)) rows.push(await measured({ depth, tokens }));
 }
 await plain.release();
 const { perplexity } = await run.evaluate();
 process.stdout.write(`${table(rows)}\nvalid perplexity ${perplexity.toFixed(2)}\n`);
 
 /** A row of the table: texts with drafts and without, in turns. */
-async function measured({ depth, tokens, sure }: Drafting) {
+async function measured({ depth, tokens }: Drafting) {
   let counts: DraftCounts | undefined;
   const onEnd = (each: DraftCounts) => {
     counts = each;
   };
-  const drafted = await opened({ depth, tokens, sure, onEnd });
+  const drafted = await opened({ depth, tokens, onEnd });
   const isSame = (await written(drafted)) === expected; // a warm-up, too
   const both = { drafted: () => time(() => written(drafted)), plain: () => time(() => written(plain)) };
   const times = await interleave(both, Number(values.rounds));
@@ -105,12 +102,11 @@ async function measured({ depth, tokens, sure }: Drafting) {
   const [ours, theirs] = [median(times.get("drafted")!), median(times.get("plain")!)];
   const accepted = (100 * counts!.accepted) / counts!.drafted;
   say(
-    `depth ${depth}, ${tokens} drafts, sure ${sure}: ${(ours / theirs).toFixed(3)}, ${accepted.toFixed(0)} % accepted`,
+    `depth ${depth}, ${tokens} drafts: ${(ours / theirs).toFixed(3)}, ${accepted.toFixed(0)} % accepted`,
   );
   return {
     "draft depth": depth,
     drafts: tokens,
-    sure,
     accepted: `${accepted.toFixed(0)} %`,
     ms: ours.toFixed(0),
     "plain ms": theirs.toFixed(0),

@@ -111,6 +111,12 @@ export interface Engine {
   readonly residence?: (() => Residence) | undefined;
 }
 
+/** The same engine, for programs that run in turn with each other. */
+export const inTurns = (engine: Engine): Engine => ({
+  ...engine,
+  compile: (source) => engine.compile({ ...source, takesTurns: true }),
+});
+
 /** Weights for a program that others might feed: part of it where its engine multiplies in 8-bit integers, else none, so that results keep their bits. */
 export const ownWeights = (
   { int8 }: Engine,

@@ -128,8 +128,8 @@ function deviceRuntime({ InferenceSession, Tensor }: Runtime, options: OrtOption
   return { Tensor, open };
 }
 
-/** Each session has threads of its own; those that wait busily for their next run take the cores from another's. */
-const sleeping = { intra_op: { allow_spinning: "0" } };
+/** Each session has threads of its own; those that wait busily after a run take the cores from another's. Within a run they go on doing so. */
+const sleeping = { force_spinning_stop: "1" };
 
 function sessionOptions(
   { threads, device, profile, strict }: OrtOptions,

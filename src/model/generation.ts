@@ -1,8 +1,8 @@
 /** Continuing a text with any causal model: token after token by their ids, or as text with a tokenizer. */
 import { reject, rejectOption } from "../base/errors.ts";
-import { check, checkOptions, fraction, whole } from "../base/options.ts";
+import { check, checkOptions, whole } from "../base/options.ts";
 import { RandomStream } from "../base/random.ts";
-import type { Engine } from "../engine/engine.ts";
+import { type Engine, inTurns } from "../engine/engine.ts";
 import type { CausalModel, Decoder } from "./causal.ts";
 import { checkSampling, probabilityOf, type SamplingOptions, sample } from "./sampling.ts";
 import { type DraftCounts, type RewindableDecoder, SpeculativeDecoder } from "./speculation.ts";
@@ -61,22 +61,19 @@ async function* draws(decoder: Decoder, options: GenerationOptions): AsyncGenera
 export interface Drafting {
   /** Blocks that draft, fewer than the model has. */
   readonly depth: number;
-  /** Tokens that are drafted at a time, at most. Default: 4. */
+  /** Tokens that are drafted at a time. Default: 4. */
   readonly tokens?: number | undefined;
-  /** A token that the draft finds less probable than this is the last that it drafts at a time. Default: 0.4. */
-  readonly sure?: number | undefined;
   /** Told at the end what became of the drafts. */
   readonly onEnd?: ((counts: DraftCounts) => void) | undefined;
 }
 
-const DRAFT = { tokens: 4, sure: 0.4 };
+const DRAFT = 4;
 
 /** Refuses drafts where the likeliest token is not taken always: what is drafted would be another text. */
-function checkDrafting({ depth, tokens, sure, ...others }: Drafting, { temperature = 1 }: SamplingOptions): void {
+function checkDrafting({ depth, tokens, ...others }: Drafting, { temperature = 1 }: SamplingOptions): void {
   checkOptions("draft", others, ["onEnd"]);
   check("draft / depth", depth, whole(1));
   if (tokens !== undefined) check("draft / tokens", tokens, whole(1));
-  if (sure !== undefined) check("draft / sure", sure, fraction);
   if (temperature === 0) return;
   reject({ who: "draft", needed: "temperature 0", got: `${temperature}`, remedy: "leave the draft out, or set it" }, 2);
 }
@@ -94,9 +91,9 @@ async function openDecoder<Reading>(
     const remedy = "leave the draft out";
     return reject({ who: "draft", needed: "a language model without memory", got: "another", remedy }, 2);
   }
-  const [whole, drafter] = [await model.open(engine, weights, reading), await shallow.open(engine, weights, reading)];
-  const { tokens = DRAFT.tokens, sure = DRAFT.sure } = draft;
-  const decoder = new SpeculativeDecoder(rewindable(whole), rewindable(drafter), { tokens, sure });
+  const turning = inTurns(engine);
+  const [whole, drafter] = [await model.open(turning, weights, reading), await shallow.open(turning, weights, reading)];
+  const decoder = new SpeculativeDecoder(rewindable(whole), rewindable(drafter), draft.tokens ?? DRAFT);
   const release = async () => {
     draft.onEnd?.(decoder.counts);
     await decoder.release();

@@ -1,7 +1,7 @@
 /** Self-speculative reading: a shallower use of the same weights drafts tokens, and the whole model reads them in one pass. */
 
 import type { Decoder } from "./causal.ts";
-import { likeliest, probabilityOf } from "./sampling.ts";
+import { likeliest } from "./sampling.ts";
 
 /** A decoder that reads several tokens in one pass, and takes tokens back. */
 export interface RewindableDecoder extends Decoder {
@@ -26,10 +26,10 @@ export interface DraftCounts {
 }
 
 /**
- * Scores of a pass over several tokens differ in the last bits from those of tokens read one by one: by 1e-6 of the largest score, about. Where
- * the two best are nearer to each other than this fraction of it, all tokens since the last exact one are read again one by one.
+ * Scores of a pass over several tokens differ in the last bits from those of tokens read one by one: by less than 1e-6 of the largest score.
+ * Where the two best are nearer to each other than this fraction of it, all tokens since the last exact one are read again one by one.
  */
-const NEAR = 1e-4;
+const NEAR = 2e-5;
 
 /** Whether rounding might choose another token. */
 function isNear(scores: Float32Array): boolean {
@@ -50,7 +50,6 @@ export class SpeculativeDecoder implements Decoder {
   readonly #whole: RewindableDecoder;
   readonly #draft: RewindableDecoder;
   readonly #tokens: number;
-  readonly #sure: number;
   readonly #counts = { drafted: 0, accepted: 0, repeated: 0 };
   /** Tokens of the text that the caller has read; the whole model may be ahead by those that were drafted. */
   #read = 0;
@@ -59,9 +58,9 @@ export class SpeculativeDecoder implements Decoder {
   /** Scores after tokens that the whole model is ahead. */
   #ahead: Float32Array[] = [];
 
-  /** `tokens`: how many are drafted at a time, at most; a token that the draft finds less probable than `sure` is the last. */
-  constructor(whole: RewindableDecoder, draft: RewindableDecoder, { tokens, sure }: { tokens: number; sure: number }) {
-    [this.#whole, this.#draft, this.#tokens, this.#sure] = [whole, draft, tokens, sure];
+  /** `tokens`: how many are drafted at a time. */
+  constructor(whole: RewindableDecoder, draft: RewindableDecoder, tokens: number) {
+    [this.#whole, this.#draft, this.#tokens] = [whole, draft, tokens];
   }
 
   get counts(): DraftCounts {
@@ -120,11 +119,9 @@ export class SpeculativeDecoder implements Decoder {
     this.#draft.rewind(same);
     const drafts: number[] = [];
     let unread = text.slice(same);
-    for (let isSure = true; isSure && drafts.length < count; unread = drafts.slice(-1)) {
-      const scores = await this.#draft.read(unread);
-      const best = likeliest(scores);
-      drafts.push(best);
-      isSure = this.#sure === 0 || probabilityOf(scores, best) >= this.#sure;
+    while (drafts.length < count) {
+      drafts.push(likeliest(await this.#draft.read(unread)));
+      unread = drafts.slice(-1);
     }
     return drafts;
   }

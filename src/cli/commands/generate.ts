@@ -23,7 +23,6 @@ interface GenerateFlags extends SegmentChoices, UseFlags, Omit<models.TextOption
   tokens: number;
   draftDepth?: number;
   draft?: number;
-  draftSure?: number;
   samples?: number;
   prompts?: string;
   json?: boolean;
@@ -51,12 +50,7 @@ export function addGenerate(program: Command): void {
       "let the model's first k blocks draft what all of them check; needs --temperature 0",
       whole,
     )
-    .option("--draft <n>", "tokens to draft at a time, at most (default: 4)", whole)
-    .option(
-      "--draft-sure <p>",
-      "pause after a token that the draft gives less than this (default: 0.4)",
-      numberFrom(0, 1),
-    )
+    .option("--draft <n>", "tokens to draft at a time (default: 4)", whole)
     .int8()
     .option(
       "--json",
@@ -70,14 +64,13 @@ export function addGenerate(program: Command): void {
 }
 
 /** Refuses drafts that cannot be, before anything is opened. */
-function checkDraft({ draftDepth, draft, draftSure, temperature, samples, prompts }: GenerateFlags): void {
+function checkDraft({ draftDepth, draft, temperature, samples, prompts }: GenerateFlags): void {
   if (draftDepth !== undefined && (samples !== undefined || prompts !== undefined)) {
     const got = samples !== undefined ? "--samples" : "--prompts";
     reject({ who: "--draft-depth", needed: "one text at a time", got, remedy: "leave one of them out" }, 2);
   }
-  if ((draft ?? draftSure) !== undefined && draftDepth === undefined) {
-    const who = draft === undefined ? "--draft-sure" : "--draft";
-    reject({ who, needed: "--draft-depth beside it", got: "none", remedy: "say how many blocks draft" }, 2);
+  if (draft !== undefined && draftDepth === undefined) {
+    reject({ who: "--draft", needed: "--draft-depth beside it", got: "none", remedy: "say how many blocks draft" }, 2);
   }
   if (draftDepth === undefined || temperature === 0) return;
   reject({ who: "--draft-depth", needed: "--temperature 0", got: `${temperature}`, remedy: "add it" }, 2);
@@ -128,20 +121,12 @@ async function run(path: string, flags: GenerateFlags): Promise<void> {
   if (flags.samples !== undefined || flags.prompts !== undefined) return runMany(path, flags);
   const opened = await openUsing(path, "generate", flags, flags);
   const write = (text: string) => void (flags.json || process.stdout.write(text));
-  const {
-    prompt,
-    tokens: maxTokens,
-    json,
-    draftDepth: depth,
-    draft: tokens,
-    draftSure: sure,
-    ...options
-  } = besidesUse(flags);
+  const { prompt, tokens: maxTokens, json, draftDepth: depth, draft: tokens, ...options } = besidesUse(flags);
   let counts: models.DraftCounts | undefined;
   const onEnd = (all: models.DraftCounts) => {
     counts = all;
   };
-  const draft = depth === undefined ? {} : { draft: { depth, tokens, sure, onEnd } };
+  const draft = depth === undefined ? {} : { draft: { depth, tokens, onEnd } };
   const start = performance.now();
   let [text, pieces] = ["", 0];
   for await (const part of opened.generate({ prompt, maxTokens, ...options, ...draft })) {

@@ -26,15 +26,7 @@ import {
   type Tensor,
   within,
 } from "../graph/index.ts";
-import {
-  type Block,
-  type Context,
-  Embedding,
-  newParameter,
-  normal,
-  type Parameter,
-  type SomeRows,
-} from "../nn/index.ts";
+import { type Block, type Context, Embedding, newParameter, normal, type Parameter } from "../nn/index.ts";
 import { checkPlan } from "./fixed.ts";
 import { loopCourse } from "./loops.ts";
 import type { Plan } from "./plan.ts";
@@ -306,18 +298,19 @@ class Halting implements HaltingPolicy {
         const running = everyone ? undefined : less(counters.halting, 1);
         const entering = this.entering(sums.state, depth);
         const { y, rows } = depths.only(entering, depth, running);
-        const turn = this.turn(this.probability(y), takenCounters(counters, rows), depth, caps && rows.take(caps));
+        const before = counters;
+        const known = eachCounter((name) => rows.take(before[name]));
+        const turn = this.turn(this.probability(y), known, depth, caps && rows.take(caps));
         const { state, total } = sums;
         const moved = this.accumulate(y, { state: rows.take(state), total: rows.take(total) }, turn);
         sums = { state: rows.put(state, moved.state), total: rows.put(total, moved.total) };
-        counters = putCounters(counters, turn, rows);
-        const blank = full(0, [x.shape[0]!, 1]);
-        const [p, u] = [rows.put(blank, turn.probability), rows.put(blank, turn.weight)];
-        record(probes, `step${depth + 1}`, {
-          ...tokens({ p, u, ...counters }),
-          block: rows.put(entering, y),
-          state: sums.state,
-        });
+        counters = eachCounter((name) => rows.put(before[name], turn[name]));
+        const step = `step${depth + 1}`;
+        const put = (each: Tensor) => rows.put(full(0, [x.shape[0]!, 1]), each);
+        const columns = { p: put(turn.probability), u: put(turn.weight), ...counters };
+        for (const [name, each] of Object.entries(columns)) probes[`${step}.${name}`] = flat(each);
+        probes[`${step}.block`] = rows.put(entering, y);
+        probes[`${step}.state`] = sums.state;
       });
     });
     return this.finish(sums, counters, context, probes);
@@ -414,18 +407,8 @@ function masked({ halting, remainders, updates }: Counters, real: Tensor | undef
   };
 }
 
-const tokens = (columns: Readonly<Record<string, Tensor>>) =>
-  Object.fromEntries(Object.entries(columns).map(([name, x]) => [name, flat(x)]));
-
-const takenCounters = ({ halting, remainders, updates }: Counters, { take }: SomeRows): Counters => {
-  return { halting: take(halting), remainders: take(remainders), updates: take(updates) };
-};
-const putCounters = (all: Counters, some: Counters, { put }: SomeRows): Counters => {
-  return {
-    halting: put(all.halting, some.halting),
-    remainders: put(all.remainders, some.remainders),
-    updates: put(all.updates, some.updates),
-  };
+const eachCounter = (of: (name: keyof Counters) => Tensor): Counters => {
+  return { halting: of("halting"), remainders: of("remainders"), updates: of("updates") };
 };
 
 /** Halting probabilities of each token at each depth, [N, L], out of what `apply` probed; undefined where the depth is fixed. */
@@ -437,7 +420,3 @@ export function haltingTrace(probes: Deepened["probes"], depth: number): Tensor 
 }
 
 const flat = (x: Tensor) => reshape(x, [x.shape[0]!]);
-
-function record(probes: Record<string, Tensor>, prefix: string, found: Readonly<Record<string, Tensor>>): void {
-  for (const [name, tensor] of Object.entries(found)) probes[prefix ? `${prefix}.${name}` : name] = tensor;
-}

@@ -63,11 +63,9 @@ export function layerDropout(
 }
 
 function checkExit({ exit, every }: LayerDropoutOptions, depth: number): void {
-  if (exit === undefined) return;
+  if (!exit) return;
   check("layer dropout / exit", exit, whole(1, depth - 1));
-  if (every === undefined) return;
-  const remedy = "leave one of them out";
-  reject({ who: "layer dropout / exit", needed: "no other exits", got: `every ${every}`, remedy }, 2);
+  if (every) reject({ who: "layer dropout / exit", needed: "no every", got: `${every}` }, 2);
 }
 
 class LayerDropout implements LayerDropoutPolicy {
@@ -141,7 +139,7 @@ class LayerDropout implements LayerDropoutPolicy {
 function exitWeights(depth: number, { exitLoss = 0.2, every = 1, exit }: LayerDropoutOptions): number[] {
   const last = depth - 1;
   const raw = Array.from({ length: depth }, (_, l) => {
-    if (exit !== undefined) return l === last ? 1 : l === exit - 1 ? exitLoss : 0;
+    if (exit) return l === last ? 1 : l === exit - 1 ? exitLoss : 0;
     if (l === last) return Math.max(1, last) + (exitLoss * (last - 1) * last) / 2;
     return (last - l) % every === 0 ? (exitLoss * l * (l + 1)) / 2 : 0;
   });

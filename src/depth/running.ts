@@ -76,17 +76,17 @@ export function depthsOf({ order, context, whole = order, keys = "own", moves = 
   const contexts = keys === "first" ? sharingCaches(context, order, whole) : contextsOf(context, order, whole);
   const dense = denseRunner(order, contexts, keys);
   const all = allRows(context.rows);
-  const inAll: RunRows = (state, depth, running) => ({ y: dense(state, depth, running), rows: all });
-  if (!context.skips || context.mode.trains) return { run: keeping(inAll, all), only: inAll, rows: () => all };
+  const skips = context.skips && !context.mode.trains;
   const narrowed = new Map<Tensor, SomeRows>();
   const rows = (running: Tensor | undefined) => {
-    if (!running) return all;
+    if (!running || !skips) return all;
     const some = narrowed.get(running) ?? someRows(running, all, context);
     narrowed.set(running, some);
     return some;
   };
   const skip = skippingRunner({ order, contexts, keys, moves, rows });
-  const only: RunRows = (state, depth, running) => (isRowwise(order[depth]!) ? skip : inAll)(state, depth, running);
+  const only: RunRows = (...given) =>
+    skips && isRowwise(order[given[1]]!) ? skip(...given) : { y: dense(...given), rows: all };
   return { run: keeping(only, all), only, rows };
 }
 

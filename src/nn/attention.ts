@@ -4,19 +4,15 @@ import { check, whole } from "../base/options.ts";
 import {
   add,
   addDims,
-  broadcast,
   concat,
   currentScope,
   type Dim,
   expandDims,
   matmul,
-  multiply,
-  multiplyDims,
   reshape,
   slice,
   softmax,
   split,
-  sum,
   type Tensor,
   transpose,
 } from "../graph/index.ts";
@@ -32,12 +28,22 @@ export interface KeyValues {
   readonly values: Tensor;
 }
 
-/** The past as it lies in memory, by heads, with room for more: what a single new token per text looks at without moving any of it. */
+/** The past as it lies in memory, by heads, with room for more: what new tokens look at without moving any of it. */
 export interface HeldKeys extends KeyValues {
+  /**
+   * T queries per text, [B·T, C] → [B·T, C], over all of it and their own keys and values [B, T, K·D]. For a single one positions [B, K, G, S + 1]
+   * and the mask are added to the scores; several see of each other what the mask [T, P + T] says. Undefined where it has another shape.
+   */
+  attend(q: Tensor, own: KeyValues, options: HeldOptions): Tensor | undefined;
   /** Added to the scores of the S rows and the token's own, `HIDDEN` where a row holds nothing: [S + 1]. Default: all are seen. */
   readonly mask?: Tensor | undefined;
   /** Which place, from the oldest on, each of the S rows and the token's own has, where they lie in another order: int [S + 1]. */
   readonly places?: Tensor | undefined;
+}
+
+/** How new tokens look at what is held. */
+export interface HeldOptions extends Pick<AttendOptions, "positions" | "mask"> {
+  readonly scale: number;
 }
 
 /** Keys and values of the P tokens before: [B, P, C]; `held` has them as [B, H, S, D]. */
@@ -199,8 +205,9 @@ export class SelfAttention {
     const how = { heads, keyHeads, rows, mask, mode, dropout };
     if (!cache) return this.#out.apply(attendByHeads(q, own, how));
     const added = foldPair(own, rows);
-    const after = rows.length === 1 ? this.#attendOnce(q, added, cache) : this.#attendAfter(q, added, cache, how);
-    return this.#out.apply(after ?? attendByHeads(q, withPast(added, cache, keyHeads), how));
+    return this.#out.apply(
+      this.#attendHeld(q, added, cache, mask) ?? attendByHeads(q, withPast(added, cache, keyHeads), how),
+    );
   }
 
   /** Keys and values of some rows: x [K, C] → [K, ·] each. */
@@ -216,27 +223,17 @@ export class SelfAttention {
     const { width, heads, keyHeads } = this.#options;
     const query = this.#placedRows(this.#columns(x, 0, width), heads, some, rows, cache, 0);
     const added = foldPair(all, rows);
-    const once = rows.batch === 1 && rows.length === 1 ? this.#attendOnce(query, added, cache) : undefined; // one row, or none
+    const once = rows.batch === 1 && rows.length === 1 ? this.#attendHeld(query, added, cache) : undefined; // one row, or none
     if (once) return this.#out.apply(once);
     const how = { heads, keyHeads, rows, mask: mask && maskOf(some, mask, rows) };
     return this.#out.apply(some.fromText(attendByHeads(some.byText(query), withPast(added, cache, keyHeads), how)));
   }
 
-  /** A token after keys and values that lie by heads, where a cache has them so. */
-  #attendOnce(q: Tensor, added: KeyValues, cache: Cache | undefined): Tensor | undefined {
-    const held = cache?.past?.held;
-    if (held) cache.store(added, this.#options.keyHeads);
-    return held && attendOnce(q, held, added, { scale: this.#headWidth ** -0.5 });
-  }
-
-  /** The same for several tokens of each text, of which the mask says what they see of each other. */
-  #attendAfter(q: Tensor, added: KeyValues, cache: Cache, { rows, mask }: ByHeadsOptions): Tensor | undefined {
-    const held = cache.past?.held;
-    if (!held?.mask || mask?.shape.length !== 2) return undefined;
-    cache.store(added, this.#options.keyHeads);
-    const past = cache.past!.keys.shape[1]!;
-    const own = slice(mask, 1, past, addDims(past, rows.length));
-    return attendAfter(q, { ...held, mask: held.mask }, added, { scale: this.#headWidth ** -0.5, mask: own });
+  /** New tokens after keys and values that lie by heads, where a cache has them so. */
+  #attendHeld(q: Tensor, added: KeyValues, cache: Cache | undefined, mask?: Tensor): Tensor | undefined {
+    const mixed = cache?.past?.held?.attend(q, added, { scale: this.#headWidth ** -0.5, mask });
+    if (mixed) cache!.store(added, this.#options.keyHeads);
+    return mixed;
   }
 
   /** Some columns of what the joined product of queries, keys and values gives. */
@@ -267,60 +264,6 @@ export class SelfAttention {
     const sized = norm ? norm.apply(byHead) : byHead;
     return reshape(this.#rotary ? this.#rotary.apply(sized, past) : sized, x.shape);
   }
-}
-
-/**
- * One query per text, [B, C] → [B, C], over keys and values [B, K, S, D] that are held, each of which serves G of the query's K·G heads, and
- * its own [B, 1, K·D]; positions [B, K, G, S + 1] and masks are added to the scores. Its own keys and values are not put after the others,
- * which would copy all of them: its score is, and what it says itself is so little that a product would cost more than it does.
- */
-export function attendOnce(
-  q: Tensor,
-  held: HeldKeys,
-  own: KeyValues,
-  { scale, positions, mask }: Pick<AttendOptions, "positions" | "mask"> & { scale: number },
-): Tensor {
-  const [batch, keyHeads, before, size] = held.keys.shape as [Dim, number, Dim, number];
-  const groups = Number(q.shape[1]) / (keyHeads * size);
-  // A single text may have no row at all.
-  const rows = q.shape[0] === batch ? groups : multiplyDims(q.shape[0]!, groups);
-  const asked = reshape(multiply(q, scale), [batch, keyHeads, rows, size]); // [B, K, G, D]
-  const [key, value] = [own.keys, own.values].map((x) => reshape(x, [batch, keyHeads, 1, size])) as [Tensor, Tensor];
-  const itself = sum(multiply(asked, key), { axes: [3], keepDims: true });
-  const content = concat([matmul(asked, held.keys, { transposeB: true }), itself], 3);
-  const added = [positions, mask, held.mask].filter((each) => each !== undefined);
-  const weights = softmax(added.reduce((scores: Tensor, each) => add(scores, each), content));
-  const mixed = add(
-    matmul(slice(weights, 3, 0, before), held.values),
-    multiply(slice(weights, 3, before, addDims(before, 1)), value),
-  );
-  return reshape(mixed, q.shape);
-}
-
-/**
- * T queries per text, [B·T, C] → [B·T, C], over keys and values [B, K, S, D] that are held, all of which are seen by all of them, and over
- * their own [B, T, K·D] as the mask [T, T] says. Like `attendOnce` it copies nothing of what is held.
- */
-function attendAfter(
-  q: Tensor,
-  held: HeldKeys & { readonly mask: Tensor },
-  own: KeyValues,
-  { scale, mask }: { scale: number; mask: Tensor },
-): Tensor {
-  const [batch, keyHeads, before, size] = held.keys.shape as [Dim, number, Dim, number];
-  const length = own.keys.shape[1]!;
-  const heads = Number(q.shape[1]) / size;
-  const byHead = (x: Tensor, count: number) => transpose(reshape(x, [batch, length, count, size]), [0, 2, 1, 3]);
-  const together = [batch, keyHeads, multiplyDims(heads / keyHeads, length), size]; // queries of a head of keys
-  const asked = reshape(multiply(byHead(q, heads), scale), together);
-  const [keys, values] = [byHead(own.keys, keyHeads), byHead(own.values, keyHeads)];
-  const content = [held.keys, keys].map((each) => matmul(asked, each, { transposeB: true }));
-  const all = addDims(before, length);
-  const scores = reshape(concat(content, 3), [batch, heads, length, all]);
-  const seen = concat([broadcast(slice(held.mask, 0, 0, before), [length, before]), mask], 1);
-  const weights = reshape(softmax(add(scores, seen)), [...together.slice(0, 3), all]);
-  const mixed = add(matmul(slice(weights, 3, 0, before), held.values), matmul(slice(weights, 3, before, all), values));
-  return reshape(transpose(reshape(mixed, [batch, heads, length, size]), [0, 2, 1, 3]), q.shape);
 }
 
 function checkKeyHeads(name: string, heads: number, keyHeads: number): void {

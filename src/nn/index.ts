@@ -16,6 +16,7 @@ export {
   type ByHeadsOptions,
   type Cache,
   type HeldKeys,
+  type HeldOptions,
   type KeyValues,
   type PastKeys,
   SelfAttention,

@@ -21,7 +21,7 @@ import {
   type Tensor,
   transpose,
 } from "../graph/index.ts";
-import { type Attended, attend, attendOnce, type Cache, foldPair, type HeldKeys, type KeyValues } from "./attention.ts";
+import { type Attended, attend, type Cache, foldPair, type HeldKeys, type KeyValues } from "./attention.ts";
 import type { Context } from "./block.ts";
 import { headWidth, Linear } from "./layers.ts";
 import { type Initial, newParameter, normal, type Parameter, xavierUniform } from "./parameter.ts";
@@ -214,7 +214,7 @@ export class RelativeAttention {
     const r = placed(multiply(this.#distances(slice(table!, 0, 1, table!.shape[0]!)), scale)); // [M + 1, H, D]
     const logits = matmul(byHead, transpose(r, [1, 0, 2]), { transposeB: true }); // [H, B, M + 1]
     const positions = expandDims(transpose(logits, [1, 0, 2]), 2);
-    return attendOnce(query, held, own, { scale, positions, mask: placed(reshape(mask!, [r.shape[0]!])) });
+    return held.attend(query, own, { scale, positions, mask: placed(reshape(mask!, [r.shape[0]!])) })!;
   }
 
   get #scale(): number {

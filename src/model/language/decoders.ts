@@ -20,6 +20,7 @@ import type { KeyValues, PastKeys } from "../../nn/attention.ts";
 import type { Parameter } from "../../nn/index.ts";
 import { HIDDEN } from "../../nn/masks.ts";
 import { type BatchDecoder, checkedIds, type Decoder, SingleText } from "../causal.ts";
+import { heldKeys } from "../held-attention.ts";
 import { type HeadSizes, KeptKeys, keptInputs, packed, sizesOf } from "../kept-keys.ts";
 import { Programs } from "../programs.ts";
 import type { RewindableDecoder } from "../speculation.ts";
@@ -125,7 +126,7 @@ function pastInputs(sizes: readonly HeadSizes[], count: Count) {
       const past = slice(add(x, expandDims(slice(mask, 0, 0, addDims("E", "P")), 1)), 2, 0, "P");
       return reshape(transpose(past, [0, 2, 1, 3]), [count, "P", each.heads * size]);
     };
-    return { keys: plain(keys, each.keys), values: plain(values, each.values), held: { keys, values, mask } };
+    return { keys: plain(keys, each.keys), values: plain(values, each.values), held: heldKeys({ keys, values, mask }) };
   });
 }
 

@@ -268,13 +268,7 @@ export class LanguageModel implements CausalModel {
     const { caches: count } = this.policy;
     if (!count) return refuseCaches(`${count ?? "unknown"}`);
     if (past && past.length !== count) {
-      const remedy = "give one pair per cache of the policy";
-      rejectShape({
-        who: "language model",
-        needed: `keys and values for ${count} caches`,
-        got: `${past.length}`,
-        remedy,
-      });
+      rejectShape({ who: "language model", needed: `keys and values for ${count} caches`, got: `${past.length}` });
     }
     const added: (Extension["added"][number] | undefined)[] = Array.from({ length: count });
     const store =

@@ -5,6 +5,7 @@ import { type Dim, gather, input, simplifyNamed, type Tensor, topological } from
 import type { Cache, KeyValues } from "../../nn/attention.ts";
 import { inference, type Mode, type Parameter, type SegmentContext, type WordDistribution } from "../../nn/index.ts";
 import { type BatchDecoder, checkedIds, SingleText } from "../causal.ts";
+import { heldKeys } from "../held-attention.ts";
 import { type HeadSizes, KeptKeys, keptInputs, packed, sizesOf } from "../kept-keys.ts";
 import { Programs } from "../programs.ts";
 import { boundWeights, type Weights } from "../weights.ts";
@@ -153,7 +154,7 @@ function cachedOutputs({ model, memory, evaluation }: Told, sizes: readonly Head
   const places = input("places", [memory + 1], "int");
   const newCache = (): Cache => {
     const i = added.length;
-    const held = !begins && sizes[i] && { ...keptInputs("B", memory, sizes[i], i), places };
+    const held = !begins && sizes[i] && heldKeys({ ...keptInputs("B", memory, sizes[i], i), places });
     added.push({ keys: places, values: places, heads: 1 });
     return {
       past: held ? { ...held, held } : undefined,

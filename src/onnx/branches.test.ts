@@ -65,6 +65,21 @@ describe("work on a row that may be absent", () => {
     await program.release();
   });
 
+  it("replaces what it has replaced before, too", async () => {
+    const { x, ids } = replaced(1);
+    const once = g.replaceRows(x, ids, g.matmul(g.gather(x, ids), w));
+    const twice = g.replaceRows(once, ids, g.tanh(g.gather(once, ids)));
+    const program = await (await ortEngine({ threads: 1 })).compile({ outputs: { once, twice }, weights });
+    const run = async (left: number) => {
+      const found = await program.run({ x: Float32Array.of(0, 0, 1), left: Float32Array.of(left) });
+      return [...found.once!.data, ...found.twice!.data];
+    };
+    expect(await run(-1)).toEqual([0, 0, 1, 0, 0, 1]);
+    const expected = [2, 3, 4, ...[2, 3, 4].map(Math.tanh)];
+    for (const [i, each] of (await run(1)).entries()) expect(each).toBeCloseTo(expected[i]!, 5);
+    await program.release();
+  });
+
   it("stands in conditions of its own where one part waits for another through what is outside", async () => {
     const { x, ids, b } = together();
     const between = g.tanh(g.concat([b, g.input("one", [1, 1])], 1)); // wanted with and without a row

@@ -41,15 +41,12 @@ export function branchesIn(order: readonly Tensor[], results: ReadonlySet<Tensor
   const taken = settled(order);
   const places = new Map(order.map((node, place) => [node, place]));
   const branches: Branch[] = [];
-  const bodyOf = (ends: readonly Tensor[], which: Tensor<"which">) => {
-    const wanted = [askedOf(which), ...ends.map((end) => end.inputs[0]!)]; // with and without a row
-    const outside = (node: Tensor) => taken.has(node) || results.has(node) || wanted.includes(node);
-    return workFor(ends, { outside, users, places });
-  };
   for (const { which, ends } of endsIn(order, taken)) {
     const open = ends.filter((end) => !taken.has(end));
     if (open.length === 0) continue;
-    const body = bodyOf(open, which);
+    const wanted = [askedOf(which), ...open.map((end) => end.inputs[0]!)]; // with and without a row
+    const outside = (node: Tensor) => taken.has(node) || results.has(node) || wanted.includes(node);
+    const body = workFor(open, { outside, users, places });
     if (!body.some(({ op }) => op === "matmul")) continue; // too little to be worth a condition
     for (const node of body) taken.add(node);
     branches.push({ ends: open, which, body });
@@ -160,6 +157,7 @@ export function orderAround(
   const place = (node: Tensor): void => {
     const branch = branchOf.get(node);
     if (found.has(branch ?? node) || known.has(node)) return;
+    if (branch) place(askedOf(branch.which));
     for (const each of branch?.body ?? [node]) {
       for (const input of each.inputs) if (!branch || branchOf.get(input) !== branch) place(input);
     }
@@ -200,7 +198,8 @@ export function writeBranch({ ends, which, body }: Branch, to: Lowering, write: 
     }
     return ends.map((end) => to.names.get(end)!);
   });
-  const else_branch = graphOf(ends, to, () => ends.map((end) => to.names.get(end.inputs[0]!)!));
+  const without = (end: Tensor): Tensor => (ends.includes(end) ? without(end.inputs[0]!) : end);
+  const else_branch = graphOf(ends, to, () => ends.map((end) => to.names.get(without(end))!));
   const asked = to.names.get(askedOf(which))!;
   const names = to.emitAll("If", [asked], { attributes: { then_branch, else_branch }, outputs: ends.length });
   for (const [i, end] of ends.entries()) to.names.set(end, names[i]!);

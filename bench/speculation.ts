@@ -101,9 +101,7 @@ async function measured({ depth, tokens }: Drafting) {
   await drafted.release();
   const [ours, theirs] = [median(times.get("drafted")!), median(times.get("plain")!)];
   const accepted = (100 * counts!.accepted) / counts!.drafted;
-  say(
-    `depth ${depth}, ${tokens} drafts: ${(ours / theirs).toFixed(3)}, ${accepted.toFixed(0)} % accepted`,
-  );
+  say(`depth ${depth}, ${tokens} drafts: ${(ours / theirs).toFixed(3)}, ${accepted.toFixed(0)} % accepted`);
   return {
     "draft depth": depth,
     drafts: tokens,

@@ -45,6 +45,7 @@ function beginningOf(blocks: readonly Block[], plan: Plan, whole?: readonly Bloc
     parameters: blocks.flatMap((block) => [...block.parameters]),
     depth: plan.length,
     unique: blocks.length,
+    order,
     caches: cachesOf(order),
     shallower: (depth) => beginning(blocks, plan, depth),
     apply: (x, context) => {

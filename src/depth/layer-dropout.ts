@@ -79,18 +79,22 @@ class LayerDropout implements LayerDropoutPolicy {
 
   constructor(blocks: readonly Block[], plan: Plan, options: LayerDropoutOptions, depth: number) {
     this.depth = depth;
-    this.unique = new Set(plan.slice(0, depth)).size;
-    this.caches = cachesOf(plan.slice(0, depth).map((i) => blocks[i]!));
     const { growing, dropout = 0.1 } = options;
     const at = (step: number, total: number) => 2 ** (step / Math.max(1, total - 1)) - 1;
     this.scalars = growing && dropout > 0 && plan.length > 1 ? { layerDropout: { input: scale, at } } : {};
     this.#blocks = blocks;
     this.#plan = plan;
     this.#options = options;
+    this.unique = new Set(this.order).size;
+    this.caches = cachesOf(this.order);
   }
 
   get parameters() {
     return this.#blocks.flatMap(({ parameters }) => [...parameters]);
+  }
+
+  get order(): Block[] {
+    return this.#plan.slice(0, this.depth).map((i) => this.#blocks[i]!);
   }
 
   shallower(depth: number): DepthPolicy | undefined {
@@ -105,7 +109,7 @@ class LayerDropout implements LayerDropoutPolicy {
   apply(x: Tensor, context: Context): Deepened {
     const { trains } = context.mode;
     const whole = this.#plan.map((i) => this.#blocks[i]!);
-    const order = trains ? whole : whole.slice(0, this.depth);
+    const order = trains ? whole : this.order;
     const contexts = contextsOf(context, order, whole);
     const states: Tensor[] = [];
     const hidden = order.reduce((state, block, depth) => {

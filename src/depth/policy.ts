@@ -1,6 +1,6 @@
 /** The depth policy: how blocks become depth. the policies are siblings, `nested` composes them; shared code never asks which it has. */
 import type { Tensor } from "../graph/index.ts";
-import type { Context, Parameter } from "../nn/index.ts";
+import type { Block, Context, Parameter } from "../nn/index.ts";
 
 /** A depth at which a text may be read off: its state, and what it counts for in the loss. */
 export interface Exit {
@@ -51,6 +51,8 @@ export interface DepthPolicy {
   readonly caches?: number | undefined;
   /** What training has to feed as it goes on, under the names of the inputs, with the value at each update. */
   readonly scalars?: TrainingScalars;
+  /** Blocks as every token runs through all of them in use, where that is all that it does: drafts and their checks divide it. */
+  readonly order?: readonly Block[] | undefined;
   /**
    * The same weights with at most so many blocks, for drafts that the whole then checks; undefined where so few make no model, absent where
    * there is none.

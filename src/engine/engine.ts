@@ -41,6 +41,8 @@ export interface ProgramSource {
   readonly int8?: boolean | undefined;
   /** It runs in turn with other programs: its threads sleep between runs instead of waiting busily for the next. */
   readonly takesTurns?: boolean;
+  /** Threads that it uses at most. Default: the engine's. */
+  readonly threads?: number | undefined;
 }
 
 /** A compiled graph. */

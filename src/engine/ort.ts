@@ -149,7 +149,8 @@ const targetOf = ({ device = "cpu" }: OrtOptions) => (device === "cpu" ? "cpu" :
 
 async function compile(source: ProgramSource, options: OrtOptions): Promise<Program> {
   const { InferenceSession, Tensor } = await loadRuntime();
-  const settings = sessionOptions(options, source.takesTurns ?? false);
+  const threads = source.threads ?? options.threads ?? 1;
+  const settings = sessionOptions({ ...options, threads }, source.takesTurns ?? false);
   const open = (model: Uint8Array) => InferenceSession.create(model, settings);
   return compileWith(source, { Tensor, open, writesInto: true, target: targetOf(options) });
 }

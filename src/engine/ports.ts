@@ -17,7 +17,7 @@ import type { Feed, Feeds, IdRange, Numbers, Port, ProgramSource } from "./engin
 
 /** Inputs and unbound parameters, in graph order; two different ones of one name are an error. */
 export function inputPorts(source: ProgramSource): Port[] {
-  checkOptions("program", source, ["outputs", "weights", "int8", "takesTurns"]);
+  checkOptions("program", source, ["outputs", "weights", "int8", "takesTurns", "threads"]);
   const order = topological(Object.values(source.outputs));
   const byName = new Map<string, Tensor>();
   for (const tensor of order) {

@@ -5,7 +5,7 @@ import { RandomStream } from "../base/random.ts";
 import { type Engine, inTurns } from "../engine/engine.ts";
 import type { CausalModel, Decoder } from "./causal.ts";
 import { checkSampling, probabilityOf, type SamplingOptions, sample } from "./sampling.ts";
-import { type DraftCounts, type RewindableDecoder, SpeculativeDecoder } from "./speculation.ts";
+import { type DraftCounts, draftingApart, type RewindableDecoder, SpeculativeDecoder } from "./speculation.ts";
 import type { Weights } from "./weights.ts";
 
 /** How tokens are drawn, and when it ends. */
@@ -92,11 +92,14 @@ async function openDecoder<Reading>(
     return reject({ who: "draft", needed: "a language model without memory", got: "another", remedy }, 2);
   }
   const turning = inTurns(engine);
-  const [whole, drafter] = [await model.open(turning, weights, reading), await shallow.open(turning, weights, reading)];
-  const decoder = new SpeculativeDecoder(rewindable(whole), rewindable(drafter), draft.tokens ?? DRAFT);
+  const whole = rewindable(await model.open(turning, weights, reading));
+  const own = whole.drafter?.(draft.depth);
+  const apart = own ? undefined : rewindable(await shallow.open(turning, weights, reading));
+  const decoder = new SpeculativeDecoder(whole, own ?? draftingApart(whole, apart!), draft.tokens ?? DRAFT);
   const release = async () => {
     draft.onEnd?.(decoder.counts);
     await decoder.release();
+    await apart?.release();
   };
   return { read: (ids) => decoder.read(ids), clear: () => decoder.clear(), release };
 }

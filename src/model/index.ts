@@ -132,7 +132,7 @@ export type {
   Owner,
   Stack,
 } from "./seq2seq/stacks.ts";
-export { type DraftCounts, draftsText, type RewindableDecoder } from "./speculation.ts";
+export { type DraftCounts, type Drafted, type Drafter, draftsText, type RewindableDecoder } from "./speculation.ts";
 export { type FloatRecord, loadStateDict, type NamedTensor, type NamedTensors, stateDict } from "./state-dict.ts";
 export type { ParameterValues, Supernet } from "./supernet.ts";
 export { boundWeights, type Named, type Weights } from "./weights.ts";

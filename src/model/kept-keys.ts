@@ -87,10 +87,11 @@ export class KeptKeys {
     this.#rows = rows;
   }
 
-  /** Puts `count` new rows of each text, `packed` for all caches, from a row on. */
-  put(added: Float32Array, row: number, count: number): void {
+  /** Puts `count` new rows of each text, `packed` for all caches or for some next to each other, from a row on. */
+  put(added: Float32Array, row: number, count: number, caches: readonly [first: number, end?: number] = [0]): void {
     let from = 0;
-    for (const { heads, size, data } of this.#arrays) {
+    const [first, end = this.#arrays.length / 2] = caches;
+    for (const { heads, size, data } of this.#arrays.slice(2 * first, 2 * end)) {
       for (let text = 0; text < this.#texts; text++) {
         for (let i = 0; i < count; i++) {
           for (let head = 0; head < heads; head++) {

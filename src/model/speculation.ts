@@ -3,6 +3,15 @@
 import type { Decoder } from "./causal.ts";
 import { likeliest } from "./sampling.ts";
 
+/** Tokens that were drafted, and the whole model's scores after what it has read of them: each tells whether the draft of its place is right. */
+export interface Drafted {
+  readonly drafts: readonly number[];
+  readonly scores: readonly Float32Array[];
+}
+
+/** Drafts so many tokens after a text and a token, and has the whole model read that token and drafts. */
+export type Drafter = (token: number, count: number) => Promise<Drafted>;
+
 /** A decoder that reads several tokens in one pass, and takes tokens back. */
 export interface RewindableDecoder extends Decoder {
   /** The text that it remembers. */
@@ -13,6 +22,23 @@ export interface RewindableDecoder extends Decoder {
   readEach(ids: ArrayLike<number>): Promise<readonly Float32Array[]>;
   /** Forgets all but the first tokens of the text. */
   rewind(length: number): void;
+  /** Drafts by its own first depths, with keys and states that the others go on from; undefined where they cannot. */
+  drafter?(depth: number): Drafter | undefined;
+}
+
+/** Drafts by a decoder of its own. */
+export function draftingApart(whole: RewindableDecoder, draft: RewindableDecoder): Drafter {
+  return async (token, count) => {
+    const text = [...whole.text, token];
+    const known = draft.text;
+    let same = 0;
+    while (same < known.length && same < text.length - 1 && known[same] === text[same]) same++;
+    draft.rewind(same);
+    const drafts: number[] = [];
+    for (let unread = text.slice(same); drafts.length < count; unread = drafts.slice(-1))
+      drafts.push(likeliest(await draft.read(unread)));
+    return { drafts, scores: await whole.readEach([token, ...drafts]) };
+  };
 }
 
 /** What became of drafts. */
@@ -48,7 +74,7 @@ function isNear(scores: Float32Array): boolean {
  */
 export class SpeculativeDecoder implements Decoder {
   readonly #whole: RewindableDecoder;
-  readonly #draft: RewindableDecoder;
+  readonly #draft: Drafter;
   readonly #tokens: number;
   readonly #counts = { drafted: 0, accepted: 0, repeated: 0 };
   /** Tokens of the text that the caller has read; the whole model may be ahead by those that were drafted. */
@@ -59,7 +85,7 @@ export class SpeculativeDecoder implements Decoder {
   #ahead: Float32Array[] = [];
 
   /** `tokens`: how many are drafted at a time. */
-  constructor(whole: RewindableDecoder, draft: RewindableDecoder, tokens: number) {
+  constructor(whole: RewindableDecoder, draft: Drafter, tokens: number) {
     [this.#whole, this.#draft, this.#tokens] = [whole, draft, tokens];
   }
 
@@ -101,29 +127,13 @@ export class SpeculativeDecoder implements Decoder {
 
   /** Reads a token and what the draft finds likeliest after it; keeps as much as the whole model agrees with. */
   async #readDrafts(token: number, count: number): Promise<void> {
-    const drafts = await this.#drafts(token, count);
-    const scores = await this.#whole.readEach([token, ...drafts]);
+    const { drafts, scores } = await this.#draft(token, count);
     const wrong = drafts.findIndex((each, i) => likeliest(scores[i]!) !== each);
     const right = wrong < 0 ? drafts.length : wrong;
-    this.#whole.rewind(this.#read + 1 + right);
     this.#ahead = scores.slice(0, 1 + right);
+    this.#whole.rewind(this.#read + this.#ahead.length);
     this.#counts.drafted += drafts.length;
     this.#counts.accepted += right;
-  }
-
-  async #drafts(token: number, count: number): Promise<number[]> {
-    const text = [...this.#whole.text, token];
-    const known = this.#draft.text;
-    let same = 0;
-    while (same < known.length && same < text.length - 1 && known[same] === text[same]) same++;
-    this.#draft.rewind(same);
-    const drafts: number[] = [];
-    let unread = text.slice(same);
-    while (drafts.length < count) {
-      drafts.push(likeliest(await this.#draft.read(unread)));
-      unread = drafts.slice(-1);
-    }
-    return drafts;
   }
 
   /** The scores after what was read, from tokens read one by one. */
@@ -146,7 +156,6 @@ export class SpeculativeDecoder implements Decoder {
 
   async release(): Promise<void> {
     await this.#whole.release();
-    await this.#draft.release();
   }
 }
 

@@ -91,7 +91,7 @@ describe("work on a row that may be absent", () => {
     const { y: found } = await program.run({ ...feeds, left: Float32Array.of(1) });
     const row = [Math.tanh(3), Math.tanh(4), 0];
     const expected = [0, 1, 2].map((j) => row.reduce((sum, each, i) => sum + each * (3 * i + j - 4), 0));
-    Array.from(found!.data).forEach((each, i) => expect(each).toBeCloseTo(expected[i]!, 5));
+    for (const [i, each] of Array.from(found!.data).entries()) expect(each).toBeCloseTo(expected[i]!, 5);
     await program.release();
   });
 

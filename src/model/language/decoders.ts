@@ -1,5 +1,6 @@
 /** Reading texts, one or several in step: from keys and values that are kept or, where a policy has no caches, from whole texts each time. */
 import { reject } from "../../base/errors.ts";
+import { cachesOf, contextsOf } from "../../depth/caches.ts";
 import type { DepthPolicy } from "../../depth/policy.ts";
 import { type Engine, type Feed, feedsFor, type Program } from "../../engine/engine.ts";
 import {
@@ -15,6 +16,7 @@ import {
   type Tensor,
   topological,
   transpose,
+  within,
 } from "../../graph/index.ts";
 import type { KeyValues, PastKeys } from "../../nn/attention.ts";
 import type { Parameter } from "../../nn/index.ts";
@@ -23,7 +25,8 @@ import { type BatchDecoder, checkedIds, type Decoder, SingleText } from "../caus
 import { heldKeys } from "../held-attention.ts";
 import { type HeadSizes, KeptKeys, keptInputs, packed, sizesOf } from "../kept-keys.ts";
 import { Programs } from "../programs.ts";
-import type { RewindableDecoder } from "../speculation.ts";
+import { likeliest } from "../sampling.ts";
+import type { Drafted, Drafter, RewindableDecoder } from "../speculation.ts";
 import { boundWeights, type Weights } from "../weights.ts";
 
 /** What continuing a text computes. */
@@ -42,6 +45,8 @@ export interface Readable {
   readonly options: { readonly vocabulary: number; readonly width: number; readonly length: number };
   logitsAt(ids: Tensor, rows: Tensor): Tensor;
   extend(ids: Tensor, past?: readonly PastKeys[], rows?: Tensor): Extension;
+  /** The same weights under another policy over the same blocks. */
+  withDepth(depth: DepthPolicy): Readable;
 }
 
 /**
@@ -109,6 +114,8 @@ interface Reading {
   readonly length: 1 | "T";
   readonly begins: boolean;
   readonly scores: "last" | "each" | "none";
+  /** The depths before or after one, where drafts and their check divide them. */
+  readonly part?: { readonly of: "drafts" | "check"; readonly depth: number } | undefined;
 }
 
 const STEP: Reading = { length: 1, begins: false, scores: "last" };
@@ -116,11 +123,11 @@ const STEP: Reading = { length: 1, begins: false, scores: "last" };
 /** Texts of a program: any number, or one. */
 type Count = 1 | "B";
 
-/** The past as inputs: keys and values with room for E tokens behind P, and what hides those E. */
-function pastInputs(sizes: readonly HeadSizes[], count: Count) {
+/** The past as inputs: keys and values with room for E tokens behind P, and what hides those E; of the caches from one on. */
+function pastInputs(sizes: readonly HeadSizes[], count: Count, first = 0) {
   const mask = concat([input("seen", ["P"]), input("unseen", ["E"]), full(0, [1])], 0); // P zeros, E times HIDDEN, 0
   return sizes.map((each, i): PastKeys => {
-    const { keys, values } = keptInputs(count, addDims("E", "P"), each, i);
+    const { keys, values } = keptInputs(count, addDims("E", "P"), each, first + i);
     // The zeros are added since nothing else in a program need tell what P and E are.
     const plain = (x: Tensor, size: number) => {
       const past = slice(add(x, expandDims(slice(mask, 0, 0, addDims("E", "P")), 1)), 2, 0, "P");
@@ -132,7 +139,8 @@ function pastInputs(sizes: readonly HeadSizes[], count: Count) {
 
 /** T tokens after P others in each text: logits [B, V] after the last, new keys and values, and depths where tokens halt by themselves. */
 function outputsOf(model: Readable, sizes: readonly HeadSizes[], count: Count, reading: Reading) {
-  const { length, begins, scores } = reading;
+  const { length, begins, scores, part } = reading;
+  if (part) return partOutputs(model, sizes, part);
   const past = begins ? undefined : pastInputs(sizes, count);
   const rows = length === 1 || scores !== "last" ? undefined : input("last", [count], "int");
   const { logits, added, depths } = model.extend(input("ids", [count, length], "int"), past, rows);
@@ -144,6 +152,61 @@ function outputsOf(model: Readable, sizes: readonly HeadSizes[], count: Count, r
   });
   if (past && outputs.logits) checkReads(outputs.logits, past);
   return outputs;
+}
+
+/** Caches of a policy's first depths. */
+const cachesBefore = ({ order }: DepthPolicy, depth: number) => cachesOf(order!.slice(0, depth))!;
+
+/** One token through the first depths of a text, with its state there; or the other depths for such states of T tokens. */
+function partOutputs(model: Readable, sizes: readonly HeadSizes[], { of, depth }: NonNullable<Reading["part"]>) {
+  const { policy, options } = model;
+  const caches = cachesBefore(policy, depth);
+  if (of === "drafts") {
+    let state: Tensor | undefined;
+    const watched = partOf(
+      policy,
+      [0, depth],
+      (x) => x,
+      (hidden) => {
+        state = hidden;
+      },
+    );
+    const { logits, added } = model
+      .withDepth(watched)
+      .extend(input("ids", [1, 1], "int"), pastInputs(sizes.slice(0, caches), 1));
+    return simplifyNamed({ added: packed(added), logits: reshape(logits, [1, options.vocabulary]), state: state! });
+  }
+  const states = input("states", ["T", options.width]);
+  // The policy is tried on rows of its own before.
+  const rest = partOf(policy, [depth, policy.depth], (x) => (x.shape[0] === "T" ? states : x));
+  const { logits, added } = model
+    .withDepth(rest)
+    .extend(input("ids", [1, "T"], "int"), pastInputs(sizes.slice(caches), 1, caches));
+  return simplifyNamed({ added: packed(added), logits: reshape(logits, ["T", options.vocabulary]) });
+}
+
+/** Some depths of a policy that runs them all, from another state than it is given, and who is shown theirs. */
+function partOf(
+  { order: all = [] }: DepthPolicy,
+  [from, to]: readonly [number, number],
+  start: (x: Tensor) => Tensor,
+  watch?: (hidden: Tensor) => void,
+): DepthPolicy {
+  const order = all.slice(from, to);
+  return {
+    parameters: [...new Set(order)].flatMap(({ parameters }) => [...parameters]),
+    depth: order.length,
+    caches: cachesOf(order),
+    apply: (x, { caches, ...context }) => {
+      const visits = contextsOf(context, all).slice(from, to);
+      const own = contextsOf({ ...context, caches }, order);
+      const hidden = order.reduce((state, block, i) => {
+        return within(`depth ${from + i}`, () => block.apply(state, { ...own[i]!, visit: visits[i]!.visit }));
+      }, start(x));
+      watch?.(hidden);
+      return { hidden, probes: {} };
+    },
+  };
 }
 
 /** A block that stores keys and values but does not look at those before would forget the text. */
@@ -160,6 +223,7 @@ function checkReads(logits: Tensor, past: readonly PastKeys[]): void {
 /** Keeps keys and values of texts that are read in step. */
 export class CachedBatch implements BatchDecoder {
   readonly #options: Readable["options"];
+  readonly #policy: DepthPolicy;
   readonly #count: Count;
   readonly #programs: Programs<Reading>;
   readonly #keys: KeptKeys;
@@ -172,14 +236,23 @@ export class CachedBatch implements BatchDecoder {
     const bound = boundWeights(model, weights);
     const sizes = model.extend(input("ids", [1, 1], "int")).added.map((pair) => sizesOf(pair, pair.heads));
     const programs = new Programs((reading: Reading) =>
-      engine.compile({ outputs: outputsOf(model, sizes, count, reading), weights: bound }),
+      engine.compile({
+        outputs: outputsOf(model, sizes, count, reading),
+        weights: bound,
+        ...(reading.part?.of === "drafts" ? { threads: 1 } : {}), // too little to be divided
+      }),
     );
     await programs.get(STEP);
-    return new CachedBatch(model.options, count, programs, new KeptKeys(sizes));
+    return new CachedBatch(model, count, programs, new KeptKeys(sizes));
   }
 
-  private constructor(options: Readable["options"], count: Count, programs: Programs<Reading>, keys: KeptKeys) {
-    [this.#options, this.#count, this.#programs, this.#keys] = [options, count, programs, keys];
+  private constructor({ options, policy }: Readable, count: Count, programs: Programs<Reading>, keys: KeptKeys) {
+    [this.#options, this.#policy, this.#count, this.#programs, this.#keys] = [options, policy, count, programs, keys];
+  }
+
+  /** Whether the policy's first depths can draft, with the keys of the whole. */
+  canDraft(depth: number): boolean {
+    return this.#count === 1 && depth < (this.#policy.order?.length ?? 0);
   }
 
   /** The texts so far. */
@@ -221,17 +294,51 @@ export class CachedBatch implements BatchDecoder {
     return rowsOf(scores!.slice(), tokens.length);
   }
 
+  /**
+   * Drafts tokens after a single text and the one given by the first depths, and appends that one and all drafts but the last; gives them, and
+   * the scores after each that was appended. The check goes on from the states of the drafts, and both keep one set of keys and values.
+   */
+  async draft(token: number, count: number, depth: number): Promise<Drafted> {
+    const [past, { width }] = [this.#texts.length, this.#options];
+    const caches = cachesBefore(this.#policy, depth);
+    const drafting = await this.#programs.get({ ...STEP, part: { of: "drafts", depth } });
+    const checking = await this.#programs.get({ ...STEP, part: { of: "check", depth } });
+    this.#makeRoom(past + count);
+    const tokens = checkedIds([token], this.#options.vocabulary);
+    const states = new Float32Array(count * width);
+    for (let i = 0; i < count; i++) {
+      const feeds = { ids: idsFeed([tokens.slice(-1)]), ...this.#pastFeeds(past + i) };
+      const { logits, added, state } = await drafting.run(feedsFor(drafting, feeds));
+      states.set(state!.data, i * width);
+      this.#keys.put(added!.data as Float32Array, past + i, 1, [0, caches]);
+      tokens.push(likeliest(logits!.data as Float32Array));
+    }
+    const feeds = { states: { data: states, shape: [count, width] }, ...this.#pastFeeds(past) };
+    const { logits, added } = await checking.run(feedsFor(checking, feeds));
+    this.#keys.put(added!.data as Float32Array, past, count, [caches]);
+    this.#texts.append([tokens.slice(0, -1)]);
+    return { drafts: tokens.slice(1), scores: rowsOf((logits!.data as Float32Array).slice(), count) };
+  }
+
+  #makeRoom(rows: number): void {
+    if (rows > this.#keys.rows) this.#keys.enlarge(Math.ceil(rows / ROOM) * ROOM);
+  }
+
+  /** What is kept, of which so many tokens are seen. */
+  #pastFeeds(past: number): Record<string, Feed> {
+    const room = this.#keys.rows - past;
+    const seen = { data: new Float32Array(past), shape: [past] };
+    return { seen, unseen: { data: new Float32Array(room).fill(HIDDEN), shape: [room] }, ...this.#keys.feeds };
+  }
+
   async #run(tokens: readonly (readonly number[])[], reading: Reading): Promise<readonly Float32Array[]> {
     const program = await this.#programs.get(reading);
     const [count, length] = [tokens.length, tokens[0]!.length];
     const past = this.#texts.length;
-    const seen = { data: new Float32Array(past), shape: [past] };
-    const room = this.#keys.rows - past;
-    const unseen = { data: new Float32Array(room).fill(HIDDEN), shape: [room] };
-    const feeds = { ids: idsFeed(tokens), last: lastRows(count, length), seen, unseen, ...this.#keys.feeds };
+    const feeds = { ids: idsFeed(tokens), last: lastRows(count, length), ...this.#pastFeeds(past) };
     const { logits, added, depths } = await program.run(feedsFor(program, feeds));
     this.depths = depths?.data;
-    if (past + length > this.#keys.rows) this.#keys.enlarge(Math.ceil((past + length) / ROOM) * ROOM);
+    this.#makeRoom(past + length);
     this.#keys.put(added!.data as Float32Array, past, length);
     this.#texts.append(tokens);
     return logits ? rowsOf(logits.data as Float32Array, count) : [];
@@ -280,6 +387,10 @@ export class CachedDecoder extends SingleText implements RewindableDecoder {
 
   readEach(ids: ArrayLike<number>): Promise<readonly Float32Array[]> {
     return this.#batch.readEach(ids);
+  }
+
+  drafter(depth: number): Drafter | undefined {
+    return this.#batch.canDraft(depth) ? (token, count) => this.#batch.draft(token, count, depth) : undefined;
   }
 }
 

@@ -302,8 +302,7 @@ export class LanguageModel implements CausalModel {
 }
 
 function refuseCaches(got: string): never {
-  const remedy =
-    "let every block read and store context.cache, or leave `caches` out, which recomputes the text for every token";
+  const remedy = "let every block read and store context.cache, or leave `caches` out";
   return rejectShape({
     who: "depth policy / caches",
     needed: "one pair of keys and values stored per cache",

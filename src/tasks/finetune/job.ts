@@ -98,7 +98,9 @@ export function finetuneJob(parts: FinetuneParts, before?: Before): Job<Finetune
 
 /** The dev set after each epoch, by a program that is compiled when it is first asked. */
 function judging(parts: FinetuneParts): Judging {
-  const classifier = lazily(() => Classifier.create(parts.engine, parts.model.described, { length: parts.settings.length }));
+  const classifier = lazily(() =>
+    Classifier.create(parts.engine, parts.model.described, { length: parts.settings.length }),
+  );
   const said: Float64Array[] = [];
   return {
     judge: async (weights, tell) => {

@@ -18,15 +18,15 @@ import { cpuTimed, interleave, median, timed } from "./measure.ts";
 const { values } = flagsOf({
   /** Folder of the run; one that is there already is taken as it is. */
   out: "runs/speculation",
-  depth: "12 drop(0.1, exit=2, exitLoss=1)",
+  depth: "4*9 drop(0.1, exit=3, exitLoss=1)",
   /** Depths that draft, and how many tokens at a time. */
-  drafts: "2",
-  at: "2,4,6",
-  width: "256",
-  heads: "4",
+  drafts: "3",
+  at: "4,5",
+  width: "128",
+  heads: "2",
   pieces: "2000",
   length: "64",
-  steps: "600",
+  steps: "450",
   tokens: "48",
   rounds: "11",
   threads: undefined,

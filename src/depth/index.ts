@@ -64,7 +64,7 @@ export {
 export type { Course, Deepened, DepthPolicy, Exit, TrainingScalar, TrainingScalars } from "./policy.ts";
 export { type RelaxOptions, relaxed } from "./relaxed.ts";
 export { type RoutedOptions, type RoutedPolicy, type RoutedUse, routed } from "./routed.ts";
-export { type Depths, depthsOf, type Running, type SharedKeys } from "./running.ts";
+export { type Depths, depthsOf, type RowsOnly, type Running, type SharedKeys } from "./running.ts";
 export {
   annealedTemperature,
   type Budget,

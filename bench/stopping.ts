@@ -12,36 +12,26 @@ const DEPTH = 12;
 const TOKENS = 64;
 const BATCH = { batch: 16, length: 128 };
 
-interface Contender {
-  readonly name: string;
-  readonly depth: string;
-  readonly fixed: string;
-  /** How much less a router thinks of each depth than of the one before. */
-  readonly tilt?: number;
-}
-
 /** Depths with their blocks, and what the same blocks cost at fixed depth. Biases are such that tokens run to 0.6 of it at most, both times. */
-const contenders: readonly Contender[] = [
+const contenders: readonly { readonly name: string; readonly depth: string; readonly fixed: string }[] = [
   { name: "halting, shared blocks", depth: "2*6 halt(biasInitial=-1.2)", fixed: "2*6" },
   { name: "halting, own blocks", depth: "12 halt(biasInitial=-1.35)", fixed: "12" },
   { name: "routed, shared blocks", depth: "2*6 route(token, keys=first)", fixed: "2*6" },
   { name: "routed, own blocks", depth: "12 route(token)", fixed: "12" },
-  { name: "routed to less depth, own blocks", depth: "12 route(token)", fixed: "12", tilt: 0.12 },
   { name: "exits, own blocks", depth: "12 exits(gate, biasInitial=-1.8, keys=own)", fixed: "12" },
 ];
 
 const targets = { generation: 0.7, evaluation: 0.75 };
 
 /** First weights; those of gates and routers are so large that tokens differ. */
-function weightsOf({ parameters }: LanguageModel, tilt = 0) {
+function weightsOf({ parameters }: LanguageModel) {
   const drawn = initialise(parameters, 1);
   const factor = (parameter: Parameter) =>
     roleOf(parameter) === "halting" && parameter.tensor.shape.length > 1 ? 2 : 1;
   return new Map(
     parameters.map((parameter) => {
-      const { name, tensor } = parameter;
-      const shift = (depth: number) => (name === "router.bias" ? -tilt * depth : 0);
-      return [tensor, drawn.get(tensor)!.map((x, i) => factor(parameter) * x + shift(i))] as const;
+      const { tensor } = parameter;
+      return [tensor, drawn.get(tensor)!.map((x) => factor(parameter) * x)] as const;
     }),
   );
 }
@@ -60,8 +50,8 @@ interface Work {
 }
 
 /** One text, token by token. The text is given: what a model would write itself differs from model to model. */
-async function generating(engine: Engine, model: LanguageModel, tilt?: number): Promise<Work> {
-  const decoder = await model.open(engine, weightsOf(model, tilt));
+async function generating(engine: Engine, model: LanguageModel): Promise<Work> {
+  const decoder = await model.open(engine, weightsOf(model));
   const ids = someIds(TOKENS + 1);
   let depths = 0;
   return {
@@ -79,10 +69,10 @@ async function generating(engine: Engine, model: LanguageModel, tilt?: number): 
 }
 
 /** A batch's loss. */
-async function evaluating(engine: Engine, model: LanguageModel, tilt?: number): Promise<Work> {
+async function evaluating(engine: Engine, model: LanguageModel): Promise<Work> {
   const { loss } = model.objective({ ...BATCH, training: false });
   const { probes } = model.deepened(input("ids", [BATCH.batch, BATCH.length], "int"));
-  const weights = weightsOf(model, tilt);
+  const weights = weightsOf(model);
   const program = await engine.compile({ outputs: simplifyNamed({ loss }), weights });
   const [ids, targets] = [someIds(BATCH.batch * BATCH.length), someIds(BATCH.batch * BATCH.length)];
   const deep = probes.updates
@@ -115,8 +105,8 @@ export const bench: Bench = async ({ say, rounds, threads, cpu }) => {
   const engine = await ortEngine({ threads });
   const found: Measurement[] = [];
   for (const kind of ["generation", "evaluation"] as const) {
-    for (const { name, depth, fixed, tilt } of contenders) {
-      const ours = await kinds[kind](engine, languageModel({ ...sizes, depth }), tilt);
+    for (const { name, depth, fixed } of contenders) {
+      const ours = await kinds[kind](engine, languageModel({ ...sizes, depth }));
       const peer = await kinds[kind](engine, languageModel({ ...sizes, depth: fixed }));
       const time = cpu ? cpuTimed : timed;
       const both = { ours: () => time(ours.run), peer: () => time(peer.run) };

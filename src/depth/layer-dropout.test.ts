@@ -51,7 +51,7 @@ describe("layer dropout", () => {
     const exitOf = (hidden: Tensor) => policyOf({ dropout: 0, exit: 3 }).apply(hidden, { rows, mode: new Training() });
     expect(exitOf(x).exits![0]!.hidden).not.toBe(exitOf(x).hidden);
     expect(() => policyOf({ exit: 4 })).toThrow("layer dropout / exit: expected a whole number from 1 to 3, got 4");
-    expect(() => policyOf({ exit: 2, every: 2 })).toThrow("layer dropout / exit: expected no every, got 2");
+    expect(() => policyOf({ exit: 2, every: 2 })).toThrow("layer dropout / exit: expected no `every`, got 2");
   });
 
   it("runs all depths in use, or stops after those it is told", async () => {

@@ -65,7 +65,7 @@ export function layerDropout(
 function checkExit({ exit, every }: LayerDropoutOptions, depth: number): void {
   if (!exit) return;
   check("layer dropout / exit", exit, whole(1, depth - 1));
-  if (every) reject({ who: "layer dropout / exit", needed: "no every", got: `${every}` }, 2);
+  if (every) reject({ who: "layer dropout / exit", needed: "no `every`", got: `${every}` }, 2);
 }
 
 class LayerDropout implements LayerDropoutPolicy {

@@ -44,6 +44,7 @@ const depths: readonly (readonly [string, number])[] = [
   ["4 drop(0.2)", 2],
   ["2*3 drop(0.2, exit=2)", 2],
   ["2*3 relax(2, norms)", 3],
+  ["(sf)x2", 3],
   ["5", 1],
   ["2*3", 4],
   ["1 + 1 loop(4, injection=add) + 1", 4],

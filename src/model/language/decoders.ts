@@ -250,9 +250,10 @@ export class CachedBatch implements BatchDecoder {
     [this.#options, this.#policy, this.#count, this.#programs, this.#keys] = [options, policy, count, programs, keys];
   }
 
-  /** Whether the policy's first depths can draft, with the keys of the whole. */
+  /** Whether the policy's first depths can draft, with the keys of the whole: there must be keys in both parts. */
   canDraft(depth: number): boolean {
-    return this.#count === 1 && depth < (this.#policy.order?.length ?? 0);
+    const { order, caches = 0 } = this.#policy;
+    return this.#count === 1 && order !== undefined && cachesBefore(this.#policy, depth) < caches;
   }
 
   /** The texts so far. */

@@ -46,7 +46,7 @@ const { values } = flagsOf({
   json: false,
 });
 
-const STRATEGIES = ["own", "first", "last"] as const;
+const STRATEGIES = ["own", "first", "last", "running"] as const;
 type Strategy = (typeof STRATEGIES)[number];
 const isStrategy = (name: string): name is Strategy => (STRATEGIES as readonly string[]).includes(name);
 const strategies = values.trained.split(",").map((name) => {

@@ -29,9 +29,15 @@ const contenders: readonly Contender[] = [
     depth: "2*6 halt(biasInitial=-1.35, keys=first)",
     fixed: "2*6",
   },
+  {
+    name: "halting, shared blocks, keys of running tokens",
+    depth: "2*6 halt(biasInitial=-1.2, keys=running)",
+    fixed: "2*6",
+  },
   { name: "halting, own blocks", depth: "12 halt(biasInitial=-1.35)", fixed: "12" },
   { name: "routed, shared blocks, keys of the first visit", depth: "2*6 route(token, keys=first)", fixed: "2*6" },
   { name: "routed, own blocks", depth: "12 route(token)", fixed: "12" },
+  { name: "routed, own blocks, keys of running tokens", depth: "12 route(token, keys=running)", fixed: "12" },
   { name: "routed less deep, own blocks", depth: "12 route(token)", fixed: "12", lean: 0.0018 },
   { name: "exits, own blocks", depth: "12 exits(gate, biasInitial=-1.75, keys=own)", fixed: "12" },
 ];

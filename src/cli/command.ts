@@ -89,7 +89,7 @@ export class Command extends Base {
       .option("--cap <n>", "deepest depth of models that halt, route or drop layers", wholeFrom(1))
       .option("--threshold <x>", threshold, numberFrom(0, 1))
       .option("--exit <rule>", exit, exitRule)
-      .choice("--keys <which>", keys, ["own", "first", "last"]);
+      .choice("--keys <which>", keys, ["own", "first", "last", "running"]);
   }
 
   /** --task, for commands of several tasks. */

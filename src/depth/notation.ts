@@ -15,7 +15,7 @@ interface Word {
 }
 
 const rules = ["last", "weighted", "quantile", "difference", "agreement", "entropy"];
-const sharings = ["own", "first", "last"];
+const sharings = ["own", "first", "last", "running"];
 
 /** The words that may follow blocks, with the options of their policies under the policies' own names. */
 const words = {

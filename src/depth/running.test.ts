@@ -77,7 +77,7 @@ const texts = [
 const withKeys = (text: string, keys: string) => text.replaceAll("keys=own", `keys=${keys}`);
 
 describe.each(texts)("running tokens only, %s", (text) => {
-  it.each(["own", "first", "last"])("gives what computing all tokens gives, with keys %s", async (keys) => {
+  it.each(["own", "first", "last", "running"])("gives what computing all tokens gives, with keys %s", async (keys) => {
     const model = languageModel({ ...sizes, depth: withKeys(text, keys) });
     await checkEqual(referenceEngine(), model);
   });
@@ -93,30 +93,53 @@ describe("running tokens only", () => {
 
   it("is another model with other keys", async () => {
     const found = await Promise.all(
-      ["own", "first", "last"].map((keys) => {
+      ["own", "first", "last", "running"].map((keys) => {
         return checkEqual(referenceEngine(), languageModel({ ...sizes, depth: withKeys(texts[0]!, keys) }));
       }),
     );
     expect(difference(found[0]!, found[1]!)).toBeGreaterThan(1e-3);
     expect(difference(found[0]!, found[2]!)).toBeGreaterThan(1e-4);
+    expect(difference(found[0]!, found[3]!)).toBeGreaterThan(1e-3);
   });
 
   it("keeps one cache per shared block with keys of the first visit", () => {
     const caches = (keys: string) => languageModel({ ...sizes, depth: withKeys(texts[0]!, keys) }).policy.caches;
-    expect([caches("own"), caches("last"), caches("first")]).toEqual([6, 6, 2]);
+    expect([caches("own"), caches("last"), caches("first"), caches("running")]).toEqual([6, 6, 2, 7]);
   });
 
-  it.each(["own", "first", "last"])("reads token by token what it reads at once, with keys %s", async (keys) => {
-    const model = languageModel({ ...sizes, depth: withKeys("1 + 2*2 halt(keys=own, biasInitial=-1)", keys) });
-    await checkTokens(referenceEngine(), model);
-  });
+  it.each(["own", "first", "last", "running"])(
+    "reads token by token what it reads at once, with keys %s",
+    async (keys) => {
+      const model = languageModel({ ...sizes, depth: withKeys("1 + 2*2 halt(keys=own, biasInitial=-1)", keys) });
+      await checkTokens(referenceEngine(), model);
+    },
+  );
 
   it.each(texts)("reads token by token what it reads at once, on ONNX Runtime, %s", async (text) => {
     const engine = await ortEngine({ threads: 1 });
-    for (const keys of ["own", "first", "last"]) {
+    for (const keys of ["own", "first", "last", "running"]) {
       await checkTokens(engine, languageModel({ ...sizes, depth: withKeys(text, keys) }));
     }
     await checkTokens(engine, languageModel({ ...sizes, ...modern, depth: text }));
+  });
+
+  it("shows tokens that run nothing of those that stopped, with keys running", async () => {
+    const readWith = (keys: string, texts: readonly (readonly number[])[]) => {
+      const model = languageModel({ ...sizes, depth: `fs route(token, keys=${keys})` });
+      return read(referenceEngine(), model, texts.flat(), texts.length, true);
+    };
+    const pairs = Array.from({ length: 23 * 23 }, (_, i) => [i % 23, Math.floor(i / 23)] as const);
+    const { depths } = await readWith("running", pairs);
+    // The first token stops where the second goes on: two such pairs that end alike.
+    const found = pairs.filter((_, i) => depths[2 * i] === 1 && depths[2 * i + 1] === 2);
+    const one = found.find(([a, b]) => found.some(([c, d]) => c !== a && d === b))!;
+    const other = found.find(([c, d]) => c !== one[0] && d === one[1])!;
+    const states = async (keys: string) => {
+      const texts = (await readWith(keys, [one, other])).states;
+      return [texts.slice(16, 32), texts.slice(48)] as const;
+    };
+    expect(difference(...(await states("running")))).toBe(0);
+    expect(difference(...(await states("own")))).toBeGreaterThan(1e-3);
   });
 
   it("refuses keys where blocks do not look at what they are shown, and exits that mix all states", () => {

@@ -4,7 +4,7 @@
  */
 import { reject } from "../base/errors.ts";
 import { oneOf } from "../base/options.ts";
-import { currentScope, reshape, select, type Tensor } from "../graph/index.ts";
+import { currentScope, full, reshape, select, type Tensor } from "../graph/index.ts";
 import type { KeyValues } from "../nn/attention.ts";
 import {
   allRows,
@@ -17,20 +17,27 @@ import {
   type SomeRows,
 } from "../nn/index.ts";
 import { cachesOf, contextsOf } from "./caches.ts";
+import { runningOnly } from "./running-only.ts";
+
+const strategies = ["own", "first", "last", "running"] as const;
 
 /**
  * What a token that stopped shows to those that go deeper. `own`: each block makes keys and values of the state in which it stopped. `last`: a
  * shared block goes on showing what it made when the token last ran through it. `first`: of every token, also of those that run, what a
- * shared block made at its first visit, so that one cache serves all of its depths.
+ * shared block made at its first visit, so that one cache serves all of its depths. `running`: nothing, tokens that run see each other only.
  */
-export type SharedKeys = "own" | "first" | "last";
+export type SharedKeys = (typeof strategies)[number];
 
 /** The rule for options of policies. */
-export const sharedKeys = oneOf(["own", "first", "last"]);
+export const sharedKeys = oneOf(strategies);
 
-/** Caches of blocks in this order: with keys of the first visit a block that comes again has none of its own. */
+/**
+ * Caches of blocks in this order: with keys of the first visit a block that comes again has none of its own; where only running tokens are
+ * seen, one more remembers how deep each token ran.
+ */
 export function cachesWith(order: readonly Block[], keys: SharedKeys): number | undefined {
-  return cachesOf(keys === "first" ? [...new Set(order)] : order);
+  const caches = cachesOf(keys === "first" ? [...new Set(order)] : order);
+  return keys === "running" && caches !== undefined ? caches + 1 : caches;
 }
 
 /** The blocks of a policy in their order, told what they have to be told. */
@@ -70,11 +77,14 @@ export interface RowsOnly {
 }
 
 type RunRows = Depths["only"];
+/** The same, with what the block is told. */
+type Told = [...Parameters<RunRows>, context: Context];
 
 /** How depths are run. Who has stopped must never run again: depth by depth `running` may only become narrower. */
 export function depthsOf({ order, context, whole = order, keys = "own", moves = false }: Running): Depths {
   const contexts = keys === "first" ? sharingCaches(context, order, whole) : contextsOf(context, order, whole);
-  const dense = denseRunner(order, contexts, keys);
+  const shown = keys === "running" ? runningOnly(context, order.length) : (usual: Context) => usual;
+  const dense = denseRunner(order, keys);
   const all = allRows(context.rows);
   const skips = context.skips && !context.mode.trains;
   const narrowed = new Map<Tensor, SomeRows>();
@@ -84,9 +94,11 @@ export function depthsOf({ order, context, whole = order, keys = "own", moves = 
     narrowed.set(running, some);
     return some;
   };
-  const skip = skippingRunner({ order, contexts, keys, moves, rows });
-  const only: RunRows = (...given) =>
-    skips && isRowwise(order[given[1]]!) ? skip(...given) : { y: dense(...given), rows: all };
+  const skip = skippingRunner({ order, keys, moves, rows, all });
+  const only: RunRows = (state, depth, running) => {
+    const given = [state, depth, running, shown(contexts[depth]!, depth, running)] as const;
+    return skips && isRowwise(order[depth]!) ? skip(...given) : { y: dense(...given), rows: all };
+  };
   return { run: keeping(only, all), only, rows };
 }
 
@@ -114,24 +126,20 @@ function keeping(only: RunRows, all: SomeRows): Depths["run"] {
 }
 
 /** All rows are computed; attention is told what to look at where that is not what it makes itself. */
-function denseRunner(
-  order: readonly Block[],
-  contexts: readonly Context[],
-  keys: SharedKeys,
-): (...given: Parameters<RunRows>) => Tensor {
-  if (keys === "own") return (state, depth) => order[depth]!.apply(state, contexts[depth]!);
+function denseRunner(order: readonly Block[], keys: SharedKeys): (...given: Told) => Tensor {
+  if (keys === "own") return (state, depth, _, context) => order[depth]!.apply(state, context);
   /** What each attention inside a block made. */
   const made = new Map<Block, KeyValues[]>();
-  return (state, depth, running) => {
+  return (state, depth, running, context) => {
     const block = order[depth]!;
-    const before = made.get(block);
+    const before = keys === "running" ? undefined : made.get(block);
     const now: KeyValues[] = [];
     const seen = (own: KeyValues) => {
       const old = before?.[now.length];
       now.push(old ? (keys === "first" ? old : chosen(running, own, old)) : own);
       return now.at(-1)!;
     };
-    const y = block.apply(state, { ...contexts[depth]!, seen });
+    const y = block.apply(state, { ...context, seen });
     if (now.length === 0 && block.caches !== 0) refuseKeys(keys);
     made.set(block, now);
     return y;
@@ -155,15 +163,14 @@ interface Made {
 interface Skipping extends Pick<Running, "order">, Pick<Depths, "rows"> {
   readonly keys: SharedKeys;
   readonly moves: boolean;
-  readonly contexts: readonly Context[];
+  readonly all: SomeRows;
 }
 
-function skippingRunner({ order, contexts, keys, moves, rows: rowsOf }: Skipping): RunRows {
-  const all = allRows(contexts[0]!.rows);
+function skippingRunner({ order, keys, moves, rows: rowsOf, all }: Skipping): (...given: Told) => RowsOnly {
   const made = new Map<Block, Made>();
-  return (state, depth, running) => {
+  return (state, depth, running, context) => {
     const block = order[depth] as RowwiseBlock;
-    const [rows, context] = [rowsOf(running), contexts[depth]!];
+    const rows = rowsOf(running);
     const stale = keys === "own" && (moves || block.differs === true);
     const before = stale ? undefined : made.get(block);
     const pair = block.keyValues && refreshed(block, state, { rows, all, keys, context, before });
@@ -185,9 +192,16 @@ interface Refresh {
   readonly before: Made | undefined;
 }
 
+/** Keys and values of some rows; those of the others, which nobody sees, are 0. */
+function onlyOf(rows: SomeRows, { keys, values }: KeyValues, state: Tensor): KeyValues {
+  const put = (some: Tensor) => rows.put(full(0, [state.shape[0]!, some.shape[1]!]), some);
+  return { keys: put(keys), values: put(values) };
+}
+
 /** Keys and values of all tokens [B·T, ·]; only those are computed that the block has not made before. */
 function refreshed(block: RowwiseBlock, state: Tensor, { rows, all, keys, context, before }: Refresh): KeyValues {
   const make = (some: SomeRows) => block.keyValues!(some.take(state), some, context);
+  if (keys === "running") return onlyOf(rows, make(rows), state);
   if (!before) return make(all);
   if (keys === "first") return before.pair;
   const some = keys === "last" ? rows : before.changed;

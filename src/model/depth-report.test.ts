@@ -31,6 +31,12 @@ describe("figures of a written depth", () => {
   it("keep keys and values for attention only", () => {
     expect(report("(sff)x2").keyValueBytesPerToken).toBe(2 * 2 * 16 * 4);
   });
+
+  it("keep what the strategy of a policy keeps: a cache per block, or one number more of how deep a token ran", () => {
+    const kept = (keys: string) => report(`2*3 halt(keys=${keys})`).keyValueBytesPerToken;
+    expect([kept("own"), kept("first")]).toEqual([6 * 2 * 16 * 4, 2 * 2 * 16 * 4]);
+    expect(kept("running")).toBe(6 * 2 * 16 * 4 + 2 * 4);
+  });
 });
 
 describe("figures of other models", () => {

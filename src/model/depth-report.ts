@@ -13,6 +13,8 @@ import {
 import type { Plan } from "../depth/plan.ts";
 import type { DepthPolicy } from "../depth/policy.ts";
 import { cost, input, type Tensor } from "../graph/index.ts";
+import type { KeyValues } from "../nn/attention.ts";
+import type { Context } from "../nn/index.ts";
 import { countParameters } from "./report.ts";
 
 /** Figures of a part, or of all of them; without embeddings and head. */
@@ -63,6 +65,18 @@ export function reportDepth(text: string, kind: DepthKind): DepthReport {
   const means = parts.map((part) => part.meanFlopsPerToken);
   const mean = means.every((each) => each !== null) ? means.reduce((a, b) => a + b, 0) : null;
   return { ...figuresOf(depth, kind), meanFlopsPerToken: mean, plan: planOfDepth(depth), parts };
+}
+
+/** Bytes that the caches of a policy keep of a token, by what it stores of one; null where it has none to go on from. */
+export function keptBytes(policy: DepthPolicy, width: number, context: Context): number | null {
+  if (policy.caches === undefined) return null;
+  let numbers = 0;
+  const store = ({ keys, values }: KeyValues) => {
+    numbers += Number(keys.shape.at(-1)) + Number(values.shape.at(-1));
+  };
+  const caches = Array.from({ length: policy.caches }, () => ({ store }));
+  policy.apply(input("x", [1, width]), { ...context, rows: { batch: 1, length: 1 }, mask: undefined, caches });
+  return numbers * Float32Array.BYTES_PER_ELEMENT;
 }
 
 /** Every loop as often as it may run in training. */

@@ -39,6 +39,8 @@ const models: Readonly<Record<string, () => CausalModel>> = {
   loops: () => over(looped({ core: [block("a")], loops: 3, width, injection: "linear" })),
   "layer dropout": () => over(layerDropout([block("a")], [0, 0], { dropout: 0.5 })),
   "token choice": () => over(routed([block("a")], [0, 0, 0], { width, choice: "token" })),
+  "keys of running tokens": () =>
+    over(routed([block("a"), block("b")], [0, 1, 0, 1], { width, choice: "token", keys: "running" })),
   "expert choice": () => over(routed([block("a")], [0, 0, 0], { width, choice: "expert" })),
   "relaxed sharing": () => over(fixed([relaxed(block("a"), 2, { width, rank: 2, norms: true })], [0, 0])),
   "mixed candidates": () =>

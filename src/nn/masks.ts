@@ -92,8 +92,8 @@ export function additiveMask({ mask, padding }: Masks, batch: Dim, queries: Dim,
 }
 
 const hidden = (where: Tensor) => select(where, HIDDEN, 0);
-/** The same by a product: graphs keep the form that was measured. */
-const hiddenWhere = (where: Tensor) => multiply(cast(where, "float"), HIDDEN);
+/** What is added to scores where keys are hidden; by a product: graphs keep the form that was measured. */
+export const hiddenWhere = (where: Tensor) => multiply(cast(where, "float"), HIDDEN);
 
 function checkMask(name: string, { shape, dtype }: Tensor, wanted: readonly Dim[], types: readonly string[]): void {
   if (printShape(shape) === printShape(wanted) && types.includes(dtype)) return;

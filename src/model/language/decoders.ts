@@ -212,13 +212,16 @@ function partOf(
 /** A block that stores keys and values but does not look at those before would forget the text. */
 function checkReads(logits: Tensor, past: readonly PastKeys[]): void {
   const used = new Set<Tensor>(topological([logits]));
-  const all = past.flatMap(({ held }) => [held!.keys, held!.values]);
+  const all = past.flatMap(({ held }) => partsOf(held!));
   const unread = all.filter((each) => !used.has(each)).length;
   if (unread === 0) return;
   const remedy = "let blocks attend to cache.past, or leave `caches` out, which recomputes the text for every token";
   const needed = "blocks that read all of their caches";
   reject({ who: "depth policy / caches", needed, got: `${unread} of ${all.length} keys and values unread`, remedy });
 }
+
+/** A single number of each token, such as how deep it ran, is known by its keys alone. */
+const partsOf = ({ keys, values }: KeyValues) => (values.shape.at(-1) === 1 ? [keys] : [keys, values]);
 
 /** Keeps keys and values of texts that are read in step. */
 export class CachedBatch implements BatchDecoder {

@@ -1,7 +1,7 @@
 /** What a written depth of a language model stores and costs. */
 import { input } from "../../graph/index.ts";
 import { causalMask, inference } from "../../nn/index.ts";
-import { type DepthReport, reportDepth } from "../depth-report.ts";
+import { type DepthReport, keptBytes, reportDepth } from "../depth-report.ts";
 import { languageModel, type OwnBlocks } from "./language.ts";
 
 /** Sizes of the blocks, and the length of the text for which FLOPs are counted. */
@@ -12,7 +12,7 @@ export interface DepthSizes extends OwnBlocks {
 
 /** Figures of a text such as `2 + 4*3 halt + 1`, counted from its graphs. */
 export function depthReport(text: string, { length, ...sizes }: DepthSizes): DepthReport {
-  const { width, heads, keyHeads = heads } = sizes;
+  const { width } = sizes;
   const context = {
     rows: { batch: 1, length },
     mode: inference,
@@ -24,9 +24,8 @@ export function depthReport(text: string, { length, ...sizes }: DepthSizes): Dep
     length,
     opened: (depth) => {
       const { policy } = languageModel({ vocabulary: 1, length, ...sizes, depth });
-      const { caches } = policy;
-      const keyValueBytesPerToken = caches === undefined ? null : caches * 2 * ((width / heads) * keyHeads) * 4;
-      return { policy, apply: (x) => policy.apply(x, context).hidden, kept: { keyValueBytesPerToken } };
+      const kept = { keyValueBytesPerToken: keptBytes(policy, width, context) };
+      return { policy, apply: (x) => policy.apply(x, context).hidden, kept };
     },
   });
 }

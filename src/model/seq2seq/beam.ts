@@ -131,6 +131,7 @@ export class Translator {
   readonly #alpha: number;
   readonly #encoder: Program;
   readonly #step: Program;
+  readonly #widths: readonly number[];
 
   static async create(
     engine: Engine,
@@ -146,19 +147,20 @@ export class Translator {
     }
     const bound = boundWeights(model, weights);
     const encoder = await engine.compile({ outputs: encoderOutputs(model), weights: bound });
-    const step = await engine.compile({ outputs: stepOutputs(model, beam), weights: bound });
-    return new Translator(model, specials, [beam, lengthPenalty], encoder, step);
+    const widths = model.cacheWidths;
+    const step = await engine.compile({ outputs: stepOutputs(model, beam, widths), weights: bound });
+    return new Translator(model, specials, [beam, lengthPenalty], [encoder, step], widths);
   }
 
   private constructor(
     model: TranslationModel,
     specials: Specials,
     [beam, alpha]: readonly [number, number],
-    encoder: Program,
-    step: Program,
+    [encoder, step]: readonly [Program, Program],
+    widths: readonly number[],
   ) {
     [this.#model, this.#specials, this.#beam, this.#alpha] = [model, specials, beam, alpha];
-    [this.#encoder, this.#step] = [encoder, step];
+    [this.#encoder, this.#step, this.#widths] = [encoder, step, widths];
   }
 
   /** Sources, each ending with EOS → translations without begin and end. `onDone` is told how many are finished. */
@@ -236,9 +238,10 @@ export class Translator {
   }
 
   #emptyCaches(batch: number): State {
-    const empty = { data: new Float32Array(), shape: [batch, this.#beam, 0, this.#model.options.width] };
-    const depths = Array.from({ length: this.#model.caches }, (_, i) => i);
-    return Object.fromEntries(depths.flatMap((depth) => names("past", depth).map((name) => [name, empty])));
+    const empty = (width: number) => ({ data: new Float32Array(), shape: [batch, this.#beam, 0, width] });
+    return Object.fromEntries(
+      this.#widths.flatMap((width, cache) => names("past", cache).map((name) => [name, empty(width)])),
+    );
   }
 
   async release(): Promise<void> {
@@ -259,24 +262,28 @@ function encoderOutputs(model: TranslationModel): Record<string, Tensor> {
   return simplifyNamed(named("memory", memory));
 }
 
+/** What each source is remembered by. */
+function memoryInputs(model: TranslationModel): KeyValues[] {
+  return Array.from({ length: model.memories }, (_, i) => {
+    const [keys, values] = names("memory", i).map((name) => input(name, ["B", "S", model.options.width]));
+    return { keys: keys!, values: values! };
+  });
+}
+
 /** One piece for each of B·K hypotheses, after the P pieces of their parents. */
-function stepOutputs(model: TranslationModel, beams: number): Record<string, Tensor> {
-  const { width } = model.options;
+function stepOutputs(model: TranslationModel, beams: number, widths: readonly number[]): Record<string, Tensor> {
   const rows = `${beams}*B`;
   const asRows = beams === 1 ? "B" : rows;
   const parents = reshape(input("parents", ["B", beams], "int"), [asRows]);
-  const past = Array.from({ length: model.caches }, (_, depth): KeyValues => {
-    const [keys, values] = names("past", depth).map((name) => {
+  const past = widths.map((width, cache): KeyValues => {
+    const [keys, values] = names("past", cache).map((name) => {
       return gather(reshape(input(name, ["B", beams, "P", width]), [asRows, "P", width]), parents);
     }) as [Tensor, Tensor];
     return { keys, values };
   });
-  const memory = Array.from({ length: model.memories }, (_, i): KeyValues => {
-    const [keys, values] = names("memory", i).map((name) => input(name, ["B", "S", width])) as [Tensor, Tensor];
-    return { keys, values };
-  });
   const ids = reshape(input("ids", ["B", beams], "int"), [asRows, 1]);
-  const { logProbabilities, added } = model.decode(ids, past, memory, input("padding", ["B", "S"], "bool"), beams);
+  const padding = input("padding", ["B", "S"], "bool");
+  const { logProbabilities, added } = model.decode(ids, past, memoryInputs(model), padding, beams);
   const longer = added.map(({ keys, values }, depth) => ({
     keys: concat([past[depth]!.keys, keys], 1),
     values: concat([past[depth]!.values, values], 1),

@@ -2,7 +2,7 @@
 import { input, type Tensor } from "../../graph/index.ts";
 import { causalMask, inference } from "../../nn/index.ts";
 import { memoryOf } from "../../nn/memory.ts";
-import { type DepthKind, type DepthReport, reportDepth } from "../depth-report.ts";
+import { type DepthKind, type DepthReport, keptBytes, reportDepth } from "../depth-report.ts";
 import { checkEncoderDepth } from "../tried-depth.ts";
 import type { SideStyle } from "./sides.ts";
 import { DecoderStack, EncoderStack, type StackOptions, stackDefaults } from "./stacks.ts";
@@ -30,7 +30,6 @@ export function translationDepthReport(
   const { width } = sizes;
   const options = (depth: string): StackOptions => ({ ...stackDefaults, epsilon: 1e-5, ...sizes, dropout: 0, depth });
   const source = input("source", [length, width]);
-  const bytes = (pairs: number) => pairs * 2 * width * 4;
   const reading: DepthKind = {
     width,
     length,
@@ -53,13 +52,12 @@ export function translationDepthReport(
         source: memoryOf((_, make) => make(source, rows)),
         scores: () => input("scores", [length, 1]) as Tensor,
       };
-      const { caches } = stack.policy;
       return {
         policy: stack.policy,
         apply: (x) => stack.deepened(x, context).hidden,
         kept: {
-          keyValueBytesPerToken: caches === undefined ? null : bytes(caches),
-          sourceBytesPerToken: bytes(stack.remember(source, rows).length),
+          keyValueBytesPerToken: keptBytes(stack.policy, width, context),
+          sourceBytesPerToken: stack.remember(source, rows).length * 2 * width * Float32Array.BYTES_PER_ELEMENT,
         },
       };
     },

@@ -47,6 +47,7 @@ const depths: readonly (readonly [encoder: string, decoder: string])[] = [
   ["3*2", "2"],
   ["1*3 halt(ponder=0.1)", "1*3 halt(ponder=0.1)"],
   ["2*2 halt(keys=first)", "2*2 halt(keys=last, stepEmbedding)"],
+  ["2*2 halt(keys=running)", "1*3 route(token, keys=running)"],
   ["1*3 route(token)", "1*3 route(token)"],
   ["1*3 route(expert)", "1*2 route(expert, capacity=1/0.5)"],
   ["1 + 1 loop(3, mean=2, injection=add)", "1 loop(3, mean=2, injection=linear) + 1"],
@@ -133,14 +134,13 @@ describe.each(depths)("an encoder of depth %s and a decoder of depth %s", (encod
 /** log p of every piece after each prefix of a target, out of caches: rows [V]. */
 async function stepwise(model: TranslationModel, source: Int32Array, target: readonly number[]) {
   const weights = weightsOf(model);
-  const { width } = model.options;
-  const pair = (of: string, length: string) => ({
+  const pair = (of: string, length: string, width: number) => ({
     keys: input(`${of} keys`, [1, length, width]),
     values: input(`${of} values`, [1, length, width]),
   });
   const [past, memory] = [
-    Array.from({ length: model.caches }, (_, i) => pair(`past ${i}`, "P")),
-    Array.from({ length: model.memories }, (_, i) => pair(`memory ${i}`, "S")),
+    model.cacheWidths.map((width, i) => pair(`past ${i}`, "P", width)),
+    Array.from({ length: model.memories }, (_, i) => pair(`memory ${i}`, "S", model.options.width)),
   ];
   const named = (of: string, pairs: readonly { keys: Tensor; values: Tensor }[]) =>
     Object.fromEntries(
@@ -160,8 +160,10 @@ async function stepwise(model: TranslationModel, source: Int32Array, target: rea
   const decoder = await engine.compile({ outputs, weights });
   const padding = { data: new Uint8Array(source.length), shape: [1, source.length] };
   const remembered = await encoder.run({ ids: { data: source.slice(), shape: [1, source.length] }, padding });
-  const empty = { data: new Float32Array(), shape: [1, 0, width] };
-  let state: Record<string, Feed> = Object.fromEntries(Object.keys(named("past", past)).map((name) => [name, empty]));
+  const empty = ({ shape }: Tensor) => ({ data: new Float32Array(), shape: [1, 0, Number(shape[2])] });
+  let state: Record<string, Feed> = Object.fromEntries(
+    Object.entries(named("past", past)).map(([name, each]) => [name, empty(each)]),
+  );
   const rows: Float32Array[] = [];
   for (const id of target) {
     const ids = { data: Int32Array.of(id), shape: [1, 1] };

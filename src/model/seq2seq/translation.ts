@@ -132,10 +132,22 @@ export class TranslationModel {
     return this.decoder.caches!; // a decoder without them is refused
   }
 
+  /** How wide the pairs are that a target is continued from. */
+  get cacheWidths(): number[] {
+    const padding = input("padding", [1, 1], "bool");
+    const { added } = this.decode(input("ids", [1, 1], "int"), [], this.#remembered, padding, 1);
+    return added.map(({ keys }) => Number(keys.shape[2]));
+  }
+
   /** Pairs of keys and values that a source is remembered by: one for each cross-attention that has weights of its own. */
   get memories(): number {
+    return this.#remembered.length;
+  }
+
+  /** What remembers a source of one token. */
+  get #remembered(): KeyValues[] {
     const text = input("memory", [1, this.options.width]);
-    return this.#sides.decoder.remember(text, { batch: 1, length: 1 }).length;
+    return this.#sides.decoder.remember(text, { batch: 1, length: 1 });
   }
 
   /** ids [B, T] → rows [B·T, C]: √C · embedding + position. */
@@ -234,7 +246,7 @@ export class TranslationModel {
   }
 
   /**
-   * One more token for each of B sentences' K beams: ids [B·K, 1] after P others. The beams of a sentence are K queries over one
+   * One more token for each of B sentences' K beams: ids [B·K, 1] after P others, or none. The beams of a sentence are K queries over one
    * memory, so that this is not copied for each.
    */
   decode(
@@ -245,7 +257,7 @@ export class TranslationModel {
     beams: number,
   ): DecodingStep {
     const [rowCount, batch] = [ids.shape[0]!, padding.shape[0]!];
-    const before = past[0]!.keys.shape[1]!;
+    const before = past[0]?.keys.shape[1] ?? 0;
     const added: KeyValues[] = [];
     const store = (i: number) => (pair: KeyValues) => {
       added[i] = pair;
@@ -255,13 +267,13 @@ export class TranslationModel {
     const context = {
       rows: { batch: rowCount, length: 1 },
       mode: inference,
-      caches: past.map((pair, i): Cache => ({ past: pair, store: store(i) })),
+      caches: Array.from({ length: this.caches }, (_, i): Cache => ({ past: past[i], store: store(i) })),
       source: memoryOf((i) => memory[i]!, { mask, rows: { batch, length: beams } }),
       scores: (hidden: Tensor) => this.#scores(hidden),
     };
     const { hidden } = within("decoder", () => this.#sides.decoder.deepened(embedded, context));
     const stored = added.filter((pair) => pair !== undefined).length;
-    if (stored < past.length) refuseCaches(past.length, stored);
+    if (stored < this.caches) refuseCaches(this.caches, stored);
     return { logProbabilities: logSoftmax(this.#scores(hidden)), added };
   }
 }

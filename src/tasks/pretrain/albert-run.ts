@@ -109,7 +109,7 @@ export const haltingSchema = defineSettings(
     ponderReduce: one(["mean", "sum"], "mean", "penalty per token or per text"),
     capFrom: whole(0, "deepest depth at the first update, from where it grows; 0: that of the model", 0, LARGEST.depth),
     capOver: real(0.5, "updates over which it grows, or below 1 a fraction of them", { above: 0 }),
-    keys: one(["own", "first", "last"], "own", "what halted tokens show to those that still run"),
+    keys: one(["own", "first", "last", "running"], "own", "what halted tokens show to those that still run"),
     pads: one(["skip", "run"], "skip", "whether padding runs"),
     name: text("encoder.halting", "prefix of the unit's names"),
   },

@@ -17,7 +17,7 @@ import {
   type Session,
   type TaskEvent,
 } from "../src/index.ts";
-import type { TaskResult } from "../src/tasks/finetune/index.ts";
+import type { DepthCurve, TaskResult } from "../src/tasks/finetune/index.ts";
 import type { NewRun } from "../src/tasks/new-run.ts";
 import { flagsOf } from "./flags.ts";
 
@@ -34,8 +34,11 @@ const { values } = flagsOf({
   seeds: "3",
   /** Reviews kept apart to judge by. */
   held: "2500",
-  /** Rows to fill; default: all. */
+  /** Rows to fill, and weights to begin with; default: all. */
   only: undefined,
+  weights: undefined,
+  /** Thresholds under which pre-trained models are judged besides: what is lost where tokens halt earlier, and the time that is saved. */
+  curve: undefined,
   threads: undefined,
   json: false,
 });
@@ -128,8 +131,8 @@ const recipeOf = (origin: Origin, { rate, task }: Row) =>
     ? ({ rate: 1e-3 } as const)
     : ({ rate, headStart: "fitted", tableRate: 0.1, classifierDropout: task === "IMDB" ? 0 : 0.1 } as const);
 
-/** Accuracy after the last epoch, in percent. */
-async function scored(name: string, row: Row, origin: Origin, seed: number, run: string): Promise<number> {
+/** Accuracy after the last epoch, in percent, and the run. */
+async function scored(name: string, row: Row, origin: Origin, seed: number, run: string) {
   const path = join(values.out, `${name.replace(/\W+/g, "-")}-${origin}-${seed}`);
   const weights = origin === "new" ? { like: run } : {};
   const [epochs, { length }] = [row.epochs[origin], row];
@@ -139,16 +142,53 @@ async function scored(name: string, row: Row, origin: Origin, seed: number, run:
   const from = origin === "new" ? null : run;
   await make(path, (into) => finetune(from, { task, ...texts, ...settings, batch: 16, into }), texts);
   const { epochs: found } = JSON.parse(readFileSync(join(path, "result.json"), "utf8")) as TaskResult;
-  return 100 * found.at(-1)!.figures.accuracy!;
+  return { path, score: 100 * found.at(-1)!.figures.accuracy!, dev: texts.dev };
+}
+
+/** Accuracy and time by threshold, written beside the run since it takes minutes. */
+async function curveOf(path: string, examples: readonly LabelledText[]): Promise<DepthCurve["points"]> {
+  const file = join(path, "curve.json");
+  const thresholds = values.curve!.split(",").map(Number);
+  if (!existsSync(file)) {
+    const { points } = await (await Run.open(path, "finetune")).curve({ examples, thresholds });
+    await writeAtomically(file, JSON.stringify(points));
+  }
+  return JSON.parse(readFileSync(file, "utf8"));
+}
+
+/** Each threshold over all seeds. */
+function curveRows(labels: string, curves: readonly DepthCurve["points"][]) {
+  return curves[0]!.map(({ threshold }, i) => {
+    const points = curves.map((points) => points[i]!);
+    const accuracies = points.map(({ figures }) => 100 * figures.accuracy!);
+    return {
+      labels,
+      threshold: threshold ?? "full depth",
+      depth: spreadOf(points.map(({ depth }) => depth))!.mean.toFixed(2),
+      accuracy: accuracies.map((each) => each.toFixed(2)).join(", "),
+      "lost at most": Math.max(
+        ...curves.map((each, seed) => 100 * each[0]!.figures.accuracy! - accuracies[seed]!),
+      ).toFixed(2),
+      time: points.map(({ timeRatio }) => timeRatio.toFixed(2)).join(", "),
+    };
+  });
 }
 
 const run = values.from ?? (await pretrained());
 const found = [];
+const curves: ReturnType<typeof curveRows> = [];
 for (const [name, row] of Object.entries(rows)) {
   if (values.only !== undefined && values.only !== name) continue;
   for (const origin of ["pre-trained", "new"] as const) {
+    if (values.weights !== undefined && values.weights !== origin) continue;
     const scores: number[] = [];
-    for (let seed = 1; seed <= Number(values.seeds); seed++) scores.push(await scored(name, row, origin, seed, run));
+    const own: DepthCurve["points"][] = [];
+    for (let seed = 1; seed <= Number(values.seeds); seed++) {
+      const { path, score, dev } = await scored(name, row, origin, seed, run);
+      scores.push(score);
+      if (values.curve !== undefined && origin === "pre-trained") own.push(await curveOf(path, dev));
+    }
+    if (own.length > 0) curves.push(...curveRows(name, own));
     const { mean, deviation } = spreadOf(scores)!;
     found.push({ labels: name, weights: origin, mean, deviation: deviation ?? 0, scores });
   }
@@ -159,4 +199,5 @@ const shown = found.map(({ labels, weights, mean, deviation, scores }) => ({
   accuracy: `${mean.toFixed(1)} ± ${deviation.toFixed(1)}`,
   scores: scores.map((score) => score.toFixed(2)).join(", "),
 }));
-process.stdout.write(values.json ? `${JSON.stringify(found)}\n` : `${table(shown)}\n`);
+const tables = [shown, curves].filter((rows) => rows.length > 0).map((rows) => table(rows));
+process.stdout.write(values.json ? `${JSON.stringify({ found, curves })}\n` : `${tables.join("\n\n")}\n`);

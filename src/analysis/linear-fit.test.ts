@@ -69,6 +69,17 @@ describe("linear fits", () => {
     );
   });
 
+  it("leave rows of one text out together", () => {
+    const { vectors, wanted } = made(40, 6, 2);
+    const twice = <T>(rows: readonly T[]) => rows.flatMap((row) => [row, row]);
+    const single = { vectors, targets: oneHot(wanted), kind: "single" } as const;
+    const doubled = { ...single, vectors: twice(vectors), targets: twice(oneHot(wanted)) };
+    expect(fitChosen({ ...doubled, together: 2 }).loss).toBeCloseTo(fitChosen(single).loss, 6);
+    // A row whose copy is learnt from says nothing about others.
+    expect(fitChosen({ ...doubled, together: 1 }).loss).not.toBeCloseTo(fitChosen(single).loss, 2);
+    expect(() => fitChosen({ ...doubled, vectors: vectors.slice(0, 2), together: 2 })).toThrow("at least two rows");
+  });
+
   it("guess several classes each by itself, and take columns that never change", () => {
     const { vectors, wanted } = made(300, 5);
     const constant: LinearData = {

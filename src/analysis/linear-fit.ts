@@ -10,6 +10,8 @@ export interface LinearData {
   /** A number per output and row: 1 for a class that is right and 0 for others, or what is to be guessed. */
   readonly targets: readonly (readonly number[])[];
   readonly kind: LinearKind;
+  /** Rows in succession that are learnt from or left out together, since they are of one text. Default: 1. */
+  readonly together?: number | undefined;
 }
 
 /** Scores are weights · vector + bias, for each output. */
@@ -38,15 +40,18 @@ export function fitLinear(data: LinearData, decay: number): LinearMap {
 }
 
 /** Fits with the penalty of least loss on rows left out. */
-export function fitChosen(data: LinearData): ChosenFit {
-  if (data.vectors.length < 2) {
+export function fitChosen({ together = 1, ...data }: LinearData): ChosenFit {
+  const count = data.vectors.length / together;
+  if (count < 2) {
     const needed = "at least two rows, of which some can be left out";
-    reject({ code: "bad-data", who: "linear fit", needed, got: `${data.vectors.length}` });
+    reject({ code: "bad-data", who: "linear fit", needed, got: `${count}` });
   }
-  const folds = data.vectors.length > MANY ? 1 : Math.min(FOLDS, data.vectors.length);
+  const folds = data.vectors.length > MANY ? 1 : Math.min(FOLDS, count);
   const sums = DECAYS.map(() => 0);
   for (let fold = 0; fold < folds; fold++) {
-    const [learnt, left] = [true, false].map((wanted) => rowsOf(data, (i) => (i % FOLDS !== fold) === wanted));
+    const [learnt, left] = [true, false].map((wanted) =>
+      rowsOf(data, (i) => (Math.floor(i / together) % FOLDS !== fold) === wanted),
+    );
     for (const [i, map] of new Standardised(learnt!).fit(DECAYS).entries()) sums[i]! += lossOf(map, left!) / folds;
   }
   const loss = Math.min(...sums);

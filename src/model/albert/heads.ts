@@ -54,6 +54,8 @@ export interface BatchShape {
   predictions?: number | undefined;
   /** Tokens see themselves and what stands before them only. Default: false. */
   causal?: boolean | undefined;
+  /** Every text comes with the depth at which its tokens halt at the latest: `caps`, int [batch, 1]. Default: false. */
+  capped?: boolean | undefined;
 }
 
 /** What a task puts on top of an encoder: its logits and its loss. */
@@ -285,6 +287,10 @@ export function textInputs({ batch, length }: { batch: Dim; length: Dim }): Reco
   return { ids: one("ids"), mask: one("mask"), types: one("types") };
 }
 
+/** A cap for each text, where they have one. */
+const capsInput = ({ batch, capped = false }: BatchShape): { caps?: Tensor } =>
+  capped ? { caps: input("caps", [batch, 1], "int") } : {};
+
 /** A penalty on depth is a mean over real tokens where it was not asked for by text. */
 function penaltyTerm({ penalty, penaltyCount }: Encoded): { loss: Tensor; count: Tensor }[] {
   return penalty && penaltyCount ? [{ loss: penalty, count: penaltyCount }] : [];
@@ -298,7 +304,9 @@ export function albertObjective(
 ): AlbertObjective {
   const mode = training ? new Training() : inference;
   const texts = textInputs(shape);
-  const encoded = model.encode({ ...texts, causal: shape.causal }, mode);
+  const given = capsInput(shape);
+  const caps = given.caps && add(multiply(texts.ids, 0), given.caps); // [B, T]
+  const encoded = model.encode({ ...texts, caps, causal: shape.causal }, mode);
   const targets = Object.assign({}, ...heads.map((head) => head.targets(shape))) as Tensors;
   const found = heads.map((head) => head.logits(encoded, targets, mode));
   const losses = heads.map((head, i) => head.loss(found[i]!, targets));
@@ -307,7 +315,7 @@ export function albertObjective(
   return {
     loss: all.reduce((a, b) => add(a, b)),
     terms: [...uneven, ...penaltyTerm(encoded)],
-    inputs: { ...texts, ...targets, ...scalarInputs(model.policy) },
+    inputs: { ...texts, ...given, ...targets, ...scalarInputs(model.policy) },
     courses: scalarCourses(model.policy),
     noise: mode instanceof Training ? mode.noise : [],
     encoded,

@@ -35,9 +35,9 @@ export interface ClassifierOptions {
   readonly weights?: Weights | undefined;
 }
 
-/** The training objective for batches of any length. */
-export const finetuneObjective = ({ model, heads }: DescribedAlbert, batch: number) => ({
-  ...albertObjective(model, Object.values(heads), { batch, length: LENGTH, training: true }),
+/** The training objective for batches of any length, where texts are `capped` with a deepest depth each. */
+export const finetuneObjective = ({ model, heads }: DescribedAlbert, batch: number, capped = false) => ({
+  ...albertObjective(model, Object.values(heads), { batch, length: LENGTH, training: true, capped }),
   sizes: { [LENGTH]: model.options.length },
 });
 

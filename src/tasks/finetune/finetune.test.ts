@@ -73,7 +73,9 @@ describe("fine-tuning from a program", () => {
       if (event.type === "note") notes.push(event.text);
       if (event.type === "step" && event.step === 5) break;
     }
-    expect(notes[0]).toMatch(/^head fitted to \d+ texts: penalty 0?\.?\d+, loss 0\.\d+ on texts left out$/);
+    expect(notes[0]).toMatch(
+      /^head fitted to \d+ texts at depths 1, 2, 3: penalty 0?\.?\d+, loss 0\.\d+ on texts left out$/,
+    );
     const { parameters, weights } = await session.result;
     const known = new Map(pre.parameters.map(({ name, tensor }) => [name, pre.weights.get(tensor)!]));
     const moved = parameters.filter(({ name, tensor }) => `${known.get(name)}` !== `${weights.get(tensor)}`);

@@ -16,6 +16,7 @@ import type { Fact, Handed, Job, NoteEvent } from "../job.ts";
 import { type AlbertSource, albertFrom } from "../pretrain/origin.ts";
 import { Classifier, finetuneObjective, guessesOf, taskFigures } from "./classifier.ts";
 import { type Examples, examplesHash, type GivenExamples, lengthFor, openExamples } from "./examples.ts";
+import { cappedBatches, exitDepths } from "./exit-depths.ts";
 import { fittedHead } from "./fitted-head.ts";
 import { type FinetuneModel, openModel } from "./model.ts";
 import { type Prediction, type PredictOptions, predictTexts } from "./predictions.ts";
@@ -79,9 +80,10 @@ export function finetuneJob(parts: FinetuneParts, before?: Before): Job<Finetune
   const { described, description, tokenizer } = model;
   const { name, ...textTask } = task;
   const own = isGlue(task) ? {} : { textTask, ...(files ? { files } : {}) };
+  const depths = exitDepths(description.model, settings);
   const tuning: Tuning<Pick<FinetuneResult, "predict">> = {
-    objective: ({ batch }) => finetuneObjective(described, batch),
-    batches: batchesOf(parts),
+    objective: ({ batch }) => finetuneObjective(described, batch, depths !== undefined),
+    batches: depths ? cappedBatches(batchesOf(parts), { depths, ...settings }) : batchesOf(parts),
     task,
     training: { command: FINETUNE_COMMAND, glueTask: name, ...own },
     text: examplesHash(parts.examples),
@@ -155,11 +157,15 @@ function depthText({ depth, halting }: CompleteAlbertOptions): string {
   return halting ? `at most ${depth}` : `${depth}, fixed`;
 }
 
+const exitFacts = (depths: readonly number[] | undefined): Fact[] =>
+  depths ? [{ what: "stops at", value: `${depths.join(", ")}, drawn for each text` }] : [];
+
 function describe(parts: FinetuneParts): Fact[] {
   const { options } = parts.model.described.model;
   const { batch, epochs, steps } = parts.settings;
   return tunedFacts(parts, { task: parts.task.name, what: "texts", ...parts.examples }, [
     { what: "depth", value: depthText(options) },
+    ...exitFacts(exitDepths(parts.model.description.model, parts.settings)),
     { what: "updates of", value: `${batch} texts, ${steps === null ? `${epochs} epochs` : `${steps} in all`}` },
   ]);
 }

@@ -28,6 +28,13 @@ const fields = {
       "drawn",
       "first weights of the head: drawn, or fitted to the texts by regularised regression before the model is trained",
     ),
+    exitDepths: optional(
+      choice(
+        ["full", "drawn"],
+        "drawn",
+        "where tokens halt, train for prediction that stops at any depth: drawn for each text, or at full depth only; default: drawn with a fitted head, else full",
+      ),
+    ),
     classifierDropout: real(0.1, "fraction of the classified vector that is dropped in training", {
       from: 0,
       below: 1,

@@ -22,6 +22,9 @@ export interface StoredTuning {
   readonly own: Readonly<Record<string, unknown>>;
 }
 
+/** What runs did that do not say it, since they are older than the setting. */
+const BEFORE = { exitDepths: "full" } as const;
+
 /** Reads a run's config; `names` are those of what its head keeps besides origin and settings. */
 export function storedTuning(yaml: string, path: string, names: readonly string[]): StoredTuning {
   const source = `${path}/config.yaml`;
@@ -30,7 +33,7 @@ export function storedTuning(yaml: string, path: string, names: readonly string[
   const split = (isOwn: boolean) =>
     Object.fromEntries(Object.entries(others).filter(([name]) => names.includes(name) === isOwn));
   return {
-    settings: { ...finetuneSettings.defaults, ...finetuneSettings.check(split(false), source) },
+    settings: { ...finetuneSettings.defaults, ...BEFORE, ...finetuneSettings.check(split(false), source) },
     origin: { from: from as string | null, fromStep: fromStep as number | null },
     description: { model, heads },
     own: split(true),

@@ -106,7 +106,7 @@ const rows: Readonly<Record<string, Row>> = {
     task: "IMDB",
     examples: Number.POSITIVE_INFINITY,
     epochs: { "pre-trained": 1, new: 1 },
-    length: 512,
+    length: 256,
     rate: 1e-4,
   },
 };

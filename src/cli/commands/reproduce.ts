@@ -15,7 +15,7 @@ Papers:
   search   Mandava et al., Pay Attention when Required: networks of a front
            beside published ones on WikiText-2; 1 to 2 hours
   adapt    Simoulin and Crabbé, How Many Layers and Why: depth by kind of
-           token after pre-training on WikiText-2, then SST-2; 3 to 4 hours
+           token after pre-training on WikiText-2, then SST-2; 1 to 2 hours
 
 The hours are those of the laptop size with three seeds on two quiet cores. The command tries a few updates and says what to expect
 here before it begins; --dry-run says no more than that. Stopped or killed, the same command goes on: trainings that have ended are

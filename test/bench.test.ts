@@ -9,6 +9,8 @@ import { compare, type Fact, interleave, median } from "../bench/measure.ts";
 import { packageFolder } from "../bench/peer.ts";
 import { resultsJson, resultsPage, resultsTable, type Section } from "../bench/report.ts";
 import { growthPage, growthSvg } from "../bench/scaling.ts";
+import { partsOf } from "../bench/step-costs.ts";
+import { input, matmul, relu } from "../src/graph/index.ts";
 
 const claim = compare("step", 0.7, [10, 30, 20], "PyTorch eager", [40, 40, 50]);
 const memory: Fact = { name: "peak memory", ours: "300 MB", peer: "PyTorch", theirs: "600 MB", ratio: 0.5 };
@@ -122,7 +124,9 @@ describe("the command", () => {
 });
 
 describe("growth", () => {
-  const row = { axis: "width", value: 256, factor: 2, flopsPerToken: 3e6, stepMs: 10, tokensPerSecond: 51_200 };
+  const parts = { products: 4, memory: 3, operations: 1, update: 0.5 };
+  const sizes = { axis: "width", value: 256, factor: 2, threads: 2 };
+  const row = { ...sizes, flopsPerToken: 3e6, stepMs: 10, tokensPerSecond: 51_200, torchMs: 20, parts };
   const rows = [{ ...row, value: 128, factor: 1, tokensPerSecond: 90_000 }, row];
 
   it("draws a line an axis, with a dot for each size", () => {
@@ -132,10 +136,25 @@ describe("growth", () => {
     expect(svg).toContain("<title>width 256</title>");
   });
 
-  it("lists tokens a second and the rate of arithmetic beside the picture", () => {
-    const page = growthPage(rows, "On a machine.");
+  it("lists what a step takes, beside PyTorch's and beside what it should take, by threads", () => {
+    const speeds = new Map([[2, { gflops: 100, gigabytesPerSecond: 20, microsecondsPerOperation: 3 }]]);
+    const page = growthPage([...rows, { ...row, threads: 1, value: 7 }], "On a machine.", speeds);
     expect(page).toContain("(scaling.svg)");
-    expect(page.split("\n")).toContain("| width | 256 | 3 M | 10 ms | 51,200 | 153.6 |");
+    expect(page).toContain("100 GFLOP/s in large products, 20.0 GB/s in elementwise operations, 3.0 µs per operation");
+    const cells = "| width | 256 | 3 M | 10 ms | 51,200 | 153.6 | 0.50 | 40 % | 30 % | 10 % | 5 % | 8.5 ms | 15 % |";
+    expect(page.split("\n")).toContain(cells);
+    expect(page).not.toContain("| width | 7 |");
+  });
+
+  it("expects of a step what its products, its other bytes and its operations would take", () => {
+    const [x, w] = [input("x", [10, 20]), input("w", [20, 30])];
+    const outputs = { y: relu(matmul(x, w)) };
+    const speeds = { gflops: 1, gigabytesPerSecond: 1, microsecondsPerOperation: 1000 };
+    const found = partsOf(outputs, 1000, speeds);
+    expect(found.products).toBeCloseTo((2 * 10 * 20 * 30) / 1e6, 12);
+    expect(found.memory).toBeCloseTo((2 * 10 * 30 * 4) / 1e6, 12);
+    expect(found.operations).toBe(3); // with the name under which the result leaves
+    expect(found.update).toBeCloseTo((7 * 4 * 1000) / 1e6, 12);
   });
 });
 

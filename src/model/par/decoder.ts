@@ -5,6 +5,7 @@ import { type Dim, gather, input, simplifyNamed, type Tensor, topological } from
 import type { Cache, KeyValues } from "../../nn/attention.ts";
 import { inference, type Mode, type Parameter, type SegmentContext, type WordDistribution } from "../../nn/index.ts";
 import { type BatchDecoder, checkedIds, SingleText } from "../causal.ts";
+import { choosing, chosenTokens, type Results } from "../greedy.ts";
 import { heldKeys } from "../held-attention.ts";
 import { type HeadSizes, KeptKeys, keptInputs, packed, sizesOf } from "../kept-keys.ts";
 import { Programs } from "../programs.ts";
@@ -49,9 +50,11 @@ interface Told {
 interface Reading {
   readonly length: number;
   readonly begins: boolean;
+  /** The likeliest token after each text instead of the logs of all. */
+  readonly chooses: boolean;
 }
 
-const STEP: Reading = { length: 1, begins: false };
+const STEP: Reading = { length: 1, begins: false, chooses: false };
 
 /** Logs after the last token [B, V]. */
 function logsOf({ words }: ReadableNetwork, hidden: Tensor, length: number): Tensor {
@@ -181,7 +184,7 @@ function cachedOutputs({ model, memory, evaluation }: Told, sizes: readonly Head
 function remembering(told: Told): { store: Store; outputs: (reading: Reading) => Record<string, Tensor> } {
   const { memory } = told;
   if (memory > 0) {
-    const { sizes } = cachedOutputs(told, [], { length: 1, begins: true });
+    const { sizes } = cachedOutputs(told, [], { ...STEP, begins: true });
     if (!cachedOutputs(told, sizes, STEP).readsMemory) {
       const outputs = (reading: Reading) => cachedOutputs(told, sizes, reading).outputs;
       return { store: new KeysInTurn(sizes, memory), outputs };
@@ -210,9 +213,10 @@ export class ParBatch implements BatchDecoder {
   ): Promise<ParBatch> {
     const told = { model, memory, evaluation };
     const bound = boundWeights(model, weights);
-    const { store, outputs } = remembering(told);
+    const { store, outputs: logsOf } = remembering(told);
+    const outputs = (reading: Reading) => (reading.chooses ? choosing(logsOf(reading), "logs") : logsOf(reading));
     const programs = new Programs((reading: Reading) => engine.compile({ outputs: outputs(reading), weights: bound }));
-    await programs.get(STEP);
+    if (isSingle) await programs.get(STEP); // several may want tokens instead of logs
     return new ParBatch(programs, store, told, isSingle ? 1 : memory);
   }
 
@@ -235,21 +239,31 @@ export class ParBatch implements BatchDecoder {
 
   /** Log-probabilities of all words after the last of the tokens. */
   async read(ids: readonly (readonly number[])[]): Promise<readonly Float32Array[]> {
+    const { logs } = await this.#read(ids, false);
     const { vocabulary } = this.#told.model.options;
-    const tokens = ids.map((each) => checkedIds(each, vocabulary));
-    let logs: Float32Array = new Float32Array();
+    return ids.map((_, i) => (logs!.data as Float32Array).subarray(i * vocabulary, (i + 1) * vocabulary));
+  }
+
+  async readLikeliest(ids: readonly (readonly number[])[]): Promise<ArrayLike<number>> {
+    return chosenTokens(await this.#read(ids, true));
+  }
+
+  async #read(ids: readonly (readonly number[])[], chooses: boolean): Promise<Results> {
+    const tokens = ids.map((each) => checkedIds(each, this.#told.model.options.vocabulary));
+    let results: Results = {};
     for (let read = 0; read < tokens[0]!.length; ) {
       // While the memory holds the whole text, a segment sees as much as tokens one by one do.
       const length = this.#position === 0 ? Math.max(1, Math.min(tokens[0]!.length, this.#atOnce)) : 1;
-      logs = await this.#segment(tokens.map((each) => each.slice(read, read + length)));
+      const segment = tokens.map((each) => each.slice(read, read + length));
+      results = await this.#segment(segment, { length, begins: length > 1, chooses });
       read += length;
     }
-    return tokens.map((_, i) => logs.subarray(i * vocabulary, (i + 1) * vocabulary));
+    return results;
   }
 
-  async #segment(tokens: readonly (readonly number[])[]): Promise<Float32Array> {
+  async #segment(tokens: readonly (readonly number[])[], reading: Reading): Promise<Results> {
     const [count, length] = [tokens.length, tokens[0]!.length];
-    const program = await this.#programs.get(length === 1 ? STEP : { length, begins: true });
+    const program = await this.#programs.get(reading);
     const feeds = {
       ids: { data: Int32Array.from(tokens.flat()), shape: [count, length] },
       last: { data: Int32Array.from({ length: count }, (_, i) => (i + 1) * length - 1), shape: [count] },
@@ -259,7 +273,7 @@ export class ParBatch implements BatchDecoder {
     const results = await program.run(feedsFor(program, feeds));
     this.#store.take(results, this.#position, length);
     this.#position += length;
-    return results.logs!.data as Float32Array;
+    return results;
   }
 
   keep(places: readonly number[]): void {

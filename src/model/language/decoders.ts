@@ -28,6 +28,7 @@ import { type HeadSizes, KeptKeys, keptInputs, packed, sizesOf } from "../kept-k
 import { Programs } from "../programs.ts";
 import { likeliest } from "../sampling.ts";
 import type { Drafted, Drafter, RewindableDecoder } from "../speculation.ts";
+import { onlyTaken } from "../taken-rows.ts";
 import { boundWeights, type Weights } from "../weights.ts";
 
 /** What continuing a text computes. */
@@ -155,7 +156,7 @@ function outputsOf(model: Readable, sizes: readonly HeadSizes[], count: Count, r
     ...(depths && length === 1 ? { depths } : {}),
   });
   if (past && outputs.logits) checkReads(outputs.logits, past);
-  return outputs;
+  return rows ? onlyTaken(outputs, rows) : outputs;
 }
 
 /** Caches of a policy's first depths. */

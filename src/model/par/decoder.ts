@@ -9,6 +9,7 @@ import { choosing, chosenTokens, type Results } from "../greedy.ts";
 import { heldKeys } from "../held-attention.ts";
 import { type HeadSizes, KeptKeys, keptInputs, packed, sizesOf } from "../kept-keys.ts";
 import { Programs } from "../programs.ts";
+import { onlyTaken } from "../taken-rows.ts";
 import { boundWeights, type Weights } from "../weights.ts";
 
 /** What a decoder of a model with memory may be told. */
@@ -56,10 +57,15 @@ interface Reading {
 
 const STEP: Reading = { length: 1, begins: false, chooses: false };
 
+/** Of several tokens of each text the rows of the last ones. */
+const lastRows = input("last", ["B"], "int");
+
 /** Logs after the last token [B, V]. */
 function logsOf({ words }: ReadableNetwork, hidden: Tensor, length: number): Tensor {
-  return words.logProbabilities(length === 1 ? hidden : gather(hidden, input("last", ["B"], "int")));
+  return words.logProbabilities(length === 1 ? hidden : gather(hidden, lastRows));
 }
+
+const onlyLast = (outputs: Record<string, Tensor>) => onlyTaken(simplifyNamed(outputs), lastRows);
 
 /** How texts remember; the decoder reads tokens, and a store has what they leave behind. */
 interface Store {
@@ -117,7 +123,7 @@ function memoryOutputs({ model, memory, evaluation }: Told, { length }: Reading)
   const { hidden, carried } = model.segment(input("ids", ["B", length], "int"), shape, inference, evaluation);
   const names = carried.map((each) => each.input.attributes.name);
   const state = Object.fromEntries(carried.map(({ output }, i) => [newName(names[i]!), output]));
-  return { outputs: simplifyNamed({ logs: logsOf(model, hidden, length), ...state }), names };
+  return { outputs: onlyLast({ logs: logsOf(model, hidden, length), ...state }), names };
 }
 
 /** Keys and values of the last M tokens, [B, H, M, D]: the newest takes the place of the oldest. */
@@ -171,7 +177,7 @@ function cachedOutputs({ model, memory, evaluation }: Told, sizes: readonly Head
   const { hidden, carried } = model.segment(ids, shape, inference, evaluation, newCache);
   const used = new Set<Tensor>(topological([hidden]));
   return {
-    outputs: simplifyNamed({
+    outputs: onlyLast({
       logs: logsOf(model, hidden, length),
       ...(added.length > 0 ? { added: packed(added) } : {}),
     }),

@@ -1,19 +1,7 @@
 /** Greedy choice inside a program: the likeliest token of each row of scores, so that no scores leave it. */
 import { rejectData } from "../base/errors.ts";
 import type { Feed } from "../engine/engine.ts";
-import {
-  add,
-  argMax,
-  gather,
-  iota,
-  is,
-  max,
-  multiply,
-  multiplyDims,
-  pick,
-  reshape,
-  type Tensor,
-} from "../graph/index.ts";
+import { add, argMax, gather, iota, is, max, multiply, multiplyDims, reshape, type Tensor } from "../graph/index.ts";
 
 /** What a decoder's program gives: outputs by name. */
 export type Results = Readonly<Record<string, Feed>>;
@@ -41,7 +29,7 @@ function largest(rows: Tensor): { readonly token: Tensor; readonly top: Tensor }
   const tops = reshape(max(cut, { axes: [1] }), [batch, parts]);
   const part = argMax(tops);
   const place = argMax(gather(cut, add(multiply(iota(batch), parts), part)));
-  return { token: add(multiply(part, each), place), top: pick(tops, part) };
+  return { token: add(multiply(part, each), place), top: max(tops, { axes: [1] }) };
 }
 
 /** The tokens that such a program chose. */

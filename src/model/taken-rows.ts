@@ -1,6 +1,5 @@
 /** Scores after the last tokens of prompts: what the last block does row by row is done for those tokens only. */
 import { gather, is, type Op, type Tensor, topological } from "../graph/index.ts";
-import { usersOf } from "../graph/order.ts";
 import { withInputs } from "../graph/tensor.ts";
 
 const byElement: ReadonlySet<Op> = new Set<Op>([
@@ -32,19 +31,18 @@ function rowInputs(node: Tensor): readonly Tensor[] | undefined {
   return is(node, "matmul") && !node.attributes.transposeA && rows(x!) && !rows(weight!) ? [x!] : undefined;
 }
 
-/** Nodes of which nothing but the rows that are taken is wanted. */
+/** Nodes that can be worked out for some rows, and of which nobody wants others than those that are taken. */
 function wantedFor(outputs: readonly Tensor[], taken: Tensor): Set<Tensor> {
-  const order = topological(outputs);
-  const users = usersOf(order);
-  const found = new Set<Tensor>();
-  for (const node of order.reverse()) {
-    const isAlone = (user: Tensor) =>
-      user.op === "gather"
-        ? user.inputs[0] === node && user.inputs[1] === taken
-        : found.has(user) && rowInputs(user)!.includes(node);
-    if (!outputs.includes(node) && rowInputs(node) && users.get(node)!.every(isAlone)) found.add(node);
+  const wholes = new Set(outputs);
+  const few = new Set<Tensor>();
+  for (const node of topological(outputs).reverse()) {
+    // Those that use a node come before it: if one wants all rows of it, that is known by now.
+    const from = wholes.has(node) ? undefined : rowInputs(node);
+    if (from) few.add(node);
+    const takes = node.op === "gather" && node.inputs[1] === taken ? node.inputs.slice(0, 1) : from;
+    for (const input of node.inputs) if (!takes?.includes(input)) wholes.add(input);
   }
-  return found;
+  return few;
 }
 
 /** The same outputs, where what leads to rows that are taken in the end is worked out for these alone, as far back as rows do not mix. */

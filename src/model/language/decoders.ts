@@ -455,7 +455,12 @@ export class RecomputingBatch implements BatchDecoder {
   }
 }
 
+/** From caches where the policy has them, otherwise from the whole text at every token. */
+export const openBatch = (engine: Engine, model: Readable, weights: Weights): Promise<BatchDecoder> =>
+  (model.policy.caches ? CachedBatch : RecomputingBatch).create(engine, model, weights);
+
 /** The same for a single text. */
-export async function recomputingDecoder(engine: Engine, model: Readable, weights: Weights): Promise<Decoder> {
+export async function openDecoder(engine: Engine, model: Readable, weights: Weights): Promise<Decoder> {
+  if (model.policy.caches) return CachedDecoder.create(engine, model, weights);
   return new SingleText(await RecomputingBatch.create(engine, model, weights));
 }

@@ -57,7 +57,7 @@ const LATER = [
 ];
 /** A tokenizer.json is read by code of its own. */
 const TEXT_LATER = [...LATER, "byte-level.js"].sort();
-const PAR_LATER = [...LATER, "decoder.js", "kept-keys.js"].sort();
+const PAR_LATER = [...LATER, "decoder.js", "taken-rows.js"].sort();
 
 describe("a bundle", () => {
   it("of a program that trains has no warning, nothing of Node, and the runtime beside it", async () => {

@@ -3,11 +3,11 @@ import { rejectData, rejectShape } from "../base/errors.ts";
 import { checkOptions, didYouMean, meant, printed } from "../base/options.ts";
 import {
   evaluateDim,
-  evaluateShape,
   is,
   namesIn,
   printShape,
   refuseForeign,
+  type Shape,
   type Sizes,
   type Tensor,
   topological,
@@ -206,8 +206,18 @@ function learn(port: Port, feed: Feed, sizes: Map<string, number>): void {
   });
 }
 
-function checkShape(port: Port, feed: Feed, sizes: Sizes): void {
-  const needed = evaluateShape(port.shape, sizes);
+/** Sums and products of named sizes are kept among them: many inputs have the same. */
+function sizesOf(shape: Shape, sizes: Map<string, number>): number[] {
+  return shape.map((dim) => {
+    if (typeof dim === "number") return dim;
+    const size = sizes.get(dim) ?? evaluateDim(dim, sizes);
+    sizes.set(dim, size);
+    return size;
+  });
+}
+
+function checkShape(port: Port, feed: Feed, sizes: Map<string, number>): void {
+  const needed = sizesOf(port.shape, sizes);
   const fits = needed.length === feed.shape.length && needed.every((dim, i) => dim === feed.shape[i]);
   if (fits && feed.data.length === sizeOf(needed)) return;
   const named = printShape(port.shape) === printShape(needed) ? "" : ` (${printShape(port.shape)})`;

@@ -45,6 +45,8 @@ export interface BatchDecoder {
   begin(count: number): void;
   /** Appends equally many tokens to each text; gives the scores [V] after the last of each, valid until the next call. */
   read(ids: readonly (readonly number[])[]): Promise<readonly Float32Array[]>;
+  /** The same, but gives only the likeliest next token of each text: no scores are handed over. Absent: they are to be compared. */
+  readLikeliest?(ids: readonly (readonly number[])[]): Promise<ArrayLike<number>>;
   /** Goes on with some of the texts only, by their places among those there are. */
   keep(places: readonly number[]): void;
   /** What it would read of a text that is longer than it can. */

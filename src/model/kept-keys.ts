@@ -42,12 +42,25 @@ export function packed(added: readonly KeyValues[]): Tensor {
   );
 }
 
-/** One array: [B, H, S, D]. */
+/** One array: [B, H, S, D], at the start of memory that may be larger. */
 interface Kept {
   readonly name: string;
   readonly heads: number;
   readonly size: number;
   data: Float32Array;
+}
+
+/** As many numbers at the start of the memory that an array has, or undefined where it is too small. */
+function viewOf({ buffer }: Float32Array, length: number): Float32Array | undefined {
+  return buffer.byteLength >= 4 * length ? new Float32Array(buffer, 0, length) : undefined;
+}
+
+/** Widens each block, the last one first since it moves farthest; what is new is 0, for a stale NaN times the weight 0 would be NaN. */
+function widen(all: Float32Array, from: number, to: number): void {
+  for (let i = all.length / to - 1; i >= 0; i--) {
+    all.copyWithin(i * to, i * from, (i + 1) * from);
+    all.fill(0, i * to + from, (i + 1) * to);
+  }
 }
 
 /** What is kept of several texts. */
@@ -69,19 +82,24 @@ export class KeptKeys {
     return this.#rows;
   }
 
-  /** Forgets everything; makes room. */
+  /** Forgets everything; makes room, where there was some before: memory that the system has yet to hand out takes longer to write. */
   begin(texts: number, rows: number): void {
     [this.#texts, this.#rows] = [texts, rows];
-    for (const kept of this.#arrays) kept.data = new Float32Array(texts * kept.heads * rows * kept.size);
+    for (const kept of this.#arrays) {
+      const length = texts * kept.heads * rows * kept.size;
+      kept.data = viewOf(kept.data, length)?.fill(0) ?? new Float32Array(length);
+    }
   }
 
   /** Makes room for more rows behind those there are. */
   enlarge(rows: number): void {
     for (const kept of this.#arrays) {
+      const blocks = this.#texts * kept.heads;
       const [from, to] = [this.#rows * kept.size, rows * kept.size];
-      const larger = new Float32Array(this.#texts * kept.heads * to);
-      for (let i = 0; i < this.#texts * kept.heads; i++)
-        larger.set(kept.data.subarray(i * from, (i + 1) * from), i * to);
+      // Twice the memory that is needed: a text that grows is copied less and less often.
+      const larger = viewOf(kept.data, blocks * to) ?? new Float32Array(2 * blocks * to).subarray(0, blocks * to);
+      if (larger.buffer !== kept.data.buffer) larger.set(kept.data);
+      widen(larger, from, to);
       kept.data = larger;
     }
     this.#rows = rows;

@@ -87,6 +87,13 @@ describe.each(Object.keys(models))("many texts of a model with %s", (kind) => {
     expect(found).toEqual(await alone(engine, model, weights, options));
   });
 
+  it("are the likeliest where no others may be, whether the program chooses them or scores are compared", async () => {
+    for (const engine of [await ortEngine({ threads: 1 }), referenceEngine()]) {
+      const greedy = { prompts: prompts.slice(0, 3), maxTokens: 12, temperature: 0 };
+      expect(await together(engine, model, weights, greedy)).toEqual(await alone(engine, model, weights, greedy));
+    }
+  });
+
   it("end each by itself, and the others go on", async () => {
     const engine = await ortEngine({ threads: 1 });
     const free = await alone(engine, model, weights, { ...options, maxTokens: 30 });
@@ -123,6 +130,17 @@ describe("many texts", () => {
     };
     const options = { prompts: prompts.slice(0, 3), maxTokens: 6, seed: 2 };
     expect(await together(engine, single, weights, options)).toEqual(await alone(engine, single, weights, options));
+  });
+
+  it("says that weights are broken, however tokens are chosen", async () => {
+    const broken: Weights = new Map([...weights].map(([tensor, values]) => [tensor, values.map(() => Number.NaN)]));
+    const engines = [engine, await ortEngine({ threads: 1 })];
+    for (const each of engines) {
+      for (const temperature of [0, 1]) {
+        const found = together(each, model, broken, { prompts: [[1, 2], [3]], maxTokens: 2, temperature });
+        await expect(found).rejects.toThrow("sampling: expected finite logits, got NaN");
+      }
+    }
   });
 
   it("are none of no tokens; refuses what is wrong", async () => {

@@ -52,16 +52,17 @@ export async function* generateTogether(
   checkSampling(options);
   let running = begin(decoder, options);
   if (maxTokens === 0) return;
+  const draw = drawer(decoder, options);
   let position = 0;
   let unread = running.map(({ prompt }) => prompt.slice(0, shortest(running, 0)));
   while (running.length > 0) {
     signal?.throwIfAborted();
-    const scores = await decoder.read(unread);
+    const choose = await draw(unread);
     position += unread[0]!.length;
     const places: number[] = [];
     const next: number[] = [];
     for (const [i, course] of running.entries()) {
-      const token = course.prompt[position] ?? sample(scores[i]!, options, course.random);
+      const token = course.prompt[position] ?? choose(i, course.random);
       if (position >= course.prompt.length) {
         if (stop.includes(token)) continue;
         course.drawn++;
@@ -78,6 +79,21 @@ export async function* generateTogether(
     const more = running.length > 0 ? Math.max(1, shortest(running, position)) : 0;
     unread = running.map(({ prompt }, i) => (more > 1 ? prompt.slice(position, position + more) : [next[i]!]));
   }
+}
+
+/** Chooses the next token of the text at a place. */
+type Choose = (place: number, random: RandomStream) => number;
+
+/** Reads tokens and says how the next ones are chosen; where always the likeliest is taken, the decoder may choose it. */
+function drawer(decoder: BatchDecoder, options: ManyIdsOptions) {
+  return async (ids: readonly (readonly number[])[]): Promise<Choose> => {
+    if (options.temperature === 0 && decoder.readLikeliest) {
+      const tokens = await decoder.readLikeliest(ids);
+      return (i) => tokens[i]!;
+    }
+    const scores = await decoder.read(ids);
+    return (i, random) => sample(scores[i]!, options, random);
+  };
 }
 
 /** Tokens from a place on that every prompt has. */

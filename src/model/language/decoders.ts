@@ -22,11 +22,13 @@ import type { KeyValues, PastKeys } from "../../nn/attention.ts";
 import type { Parameter } from "../../nn/index.ts";
 import { HIDDEN } from "../../nn/masks.ts";
 import { type BatchDecoder, checkedIds, type Decoder, SingleText } from "../causal.ts";
+import { choosing, chosenTokens, type Results } from "../greedy.ts";
 import { heldKeys } from "../held-attention.ts";
 import { type HeadSizes, KeptKeys, keptInputs, packed, sizesOf } from "../kept-keys.ts";
 import { Programs } from "../programs.ts";
 import { likeliest } from "../sampling.ts";
 import type { Drafted, Drafter, RewindableDecoder } from "../speculation.ts";
+import { onlyTaken } from "../taken-rows.ts";
 import { boundWeights, type Weights } from "../weights.ts";
 
 /** What continuing a text computes. */
@@ -113,12 +115,15 @@ const fits = (ids: readonly number[], length: number) => (ids.length > length ? 
 interface Reading {
   readonly length: 1 | "T";
   readonly begins: boolean;
-  readonly scores: "last" | "each" | "none";
+  readonly scores: "last" | "likeliest" | "each" | "none";
   /** The depths before or after one, where drafts and their check divide them. */
   readonly part?: { readonly of: "drafts" | "check"; readonly depth: number } | undefined;
 }
 
 const STEP: Reading = { length: 1, begins: false, scores: "last" };
+
+/** What is wanted after the last token of each text: the scores of all, or the likeliest token. */
+type Wanted = "last" | "likeliest";
 
 /** Texts of a program: any number, or one. */
 type Count = 1 | "B";
@@ -151,7 +156,7 @@ function outputsOf(model: Readable, sizes: readonly HeadSizes[], count: Count, r
     ...(depths && length === 1 ? { depths } : {}),
   });
   if (past && outputs.logits) checkReads(outputs.logits, past);
-  return outputs;
+  return rows ? onlyTaken(outputs, rows) : outputs;
 }
 
 /** Caches of a policy's first depths. */
@@ -238,14 +243,19 @@ export class CachedBatch implements BatchDecoder {
   static async create(engine: Engine, model: Readable, weights: Weights, count: Count = "B"): Promise<CachedBatch> {
     const bound = boundWeights(model, weights);
     const sizes = model.extend(input("ids", [1, 1], "int")).added.map((pair) => sizesOf(pair, pair.heads));
+    const step = outputsOf(model, sizes, count, STEP); // refuses blocks that forget the text
+    const outputs = (reading: Reading): Record<string, Tensor> => {
+      if (reading.scores === "likeliest") return choosing(outputs({ ...reading, scores: "last" }), "logits");
+      return reading.length === 1 && !reading.part ? step : outputsOf(model, sizes, count, reading);
+    };
     const programs = new Programs((reading: Reading) =>
       engine.compile({
-        outputs: outputsOf(model, sizes, count, reading),
+        outputs: outputs(reading),
         weights: bound,
         ...(reading.part?.of === "drafts" ? { threads: 1 } : {}), // too little to be divided
       }),
     );
-    await programs.get(STEP);
+    if (count === 1) await programs.get(STEP); // several may want tokens instead of scores
     return new CachedBatch(model, count, programs, new KeptKeys(sizes));
   }
 
@@ -274,28 +284,37 @@ export class CachedBatch implements BatchDecoder {
   }
 
   async read(ids: readonly (readonly number[])[]): Promise<readonly Float32Array[]> {
+    const { logits } = await this.#read(ids, "last");
+    return rowsOf(logits!.data as Float32Array, ids.length);
+  }
+
+  async readLikeliest(ids: readonly (readonly number[])[]): Promise<ArrayLike<number>> {
+    return chosenTokens(await this.#read(ids, "likeliest"));
+  }
+
+  async #read(ids: readonly (readonly number[])[], scores: Wanted): Promise<Results> {
     let tokens = this.#texts.next(ids, this.#options);
     const begins = this.#texts.length === 0;
     const length = tokens[0]!.length;
-    if (this.#count !== 1 && length > 1) return this.#run(tokens, { length: "T", begins, scores: "last" });
+    if (this.#count !== 1 && length > 1) return this.#run(tokens, { length: "T", begins, scores });
     if (begins && length >= READ_AT_ONCE) {
       await this.#run([tokens[0]!.slice(0, -1)], { length: "T", begins, scores: "none" });
       tokens = [tokens[0]!.slice(-1)];
     }
-    let scores: readonly Float32Array[] = [];
+    let results: Results = {};
     for (let i = 0; i < tokens[0]!.length; i++)
-      scores = await this.#run(
+      results = await this.#run(
         tokens.map((each) => [each[i]!]),
-        STEP,
+        { ...STEP, scores },
       );
-    return scores;
+    return results;
   }
 
   /** Appends tokens to a single text in one pass, as far as they fit; gives the scores after each of them. */
   async readEach(ids: ArrayLike<number>): Promise<readonly Float32Array[]> {
     const tokens = checkedIds(ids, this.#options.vocabulary);
-    const [scores] = await this.#run([tokens], { length: "T", begins: false, scores: "each" });
-    return rowsOf(scores!.slice(), tokens.length);
+    const { logits } = await this.#run([tokens], { length: "T", begins: false, scores: "each" });
+    return rowsOf((logits!.data as Float32Array).slice(), tokens.length);
   }
 
   /**
@@ -335,17 +354,17 @@ export class CachedBatch implements BatchDecoder {
     return { seen, unseen: { data: new Float32Array(room).fill(HIDDEN), shape: [room] }, ...this.#keys.feeds };
   }
 
-  async #run(tokens: readonly (readonly number[])[], reading: Reading): Promise<readonly Float32Array[]> {
+  async #run(tokens: readonly (readonly number[])[], reading: Reading): Promise<Results> {
     const program = await this.#programs.get(reading);
     const [count, length] = [tokens.length, tokens[0]!.length];
     const past = this.#texts.length;
     const feeds = { ids: idsFeed(tokens), last: lastRows(count, length), ...this.#pastFeeds(past) };
-    const { logits, added, depths } = await program.run(feedsFor(program, feeds));
-    this.depths = depths?.data;
+    const results = await program.run(feedsFor(program, feeds));
+    this.depths = results.depths?.data;
     this.#makeRoom(past + length);
-    this.#keys.put(added!.data as Float32Array, past, length);
+    this.#keys.put(results.added!.data as Float32Array, past, length);
     this.#texts.append(tokens);
-    return logits ? rowsOf(logits.data as Float32Array, count) : [];
+    return results;
   }
 
   keep(places: readonly number[]): void {
@@ -439,7 +458,12 @@ export class RecomputingBatch implements BatchDecoder {
   }
 }
 
+/** From caches where the policy has them, otherwise from the whole text at every token. */
+export const openBatch = (engine: Engine, model: Readable, weights: Weights): Promise<BatchDecoder> =>
+  (model.policy.caches ? CachedBatch : RecomputingBatch).create(engine, model, weights);
+
 /** The same for a single text. */
-export async function recomputingDecoder(engine: Engine, model: Readable, weights: Weights): Promise<Decoder> {
+export async function openDecoder(engine: Engine, model: Readable, weights: Weights): Promise<Decoder> {
+  if (model.policy.caches) return CachedDecoder.create(engine, model, weights);
   return new SingleText(await RecomputingBatch.create(engine, model, weights));
 }

@@ -289,15 +289,11 @@ export class LanguageModel implements CausalModel {
 
   /** Reads texts of any length: from caches where the policy has them, otherwise from the whole text at every token. */
   async open(engine: Engine, weights: Weights): Promise<Decoder> {
-    const { CachedDecoder, recomputingDecoder } = await import("./decoders.ts");
-    return this.policy.caches ? CachedDecoder.create(engine, this, weights) : recomputingDecoder(engine, this, weights);
+    return (await import("./decoders.ts")).openDecoder(engine, this, weights);
   }
 
   async openBatch(engine: Engine, weights: Weights): Promise<BatchDecoder> {
-    const { CachedBatch, RecomputingBatch } = await import("./decoders.ts");
-    return this.policy.caches
-      ? CachedBatch.create(engine, this, weights)
-      : RecomputingBatch.create(engine, this, weights);
+    return (await import("./decoders.ts")).openBatch(engine, this, weights);
   }
 }
 

@@ -5,9 +5,11 @@ import { type Dim, gather, input, simplifyNamed, type Tensor, topological } from
 import type { Cache, KeyValues } from "../../nn/attention.ts";
 import { inference, type Mode, type Parameter, type SegmentContext, type WordDistribution } from "../../nn/index.ts";
 import { type BatchDecoder, checkedIds, SingleText } from "../causal.ts";
+import { choosing, chosenTokens, type Results } from "../greedy.ts";
 import { heldKeys } from "../held-attention.ts";
 import { type HeadSizes, KeptKeys, keptInputs, packed, sizesOf } from "../kept-keys.ts";
 import { Programs } from "../programs.ts";
+import { onlyTaken } from "../taken-rows.ts";
 import { boundWeights, type Weights } from "../weights.ts";
 
 /** What a decoder of a model with memory may be told. */
@@ -49,14 +51,21 @@ interface Told {
 interface Reading {
   readonly length: number;
   readonly begins: boolean;
+  /** The likeliest token after each text instead of the logs of all. */
+  readonly chooses: boolean;
 }
 
-const STEP: Reading = { length: 1, begins: false };
+const STEP: Reading = { length: 1, begins: false, chooses: false };
+
+/** Of several tokens of each text the rows of the last ones. */
+const lastRows = input("last", ["B"], "int");
 
 /** Logs after the last token [B, V]. */
 function logsOf({ words }: ReadableNetwork, hidden: Tensor, length: number): Tensor {
-  return words.logProbabilities(length === 1 ? hidden : gather(hidden, input("last", ["B"], "int")));
+  return words.logProbabilities(length === 1 ? hidden : gather(hidden, lastRows));
 }
+
+const onlyLast = (outputs: Record<string, Tensor>) => onlyTaken(simplifyNamed(outputs), lastRows);
 
 /** How texts remember; the decoder reads tokens, and a store has what they leave behind. */
 interface Store {
@@ -114,7 +123,7 @@ function memoryOutputs({ model, memory, evaluation }: Told, { length }: Reading)
   const { hidden, carried } = model.segment(input("ids", ["B", length], "int"), shape, inference, evaluation);
   const names = carried.map((each) => each.input.attributes.name);
   const state = Object.fromEntries(carried.map(({ output }, i) => [newName(names[i]!), output]));
-  return { outputs: simplifyNamed({ logs: logsOf(model, hidden, length), ...state }), names };
+  return { outputs: onlyLast({ logs: logsOf(model, hidden, length), ...state }), names };
 }
 
 /** Keys and values of the last M tokens, [B, H, M, D]: the newest takes the place of the oldest. */
@@ -168,7 +177,7 @@ function cachedOutputs({ model, memory, evaluation }: Told, sizes: readonly Head
   const { hidden, carried } = model.segment(ids, shape, inference, evaluation, newCache);
   const used = new Set<Tensor>(topological([hidden]));
   return {
-    outputs: simplifyNamed({
+    outputs: onlyLast({
       logs: logsOf(model, hidden, length),
       ...(added.length > 0 ? { added: packed(added) } : {}),
     }),
@@ -181,7 +190,7 @@ function cachedOutputs({ model, memory, evaluation }: Told, sizes: readonly Head
 function remembering(told: Told): { store: Store; outputs: (reading: Reading) => Record<string, Tensor> } {
   const { memory } = told;
   if (memory > 0) {
-    const { sizes } = cachedOutputs(told, [], { length: 1, begins: true });
+    const { sizes } = cachedOutputs(told, [], { ...STEP, begins: true });
     if (!cachedOutputs(told, sizes, STEP).readsMemory) {
       const outputs = (reading: Reading) => cachedOutputs(told, sizes, reading).outputs;
       return { store: new KeysInTurn(sizes, memory), outputs };
@@ -210,9 +219,10 @@ export class ParBatch implements BatchDecoder {
   ): Promise<ParBatch> {
     const told = { model, memory, evaluation };
     const bound = boundWeights(model, weights);
-    const { store, outputs } = remembering(told);
+    const { store, outputs: logsOf } = remembering(told);
+    const outputs = (reading: Reading) => (reading.chooses ? choosing(logsOf(reading), "logs") : logsOf(reading));
     const programs = new Programs((reading: Reading) => engine.compile({ outputs: outputs(reading), weights: bound }));
-    await programs.get(STEP);
+    if (isSingle) await programs.get(STEP); // several may want tokens instead of logs
     return new ParBatch(programs, store, told, isSingle ? 1 : memory);
   }
 
@@ -235,21 +245,31 @@ export class ParBatch implements BatchDecoder {
 
   /** Log-probabilities of all words after the last of the tokens. */
   async read(ids: readonly (readonly number[])[]): Promise<readonly Float32Array[]> {
+    const { logs } = await this.#read(ids, false);
     const { vocabulary } = this.#told.model.options;
-    const tokens = ids.map((each) => checkedIds(each, vocabulary));
-    let logs: Float32Array = new Float32Array();
+    return ids.map((_, i) => (logs!.data as Float32Array).subarray(i * vocabulary, (i + 1) * vocabulary));
+  }
+
+  async readLikeliest(ids: readonly (readonly number[])[]): Promise<ArrayLike<number>> {
+    return chosenTokens(await this.#read(ids, true));
+  }
+
+  async #read(ids: readonly (readonly number[])[], chooses: boolean): Promise<Results> {
+    const tokens = ids.map((each) => checkedIds(each, this.#told.model.options.vocabulary));
+    let results: Results = {};
     for (let read = 0; read < tokens[0]!.length; ) {
       // While the memory holds the whole text, a segment sees as much as tokens one by one do.
       const length = this.#position === 0 ? Math.max(1, Math.min(tokens[0]!.length, this.#atOnce)) : 1;
-      logs = await this.#segment(tokens.map((each) => each.slice(read, read + length)));
+      const segment = tokens.map((each) => each.slice(read, read + length));
+      results = await this.#segment(segment, { length, begins: length > 1, chooses });
       read += length;
     }
-    return tokens.map((_, i) => logs.subarray(i * vocabulary, (i + 1) * vocabulary));
+    return results;
   }
 
-  async #segment(tokens: readonly (readonly number[])[]): Promise<Float32Array> {
+  async #segment(tokens: readonly (readonly number[])[], reading: Reading): Promise<Results> {
     const [count, length] = [tokens.length, tokens[0]!.length];
-    const program = await this.#programs.get(length === 1 ? STEP : { length, begins: true });
+    const program = await this.#programs.get(reading);
     const feeds = {
       ids: { data: Int32Array.from(tokens.flat()), shape: [count, length] },
       last: { data: Int32Array.from({ length: count }, (_, i) => (i + 1) * length - 1), shape: [count] },
@@ -259,7 +279,7 @@ export class ParBatch implements BatchDecoder {
     const results = await program.run(feedsFor(program, feeds));
     this.#store.take(results, this.#position, length);
     this.#position += length;
-    return results.logs!.data as Float32Array;
+    return results;
   }
 
   keep(places: readonly number[]): void {

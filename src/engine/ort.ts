@@ -128,6 +128,12 @@ function deviceRuntime({ InferenceSession, Tensor }: Runtime, options: OrtOption
   return { Tensor, open };
 }
 
+/**
+ * A thread that waits busily for longer takes half of a core, or all of it, from what goes on meanwhile: operations on one thread, JavaScript
+ * between two runs, other processes.
+ */
+const waiting = { intra_op: { spin_duration_us: "50" } };
+
 /** Each session has threads of its own; those that wait busily after a run take the cores from another's. Within a run they go on doing so. */
 const sleeping = { force_spinning_stop: "1" };
 
@@ -140,7 +146,7 @@ function sessionOptions(
     executionProviders: [device ?? "cpu"],
     intraOpNumThreads: threads ?? 1,
     interOpNumThreads: 1,
-    ...(takesTurns || strict ? { extra: { session: { ...(takesTurns && sleeping), ...(strict && onDevice) } } } : {}),
+    extra: { session: { ...(takesTurns ? sleeping : waiting), ...(strict && onDevice) } },
     ...(profile ? { enableProfiling: true, profileFilePrefix: profile } : {}),
   };
 }

@@ -164,7 +164,7 @@ async function scored(name: string, row: Row, origin: Origin, seed: number, run:
 
 /** Accuracy and time by threshold, written beside the run since it takes minutes. */
 async function curveOf(path: string, examples: readonly LabelledText[]): Promise<DepthCurve["points"]> {
-  const file = join(path, "curve.json");
+  const file = join(path, `curve-${values.curve}.json`);
   const thresholds = values.curve!.split(",").map(Number);
   if (!existsSync(file)) {
     const { points } = await (await Run.open(path, "finetune")).curve({ examples, thresholds });

@@ -97,17 +97,34 @@ interface Row {
   readonly length: number;
   /** Of pre-trained weights; new ones learn with 0.001. */
   readonly rate: number;
+  /** Of pre-trained weights; new ones are pooled by the mean. */
+  readonly pooling: "mean" | "distinct";
 }
 
 const rows: Readonly<Record<string, Row>> = {
-  "IMDB, 1,000": { task: "IMDB", examples: 1000, epochs: { "pre-trained": 1, new: 4 }, length: 1024, rate: 2e-5 },
-  "SST-2, 1,000": { task: "SST-2", examples: 1000, epochs: { "pre-trained": 4, new: 6 }, length: 64, rate: 1e-4 },
+  "IMDB, 1,000": {
+    task: "IMDB",
+    examples: 1000,
+    epochs: { "pre-trained": 1, new: 4 },
+    length: 1024,
+    rate: 2e-5,
+    pooling: "distinct",
+  },
+  "SST-2, 1,000": {
+    task: "SST-2",
+    examples: 1000,
+    epochs: { "pre-trained": 4, new: 6 },
+    length: 64,
+    rate: 1e-4,
+    pooling: "mean",
+  },
   "IMDB, all": {
     task: "IMDB",
     examples: Number.POSITIVE_INFINITY,
     epochs: { "pre-trained": 1, new: 1 },
     length: 256,
     rate: 1e-4,
+    pooling: "mean",
   },
 };
 
@@ -126,17 +143,17 @@ function textsOf({ task, examples }: Row, seed: number): { train: LabelledText[]
 }
 
 /** What served either best; docs/log.md has the trials. */
-const recipeOf = (origin: Origin, { rate, task }: Row) =>
+const recipeOf = (origin: Origin, { rate, task, pooling }: Row) =>
   origin === "new"
-    ? ({ rate: 1e-3 } as const)
-    : ({ rate, headStart: "fitted", tableRate: 0.1, classifierDropout: task === "IMDB" ? 0 : 0.1 } as const);
+    ? ({ rate: 1e-3, pooling: "mean" } as const)
+    : ({ rate, pooling, headStart: "fitted", tableRate: 0.1, classifierDropout: task === "IMDB" ? 0 : 0.1 } as const);
 
 /** Accuracy after the last epoch, in percent, and the run. */
 async function scored(name: string, row: Row, origin: Origin, seed: number, run: string) {
   const path = join(values.out, `${name.replace(/\W+/g, "-")}-${origin}-${seed}`);
   const weights = origin === "new" ? { like: run } : {};
   const [epochs, { length }] = [row.epochs[origin], row];
-  const settings = { ...common, ...weights, epochs, length, seed, pooling: "mean", ...recipeOf(origin, row) } as const;
+  const settings = { ...common, ...weights, epochs, length, seed, ...recipeOf(origin, row) } as const;
   const texts = textsOf(row, seed);
   const { task } = tasks[row.task];
   const from = origin === "new" ? null : run;
@@ -147,7 +164,7 @@ async function scored(name: string, row: Row, origin: Origin, seed: number, run:
 
 /** Accuracy and time by threshold, written beside the run since it takes minutes. */
 async function curveOf(path: string, examples: readonly LabelledText[]): Promise<DepthCurve["points"]> {
-  const file = join(path, "curve.json");
+  const file = join(path, `curve-${values.curve}.json`);
   const thresholds = values.curve!.split(",").map(Number);
   if (!existsSync(file)) {
     const { points } = await (await Run.open(path, "finetune")).curve({ examples, thresholds });

@@ -7,6 +7,7 @@ import { type Albert, albert, albertPlan } from "./albert.ts";
 import { describedAlbert } from "./description.ts";
 import {
   albertObjective,
+  averagedDistinct,
   classificationHead,
   type Head,
   maskedLanguageHead,
@@ -158,6 +159,12 @@ const heads: HeadCase[] = [
     },
   },
   {
+    name: "one class a text, of the mean of its distinct pieces",
+    open: (model) => classificationHead(model, { labels: 3, pooling: "distinct" }),
+    targets: { labels: Int32Array.of(2, 0) },
+    expected: ({ classes }) => average([entropy(classes![0]!, 2), entropy(classes![1]!, 0)]),
+  },
+  {
     name: "regression",
     open: (model) => classificationHead(model, { labels: 1, kind: "regression" }),
     targets: { labels: Float32Array.of(0.5, -2) },
@@ -185,6 +192,24 @@ const heads: HeadCase[] = [
 ];
 
 describe("ALBERT's heads", () => {
+  it("count each distinct piece once, and no padding", async () => {
+    const model = albert(sizes);
+    const length = 6;
+    const encoded = model.encode(textInputs({ batch: 1, length }));
+    const { sequence, ids } = encoded;
+    const feeds = { ids: [2, 5, 6, 5, 5, 0], mask: [1, 1, 1, 1, 1, 0], types: [0, 0, 0, 0, 0, 0] };
+    const weights = [...initialise(model.parameters, 5)].map(([{ attributes }, data]) => [attributes.name, data]);
+    const given = Object.entries(feeds).map(([name, values]) => [name, Int32Array.from(values)]);
+    const outputs = { rows: sequence, vector: averagedDistinct(encoded) };
+    const found = await runOnce(referenceEngine(), outputs, Object.fromEntries([...given, ...weights]));
+    const rows = rowsOf(found.rows!);
+    const fives = rows[1]!.map((value, i) => (value + rows[3]![i]! + rows[4]![i]!) / 3);
+    const expected = fives.map((value, i) => (rows[0]![i]! + value + rows[2]![i]!) / 3);
+    for (const [i, value] of rowsOf(found.vector!)[0]!.entries()) expect(value).toBeCloseTo(expected[i]!, 5);
+    expect(() => averagedDistinct({ ...encoded, ids: undefined })).toThrow("expected the pieces of the texts");
+    expect(ids!.shape).toEqual([1, length]);
+  });
+
   it.each(heads)("$name: the loss is what its logits and targets give", async ({ open, targets, expected }) => {
     const model = albert(sizes);
     const head = open(model);

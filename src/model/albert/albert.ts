@@ -100,6 +100,8 @@ export interface Encoded {
   readonly probes: Readonly<Record<string, Tensor>>;
   /** bool [B·T]: true for tokens, where there may be padding. */
   readonly real?: Tensor | undefined;
+  /** The pieces of the texts, int [B, T]; absent where only rows were encoded. */
+  readonly ids?: Tensor | undefined;
   readonly batch: Dim;
   readonly length: Dim;
 }
@@ -286,7 +288,7 @@ export class Albert {
 
   encode(inputs: AlbertInputs, mode: Mode = inference): Encoded {
     const { rows, context } = this.start(inputs, mode);
-    return this.encoded(this.policy.apply(rows, context), context);
+    return { ...this.encoded(this.policy.apply(rows, context), context), ids: inputs.ids };
   }
 
   /** What leaves the depths, as heads take it: sums of residuals need a norm at their end. */

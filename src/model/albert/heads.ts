@@ -9,6 +9,7 @@ import {
   crossEntropy,
   type Dim,
   divide,
+  equal,
   exp,
   gather,
   input,
@@ -156,6 +157,17 @@ export function averaged({ sequence, real, batch, length }: Encoded): Tensor {
   return divide(sum(multiply(rows, weights), { axes: [1] }), sum(weights, { axes: [1] }));
 }
 
+/** Mean over the distinct pieces of each text, [B, C]: the states of a piece that stands n times in it count 1/n each. */
+export function averagedDistinct({ sequence, real, ids, batch, length }: Encoded): Tensor {
+  if (!ids) return rejectOption({ who: "head / pooling", needed: "the pieces of the texts", got: "rows alone" });
+  const same = equal(reshape(ids, [batch, length, 1]), reshape(ids, [batch, 1, length])); // [B, T, T]
+  const often = sum(cast(same, "float"), { axes: [2] });
+  const shares = divide(real ? cast(reshape(real, [batch, length]), "float") : 1, often); // [B, T]
+  const weights = reshape(shares, [batch, length, 1]);
+  const rows = reshape(sequence, [batch, length, sequence.shape[1]!]);
+  return divide(sum(multiply(rows, weights), { axes: [1] }), sum(weights, { axes: [1] }));
+}
+
 /** What every head that classifies takes. */
 export interface ClassifierOptions {
   /** Of the states that are classified, while training. Default: 0.1. */
@@ -173,15 +185,15 @@ export interface ClassificationOptions extends ClassifierOptions {
   labels: number;
   /** One class a text, any number of them, or real numbers. */
   kind?: "single" | "multiple" | "regression";
-  /** The pooled first token, or the mean of all tokens. */
-  pooling?: "first" | "mean";
+  /** The pooled first token, the mean of all tokens, or that of distinct pieces, each of which counts once. */
+  pooling?: "first" | "mean" | "distinct";
 }
 
 const classificationRules: Rules<ClassificationOptions> = {
   labels: required(whole(1)),
   kind: oneOf(["single", "multiple", "regression"]),
   dropout: dropoutRate,
-  pooling: oneOf(["first", "mean"]),
+  pooling: oneOf(["first", "mean", "distinct"]),
 };
 
 /** −log σ(x) where y = 1, −log σ(−x) where y = 0, without overflow: max(x, 0) − x·y + log(1 + e^−|x|). */
@@ -197,7 +209,7 @@ const classLosses = {
 } as const;
 
 /** What is classified, [B, C], under the names of `pooling`. */
-export const pooling = { first: pooledOf, mean: averaged } as const;
+export const pooling = { first: pooledOf, mean: averaged, distinct: averagedDistinct } as const;
 
 /** Classes (or numbers) of whole texts. */
 export function classificationHead(model: Albert, options: ClassificationOptions): Head {

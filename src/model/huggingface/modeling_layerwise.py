@@ -747,7 +747,7 @@ class LayerwiseAlbert(LayerwiseModel):
         hidden = hidden_mask(mask.eq(0)[:, None, None, :], embedded.dtype)
         sequence, penalty, depths = self.encoder(embedded, hidden, mask.bool())
         pooled = torch.tanh(self.pooler(sequence[:, 0])) if self.spec["pooler"] else None
-        logits, losses = self.predicted(sequence, pooled, mask, labels)
+        logits, losses = self.predicted(input_ids, sequence, pooled, mask, labels)
         order = self.sop_classifier(pooled) if "sentenceOrder" in self.head_options else None
         if order is not None and sentence_order_label is not None:
             losses.append(F.cross_entropy(order, sentence_order_label))
@@ -758,7 +758,7 @@ class LayerwiseAlbert(LayerwiseModel):
             loss=loss, logits=logits, last_hidden_state=sequence, pooler_output=pooled, order_logits=order, depths=depths
         )
 
-    def predicted(self, sequence, pooled, mask, labels):
+    def predicted(self, input_ids, sequence, pooled, mask, labels):
         heads, losses, logits = self.head_options, [], None
         if "maskedLanguage" in heads:
             logits = self.predictions(sequence, self.embeddings.word_embeddings.weight)
@@ -767,17 +767,20 @@ class LayerwiseAlbert(LayerwiseModel):
         if "questionAnswering" in heads:
             logits = self.qa_outputs(sequence)
         if "classification" in heads:
-            return self.classified(sequence, pooled, mask, labels, heads["classification"])
+            return self.classified(input_ids, sequence, pooled, mask, labels, heads["classification"])
         if logits is not None and labels is not None:
             # A question's labels are the places where the answer begins and ends, [B, 2].
             rows = logits.transpose(1, 2).flatten(0, 1) if "questionAnswering" in heads else logits.flatten(0, 1)
             losses.append(F.cross_entropy(rows, labels.flatten(), ignore_index=IGNORED))
         return logits, losses
 
-    def classified(self, sequence, pooled, mask, labels, options):
+    def classified(self, input_ids, sequence, pooled, mask, labels, options):
         weights = mask[..., None].to(sequence.dtype)
-        mean = options.get("pooling") == "mean"
-        vector = (sequence * weights).sum(1) / weights.sum(1) if mean else pooled
+        pooling = options.get("pooling", "first")
+        if pooling == "distinct":
+            # A piece that stands n times in a text counts 1/n each time.
+            weights = weights / (input_ids[:, :, None] == input_ids[:, None, :]).sum(2, keepdim=True)
+        vector = pooled if pooling == "first" else (sequence * weights).sum(1) / weights.sum(1)
         logits = self.classifier(self.dropped(vector, options))
         if labels is None:
             return logits, []

@@ -21,12 +21,11 @@ export async function fittedHead(parts: Fitted, pad: number): Promise<{ weights:
   const { task, examples, settings, model } = parts;
   const { train } = examples;
   const depths = exitDepths(model.description.model, settings);
-  const byDepth: Float32Array[][] = [];
-  for (const cap of depths ?? [undefined]) byDepth.push(await vectorsAt(parts, cap, pad));
-  // The states of a text stand together: what is left out while the penalty is chosen are whole texts.
-  const vectors = train.flatMap((_, i) => byDepth.map((each) => each[i]!));
-  const targets = train.flatMap((example) => byDepth.map(() => targetOf(task)(example)));
-  const { map, decay, loss } = fitChosen({ vectors, targets, kind: kindOf(task), together: byDepth.length });
+  const states = await statesOf(parts, depths ?? [undefined], pad);
+  const targets = states.flatMap((own, i) => own.map(() => targetOf(task)(train[i]!)));
+  // What is left out while the penalty is chosen are whole texts.
+  const together = states[0]!.length;
+  const { map, decay, loss } = fitChosen({ vectors: states.flat(), targets, kind: kindOf(task), together });
   const [weight, bias] = model.described.heads.classification!.parameters as [Parameter, Parameter];
   const at = depths ? ` at depths ${depths.join(", ")}` : "";
   return {
@@ -38,18 +37,34 @@ export async function fittedHead(parts: Fitted, pad: number): Promise<{ weights:
   };
 }
 
+/** With more texts than this, each is read at one of the depths, in turn: reading and fitting then take as long as for one depth. */
+const MANY = 5000;
+
+/** The vectors of every text: one for each depth at which its tokens may stop. */
+async function statesOf(parts: Fitted, caps: readonly (number | undefined)[], pad: number): Promise<Float32Array[][]> {
+  const { train } = parts.examples;
+  const states: Float32Array[][] = train.map(() => []);
+  for (const [turn, cap] of caps.entries()) {
+    const places = [...train.keys()].filter((i) => train.length <= MANY || i % caps.length === turn);
+    const texts = places.map((i) => train[i]!);
+    for (const [k, vector] of (await vectorsAt(parts, cap, texts, pad)).entries()) states[places[k]!]!.push(vector);
+  }
+  return states;
+}
+
 /** The vector of every text where its tokens halt at the latest at a depth. */
 async function vectorsAt(
-  { settings, model: { described, weights }, examples: { train }, engine }: Fitted,
+  { settings, model: { described, weights }, engine }: Fitted,
   cap: number | undefined,
+  texts: readonly EncodedExample[],
   pad: number,
 ): Promise<Float32Array[]> {
   const { pooling: vectors, length } = settings;
   const skips = cap !== undefined && cap < described.model.policy.depth;
   const classifier = await Classifier.create(engine, described, { vectors, length, cap, skips });
   try {
-    const { scores, classes: width } = await classifier.score(weights, train, { pad });
-    return train.map((_, i) => scores.subarray(i * width, (i + 1) * width));
+    const { scores, classes: width } = await classifier.score(weights, texts, { pad });
+    return texts.map((_, i) => scores.subarray(i * width, (i + 1) * width));
   } finally {
     await classifier.release();
   }

@@ -92,6 +92,10 @@ export async function openHead(kind: HeadKind, settings: GlueSettings, given: He
     const needed = "classes or numbers of whole texts for a head that is fitted";
     reject({ who: "finetune / head-start", needed, got: kind, remedy: "leave --head-start out" }, 2);
   }
+  if (settings.exitDepths === "drawn") {
+    const needed = "classes or numbers of whole texts for depths that are drawn";
+    reject({ who: "finetune / exit-depths", needed, got: kind, remedy: "leave --exit-depths out" }, 2);
+  }
   const train = kindOf(kind).read(file);
   const spec = { kind, ...kindOf(kind).spec(train) };
   checkSpec(spec, file);

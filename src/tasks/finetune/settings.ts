@@ -19,9 +19,9 @@ const fields = {
   }),
   ...group("Model", {
     pooling: choice(
-      ["first", "mean"],
+      ["first", "mean", "distinct"],
       "first",
-      "what is classified: the pooled first token, or the mean of real tokens",
+      "what is classified: the pooled first token, the mean of real tokens, or that of distinct pieces, so that each word counts once",
     ),
     headStart: choice(
       ["drawn", "fitted"],

@@ -142,7 +142,7 @@ const headSchemas: Readonly<Record<HeadName, SettingsSchema>> = {
       labels,
       kind: one(["single", "multiple", "regression"], "single", "one class per text, any number, or numbers"),
       dropout,
-      pooling: one(["first", "mean"], "first", "what of a text is classified"),
+      pooling: one(["first", "mean", "distinct"], "first", "what of a text is classified"),
     },
     { command: "glue" },
   ),

@@ -129,10 +129,10 @@ function deviceRuntime({ InferenceSession, Tensor }: Runtime, options: OrtOption
 }
 
 /**
- * A thread that waits busily for longer takes half of a core, or all of it, from what goes on meanwhile: operations on one thread, JavaScript
- * between two runs, other processes.
+ * A thread that waits busily for longer takes half of a core, or all of it, from what goes on meanwhile: JavaScript between two runs, other
+ * processes. Small training steps are slower where it goes to sleep between two products (docs/log.md).
  */
-const waiting = { intra_op: { spin_duration_us: "50" } };
+const waiting = { intra_op: { spin_duration_us: "2000" } };
 
 /** Each session has threads of its own; those that wait busily after a run take the cores from another's. Within a run they go on doing so. */
 const sleeping = { force_spinning_stop: "1" };

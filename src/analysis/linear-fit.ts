@@ -40,7 +40,8 @@ export function fitLinear(data: LinearData, decay: number): LinearMap {
 }
 
 /** Fits with the penalty of least loss on rows left out. */
-export function fitChosen({ together = 1, ...data }: LinearData): ChosenFit {
+export function fitChosen(data: LinearData): ChosenFit {
+  const { together = 1 } = data;
   const count = data.vectors.length / together;
   if (count < 2) {
     const needed = "at least two rows, of which some can be left out";

@@ -19,17 +19,15 @@ import {
 import { cachesOf, contextsOf } from "./caches.ts";
 import { runningOnly } from "./running-only.ts";
 
-const strategies = ["own", "first", "last", "running"] as const;
-
 /**
  * What a token that stopped shows to those that go deeper. `own`: each block makes keys and values of the state in which it stopped. `last`: a
  * shared block goes on showing what it made when the token last ran through it. `first`: of every token, also of those that run, what a
  * shared block made at its first visit, so that one cache serves all of its depths. `running`: nothing, tokens that run see each other only.
  */
-export type SharedKeys = (typeof strategies)[number];
+export type SharedKeys = "own" | "first" | "last" | "running";
 
 /** The rule for options of policies. */
-export const sharedKeys = oneOf(strategies);
+export const sharedKeys = oneOf(["own", "first", "last", "running"]);
 
 /**
  * Caches of blocks in this order: with keys of the first visit a block that comes again has none of its own; where only running tokens are

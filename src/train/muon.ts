@@ -1,7 +1,7 @@
 /** Muon: momentum whose direction is made orthogonal, for matrices inside a network; the rest belongs to an AdamW group. */
 import { rejectShape } from "../base/errors.ts";
 import { checkOptions, defined, number, type Rules, truth, whole } from "../base/options.ts";
-import type { Engine, Feed, Program } from "../engine/engine.ts";
+import { type Engine, type Feed, inTurns, type Program } from "../engine/engine.ts";
 import { printShape } from "../graph/index.ts";
 import type { MuonOptions, Optimiser, Slot } from "./optimiser.ts";
 
@@ -58,7 +58,7 @@ export function muon(engine: Engine, options: MuonOptions = {}): Muon {
 
 async function compiled(engine: Engine, shape: readonly number[], fixed: Required<MuonOptions>): Promise<Program> {
   const { direction } = await import("./orthogonal.ts");
-  return engine.compile({ takesTurns: true, outputs: { direction: direction(shape, fixed) } });
+  return inTurns(engine).compile({ outputs: { direction: direction(shape, fixed) } });
 }
 
 /** The factor that makes Muon's steps as long as AdamW's. */

@@ -1,4 +1,5 @@
 /** Compiles a training step where its engine keeps weights: on the device, or in this process. */
+import { TrainingStep } from "./step.ts";
 import type { Step, StepOptions } from "./step-options.ts";
 
 /**
@@ -8,7 +9,7 @@ import type { Step, StepOptions } from "./step-options.ts";
 export async function compileStep(options: StepOptions): Promise<Step> {
   const { engine, groups, share, parts } = options;
   if (!engine.residence || share || parts || groups.some(({ optimiser }) => !optimiser.rule))
-    return (await import("./step.ts")).TrainingStep.create(options);
+    return TrainingStep.create(options);
   const { DeviceStep } = await import("./device-step.ts");
   return DeviceStep.create(options);
 }

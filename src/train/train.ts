@@ -5,7 +5,7 @@ import { RandomStream } from "../base/random.ts";
 import type { Engine, Feed } from "../engine/engine.ts";
 import type { Division } from "./division.ts";
 import { type Batches, counted, figures, type TextSize, tokensIn } from "./evaluate.ts";
-import { Evaluator } from "./evaluator.ts";
+import type { Evaluator } from "./evaluator.ts";
 import type { EndReason, EvaluationEvent, Measured, TrainEvent, TrainState } from "./events.ts";
 import { type GroupOptions, optimiserGroups } from "./groups.ts";
 import { type Lengths, type LoopOptions, lengthOf } from "./loop.ts";
@@ -184,7 +184,10 @@ export async function openStage(model: Trainable, options: TrainOptions): Promis
   const division = await dividedObjective(model, options);
   const { objective, batches = data.train } = division;
   const step = await openStep(model, options, division);
-  const evaluator = lazily(() => Evaluator.create(engine, evaluated(model, data.valid!)));
+  const evaluator = lazily(async () => {
+    const { Evaluator: Opened } = await import("./evaluator.ts"); // a page fetches it when it first evaluates
+    return Opened.create(engine, evaluated(model, data.valid!));
+  });
   const measure =
     evaluate ?? (data.valid && (async (weights, tell) => validate(await evaluator(), weights, options, tell)));
   return {

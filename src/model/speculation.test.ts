@@ -4,7 +4,7 @@ import type { Engine } from "../engine/engine.ts";
 import { ortEngine } from "../engine/ort.ts";
 import { referenceEngine } from "../engine/reference.ts";
 import type { Tensor } from "../graph/index.ts";
-import { generate, generateIds } from "./generation.ts";
+import { generate, generateIds, openWriter } from "./generation.ts";
 import { type LanguageModel, languageModel } from "./language/language.ts";
 import type { DraftCounts } from "./speculation.ts";
 
@@ -79,6 +79,35 @@ describe("self-speculative generation", () => {
       const { plain, drafted } = await texts(engine, model, weights, tokens(length), { depth: 2, tokens: count });
       expect(drafted).toEqual(plain);
     }
+  });
+
+  it("goes on with several tokens at once after texts that it keeps", async () => {
+    const engine = await ortEngine({ threads: 1 });
+    const model = languageModel({ ...base, positions: "rotary", length: 96, depth: "6 drop(0.2)" });
+    const weights = gentle(model, 2);
+    const tokenizer = {
+      encode: (text: string) => tokens(text.length),
+      decode: (ids: readonly number[]) => ids.join(" "),
+    };
+    const written = async (draft?: { depth: number; tokens: number }) => {
+      const writer = await openWriter({ model, weights }, { engine, tokenizer, ...(draft ? { draft } : {}) });
+      const ids: (number | undefined)[] = [];
+      for (const [prompt, maxTokens] of [
+        ["abcde", 9],
+        ["ab", 2],
+        ["abcdefghijkl".repeat(3), 7],
+        ["abc", 40],
+      ] as const) {
+        const options = { prompt, maxTokens, temperature: 0, keep: ids.length > 0 };
+        for await (const { id } of writer.write(options)) if (id !== undefined) ids.push(id);
+      }
+      await writer.release();
+      return ids;
+    };
+    const plain = await written();
+    expect(plain).toHaveLength(58);
+    expect(await written({ depth: 2, tokens: 4 })).toEqual(plain);
+    expect(await written({ depth: 5, tokens: 3 })).toEqual(plain);
   });
 
   it("reads again one by one where tokens are as likely as each other", async () => {

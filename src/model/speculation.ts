@@ -3,14 +3,17 @@
 import type { Decoder } from "./causal.ts";
 import { likeliest } from "./sampling.ts";
 
-/** Tokens that were drafted, and the whole model's scores after what it has read of them: each tells whether the draft of its place is right. */
+/**
+ * Tokens that were drafted, and the whole model's scores after the last of those given and after what it has read of the drafts: each tells
+ * whether the draft of its place is right.
+ */
 export interface Drafted {
   readonly drafts: readonly number[];
   readonly scores: readonly Float32Array[];
 }
 
-/** Drafts so many tokens after a text and a token, and has the whole model read that token and drafts. */
-export type Drafter = (token: number, count: number) => Promise<Drafted>;
+/** Drafts so many tokens after a text and those given, and has the whole model read what is given and drafts, in one pass. */
+export type Drafter = (tokens: readonly number[], count: number) => Promise<Drafted>;
 
 /** A decoder that reads several tokens in one pass, and takes tokens back. */
 export interface RewindableDecoder extends Decoder {
@@ -18,6 +21,8 @@ export interface RewindableDecoder extends Decoder {
   readonly text: readonly number[];
   /** Tokens that it can remember. */
   readonly capacity: number;
+  /** Tokens from which on the beginning of a text is read at once; a shorter one, and all that follows, is read token by token. */
+  readonly atOnce: number;
   /** Appends tokens in one pass, as far as they fit; gives the scores after each of them, [V] each. */
   readEach(ids: ArrayLike<number>): Promise<readonly Float32Array[]>;
   /** Forgets all but the first tokens of the text. */
@@ -28,8 +33,8 @@ export interface RewindableDecoder extends Decoder {
 
 /** Drafts by a decoder of its own. */
 export function draftingApart(whole: RewindableDecoder, draft: RewindableDecoder): Drafter {
-  return async (token, count) => {
-    const text = [...whole.text, token];
+  return async (tokens, count) => {
+    const text = [...whole.text, ...tokens];
     const known = draft.text;
     let same = 0;
     while (same < known.length && same < text.length - 1 && known[same] === text[same]) same++;
@@ -37,7 +42,8 @@ export function draftingApart(whole: RewindableDecoder, draft: RewindableDecoder
     const drafts: number[] = [];
     for (let unread = text.slice(same); drafts.length < count; unread = drafts.slice(-1))
       drafts.push(likeliest(await draft.read(unread)));
-    return { drafts, scores: await whole.readEach([token, ...drafts]) };
+    const scores = await whole.readEach([...tokens, ...drafts]);
+    return { drafts, scores: scores.slice(tokens.length - 1) };
   };
 }
 
@@ -99,12 +105,12 @@ export class SpeculativeDecoder implements Decoder {
   }
 
   async read(ids: ArrayLike<number>): Promise<Float32Array> {
-    const next = ids[0]!;
-    if (this.#ahead.length > 0 && (ids.length > 1 || this.#whole.text[this.#read] !== next)) this.#stepBack();
-    const room = this.#whole.capacity - this.#whole.text.length - 1;
+    const { text, capacity, atOnce } = this.#whole;
+    if (this.#ahead.length > 0 && (ids.length > 1 || text[this.#read] !== ids[0])) this.#stepBack();
     if (this.#ahead.length === 0) {
-      if (ids.length > 1 || this.#read === 0 || room < 1) return this.#readPlainly(ids);
-      await this.#readDrafts(next, Math.min(this.#tokens, room));
+      const room = capacity - this.#read - ids.length;
+      if (room < 1 || (this.#read === 0 && ids.length >= atOnce)) return this.#readPlainly(ids);
+      await this.#readDrafts(ids, Math.min(this.#tokens, room));
     }
     this.#read++;
     const scores = this.#ahead.shift()!;
@@ -117,7 +123,7 @@ export class SpeculativeDecoder implements Decoder {
     this.#ahead = [];
   }
 
-  /** A beginning, or the end of what the model reaches, where it goes on from the last tokens: as `whole` does it by itself. */
+  /** A long beginning, or the end of what the model reaches, where it goes on from the last tokens: as `whole` does it by itself. */
   async #readPlainly(ids: ArrayLike<number>): Promise<Float32Array> {
     if (this.#whole.text.length + ids.length <= this.#whole.capacity) await this.#makeExact();
     const scores = await this.#whole.read(ids);
@@ -125,12 +131,13 @@ export class SpeculativeDecoder implements Decoder {
     return scores;
   }
 
-  /** Reads a token and what the draft finds likeliest after it; keeps as much as the whole model agrees with. */
-  async #readDrafts(token: number, count: number): Promise<void> {
-    const { drafts, scores } = await this.#draft(token, count);
+  /** Reads tokens and what the draft finds likeliest after them; keeps as much as the whole model agrees with. */
+  async #readDrafts(ids: ArrayLike<number>, count: number): Promise<void> {
+    const { drafts, scores } = await this.#draft(Array.from(ids), count);
     const wrong = drafts.findIndex((each, i) => likeliest(scores[i]!) !== each);
     const right = wrong < 0 ? drafts.length : wrong;
     this.#ahead = scores.slice(0, 1 + right);
+    this.#read += ids.length - 1; // the last is read with the first of the scores
     this.#whole.rewind(this.#read + this.#ahead.length);
     this.#counts.drafted += drafts.length;
     this.#counts.accepted += right;

@@ -318,29 +318,32 @@ export class CachedBatch implements BatchDecoder {
   }
 
   /**
-   * Drafts tokens after a single text and the one given by the first depths, and appends that one and all drafts but the last; gives them, and
-   * the scores after each that was appended. The check goes on from the states of the drafts, and both keep one set of keys and values.
+   * Drafts tokens after a single text and those given by the first depths, and appends what was given and all drafts but the last; gives them,
+   * and the scores after each that was appended, from the last of those given on. The check goes on from the states of the drafts, and both
+   * keep one set of keys and values.
    */
-  async draft(token: number, count: number, depth: number): Promise<Drafted> {
+  async draft(given: readonly number[], count: number, depth: number): Promise<Drafted> {
     const [past, { width }] = [this.#texts.length, this.#options];
     const caches = cachesBefore(this.#policy, depth);
     const drafting = await this.#programs.get({ ...STEP, part: { of: "drafts", depth } });
     const checking = await this.#programs.get({ ...STEP, part: { of: "check", depth } });
-    this.#makeRoom(past + count);
-    const tokens = checkedIds([token], this.#options.vocabulary);
-    const states = new Float32Array(count * width);
-    for (let i = 0; i < count; i++) {
-      const feeds = { ids: idsFeed([tokens.slice(-1)]), ...this.#pastFeeds(past + i) };
+    const tokens = checkedIds(given, this.#options.vocabulary);
+    const length = tokens.length + count - 1;
+    this.#makeRoom(past + length);
+    const states = new Float32Array(length * width);
+    for (let i = 0; i < length; i++) {
+      const feeds = { ids: idsFeed([[tokens[i]!]]), ...this.#pastFeeds(past + i) };
       const { logits, added, state } = await drafting.run(feedsFor(drafting, feeds));
       states.set(state!.data, i * width);
       this.#keys.put(added!.data as Float32Array, past + i, 1, [0, caches]);
-      tokens.push(likeliest(logits!.data as Float32Array));
+      if (i + 1 >= given.length) tokens.push(likeliest(logits!.data as Float32Array));
     }
-    const feeds = { states: { data: states, shape: [count, width] }, ...this.#pastFeeds(past) };
+    const feeds = { states: { data: states, shape: [length, width] }, ...this.#pastFeeds(past) };
     const { logits, added } = await checking.run(feedsFor(checking, feeds));
-    this.#keys.put(added!.data as Float32Array, past, count, [caches]);
+    this.#keys.put(added!.data as Float32Array, past, length, [caches]);
     this.#texts.append([tokens.slice(0, -1)]);
-    return { drafts: tokens.slice(1), scores: rowsOf((logits!.data as Float32Array).slice(), count) };
+    const scores = rowsOf((logits!.data as Float32Array).slice(), length).slice(given.length - 1);
+    return { drafts: tokens.slice(given.length), scores };
   }
 
   #makeRoom(rows: number): void {
@@ -386,6 +389,7 @@ export class CachedBatch implements BatchDecoder {
 export class CachedDecoder extends SingleText implements RewindableDecoder {
   readonly #batch: CachedBatch;
   readonly capacity: number;
+  readonly atOnce = READ_AT_ONCE;
 
   static async create(engine: Engine, model: Readable, weights: Weights): Promise<CachedDecoder> {
     return new CachedDecoder(await CachedBatch.create(engine, model, weights, 1), model.options.length);
@@ -413,7 +417,7 @@ export class CachedDecoder extends SingleText implements RewindableDecoder {
   }
 
   drafter(depth: number): Drafter | undefined {
-    return this.#batch.canDraft(depth) ? (token, count) => this.#batch.draft(token, count, depth) : undefined;
+    return this.#batch.canDraft(depth) ? (tokens, count) => this.#batch.draft(tokens, count, depth) : undefined;
   }
 }
 

@@ -23,6 +23,7 @@ import type { Context, RowwiseBlock } from "./block.ts";
 import { type Activation, activations } from "./feed-forward.ts";
 import { Embedding, headWidth, LayerNorm, Linear, type LowRank } from "./layers.ts";
 import { inference, type Mode } from "./mode.ts";
+import { PairTable } from "./pairs.ts";
 import { normal, type Parameter } from "./parameter.ts";
 import { maskOf, type SomeRows } from "./running.ts";
 
@@ -40,6 +41,8 @@ export interface AlbertEmbeddingOptions {
   types: number;
   epsilon: number;
   dropout: number;
+  /** Rows of a table of pairs of neighbouring pieces, which heads may read; 0: none. Default: 0. */
+  pairs?: number | undefined;
   /** Without a vector for each place, where blocks know positions themselves. Default: false. */
   rotary?: boolean | undefined;
 }
@@ -48,13 +51,15 @@ export interface AlbertEmbeddingOptions {
 export class AlbertEmbeddings {
   readonly words: Embedding;
   readonly norm: LayerNorm;
+  /** Vectors of pairs of neighbours: they stand beside the layers. */
+  readonly pairs: PairTable | undefined;
   readonly #positions: Embedding | undefined;
   readonly #types: Embedding;
   readonly #mapping: Linear;
   readonly #dropout: number;
 
   constructor(options: AlbertEmbeddingOptions) {
-    const { vocabulary, embedding, width, length, types, epsilon, dropout, rotary } = options;
+    const { vocabulary, embedding, width, length, types, epsilon, dropout, rotary, pairs = 0 } = options;
     const map = { in: embedding, out: width, weight: normal(ALBERT_DEVIATION), role: "head" } as const;
     this.words = new Embedding("embeddings.word_embeddings", { count: vocabulary, width: embedding });
     const places = { count: length, width: embedding };
@@ -62,11 +67,13 @@ export class AlbertEmbeddings {
     this.#types = new Embedding("embeddings.token_type_embeddings", { count: types, width: embedding });
     this.norm = new LayerNorm("embeddings.LayerNorm", { width: embedding, epsilon });
     this.#mapping = new Linear("encoder.embedding_hidden_mapping_in", map);
+    const table = { count: pairs, width: embedding, vocabulary };
+    this.pairs = pairs > 0 ? new PairTable("embeddings.pair_embeddings", table) : undefined;
     this.#dropout = dropout;
   }
 
   get parameters(): Parameter[] {
-    const layers = [this.words, this.#positions, this.#types, this.norm, this.#mapping];
+    const layers = [this.words, this.#positions, this.#types, this.norm, this.#mapping, this.pairs];
     return layers.flatMap((layer) => layer?.parameters ?? []);
   }
 

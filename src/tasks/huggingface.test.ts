@@ -220,6 +220,10 @@ const alberts = {
     model: { ...encoder, halting: {} },
     heads: { classification: { labels: 3, pooling: "mean", dropout: 0 } },
   },
+  "albert-pairs": {
+    model: { ...encoder, pairs: 29, halting: {} },
+    heads: { classification: { labels: 3, pooling: "pairs", dropout: 0 } },
+  },
 } as const;
 
 describe("an ALBERT for transformers", () => {

@@ -3,7 +3,7 @@ import { runOnce } from "../../engine/engine.contract.ts";
 import { referenceEngine } from "../../engine/reference.ts";
 import { input } from "../../graph/index.ts";
 import { initialise } from "../../nn/index.ts";
-import { type Albert, albert, albertPlan } from "./albert.ts";
+import { type Albert, type AlbertOptions, albert, albertPlan } from "./albert.ts";
 import { describedAlbert } from "./description.ts";
 import {
   albertObjective,
@@ -113,6 +113,8 @@ const softplus = (z: number) => Math.log(1 + Math.exp(z));
 
 interface HeadCase {
   name: string;
+  /** Default: the sizes of all. */
+  model?: AlbertOptions;
   open: (model: Albert) => Head;
   targets: Record<string, Int32Array | Float32Array>;
   /** The loss by hand, from the logits as rows. */
@@ -165,6 +167,13 @@ const heads: HeadCase[] = [
     expected: ({ classes }) => average([entropy(classes![0]!, 2), entropy(classes![1]!, 0)]),
   },
   {
+    name: "one class a text, of the means of its distinct pieces and pairs",
+    model: { ...sizes, pairs: 50 },
+    open: (model) => classificationHead(model, { labels: 3, pooling: "pairs" }),
+    targets: { labels: Int32Array.of(2, 0) },
+    expected: ({ classes }) => average([entropy(classes![0]!, 2), entropy(classes![1]!, 0)]),
+  },
+  {
     name: "regression",
     open: (model) => classificationHead(model, { labels: 1, kind: "regression" }),
     targets: { labels: Float32Array.of(0.5, -2) },
@@ -210,20 +219,23 @@ describe("ALBERT's heads", () => {
     expect(ids!.shape).toEqual([1, length]);
   });
 
-  it.each(heads)("$name: the loss is what its logits and targets give", async ({ open, targets, expected }) => {
-    const model = albert(sizes);
-    const head = open(model);
-    const { loss, logits } = albertObjective(model, [head], { ...shape, training: false });
-    const parameters = [...model.parameters, ...head.parameters];
-    const weights = [...initialise(parameters, 5)].map(([{ attributes }, data]) => {
-      return [attributes.name, data.map((value, i) => value + 0.3 * Math.sin(i))] as const;
-    });
-    const named = Object.fromEntries(Object.entries(logits).map(([name, tensor]) => [`logits ${name}`, tensor]));
-    const feeds = { ...texts, ...targets, ...Object.fromEntries(weights) };
-    const found = await runOnce(referenceEngine(), { loss, ...named }, feeds);
-    const rows = Object.keys(logits).map((name) => [name, rowsOf(found[`logits ${name}`]!)]);
-    expect(Number(found.loss!.data[0])).toBeCloseTo(expected(Object.fromEntries(rows)), 5);
-  });
+  it.each(heads)(
+    "$name: the loss is what its logits and targets give",
+    async ({ model: options = sizes, open, targets, expected }) => {
+      const model = albert(options);
+      const head = open(model);
+      const { loss, logits } = albertObjective(model, [head], { ...shape, training: false });
+      const parameters = [...model.parameters, ...head.parameters];
+      const weights = [...initialise(parameters, 5)].map(([{ attributes }, data]) => {
+        return [attributes.name, data.map((value, i) => value + 0.3 * Math.sin(i))] as const;
+      });
+      const named = Object.fromEntries(Object.entries(logits).map(([name, tensor]) => [`logits ${name}`, tensor]));
+      const feeds = { ...texts, ...targets, ...Object.fromEntries(weights) };
+      const found = await runOnce(referenceEngine(), { loss, ...named }, feeds);
+      const rows = Object.keys(logits).map((name) => [name, rowsOf(found[`logits ${name}`]!)]);
+      expect(Number(found.loss!.data[0])).toBeCloseTo(expected(Object.fromEntries(rows)), 5);
+    },
+  );
 
   it.each<[string, (model: Albert) => unknown, string]>([
     ["labels: 0", (m) => classificationHead(m, { labels: 0 }), "classification head / labels: expected a whole number"],

@@ -70,6 +70,8 @@ export interface AlbertOptions extends EncoderStyle {
   activation?: Activation;
   /** Longest text. */
   length?: number;
+  /** Rows of a table of pairs of neighbouring pieces beside the layers, for the pooling `pairs`; as many as pieces at least. Default: 0, none. */
+  pairs?: number;
   /** Kinds of segments. */
   types?: number;
   /** Of the layer norms. */
@@ -102,6 +104,8 @@ export interface Encoded {
   readonly real?: Tensor | undefined;
   /** The pieces of the texts, int [B, T]; absent where only rows were encoded. */
   readonly ids?: Tensor | undefined;
+  /** The mean vector of each text's distinct pairs of pieces, [B, E], where the model has a table of them. */
+  readonly pairs?: Tensor | undefined;
   readonly batch: Dim;
   readonly length: Dim;
 }
@@ -144,6 +148,7 @@ const rules: Rules<AlbertOptions> = {
   inner: whole(1, MOST_LAYERS / 10),
   activation: activationRule,
   length: whole(1),
+  pairs: whole(0),
   types: whole(1),
   epsilon: number({ above: 0 }),
   dropout: dropoutRate,
@@ -172,6 +177,7 @@ const defaults = {
   inner: 1,
   activation: "gelu_new",
   length: 512,
+  pairs: 0,
   types: 2,
   epsilon: 1e-12,
   dropout: 0,
@@ -288,14 +294,20 @@ export class Albert {
 
   encode(inputs: AlbertInputs, mode: Mode = inference): Encoded {
     const { rows, context } = this.start(inputs, mode);
-    return { ...this.encoded(this.policy.apply(rows, context), context), ids: inputs.ids };
+    return this.encoded(this.policy.apply(rows, context), context, inputs.ids);
   }
 
   /** What leaves the depths, as heads take it: sums of residuals need a norm at their end. */
-  encoded({ hidden, penalty, penaltyCount, probes }: Deepened, { rows, mode, real }: HaltingContext): Encoded {
+  encoded(
+    { hidden, penalty, penaltyCount, probes }: Deepened,
+    { rows, mode, real }: HaltingContext,
+    ids?: Tensor,
+  ): Encoded {
     const sequence = this.#norm ? this.#norm.apply(hidden) : hidden;
     const cost = this.blocks && penalty ? silent(penalty) : penalty;
-    return { ...rows, sequence, pooled: this.#pool(sequence, rows, mode), penalty: cost, penaltyCount, probes, real };
+    const pairs = ids && this.embeddings.pairs?.mean(ids, real);
+    const pooled = this.#pool(sequence, rows, mode);
+    return { ...rows, sequence, pooled, pairs, penalty: cost, penaltyCount, probes, real, ids };
   }
 
   /** tanh of a linear map of each text's first row: [B·T, C] → [B, C] */

@@ -6,6 +6,7 @@ import {
   abs,
   add,
   cast,
+  concat,
   crossEntropy,
   type Dim,
   divide,
@@ -168,6 +169,14 @@ export function averagedDistinct({ sequence, real, ids, batch, length }: Encoded
   return divide(sum(multiply(rows, weights), { axes: [1] }), sum(weights, { axes: [1] }));
 }
 
+/** The mean over distinct pieces beside that of distinct pairs of neighbours, [B, C + E]. */
+export function averagedPairs(encoded: Encoded): Tensor {
+  const { pairs } = encoded;
+  if (pairs) return concat([averagedDistinct(encoded), pairs], 1);
+  const remedy = "pre-train with --pairs, or pool distinct pieces";
+  return rejectOption({ who: "head / pooling", needed: "a model with a table of pairs", got: "one without", remedy });
+}
+
 /** What every head that classifies takes. */
 export interface ClassifierOptions {
   /** Of the states that are classified, while training. Default: 0.1. */
@@ -176,8 +185,8 @@ export interface ClassifierOptions {
 
 const DROPOUT = 0.1;
 
-const classifierOf = (model: Albert, out: number) =>
-  new Linear("classifier", { in: model.options.width, out, weight, role });
+const classifierOf = (model: Albert, out: number, beside = 0) =>
+  new Linear("classifier", { in: model.options.width + beside, out, weight, role });
 
 /** Classes or numbers for a whole text. */
 export interface ClassificationOptions extends ClassifierOptions {
@@ -185,15 +194,15 @@ export interface ClassificationOptions extends ClassifierOptions {
   labels: number;
   /** One class a text, any number of them, or real numbers. */
   kind?: "single" | "multiple" | "regression";
-  /** The pooled first token, the mean of all tokens, or that of distinct pieces, each of which counts once. */
-  pooling?: "first" | "mean" | "distinct";
+  /** The pooled first token, the mean of all tokens, or that of distinct pieces, each of which counts once; `pairs`: with the mean of distinct pairs beside it. */
+  pooling?: keyof typeof pooling;
 }
 
 const classificationRules: Rules<ClassificationOptions> = {
   labels: required(whole(1)),
   kind: oneOf(["single", "multiple", "regression"]),
   dropout: dropoutRate,
-  pooling: oneOf(["first", "mean", "distinct"]),
+  pooling: oneOf(["first", "mean", "distinct", "pairs"]),
 };
 
 /** −log σ(x) where y = 1, −log σ(−x) where y = 0, without overflow: max(x, 0) − x·y + log(1 + e^−|x|). */
@@ -209,14 +218,14 @@ const classLosses = {
 } as const;
 
 /** What is classified, [B, C], under the names of `pooling`. */
-export const pooling = { first: pooledOf, mean: averaged, distinct: averagedDistinct } as const;
+export const pooling = { first: pooledOf, mean: averaged, distinct: averagedDistinct, pairs: averagedPairs } as const;
 
 /** Classes (or numbers) of whole texts. */
 export function classificationHead(model: Albert, options: ClassificationOptions): Head {
   checkOptions("classification head", options, classificationRules);
-  const { labels, kind = "single", dropout = DROPOUT } = options;
-  const classifier = classifierOf(model, labels);
-  const vector = pooling[options.pooling ?? "first"];
+  const { labels, kind = "single", dropout = DROPOUT, pooling: how = "first" } = options;
+  const classifier = classifierOf(model, labels, how === "pairs" ? model.options.embedding : 0);
+  const vector = pooling[how];
   return {
     parameters: classifier.parameters,
     logits: (encoded, _, mode) => ({ classes: classifier.apply(mode.dropout(vector(encoded), dropout)) }),

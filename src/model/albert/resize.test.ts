@@ -36,6 +36,14 @@ describe("an ALBERT for another vocabulary", () => {
     for (const name of others) expect(found.get(name)).toEqual(old.get(name));
   });
 
+  it("is refused with a table of pairs, whose rows go by the numbers of pieces", () => {
+    const paired = {
+      ...albert,
+      description: { ...albert.description, model: { ...albert.description.model, pairs: 9 } },
+    };
+    expect(() => resizedAlbert(paired, [0, 1], 7)).toThrow(/without a table of pairs.*got 9 rows of pairs/);
+  });
+
   it("is all new where no piece is known, and the same where all are", () => {
     expect(
       named(resizedAlbert(albert, [-1, -1], 7))

@@ -1,4 +1,5 @@
 /** An ALBERT for another vocabulary: rows of pieces that it knows go to their new places, those of others are drawn. */
+import { rejectOption } from "../../base/errors.ts";
 import type { Tensor, Weights } from "../../graph/index.ts";
 import { initialise } from "../../nn/index.ts";
 import { stateDict } from "../state-dict.ts";
@@ -16,6 +17,15 @@ export function resizedAlbert<T extends DescribedAlbert & { description: AlbertD
   seed: number,
 ): T {
   const { model, heads } = albert.description;
+  if (model.pairs) {
+    const needed = "a model without a table of pairs, which are found by the numbers of their pieces";
+    rejectOption({
+      who: "resized ALBERT",
+      needed,
+      got: `${model.pairs} rows of pairs`,
+      remedy: "keep its own tokenizer",
+    });
+  }
   const description = { model: { ...model, vocabulary: rows.length }, heads };
   const described = describedAlbert(description);
   const known = stateDict(albert.parameters, albert.weights);

@@ -11,7 +11,7 @@ export function encodeRunning(model: Albert, inputs: AlbertInputs): Encoded {
     typeof model.options.depth === "string"
       ? model.policy.apply(rows, { ...context, skips: true })
       : applySkipping(haltingPolicyOf(model), model.layers, rows, context);
-  return { ...model.encoded(deepened, context), ids: inputs.ids };
+  return model.encoded(deepened, context, inputs.ids);
 }
 
 /** The policy of a model whose tokens halt; a model of fixed depth is refused. */

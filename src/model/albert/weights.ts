@@ -223,11 +223,12 @@ export function albertOptionsFrom(
     dropout: number("hidden_dropout_prob", 0),
     attentionDropout: number("attention_probs_dropout_prob", 0),
     ...(config.act_epsilon === undefined ? {} : { halting: haltingFrom(config, number("act_epsilon")) }),
+    ...(config[OWN_PAIRS] === undefined ? {} : { pairs: number(OWN_PAIRS) }),
   };
 }
 
-/** Key of what ALBERT-ACT's own config has no words for; others pass it over. */
-const OWN_HALTING = "layerwise_halting";
+/** Keys of what ALBERT's and ALBERT-ACT's own configs have no words for; others pass them over. */
+const [OWN_HALTING, OWN_PAIRS] = ["layerwise_halting", "layerwise_pairs"];
 
 /** As the published adaptive models were trained, unless the file was saved here and says otherwise. */
 function haltingFrom(config: Readonly<Record<string, unknown>>, epsilon: number): Omit<HaltingOptions, "width"> {
@@ -269,5 +270,6 @@ export function huggingFaceConfig(options: CompleteAlbertOptions): Record<string
     bos_token_id: 2,
     eos_token_id: 3,
     ...(options.halting ? { act_epsilon: options.halting.epsilon, [OWN_HALTING]: options.halting } : {}),
+    ...(options.pairs > 0 ? { [OWN_PAIRS]: options.pairs } : {}),
   };
 }

@@ -685,7 +685,19 @@ class AlbertEmbeddings(nn.Module):
         self.position_embeddings = nn.Embedding(spec["length"], spec["embedding"])
         self.token_type_embeddings = nn.Embedding(spec["types"], spec["embedding"])
         self.LayerNorm = nn.LayerNorm(spec["embedding"], eps=spec["epsilon"])
+        self.pairs = spec.get("pairs", 0)
+        if self.pairs:
+            self.pair_embeddings = nn.Embedding(self.pairs, spec["embedding"])
         self.dropout = spec["dropout"]
+
+    def pair_means(self, ids, mask):
+        """The mean vector of each text's distinct pairs of neighbours."""
+        factor = round(2 * self.pairs / (1 + 5**0.5))
+        rows, real = (ids[:, :-1] * factor + ids[:, 1:]) % self.pairs, mask[:, 1:].to(self.LayerNorm.weight.dtype)
+        often = ((rows[:, :, None] == rows[:, None, :]) * real[:, None, :]).sum(2).clamp(min=1)
+        shares = real / often
+        shares = shares / shares.sum(1, keepdim=True).clamp(min=1)
+        return (self.pair_embeddings(rows) * shares[..., None]).sum(1)
 
     def forward(self, ids, types):
         x = self.word_embeddings(ids) + self.token_type_embeddings(types) + self.position_embeddings.weight[: ids.shape[1]]
@@ -734,7 +746,8 @@ class LayerwiseAlbert(LayerwiseModel):
             self.qa_outputs = nn.Linear(spec["width"], 2)
         for name in ("classification", "tokenClassification"):
             if name in heads:
-                self.classifier = nn.Linear(spec["width"], heads[name]["labels"])
+                beside = spec["embedding"] if heads[name].get("pooling") == "pairs" else 0
+                self.classifier = nn.Linear(spec["width"] + beside, heads[name]["labels"])
         self.post_init()
 
     def get_input_embeddings(self):
@@ -777,10 +790,12 @@ class LayerwiseAlbert(LayerwiseModel):
     def classified(self, input_ids, sequence, pooled, mask, labels, options):
         weights = mask[..., None].to(sequence.dtype)
         pooling = options.get("pooling", "first")
-        if pooling == "distinct":
+        if pooling in ("distinct", "pairs"):
             # A piece that stands n times in a text counts 1/n each time.
             weights = weights / (input_ids[:, :, None] == input_ids[:, None, :]).sum(2, keepdim=True)
         vector = pooled if pooling == "first" else (sequence * weights).sum(1) / weights.sum(1)
+        if pooling == "pairs":
+            vector = torch.cat([vector, self.embeddings.pair_means(input_ids, mask)], 1)
         logits = self.classifier(self.dropped(vector, options))
         if labels is None:
             return logits, []

@@ -19,9 +19,9 @@ const fields = {
   }),
   ...group("Model", {
     pooling: choice(
-      ["first", "mean", "distinct"],
+      ["first", "mean", "distinct", "pairs"],
       "first",
-      "what is classified: the pooled first token, the mean of real tokens, or that of distinct pieces, so that each word counts once",
+      "what is classified: the pooled first token, the mean of real tokens, that of distinct pieces, so that each word counts once, or that and the mean vector of pairs of neighbours beside it (of a model pre-trained with --pairs)",
     ),
     headStart: choice(
       ["drawn", "fitted"],

@@ -3,6 +3,7 @@ import { reject } from "../../base/errors.ts";
 import { patternBlocks } from "../../depth/pattern.ts";
 import type { Engine } from "../../engine/engine.ts";
 import type { AlbertDescription } from "../../model/albert/description.ts";
+import { SHOWN_PAIRS } from "../../model/albert/document-words.ts";
 import type { EncoderStyle } from "../../model/albert/written.ts";
 import type { Parameter } from "../../nn/index.ts";
 import { type Corpus, partOf, type Split } from "../../text/corpus.ts";
@@ -49,7 +50,10 @@ export async function openMaskedData(config: PretrainingConfig, given: Given = {
       rows: phase.batch,
       distinctPasses: config.distinctPasses ?? undefined,
     };
-    if (phase.task === "document") return documentWordBatches(await documents(split), tokenizer.tokenizer, options);
+    if (phase.task === "document") {
+      const pairs = config.pairs > 0 ? SHOWN_PAIRS : 0;
+      return documentWordBatches(await documents(split), tokenizer.tokenizer, { ...options, pairs });
+    }
     return isPacked(config, phase)
       ? packedBatches(await documents(split), tokenizer.tokenizer, { ...options, causal: phase.task === "next" })
       : drawnBatches(await documents(split), tokenizer.tokenizer, options);
@@ -156,6 +160,7 @@ export function describePretraining(config: PretrainingConfig, vocabulary: numbe
       attentionDropout: dropout,
       hidden: feedForward ?? 4 * width,
       length: positions ?? longest,
+      ...(config.pairs > 0 ? { pairs: config.pairs } : {}),
       ...(config.depthPolicy === "adaptive" && !isWritten ? { halting } : {}),
       ...blocks?.options,
       ...styleOf(config),
@@ -234,10 +239,23 @@ function refuseOrder({ randomNext, sentenceOrder, packed }: PretrainingConfig): 
 }
 
 /** Masked words need updates of their own between what comes before them and long texts. */
-function refuseShares({ documentShare, causalShare, longLength, longShare, tableRate }: PretrainingConfig): void {
+function refuseShares(config: PretrainingConfig): void {
+  const { documentShare, causalShare, longLength, longShare, tableRate, pairs } = config;
   if (tableRate !== 1 && documentShare === 0) {
     const remedy = "give --document-share too, or leave it out";
     reject({ who: "pretrain", needed: "--table-rate after words of documents", got: "no such words", remedy }, 2);
+  }
+  if (pairs > 0 && documentShare === 0) {
+    const remedy = "give --document-share too";
+    reject(
+      {
+        who: "pretrain",
+        needed: "--pairs with words of documents, from which they learn",
+        got: "no such words",
+        remedy,
+      },
+      2,
+    );
   }
   const shares = { "--document-share": documentShare, "--causal-share": causalShare, "--long-share": longShare };
   const given = Object.entries(shares).filter(([name, share]) =>

@@ -72,6 +72,12 @@ const fields = {
     gated: flag("with a depth in words: a gate in the feed-forward layer; with silu this is SwiGLU"),
     withoutBias: flag("with a depth in words: products without a bias"),
     rotary: flag("with a depth in words: rotary positions in attention instead of learned ones"),
+    pairs: whole(
+      0,
+      "rows of a table of pairs of neighbouring pieces, learnt from words of documents and read by finetune --pooling pairs; 0: none",
+      0,
+      LARGEST.pieces,
+    ),
     resizeVocabulary: flag("with --init: keep the embeddings of pieces that both tokenizers have, draw the others"),
     frequencyBias: flag(
       "the first guess of a masked word is how frequent each is, so that embeddings need not learn it",

@@ -112,9 +112,13 @@ export function documentFeeds({
   shownWords,
   documentWords,
   usualWords,
-}: PretrainingBatch): Record<string, Float32Array> {
+  shownLefts,
+  shownRights,
+  pairShares,
+}: PretrainingBatch): Record<string, Int32Array | Float32Array> {
   if (!shownWords || !documentWords || !usualWords) return {};
-  return { shownWords, documentWords, usualWords };
+  const pairs = shownLefts && shownRights && pairShares ? { shownLefts, shownRights, pairShares } : {};
+  return { shownWords, documentWords, usualWords, ...pairs };
 }
 
 /** A batch under the names of the objective's inputs. */

@@ -38,6 +38,31 @@ describe("words of documents", () => {
     expect(second.map(named)).not.toEqual(first.map(named));
   });
 
+  it("show pieces in spans, and pairs of neighbours within them where they are asked for", () => {
+    const pairs = 6;
+    const batch = documentWordBatches(documents, tokenizer, { ...options, rows: 4, pairs }).at(0);
+    const [lefts, rights, shares] = [batch.shownLefts!, batch.shownRights!, batch.pairShares!];
+    expect([lefts.length, rights.length, shares.length]).toEqual([24, 24, 24]);
+    const texts = documents.map((sentences) => sentences.flatMap((ids) => [...ids]));
+    let found = 0;
+    for (let row = 0; row < 4; row++) {
+      const asked = named([...batch.documentWords!.subarray(row * SIZE, (row + 1) * SIZE)]);
+      const text = texts[documentOf(asked)]!;
+      const shown = batch.shownWords!.subarray(row * SIZE, (row + 1) * SIZE);
+      const own = shares.subarray(row * pairs, (row + 1) * pairs);
+      const used = own.filter((share) => share > 0);
+      if (used.length > 0) expect(total([...own])).toBeCloseTo(1, 5);
+      for (let k = 0; k < used.length; k++) {
+        const [left, right] = [lefts[row * pairs + k]!, rights[row * pairs + k]!];
+        expect(text.some((id, i) => id === left && text[i + 1] === right)).toBe(true);
+        expect(shown[left]! > 0 && shown[right]! > 0).toBe(true);
+        found++;
+      }
+    }
+    expect(found).toBeGreaterThan(6);
+    expect(documentWordBatches(documents, tokenizer, options).at(0).shownLefts).toBeUndefined();
+  });
+
   it("ask for all words, frequent ones for less, and repeated ones for three times as much at most", () => {
     const { documentWords } = documentWordBatches(documents, tokenizer, { ...options, rows: 2 }).at(0);
     for (const shares of rowsOf(documentWords!)) {

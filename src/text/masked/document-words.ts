@@ -9,6 +9,8 @@ export interface DocumentWordsOptions {
   seed: number;
   /** Documents of a batch. */
   rows: number;
+  /** Pairs of neighbours that are shown of a document, at most. Default: none. */
+  pairs?: number | undefined;
   /** Passes that show halves of their own before the first comes again; none: every pass is new. */
   distinctPasses?: number | undefined;
 }
@@ -20,7 +22,7 @@ const COUNTED = 4096;
 export function documentWordBatches(
   documents: readonly Document[] | StoredDocuments,
   tokenizer: PieceTokenizer,
-  { seed, rows, distinctPasses }: DocumentWordsOptions,
+  { seed, rows, pairs = 0, distinctPasses }: DocumentWordsOptions,
 ): MaskedBatches {
   const stored = inOneStream(documents);
   const { size } = tokenizer;
@@ -38,26 +40,66 @@ export function documentWordBatches(
     const pass = distinctPasses === undefined ? counted : counted % distinctPasses;
     const document = order(pass)[place % stored.length]!;
     const ids = whole(document);
-    return { ids, shown: halfOf(ids, new RandomStream(seed, `words of a document/${pass}/${document}`)) };
+    return { ids, ...halfOf(ids, pairs, new RandomStream(seed, `words of a document/${pass}/${document}`)) };
   };
   const at = (place: number) => {
     const [shownWords, documentWords] = [new Float32Array(rows * size), new Float32Array(rows * size)];
+    const neighbours = pairs > 0 ? new ShownPairs(rows, pairs) : undefined;
     for (let row = 0; row < rows; row++) {
-      const { ids, shown } = drawn(place * rows + row);
+      const { ids, shown, rights } = drawn(place * rows + row);
       for (const id of shown) shownWords[row * size + id]! += 1 / shown.length;
+      neighbours?.fill(row, ids, rights);
       shares.fill(ids, documentWords.subarray(row * size, (row + 1) * size));
     }
-    return { ...stackExamples([]), rows, shownWords, documentWords, usualWords: usual };
+    return { ...stackExamples([]), rows, shownWords, documentWords, usualWords: usual, ...neighbours };
   };
   const mean = (stored.ends.at(-1) ?? 0) / stored.length;
   const count = Math.max(1, Math.floor(stored.length / rows));
   return { count, rows, length: 0, tokens: Math.round(rows * mean), fresh: true, at };
 }
 
-/** About half of the pieces, at least one. */
-function halfOf(ids: Int32Array, random: RandomStream): Int32Array {
-  const shown = ids.filter(() => random.uniform() < 0.5);
-  return shown.length > 0 ? shown : ids;
+/** Pieces in succession that are shown or not together, so that pairs of neighbours are shown, too. */
+const SPAN = 8;
+
+/** About half of the pieces, at least one, and the places of up to `pairs` of them that stand behind another one that is shown. */
+function halfOf(
+  ids: Int32Array,
+  pairs: number,
+  random: RandomStream,
+): { shown: Int32Array; rights: readonly number[] } {
+  const spans = Array.from({ length: Math.ceil(ids.length / SPAN) }, () => random.uniform() < 0.5);
+  const isShown = spans.includes(true) ? (_: unknown, i: number) => spans[Math.floor(i / SPAN)]! : () => true;
+  const rights: number[] = [];
+  for (let i = 1; i < ids.length && pairs > 0; i++) if (isShown(0, i) && isShown(0, i - 1)) rights.push(i);
+  return {
+    shown: ids.filter(isShown),
+    rights: rights.length > pairs ? random.shuffle(rights).slice(0, pairs) : rights,
+  };
+}
+
+/** Pairs of neighbours of the documents of a batch. */
+class ShownPairs {
+  readonly shownLefts: Int32Array;
+  readonly shownRights: Int32Array;
+  readonly pairShares: Float32Array;
+  readonly #count: number;
+
+  constructor(rows: number, count: number) {
+    this.#count = count;
+    this.shownLefts = new Int32Array(rows * count);
+    this.shownRights = new Int32Array(rows * count);
+    this.pairShares = new Float32Array(rows * count);
+  }
+
+  /** Those of a document, whose right pieces stand at `places`. */
+  fill(row: number, ids: Int32Array, places: readonly number[]): void {
+    for (const [k, place] of places.entries()) {
+      const at = row * this.#count + k;
+      this.shownLefts[at] = ids[place - 1]!;
+      this.shownRights[at] = ids[place]!;
+      this.pairShares[at] = 1 / places.length;
+    }
+  }
 }
 
 /** Logarithms of the mean share of each word; half an occurrence more for each, so that none is impossible. */

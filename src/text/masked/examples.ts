@@ -158,6 +158,10 @@ export type PretrainingBatch = Omit<PretrainingExample, "orderLabel"> & {
   /** The words of each document as shares of 1, [rows, pieces], where they are to be guessed from those that are shown. */
   documentWords?: Float32Array;
   shownWords?: Float32Array;
+  /** Both pieces of pairs of neighbours that are shown, and the pairs' shares of 1, [rows, pairs], where a model has vectors for pairs. */
+  shownLefts?: Int32Array;
+  shownRights?: Int32Array;
+  pairShares?: Float32Array;
   /** Logarithms of the usual share of each word, [pieces]. */
   usualWords?: Float32Array;
 };

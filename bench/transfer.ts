@@ -98,7 +98,7 @@ interface Row {
   /** Of pre-trained weights; new ones learn with 0.001. */
   readonly rate: number;
   /** Of pre-trained weights; new ones are pooled by the mean. */
-  readonly pooling: "mean" | "distinct";
+  readonly pooling: "mean" | "distinct" | "pairs";
 }
 
 const rows: Readonly<Record<string, Row>> = {
@@ -108,7 +108,7 @@ const rows: Readonly<Record<string, Row>> = {
     epochs: { "pre-trained": 1, new: 4 },
     length: 1024,
     rate: 2e-5,
-    pooling: "distinct",
+    pooling: "pairs",
   },
   "SST-2, 1,000": {
     task: "SST-2",

@@ -241,6 +241,7 @@ describe("ALBERT's heads", () => {
     ["labels: 0", (m) => classificationHead(m, { labels: 0 }), "classification head / labels: expected a whole number"],
     ["kind", (m) => classificationHead(m, { labels: 2, kind: "multi" as "multiple" }), "did you mean multiple?"],
     ["dropout: 1", (m) => tokenClassificationHead(m, { labels: 2, dropout: 1 }), "token classification head / dropout"],
+    ["pairs", (m) => classificationHead(m, { labels: 2, pooling: "pairs" }), "expected a model with a table of pairs"],
     ["choices", (m) => multipleChoiceHead(m, { choice: 2 } as never), "got choice; did you mean choices?"],
     ["a name", () => describedAlbert({ model: sizes, heads: { classifier: {} } as object }), "heads: expected options"],
   ])("refuse wrong options: %s", (_, build, message) => {

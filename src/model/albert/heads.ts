@@ -171,10 +171,12 @@ export function averagedDistinct({ sequence, real, ids, batch, length }: Encoded
 
 /** The mean over distinct pieces beside that of distinct pairs of neighbours, [B, C + E]. */
 export function averagedPairs(encoded: Encoded): Tensor {
-  const { pairs } = encoded;
-  if (pairs) return concat([averagedDistinct(encoded), pairs], 1);
-  const remedy = "pre-train with --pairs, or pool distinct pieces";
-  return rejectOption({ who: "head / pooling", needed: "a model with a table of pairs", got: "one without", remedy });
+  return concat([averagedDistinct(encoded), encoded.pairs ?? refusePairs()], 1);
+}
+
+function refusePairs(): never {
+  const remedy = "pre-train one with --pairs, or pool distinct pieces";
+  return rejectOption({ who: "pooling pairs", needed: "a model with a table of pairs", got: "one without", remedy });
 }
 
 /** What every head that classifies takes. */
@@ -224,7 +226,9 @@ export const pooling = { first: pooledOf, mean: averaged, distinct: averagedDist
 export function classificationHead(model: Albert, options: ClassificationOptions): Head {
   checkOptions("classification head", options, classificationRules);
   const { labels, kind = "single", dropout = DROPOUT, pooling: how = "first" } = options;
-  const classifier = classifierOf(model, labels, how === "pairs" ? model.options.embedding : 0);
+  const paired = how === "pairs";
+  if (paired && !model.embeddings.pairs) refusePairs();
+  const classifier = classifierOf(model, labels, paired ? model.options.embedding : 0);
   const vector = pooling[how];
   return {
     parameters: classifier.parameters,

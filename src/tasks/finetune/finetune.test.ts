@@ -62,6 +62,31 @@ describe("fine-tuning from a program", () => {
     expect(await again.predict(["a good house"])).toEqual(await whole.predict(["a good house"]));
   });
 
+  it("classifies pairs of neighbours beside pieces, where a model has vectors for them", {
+    timeout: 60_000,
+  }, async () => {
+    const paired = { pairs: 4096, documentShare: 0.5, steps: 2 };
+    const from = await tinyPretrained({ width: 16, heads: 2, embedding: 8, depth: 3, halting: {} }, 16, paired);
+    // All texts have the same pieces, and their order decides.
+    const orders = [
+      ["good bad day", "day good bad"],
+      ["bad good day", "day bad good"],
+    ];
+    const texts = (count: number) =>
+      Array.from({ length: count }, (_, i) => ({ text: orders[i % 2]![(i >> 1) % 2]!, label: i % 2 ? "bad" : "good" }));
+    const data = { task, train: texts(64), dev: texts(8) };
+    const path = join(folder, "pairs");
+    const asked = { ...options, ...data, pooling: "pairs", epochs: 3 } as const;
+    const tuned = await finetune(from, { ...asked, into: await Run.create(path) }).result;
+    expect(tuned.epochs.at(-1)!.figures.accuracy).toBe(1);
+    const again = await Run.open(path, "finetune");
+    expect(await again.predict(["day bad good"])).toEqual(await tuned.predict(["day bad good"]));
+    expect((await again.evaluate({ examples: data.dev })).figures.accuracy).toBe(1);
+    await expect(finetune(pre, asked).result).rejects.toThrow(
+      "pooling pairs: expected a model with a table of pairs, got one without; pre-train one with --pairs, or pool distinct pieces",
+    );
+  });
+
   it("begins with a head that is fitted, lets tables rest, and goes on to the same bits", {
     timeout: 60_000,
   }, async () => {

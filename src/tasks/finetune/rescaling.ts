@@ -3,6 +3,8 @@ import type { DescribedAlbert } from "../../model/albert/description.ts";
 import type { Weights } from "../../train/stages.ts";
 
 const WORDS = "embeddings.word_embeddings.weight";
+/** Pairs stand behind no norm. */
+const PAIRS = "embeddings.pair_embeddings.weight";
 
 /**
  * Brings the tables to a deviation of their words. A layer norm takes the factor, common to all of them, out again; but AdamW's steps have
@@ -11,7 +13,9 @@ const WORDS = "embeddings.word_embeddings.weight";
 export function withEmbeddingsOf(deviation: number, { parameters }: DescribedAlbert, weights: Weights): Weights {
   const words = parameters.find(({ name }) => name === WORDS)!;
   const factor = deviation / deviationOf(weights.get(words.tensor)!);
-  const tables = new Set(parameters.flatMap(({ role, tensor }) => (role === "table" ? [tensor] : [])));
+  const tables = new Set(
+    parameters.flatMap(({ name, role, tensor }) => (role === "table" && name !== PAIRS ? [tensor] : [])),
+  );
   return new Map(
     [...weights].map(([tensor, values]) => [tensor, tables.has(tensor) ? scaled(values, factor) : values]),
   );

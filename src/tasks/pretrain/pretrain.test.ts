@@ -126,6 +126,28 @@ describe("pre-training from a program", () => {
     );
   });
 
+  it("learns vectors of pairs from words of documents, and refuses them without", { timeout: 60_000 }, async () => {
+    const { phases: _, ...short } = options;
+    const asked = { ...short, steps: 4, length: 16, batch: 2, documentShare: 0.5, pairs: 4096 };
+    const whole = await pretrain(asked).result;
+    const { parameters, weights } = whole;
+    const table = weights.get(parameters.find(({ name }) => name === "embeddings.pair_embeddings.weight")!.tensor)!;
+    const rows = Array.from({ length: 4096 }, (_, i) =>
+      table.subarray((i * table.length) / 4096, ((i + 1) * table.length) / 4096),
+    );
+    const known = rows.filter((row) => row.some((x) => x !== 0)).length;
+    expect(known).toBeGreaterThan(20);
+    expect(known).toBeLessThan(4096);
+    const path = join(folder, "pairs");
+    const stopped = pretrain({ ...asked, into: await Run.create(path) });
+    for await (const event of stopped) if (event.type === "step" && event.step === 1) break;
+    await stopped.result;
+    const run = await Run.open(path, "pretrain", { checkpoint: "last" });
+    expect(bitsOf(await run.resume().result)).toEqual(bitsOf(whole));
+    await expect(pretrain({ ...asked, documentShare: 0 }).result).rejects.toThrow("--pairs with words of documents");
+    await expect(pretrain({ ...asked, pairs: 10 }).result).rejects.toThrow("at least as many rows of pairs as pieces");
+  });
+
   it("refuses packed texts with a task of sentence order", async () => {
     await expect(pretrain({ ...options, packed: true }).result).rejects.toThrow(
       "--packed without a task of sentence order",

@@ -2,8 +2,12 @@
 import { type PretrainOptions, type PretrainResult, pretrain } from "./index.ts";
 
 /** Pre-trains a model for a step. */
-export function tinyPretrained(model: PretrainOptions["model"], length: number): Promise<PretrainResult> {
+export function tinyPretrained(
+  model: PretrainOptions["model"],
+  length: number,
+  settings: Partial<PretrainOptions> = {},
+): Promise<PretrainResult> {
   const data = "fixtures/runs/data";
   const texts = { corpus: `${data}/text`, tokenizer: `${data}/tokenizer.model`, length, batch: 4 };
-  return pretrain({ model, ...texts, steps: 1, evaluateTexts: 4 }).result;
+  return pretrain({ model, ...texts, steps: 1, evaluateTexts: 4, ...settings }).result;
 }

@@ -21,6 +21,7 @@ import { inference, type Mode } from "./mode.ts";
 import type { Initial, Parameter } from "./parameter.ts";
 import { Rotary, type RotaryOptions } from "./rotary.ts";
 import { maskOf, type Rows, type SomeRows } from "./running.ts";
+import { byBlocks, partOf, seenBlocks } from "./seen-keys.ts";
 
 /** Keys and values of a run of tokens: [B, S, C] each. */
 export interface KeyValues {
@@ -89,6 +90,16 @@ export function attend(queries: Tensor, { keys, values }: KeyValues, options: At
   return { weights, mixed: matmul(weights, values) };
 }
 
+/** What `attend` mixes, without its weights: in long texts block by block, where the mask says which keys a block does not see. */
+export function mixedBy(queries: Tensor, { keys, values }: KeyValues, options: AttendOptions = {}): Tensor {
+  const blocks = seenBlocks(options.mask);
+  if (!blocks) return attend(queries, { keys, values }, options).mixed;
+  return byBlocks(blocks, queries, (rows, of, seen) => {
+    const [mask, positions] = [partOf(options.mask, seen), partOf(options.positions, seen)];
+    return attend(rows, { keys: of(keys), values: of(values) }, { ...options, mask, positions }).mixed;
+  });
+}
+
 /** Scores by heads, and how rows fold. */
 export interface ByHeadsOptions extends AttendOptions {
   readonly heads: number;
@@ -113,20 +124,38 @@ export function attendByHeads(queries: Tensor, { keys, values }: KeyValues, opti
   };
   const pair = { keys: byHead(keys, keyHeads), values: byHead(values, keyHeads) };
   const asked = byHead(queries, heads);
-  const { weights, mixed } = keyHeads === heads ? attend(asked, pair, options) : attendInGroups(asked, pair, options);
-  options.watch?.(reshape(weights, [rows.batch, heads, ...weights.shape.slice(-2)]));
-  return reshape(transpose(mixed, [0, 2, 1, 3]), queries.shape);
+  const grouped = keyHeads === heads ? { asked, pair, options } : inGroups(asked, pair, options);
+  const mixed = options.watch
+    ? watched(grouped, [rows.batch, heads], options.watch)
+    : mixedBy(grouped.asked, grouped.pair, grouped.options);
+  return reshape(transpose(reshape(mixed, asked.shape), [0, 2, 1, 3]), queries.shape);
 }
 
-/** `attend` where G heads of queries [B, K·G, T, D] share one of keys and values [B, K, S, D]. */
-function attendInGroups(queries: Tensor, { keys, values }: KeyValues, options: AttendOptions): Attended {
+interface Asked {
+  readonly asked: Tensor;
+  readonly pair: KeyValues;
+  readonly options: AttendOptions;
+}
+
+/** G heads of queries [B, K·G, T, D] that share one of keys and values [B, K, S, D]. */
+function inGroups(queries: Tensor, { keys, values }: KeyValues, options: AttendOptions): Asked {
   const [batch, heads, length, size] = queries.shape as [Dim, number, Dim, Dim];
   const keyHeads = Number(keys.shape[1]);
-  const grouped = reshape(queries, [batch, keyHeads, heads / keyHeads, length, size]);
+  const asked = reshape(queries, [batch, keyHeads, heads / keyHeads, length, size]);
   const pair = { keys: expandDims(keys, 2), values: expandDims(values, 2) };
   const mask = options.mask?.shape.length === 4 ? expandDims(options.mask, 1) : options.mask;
-  const { weights, mixed } = attend(grouped, pair, { ...options, mask });
-  return { weights, mixed: reshape(mixed, queries.shape) };
+  return { asked, pair, options: { ...options, mask } };
+}
+
+/** What is mixed, after somebody has seen the weights [B, H, T, S]. */
+function watched(
+  { asked, pair, options }: Asked,
+  heads: readonly [Dim, Dim],
+  watch: (weights: Tensor) => void,
+): Tensor {
+  const { weights, mixed } = attend(asked, pair, options);
+  watch(reshape(weights, [...heads, ...weights.shape.slice(-2)]));
+  return mixed;
 }
 
 /** Keys and values [B·S, C] → [B, S, C]. */

@@ -1,0 +1,66 @@
+/** Long texts are attended to block by block: keys that a mask hides from all queries of a block are not looked at, and no matrix of all scores is made. */
+import { concat, type Dim, slice, type Tensor } from "../graph/index.ts";
+import { HIDDEN } from "./masks.ts";
+
+/** Queries from which on blocks pay, and those of a block; measured with `bench/scaling.ts`. */
+const [SHORTEST, BLOCK] = [256, 128];
+
+/** Queries in succession, and the keys that at least one of them sees. */
+interface Seen {
+  readonly queries: readonly [from: number, to: number];
+  readonly keys: readonly [from: number, to: number];
+}
+
+/** Blocks of queries of a mask [T, S] that is known, where a block sees fewer keys than there are; undefined where that saves nothing. */
+export function seenBlocks(mask: Tensor | undefined): readonly Seen[] | undefined {
+  if (mask?.op !== "constant" || mask.shape.length !== 2) return undefined;
+  const known = blocks.get(mask) ?? blocksOf(mask as Tensor<"constant">);
+  blocks.set(mask, known);
+  return known.length > 1 ? known : undefined;
+}
+
+/** Layers of a model share their mask. */
+const blocks = new WeakMap<Tensor, readonly Seen[]>();
+
+function blocksOf({ attributes: { data }, shape }: Tensor<"constant">): readonly Seen[] {
+  const [length, count] = shape as [number, number];
+  if (length < SHORTEST) return [];
+  const isSeen = (query: number) => (key: number) => data[query * count + key]! > HIDDEN / 2;
+  const places = Array.from({ length: count }, (_, key) => key);
+  // Weights of a query that sees nothing are even over all keys.
+  const sees = (_: unknown, query: number) => places.some(isSeen(query));
+  if (!Array.from({ length }, sees).every(Boolean)) return [];
+  const found = Array.from({ length: Math.ceil(length / BLOCK) }, (_, i) => {
+    const [from, to] = [i * BLOCK, Math.min(length, (i + 1) * BLOCK)];
+    const rows = Array.from({ length: to - from }, (_, k) => isSeen(from + k));
+    const any = (key: number) => rows.some((row) => row(key));
+    const [first, last] = [places.find(any) ?? 0, places.findLast(any) ?? count - 1];
+    return { queries: [from, to], keys: [first, last + 1] } as const;
+  });
+  return found.some(({ keys: [from, to] }) => to - from < count) ? found : [];
+}
+
+/** Scores of a block are added to these parts of what is added to all. */
+export function partOf(x: Tensor | undefined, { queries, keys }: Seen): Tensor | undefined {
+  if (!x) return undefined;
+  const part = (of: Tensor, axis: number, [from, to]: readonly [number, number]): Tensor => {
+    const size: Dim = of.shape[axis]!;
+    return size === 1 || (from === 0 && to === size) ? of : slice(of, axis, from, to);
+  };
+  const rank = x.shape.length;
+  return part(part(x, rank - 2, queries), rank - 1, keys);
+}
+
+/** What `attend` gives for each block, as one: queries […, T, D], keys and values […, S, D]. */
+export function byBlocks(
+  found: readonly Seen[],
+  queries: Tensor,
+  attended: (rows: Tensor, of: (all: Tensor) => Tensor, seen: Seen) => Tensor,
+): Tensor {
+  const axis = queries.shape.length - 2;
+  const mixed = found.map((seen) => {
+    const rows = slice(queries, axis, ...seen.queries);
+    return attended(rows, (all) => slice(all, all.shape.length - 2, ...seen.keys), seen);
+  });
+  return concat(mixed, axis);
+}

@@ -9,7 +9,8 @@ const pretrainSettings = await taskSettings.pretrain();
 
 const examples = `
 Presets: tiny, small and base are the published models (weeks of this machine: see --dry-run); laptop trains here within two hours; few-labels
-learns word vectors of many texts without labels in ten minutes of a core, for finetune --head-start fitted;
+learns vectors of words and pairs of words from many texts without labels in twelve minutes of a core, for finetune --head-start fitted
+--pooling pairs;
 trial takes half a minute. Order: defaults < preset < --config file < flags. Vocabularies are trained on the text unless --tokenizer is given.
 With --search the encoder has blocks of its own instead of a shared layer: attention, feed-forward or nothing, drawn by Gumbel-softmax;
 candidates that π gives up are cut, blocks settle, --budget penalises latency, as in layerwise search.

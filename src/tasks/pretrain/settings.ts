@@ -284,7 +284,7 @@ export const pretrainSettings = defineSettings("pretrain", fields, {
       ponderFrom: 0.3,
       ponderWarmup: 0.1,
     },
-    /** Word vectors that know what texts are about, in ten minutes of one core: for few labels (finetune --head-start fitted). */
+    /** Vectors of words and pairs of words that know what texts are about, in twelve minutes of one core: for few labels (finetune --head-start fitted --pooling pairs). */
     "few-labels": {
       pieces: 16_000,
       width: 256,
@@ -302,6 +302,7 @@ export const pretrainSettings = defineSettings("pretrain", fields, {
       rate: 0.001,
       documentShare: 0.92,
       tableRate: 0.05,
+      pairs: 131_072,
       accumulateStates: "weightedSum",
       haltBias: -2,
       haltRate: 0.1,

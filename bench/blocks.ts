@@ -1,8 +1,10 @@
 /** The training step of two transformer blocks, by plain gradient descent: against jax-js and TensorFlow.js on WebAssembly. */
 import { messageOf } from "../src/base/errors.ts";
 import { ortEngine } from "../src/engine/ort.ts";
+import { stepGraph } from "../src/train/step-graph.ts";
 import { type Bench, type BenchOptions, compare, interleave, type Measurement, timed } from "./measure.ts";
 import { admitted, nodePeer, type Peer, packageFolder, recordsOf, withTensors } from "./peer.ts";
+import { floor, productsAlone } from "./products.ts";
 import { CHECKED, checkLosses, config, drawn, openOurs, problem, shapeOf } from "./two-blocks.ts";
 
 const NAME = "two transformer blocks, training step";
@@ -27,18 +29,25 @@ interface About {
 }
 
 /** One peer beside ours on as many threads as it has. */
-async function against(name: string, peer: Peer, { rounds, say }: BenchOptions): Promise<Measurement> {
+async function against(name: string, peer: Peer, { rounds, say, note }: BenchOptions): Promise<Measurement> {
   const { backend, threads } = await peer.ask<About>("about");
-  const ours = await openOurs(await ortEngine({ threads }), config);
+  const engine = await ortEngine({ threads });
+  const ours = await openOurs(engine, config);
+  const { loss, initial } = problem(config);
   const losses: number[] = [];
   for (let i = 0; i < CHECKED; i++) losses.push((await ours.run()).loss);
   checkLosses(losses, await peer.ask<number[]>(`losses ${CHECKED}`));
   say(`${name} computes on ${backend}, ${threads} thread(s); losses agree: ${losses.map((loss) => loss.toFixed(4))}`);
-  const contenders = { ours: () => timed(ours.run), theirs: () => peer.ask<number[]>("step 1") };
+  const contenders = {
+    ours: () => timed(ours.run),
+    products: await productsAlone(engine, Object.values(stepGraph(loss, [...initial.keys()]).outputs)),
+    theirs: () => peer.ask<number[]>("step 1"),
+  };
   await interleave(contenders, 1); // warm-up
   const times = await interleave(contenders, Math.min(rounds, ROUNDS));
   await ours.release();
   const title = `${name}, ${backend}, ${threads} thread${threads === 1 ? "" : "s"} each`;
+  note(floor(NAME, times.get("products")!, title, times.get("theirs")!));
   return compare(NAME, TARGET, times.get("ours")!, title, times.get("theirs")!);
 }
 

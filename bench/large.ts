@@ -2,6 +2,7 @@
 import type { ModelConfig } from "./language-model.ts";
 import { type Bench, type BenchOptions, compare, interleave, type Measurement, median } from "./measure.ts";
 import { admitted, nodePeer, type Peer, pythonPeer, torchPython } from "./peer.ts";
+import { floor } from "./products.ts";
 
 const depths = Array.from({ length: 12 }, (_, i) => i);
 const sizes = { vocabulary: 32_000, width: 768, heads: 12, hidden: 3072, length: 512, dropout: 0, batch: 4 };
@@ -22,9 +23,13 @@ const MOST_ROUNDS = 5;
 async function race(name: string, config: ModelConfig, { say, rounds, threads, note }: BenchOptions) {
   const python = torchPython(say);
   const given = ["--config", JSON.stringify(config), "--threads", String(threads)];
-  const ours = (recompute: boolean) =>
-    nodePeer("layerwise_language_model.ts", [String(threads), JSON.stringify({ ...config, recompute })]);
-  const starts: Record<string, () => Peer> = { ours: () => ours(false), again: () => ours(true) };
+  const ours = (recompute: boolean, ...what: string[]) =>
+    nodePeer("layerwise_language_model.ts", [String(threads), JSON.stringify({ ...config, recompute }), ...what]);
+  const starts: Record<string, () => Peer> = {
+    ours: () => ours(false),
+    again: () => ours(true),
+    products: () => ours(false, "products"),
+  };
   if (python) starts["PyTorch eager"] = () => pythonPeer(python, "torch_language_model.py", given);
   const peers = new Map<string, Peer>();
   for (const [each, start] of Object.entries(starts)) {
@@ -58,8 +63,12 @@ export const bench: Bench = async (options) => {
     const mine = times.get("ours")!;
     options.say(`${name}: ${Math.round(median(mine))} ms a step`);
     const theirs = times.get("PyTorch eager");
-    if (theirs) found.push(compare(`${name}, training step`, TARGET, mine, "PyTorch eager", theirs));
-    found.push(compare(`${name}, training step that recomputes`, AGAIN.time, times.get("again")!, "without", mine));
+    const title = `${name}, training step`;
+    if (theirs) {
+      options.note(floor(title, times.get("products")!, "PyTorch eager", theirs));
+      found.push(compare(title, TARGET, mine, "PyTorch eager", theirs));
+    }
+    found.push(compare(`${title} that recomputes`, AGAIN.time, times.get("again")!, "without", mine));
   }
   return found;
 };

@@ -9,6 +9,14 @@ export interface Measurement {
   peer_ms: number;
   ratio: number;
   target: number;
+  /** Where several runs were made: the lowest and the highest ratio, and how many runs. */
+  spread?: Spread;
+}
+
+export interface Spread {
+  low: number;
+  high: number;
+  runs: number;
 }
 
 /** Something beside times that a run finds out, such as memory; it stands in the table, not among the claims. */
@@ -18,6 +26,7 @@ export interface Fact {
   peer: string;
   theirs: string;
   ratio: number;
+  spread?: Spread;
 }
 
 export interface BenchOptions {

@@ -13,7 +13,7 @@ export interface Section {
   readonly load: number;
 }
 
-const isClaim = (row: Measurement | Fact): row is Measurement => "target" in row;
+export const isClaim = (row: Measurement | Fact): row is Measurement => "target" in row;
 
 /** Only the claims, with exactly the fields that scripts read. */
 export function resultsJson(sections: readonly Section[]): string {
@@ -23,7 +23,7 @@ export function resultsJson(sections: readonly Section[]): string {
   );
 }
 
-const milliseconds = (value: number) => `${formatNumber(value, value < 10 ? 2 : value < 100 ? 1 : 0)} ms`;
+export const milliseconds = (value: number) => `${formatNumber(value, value < 10 ? 2 : value < 100 ? 1 : 0)} ms`;
 
 /** Ratios from a thousandth up to some units, three digits that count. */
 const ratioText = (ratio: number) => (ratio < 0.01 ? ratio.toPrecision(2) : ratio.toFixed(3));
@@ -31,12 +31,17 @@ const ratioText = (ratio: number) => (ratio < 0.01 ? ratio.toPrecision(2) : rati
 const titles = ["work", "ours", "peer", "peer's", "ratio", "target", "claim"] as const;
 
 function cells(row: Measurement | Fact): string[] {
-  const { name, peer, ratio } = row;
-  if (!isClaim(row)) return [name, row.ours, peer, row.theirs, ratioText(ratio), "–", "–"];
+  const { name, peer, ratio, spread } = row;
+  const shown = spread ? `${ratioText(ratio)} (${ratioText(spread.low)}–${ratioText(spread.high)})` : ratioText(ratio);
+  if (!isClaim(row)) return [name, row.ours, peer, row.theirs, shown, "–", "–"];
   const verdict = ratio <= row.target ? "holds" : "MISSED";
   const times = [name, milliseconds(row.ours_ms), peer, milliseconds(row.peer_ms)];
-  return [...times, ratioText(ratio), `≤ ${row.target}`, verdict];
+  return [...times, shown, `≤ ${row.target}`, verdict];
 }
+
+/** How often a row was measured: rounds of one run, or runs × rounds. */
+const often = ({ spread }: Measurement | Fact, rounds: number) =>
+  spread ? `${spread.runs} × ${rounds}` : String(rounds);
 
 /** One line a row, for the terminal. */
 export function resultsTable(sections: readonly Section[]): string {
@@ -66,7 +71,7 @@ const line = (texts: readonly string[]) => `| ${texts.map((text) => text.replace
 export function resultsPage({ sections, machine, rounds, threads, before, order }: PageOptions): string {
   const setting = `Machine: ${machine}; ${threads} threads each, unless a row says otherwise.`;
   const fresh = sections.flatMap(({ bench, rows, commit, date, load }) =>
-    rows.map((row) => line([bench, ...cells(row), String(rounds), commit, date, load.toFixed(1)])),
+    rows.map((row) => line([bench, ...cells(row), often(row, rounds), commit, date, load.toFixed(1)])),
   );
   const done = new Set(sections.map(({ bench }) => bench));
   const old = before.includes(setting) ? rowsIn(before).filter((row) => !done.has(benchOf(row))) : [];
@@ -76,8 +81,9 @@ export function resultsPage({ sections, machine, rounds, threads, before, order 
   return [
     "# Results of `npm run bench`",
     "",
-    `${setting} Medians of interleaved rounds in one run; ratio = ours ÷ peer's, and the claim is ratio ≤ target. Load: the`,
-    "machine's load average when the row's bench began; well above 0.5, times are noise. Written by the bench: do not edit.",
+    `${setting} Medians of interleaved rounds in one run; ratio = ours ÷ peer's, and the claim is ratio ≤ target. With several`,
+    "runs, each in processes of its own: medians over the runs, and the lowest and highest ratio. Load: the machine's load average when the",
+    "row's bench began (the highest of several runs); well above 0.5, times are noise. Written by the bench: do not edit.",
     "",
     line(headings),
     `|${headings.map(() => "---").join("|")}|`,

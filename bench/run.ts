@@ -20,6 +20,7 @@ import { bench as large } from "./large.ts";
 import type { Bench, BenchOptions, Fact } from "./measure.ts";
 import { bench as memory } from "./memory.ts";
 import { resultsJson, resultsPage, resultsTable, type Section } from "./report.ts";
+import { makeRuns, overRuns, recorded } from "./runs.ts";
 import { commitNow, machineNow } from "./setting.ts";
 import { bench as start } from "./start.ts";
 import { bench as stopping } from "./stopping.ts";
@@ -51,9 +52,12 @@ const HELP = `npm run bench -- [--only NAME …] [--rounds N] [--threads N] [--j
 
   --only NAME    one bench; may be given several times: ${names.join(", ")}
   --rounds N     interleaved rounds (15)
+  --runs N       whole runs, each in processes of its own: medians over them, with the lowest and the highest ratio (1)
+  --keep DIR     where several runs leave what they found, and go on if they were stopped (runs/bench)
   --threads N    threads of every contender (${defaultThreads()})
   --cpu          processor time instead of time on the clock, for a busy machine, best with --threads 1: stopping
   --json         only [{name, ours_ms, peer, peer_ms, ratio, target}] on standard output (with npm run --silent)
+  --record FILE  what was found as JSON instead of the page; benches that stand there already do not run again
   --out FILE     where the page of results goes (bench/results.md); rows of benches that do not run stay in it
 
 LAYERWISE_PYTHON: a Python with torch, numpy, safetensors, sentencepiece. LAYERWISE_PEERS: a folder with npm packages of peers.
@@ -73,6 +77,9 @@ function flags() {
         json: { type: "boolean", default: false },
         cpu: { type: "boolean", default: false },
         rounds: { type: "string", default: "15" },
+        runs: { type: "string", default: "1" },
+        keep: { type: "string", default: "runs/bench" },
+        record: { type: "string" },
         threads: { type: "string", default: String(defaultThreads()) },
         out: { type: "string", default: page },
         help: { type: "boolean", default: false },
@@ -104,19 +111,42 @@ if (values.help) {
 }
 const unknown = values.only.find((name) => !names.includes(name));
 if (unknown !== undefined) fail(`expected --only with one of ${names.join(", ")}, got ${unknown}`);
-const [rounds, threads] = [whole("rounds", values.rounds), whole("threads", values.threads)];
-const sections: Section[] = [];
-for (const name of names.filter((each) => values.only.includes(each))) {
-  try {
-    sections.push(await measure(name, { rounds, threads, cpu: values.cpu }));
-  } catch (error) {
-    process.stderr.write(`${name}: failed: ${messageOf(error)}\n`);
-    process.exitCode = 1;
-    continue;
+const [rounds, threads, runs] = [
+  whole("rounds", values.rounds),
+  whole("threads", values.threads),
+  whole("runs", values.runs),
+];
+const chosen = names.filter((each) => values.only.includes(each));
+const sections = runs > 1 ? overRuns(makeRuns(runs, values.keep, flagsOfRun())) : await oneRun();
+if (runs > 1) await writePage(sections);
+process.stdout.write(`${values.json ? resultsJson(sections) : resultsTable(sections)}\n`);
+
+function flagsOfRun(): string[] {
+  const only = chosen.flatMap((name) => ["--only", name]);
+  return [...only, "--rounds", values.rounds, "--threads", values.threads, ...(values.cpu ? ["--cpu"] : [])];
+}
+
+/** Every bench once; after each what it found is written, so that an interrupted run leaves it. */
+async function oneRun(): Promise<Section[]> {
+  const found: Section[] = values.record === undefined ? [] : recorded(values.record);
+  const done = new Set(found.map(({ bench }) => bench));
+  for (const name of chosen) {
+    if (done.has(name)) continue;
+    try {
+      found.push(await measure(name, { rounds, threads, cpu: values.cpu }));
+    } catch (error) {
+      process.stderr.write(`${name}: failed: ${messageOf(error)}\n`);
+      process.exitCode = 1;
+      continue;
+    }
+    if (values.record !== undefined) await writeAtomically(values.record, JSON.stringify(found));
+    else await writePage(found.slice(-1));
   }
-  // After each bench, so that an interrupted run leaves what it found.
+  return found;
+}
+
+async function writePage(sections: readonly Section[]): Promise<void> {
   const before = existsSync(values.out) ? readFileSync(values.out, "utf8") : "";
   const setting = { machine: machineNow(), rounds, threads, before, order: names };
-  await writeAtomically(values.out, resultsPage({ sections: sections.slice(-1), ...setting }));
+  await writeAtomically(values.out, resultsPage({ sections, ...setting }));
 }
-process.stdout.write(`${values.json ? resultsJson(sections) : resultsTable(sections)}\n`);

@@ -1,6 +1,6 @@
 /** What `npm run bench` says and writes, apart from the times themselves. */
 import { spawnSync } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
@@ -8,6 +8,7 @@ import { codeLines, kindsOf, linesThatRan } from "../bench/features/coverage.ts"
 import { compare, type Fact, interleave, median } from "../bench/measure.ts";
 import { packageFolder } from "../bench/peer.ts";
 import { resultsJson, resultsPage, resultsTable, type Section } from "../bench/report.ts";
+import { overRuns } from "../bench/runs.ts";
 import { growthPage, growthSvg } from "../bench/scaling.ts";
 import { partsOf } from "../bench/step-costs.ts";
 import { input, matmul, relu } from "../src/graph/index.ts";
@@ -91,6 +92,29 @@ describe("the page", () => {
   });
 });
 
+describe("several runs", () => {
+  const run = (ours: number, megabytes: number) => [
+    section("first", [
+      compare("step", 0.7, [ours], "PyTorch eager", [40]),
+      { ...memory, ours: `${megabytes} MB`, ratio: megabytes / 600 },
+    ]),
+  ];
+  const runs = [run(30, 300), run(20, 330), run(22, 270)];
+
+  it("give medians, and the lowest and highest ratio, of claims and of facts", () => {
+    const [{ rows }] = overRuns(runs) as [Section];
+    expect(rows[0]).toMatchObject({ ours_ms: 22, ratio: 0.55, spread: { low: 0.5, high: 0.75, runs: 3 } });
+    expect(rows[1]).toMatchObject({ ours: "300 MB", ratio: 0.5, spread: { low: 0.45, high: 0.55, runs: 3 } });
+    const page = resultsPage({ ...setting, rounds: 7, sections: overRuns(runs) });
+    expect(page).toContain("| 0.550 (0.500–0.750) | ≤ 0.7 | holds | 3 × 7 |");
+  });
+
+  it("count a row that a run lacks by those that have it, and the highest load", () => {
+    const [{ rows, load }] = overRuns([...runs, [{ ...section("first", []), load: 3 }]]) as [Section];
+    expect([rows[0]!.spread!.runs, load]).toEqual([3, 3]);
+  });
+});
+
 describe("absent peers", () => {
   it("are named with the command that installs them", () => {
     const said: string[] = [];
@@ -119,6 +143,20 @@ describe("the command", () => {
     expect(row).toMatchObject({ peer_ms: 133_000, target: 0.001 });
     expect(row.ratio).toBeCloseTo(row.ours_ms / 133_000, 12);
     expect(readFileSync(out, "utf8")).toMatch(/^\| cutoffs \| optimal cutoffs/m);
+    rmSync(folder, { recursive: true });
+  });
+
+  it("makes several runs, and only those that are not there yet", { timeout: 60_000 }, () => {
+    const folder = mkdtempSync(join(tmpdir(), "layerwise-"));
+    const out = join(folder, "results.md");
+    const earlier = { ...section("cutoffs", [compare("earlier", 1, [1], "Python", [2])]) };
+    writeFileSync(join(folder, "run-1.json"), JSON.stringify([earlier]));
+    const args = ["--only", "cutoffs", "--rounds", "1", "--runs", "2", "--keep", folder, "--out", out];
+    const { status, stderr } = bench(...args);
+    expect([status, String(stderr)]).toEqual([0, expect.stringContaining("run 2 of 2")]);
+    expect(JSON.parse(readFileSync(join(folder, "run-1.json"), "utf8"))).toEqual([earlier]);
+    expect(JSON.parse(readFileSync(join(folder, "run-2.json"), "utf8"))[0].rows[0].name).toMatch(/^optimal cutoffs/);
+    expect(readFileSync(out, "utf8").match(/^\| cutoffs \|.* 1 × 1 \|/gm)).toHaveLength(2);
     rmSync(folder, { recursive: true });
   });
 });

@@ -1,7 +1,8 @@
 /** Greedy generation of 1, 8 and 32 texts at once from caches, of a language model and a Transformer-XL: against PyTorch with caches of its own. */
 import { RandomStream } from "../src/base/random.ts";
-import type { Engine } from "../src/engine/engine.ts";
+import type { Engine, ProgramSource } from "../src/engine/engine.ts";
 import { ortEngine } from "../src/engine/ort.ts";
+import { is, topological } from "../src/graph/index.ts";
 import type { CausalModel } from "../src/model/causal.ts";
 import { languageModel } from "../src/model/language/language.ts";
 import { generateTogether, openBatch } from "../src/model/many.ts";
@@ -18,6 +19,7 @@ import {
   timed,
 } from "./measure.ts";
 import { admitted, pythonPeer, recordsOf, torchPython, withTensors } from "./peer.ts";
+import { floor, productsAlone } from "./products.ts";
 
 const sizes = { vocabulary: 8000, width: 256, heads: 8, hidden: 1024 };
 const TOKENS = 128;
@@ -26,6 +28,8 @@ const BATCHES = [1, 8, 32];
 /** How much of PyTorch's time is aimed at. */
 const TARGET = 0.5;
 const PEER = "PyTorch eager, with cache";
+/** Room for keys that are still to come, in the mean. */
+const SPARE = 16;
 
 /** Models by name, and what the peer is told of them. */
 const models: Readonly<Record<string, { make: () => CausalModel; config: object }>> = {
@@ -52,12 +56,46 @@ function weightsOf(model: CausalModel) {
   );
 }
 
+/** An engine that remembers what was compiled. */
+function remembering(engine: Engine) {
+  const sources: ProgramSource[] = [];
+  const compile = (source: ProgramSource) => {
+    sources.push(source);
+    return engine.compile(source);
+  };
+  return { engine: { ...engine, compile }, sources };
+}
+
+/** The matrix products of reading the prompts, and of all tokens but the first, timed alone: a step as it is halfway. */
+async function productsOf(engine: Engine, sources: readonly ProgramSource[], count: number) {
+  const sizes = new Map([
+    ["B", count],
+    ["T", PROMPT],
+    ["P", PROMPT + TOKENS / 2],
+    ["E", SPARE],
+  ]);
+  const alone = sources.map(async ({ outputs, weights }) => {
+    const all = Object.values(outputs);
+    const ids = topological(all).find((node) => is(node, "input") && node.attributes.name === "ids")!;
+    return { isStep: ids.shape[1] === 1, time: await productsAlone(engine, all, { sizes, weights }) };
+  });
+  const found = await Promise.all(alone);
+  const [first, step] = [false, true].map((wanted) => found.find(({ isStep }) => isStep === wanted)!.time);
+  const steps = async () => {
+    let whole = await first!();
+    for (let i = 1; i < TOKENS; i++) whole += await step!();
+    return whole;
+  };
+  return { products: steps, "products of the first": first! };
+}
+
 async function race(engine: Engine, kind: string, count: number, options: BenchOptions): Promise<Measurement[]> {
   const { say, note, rounds, threads } = options;
   const { make, config } = models[kind]!;
   const model = make();
   const weights = weightsOf(model);
-  const decoder = await openBatch({ model, weights }, engine);
+  const watched = remembering(engine);
+  const decoder = await openBatch({ model, weights }, watched.engine);
   const prompts = promptsOf(count);
   const run = async (maxTokens: number) => {
     const texts: number[][] = prompts.map(() => []);
@@ -71,6 +109,7 @@ async function race(engine: Engine, kind: string, count: number, options: BenchO
   const contenders: Record<string, Contender> = {
     ours: () => timed(() => run(TOKENS)),
     first: () => timed(() => run(1)),
+    ...(await productsOf(engine, watched.sources, count)),
   };
   const python = torchPython(say);
   const data = Int32Array.from(prompts.flat());
@@ -99,6 +138,8 @@ async function race(engine: Engine, kind: string, count: number, options: BenchO
   if (!peer) return [];
   const [mine, theirs] = [median(times.get("ours")!), median(times.get("peer")!)];
   note({ name, ours: speed("ours"), peer: PEER, theirs: speed("peer"), ratio: theirs / mine });
+  note(floor(name, times.get("products")!, PEER, times.get("peer")!));
+  note(floor(first, times.get("products of the first")!, PEER, times.get("peer's first")!));
   return [
     compare(name, TARGET, times.get("ours")!, PEER, times.get("peer")!),
     compare(first, TARGET, times.get("first")!, PEER, times.get("peer's first")!),

@@ -19,7 +19,7 @@ import { milliseconds } from "./report.ts";
 interface ProductsOptions {
   readonly sizes?: Sizes;
   /** Parameters that the work holds as constants, as inference does. */
-  readonly weights?: ReadonlyMap<Tensor, Float32Array>;
+  readonly weights?: ReadonlyMap<Tensor, Float32Array> | undefined;
 }
 
 /** One program with every product of the work, each on inputs of its own; of each result one number leaves, so nothing is copied. */

@@ -124,7 +124,7 @@ const rows: Readonly<Record<string, Row>> = {
     epochs: { "pre-trained": 1, new: 1 },
     length: 256,
     rate: 1e-4,
-    pooling: "mean",
+    pooling: "pairs",
   },
 };
 

@@ -83,14 +83,17 @@ describe.each([["README.md"], guides])("commands of %s", (...row) => {
     const rows = Array.from({ length: 8 }, (_, i) => (i % 2 ? "a lovely day\tgood" : "a dull day\tbad"));
     writeFileSync(join(folder, name), `${["text\tlabel", ...rows].join("\n")}\n`);
   }
+  // And its texts without labels, one a line.
+  const lines = readFileSync(join(root, "corpus/books/valid.txt"), "utf8").split("\n").filter(Boolean);
+  writeFileSync(join(folder, "texts.txt"), `${lines.slice(0, 400).join("\n")}\n`);
   const heads = {
     "train.conll": sentences(0, 8),
     "dev.conll": sentences(0, 8),
     "train.json": squad(0, 8),
     "dev.json": squad(0, 8),
   };
-  const lines = { "train.jsonl": choices(0, 8).join("\n"), "dev.jsonl": choices(0, 8).join("\n") };
-  for (const [name, text] of Object.entries({ ...heads, ...lines })) writeFileSync(join(folder, name), `${text}\n`);
+  const choiceLines = { "train.jsonl": choices(0, 8).join("\n"), "dev.jsonl": choices(0, 8).join("\n") };
+  for (const [name, text] of Object.entries({ ...heads, ...choiceLines })) writeFileSync(join(folder, name), `${text}\n`);
   const commands = row.flatMap((page) => commandsOf(join(root, page)));
 
   it.each(commands)("$line", { timeout: 120_000 }, ({ line }) => {

@@ -22,7 +22,6 @@ import {
   slice,
   type Tensor,
 } from "../graph/index.ts";
-import type { SegmentOptions } from "./relative.ts";
 
 /**
  * Added to the score of a key that may not be seen, in every mask. It stands for −∞: the exponential of such a score is 0. But it is finite,
@@ -40,6 +39,23 @@ export function causalMask(length: Dim, past: Dim = 0): Tensor {
   const positions = iota(addDims(past, length));
   const own = past === 0 ? positions : slice(positions, 0, past, addDims(past, length));
   return hiddenWhere(greater(expandDims(positions, 0), expandDims(own, 1)));
+}
+
+/** A segment and the memory before it. */
+export interface SegmentOptions {
+  width: number;
+  /** T: tokens of a segment. */
+  length: number;
+  /** M: steps of memory. */
+  memory: number;
+  /** Steps of the memory, from its old end, that hold nothing yet: a scalar int. */
+  missing?: Tensor | undefined;
+  /** Larger distances count as this one. */
+  clampLength?: number | undefined;
+  /** Let every query see equally many keys: M of them. */
+  sameLength?: boolean | undefined;
+  /** Positions counted from the oldest key instead of from the query, and features reversed, as the original has them. */
+  compat?: "original" | undefined;
 }
 
 /** Hides later keys, memory that is not there, and, at equal lengths, keys M or more behind: [T, K]. */

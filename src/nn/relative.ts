@@ -24,6 +24,7 @@ import {
 import { type Attended, attend, type Cache, foldPair, type HeldKeys, type KeyValues } from "./attention.ts";
 import type { Context } from "./block.ts";
 import { headWidth, Linear } from "./layers.ts";
+import type { SegmentOptions } from "./masks.ts";
 import { type Initial, newParameter, normal, type Parameter, xavierUniform } from "./parameter.ts";
 
 /** What a block of one depth is told where text comes in segments. */
@@ -34,23 +35,6 @@ export interface SegmentContext extends Context {
   readonly positions?: Tensor | undefined;
   /** A cache for each attention that asks, instead of a memory: keys and values of the M tokens before a single one, or of none. */
   readonly newCache?: (() => Cache) | undefined;
-}
-
-/** A segment and the memory before it. */
-export interface SegmentOptions {
-  width: number;
-  /** T: tokens of a segment. */
-  length: number;
-  /** M: steps of memory. */
-  memory: number;
-  /** Steps of the memory, from its old end, that hold nothing yet: a scalar int. */
-  missing?: Tensor | undefined;
-  /** Larger distances count as this one. */
-  clampLength?: number | undefined;
-  /** Let every query see equally many keys: M of them. */
-  sameLength?: boolean | undefined;
-  /** Positions counted from the oldest key instead of from the query, and features reversed, as the original has them. */
-  compat?: "original" | undefined;
 }
 
 /** angle(p, j) = p · 10⁻⁴^(2⌊j/2⌋/C); even j hold cos, odd j sin: one row per position. */

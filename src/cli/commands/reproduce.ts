@@ -11,7 +11,7 @@ import { isUnfinished, watchTrials } from "../session.ts";
 const examples = `
 Papers:
   share    Takase and Kiyono, Lessons on Parameter Sharing across Layers:
-           translation of Multi30k, language models of WikiText-2; 6 hours
+           translation of Multi30k, language models of WikiText-2; 2 hours
   search   Mandava et al., Pay Attention when Required: networks of a front
            beside published ones on WikiText-2; 1 to 2 hours
   adapt    Simoulin and Crabbé, How Many Layers and Why: depth by kind of

@@ -98,15 +98,15 @@ const recipes: Readonly<Record<ReproducePreset, Readonly<Record<SharePart, Value
     language: { ...small, corpus: "books", pieces: 300, length: 16, evaluateTokens: 512 },
   },
   laptop: {
-    translation: { corpus: "multi30k", keep: 1 },
+    translation: { corpus: "multi30k", epochs: 3, keep: 1 },
     language: {
       corpus: "wikitext-2",
-      pieces: 12_000,
+      pieces: 4000,
       width: 128,
       heads: 4,
       length: 64,
       batch: 16,
-      steps: 3000,
+      steps: 2000,
       evaluateEvery: 500,
       checkpointEvery: 250,
       keep: 1,

@@ -93,7 +93,8 @@ describe.each([["README.md"], guides])("commands of %s", (...row) => {
     "dev.json": squad(0, 8),
   };
   const choiceLines = { "train.jsonl": choices(0, 8).join("\n"), "dev.jsonl": choices(0, 8).join("\n") };
-  for (const [name, text] of Object.entries({ ...heads, ...choiceLines })) writeFileSync(join(folder, name), `${text}\n`);
+  for (const [name, text] of Object.entries({ ...heads, ...choiceLines }))
+    writeFileSync(join(folder, name), `${text}\n`);
   const commands = row.flatMap((page) => commandsOf(join(root, page)));
 
   it.each(commands)("$line", { timeout: 120_000 }, ({ line }) => {

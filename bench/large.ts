@@ -65,7 +65,8 @@ export const bench: Bench = async (options) => {
     const theirs = times.get("PyTorch eager");
     const title = `${name}, training step`;
     if (theirs) {
-      options.note(floor(title, times.get("products")!, "PyTorch eager", theirs));
+      const products = times.get("products");
+      if (products) options.note(floor(title, products, "PyTorch eager", theirs));
       found.push(compare(title, TARGET, mine, "PyTorch eager", theirs));
     }
     found.push(compare(`${title} that recomputes`, AGAIN.time, times.get("again")!, "without", mine));

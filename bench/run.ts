@@ -20,7 +20,7 @@ import { bench as large } from "./large.ts";
 import type { Bench, BenchOptions, Fact } from "./measure.ts";
 import { bench as memory } from "./memory.ts";
 import { resultsJson, resultsPage, resultsTable, type Section } from "./report.ts";
-import { makeRuns, overRuns, recorded } from "./runs.ts";
+import { makeRuns, overRuns, record, recorded, type Setting } from "./runs.ts";
 import { commitNow, machineNow } from "./setting.ts";
 import { bench as start } from "./start.ts";
 import { bench as stopping } from "./stopping.ts";
@@ -78,7 +78,7 @@ function flags() {
         cpu: { type: "boolean", default: false },
         rounds: { type: "string", default: "15" },
         runs: { type: "string", default: "1" },
-        keep: { type: "string", default: "runs/bench" },
+        keep: { type: "string" },
         record: { type: "string" },
         threads: { type: "string", default: String(defaultThreads()) },
         out: { type: "string", default: page },
@@ -117,8 +117,14 @@ const [rounds, threads, runs] = [
   whole("runs", values.runs),
 ];
 const chosen = names.filter((each) => values.only.includes(each));
-const sections = runs > 1 ? overRuns(makeRuns(runs, values.keep, flagsOfRun())) : await oneRun();
-if (runs > 1) await writePage(sections);
+if (runs > 1 && values.record !== undefined)
+  fail("expected --record with one run, got it with several: --keep names their folder");
+if (runs === 1 && values.keep !== undefined)
+  fail("expected --keep with several runs, got one: --record keeps what one finds");
+const setting: Setting = { commit: commitNow(), rounds, threads, cpu: values.cpu };
+const sections = await (runs > 1 ? severalRuns(values.keep ?? "runs/bench") : oneRun()).catch((error) =>
+  fail(messageOf(error)),
+);
 process.stdout.write(`${values.json ? resultsJson(sections) : resultsTable(sections)}\n`);
 
 function flagsOfRun(): string[] {
@@ -126,9 +132,15 @@ function flagsOfRun(): string[] {
   return [...only, "--rounds", values.rounds, "--threads", values.threads, ...(values.cpu ? ["--cpu"] : [])];
 }
 
+async function severalRuns(folder: string): Promise<Section[]> {
+  const sections = overRuns(makeRuns(runs, folder, setting, flagsOfRun()));
+  await writePage(sections);
+  return sections;
+}
+
 /** Every bench once; after each what it found is written, so that an interrupted run leaves it. */
 async function oneRun(): Promise<Section[]> {
-  const found: Section[] = values.record === undefined ? [] : recorded(values.record);
+  const found: Section[] = values.record === undefined ? [] : recorded(values.record, setting);
   const done = new Set(found.map(({ bench }) => bench));
   for (const name of chosen) {
     if (done.has(name)) continue;
@@ -139,7 +151,7 @@ async function oneRun(): Promise<Section[]> {
       process.exitCode = 1;
       continue;
     }
-    if (values.record !== undefined) await writeAtomically(values.record, JSON.stringify(found));
+    if (values.record !== undefined) await record(values.record, setting, found);
     else await writePage(found.slice(-1));
   }
   return found;
@@ -147,6 +159,6 @@ async function oneRun(): Promise<Section[]> {
 
 async function writePage(sections: readonly Section[]): Promise<void> {
   const before = existsSync(values.out) ? readFileSync(values.out, "utf8") : "";
-  const setting = { machine: machineNow(), rounds, threads, before, order: names };
-  await writeAtomically(values.out, resultsPage({ sections, ...setting }));
+  const how = { machine: machineNow(), rounds, threads, before, order: names };
+  await writeAtomically(values.out, resultsPage({ sections, ...how }));
 }

@@ -3,26 +3,47 @@ import { spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { reject } from "../src/base/errors.ts";
+import { writeAtomically } from "../src/files/atomic.ts";
 import { type Fact, type Measurement, median } from "./measure.ts";
 import { isClaim, type Section } from "./report.ts";
 
 type Row = Measurement | Fact;
 
-/** What a run has recorded so far, bench by bench. */
-export const recorded = (file: string): Section[] =>
-  existsSync(file) ? (JSON.parse(readFileSync(file, "utf8")) as Section[]) : [];
+/** What was measured, and of what: figures of other code or at other settings are no median's. */
+export interface Setting {
+  readonly commit: string;
+  readonly rounds: number;
+  readonly threads: number;
+  readonly cpu: boolean;
+}
+
+/** What a run has recorded so far, bench by bench. Of another setting it is refused. */
+export function recorded(file: string, setting: Setting): Section[] {
+  if (!existsSync(file)) return [];
+  const { sections, ...other } = JSON.parse(readFileSync(file, "utf8")) as Setting & { sections: Section[] };
+  const differing = (Object.keys(setting) as (keyof Setting)[]).find((key) => setting[key] !== other[key]);
+  if (differing === undefined) return sections;
+  const [needed, got] = [`${differing} ${setting[differing]}`, String(other[differing])];
+  return reject({ who: file, needed, got, remedy: "remove it, or name another file or folder" }, 2);
+}
+
+/** Keeps what a run has found so far. */
+export const record = (file: string, setting: Setting, sections: readonly Section[]) =>
+  writeAtomically(file, JSON.stringify({ ...setting, sections }));
 
 /** Makes the runs that are not there yet, one after another; each goes on with the benches that it lacks. */
-export function makeRuns(count: number, folder: string, flags: readonly string[]): Section[][] {
+export function makeRuns(count: number, folder: string, setting: Setting, flags: readonly string[]): Section[][] {
   mkdirSync(folder, { recursive: true });
-  return Array.from({ length: count }, (_, i) => {
-    const file = join(folder, `run-${i + 1}.json`);
+  const files = Array.from({ length: count }, (_, i) => join(folder, `run-${i + 1}.json`));
+  for (const file of files) recorded(file, setting);
+  return files.map((file, i) => {
     const script = fileURLToPath(new URL("run.ts", import.meta.url));
     const args = ["--import", import.meta.resolve("tsx"), script, ...flags, "--record", file];
     process.stderr.write(`run ${i + 1} of ${count}\n`);
     if (spawnSync(process.execPath, args, { stdio: ["ignore", "ignore", "inherit"] }).status !== 0)
       process.exitCode = 1;
-    return recorded(file);
+    return recorded(file, setting);
   });
 }
 

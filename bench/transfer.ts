@@ -99,6 +99,9 @@ interface Row {
   readonly rate: number;
   /** Of pre-trained weights; new ones are pooled by the mean. */
   readonly pooling: "mean" | "distinct" | "pairs";
+  /** Of pre-trained weights: what tables learn of it, and the depths that their head is fitted to. */
+  readonly tableRate: number;
+  readonly exitDepths?: "full";
 }
 
 const rows: Readonly<Record<string, Row>> = {
@@ -109,6 +112,7 @@ const rows: Readonly<Record<string, Row>> = {
     length: 1024,
     rate: 2e-5,
     pooling: "pairs",
+    tableRate: 0.1,
   },
   "SST-2, 1,000": {
     task: "SST-2",
@@ -117,14 +121,17 @@ const rows: Readonly<Record<string, Row>> = {
     length: 64,
     rate: 1e-4,
     pooling: "mean",
+    tableRate: 0.1,
   },
   "IMDB, all": {
     task: "IMDB",
     examples: Number.POSITIVE_INFINITY,
     epochs: { "pre-trained": 1, new: 1 },
     length: 256,
-    rate: 1e-4,
+    rate: 3e-5,
     pooling: "pairs",
+    tableRate: 0,
+    exitDepths: "full",
   },
 };
 
@@ -143,10 +150,14 @@ function textsOf({ task, examples }: Row, seed: number): { train: LabelledText[]
 }
 
 /** What served either best; docs/log.md has the trials. */
-const recipeOf = (origin: Origin, { rate, task, pooling }: Row) =>
+const recipeOf = (origin: Origin, { rate, task, pooling, tableRate, exitDepths }: Row) =>
   origin === "new"
     ? ({ rate: 1e-3, pooling: "mean" } as const)
-    : ({ rate, pooling, headStart: "fitted", tableRate: 0.1, classifierDropout: task === "IMDB" ? 0 : 0.1 } as const);
+    : ({
+        ...{ rate, pooling, tableRate, classifierDropout: task === "IMDB" ? 0 : 0.1 },
+        ...(exitDepths === undefined ? {} : { exitDepths }),
+        headStart: "fitted",
+      } as const);
 
 /** Accuracy after the last epoch, in percent, and the run. */
 async function scored(name: string, row: Row, origin: Origin, seed: number, run: string) {

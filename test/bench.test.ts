@@ -10,9 +10,11 @@ import { packageFolder } from "../bench/peer.ts";
 import { resultsJson, resultsPage, resultsTable, type Section } from "../bench/report.ts";
 import { overRuns } from "../bench/runs.ts";
 import { growthPage, growthSvg } from "../bench/scaling.ts";
+import { commitNow } from "../bench/setting.ts";
 import { partsOf } from "../bench/step-costs.ts";
 import { input, matmul, relu } from "../src/graph/index.ts";
 
+const REMEDY = "remove it, or name another file or folder";
 const claim = compare("step", 0.7, [10, 30, 20], "PyTorch eager", [40, 40, 50]);
 const memory: Fact = { name: "peak memory", ours: "300 MB", peer: "PyTorch", theirs: "600 MB", ratio: 0.5 };
 const hour = { commit: "abc1234", date: "2026-11-16 04:00", load: 0.12 };
@@ -149,15 +151,29 @@ describe("the command", () => {
   it("makes several runs, and only those that are not there yet", { timeout: 60_000 }, () => {
     const folder = mkdtempSync(join(tmpdir(), "layerwise-"));
     const out = join(folder, "results.md");
-    const earlier = { ...section("cutoffs", [compare("earlier", 1, [1], "Python", [2])]) };
-    writeFileSync(join(folder, "run-1.json"), JSON.stringify([earlier]));
-    const args = ["--only", "cutoffs", "--rounds", "1", "--runs", "2", "--keep", folder, "--out", out];
-    const { status, stderr } = bench(...args);
+    const earlier = section("cutoffs", [compare("earlier", 1, [1], "Python", [2])]);
+    const setting = { commit: commitNow(), rounds: 1, threads: 1, cpu: false };
+    const [first, second] = [1, 2].map((run) => join(folder, `run-${run}.json`)) as [string, string];
+    writeFileSync(first, JSON.stringify({ ...setting, sections: [earlier] }));
+    const args = ["--only", "cutoffs", "--threads", "1", "--runs", "2", "--keep", folder, "--out", out];
+    const { status, stderr } = bench(...args, "--rounds", "1");
     expect([status, String(stderr)]).toEqual([0, expect.stringContaining("run 2 of 2")]);
-    expect(JSON.parse(readFileSync(join(folder, "run-1.json"), "utf8"))).toEqual([earlier]);
-    expect(JSON.parse(readFileSync(join(folder, "run-2.json"), "utf8"))[0].rows[0].name).toMatch(/^optimal cutoffs/);
+    expect(JSON.parse(readFileSync(first, "utf8")).sections).toEqual([earlier]);
+    const made = JSON.parse(readFileSync(second, "utf8"));
+    expect(made).toMatchObject(setting);
+    expect(made.sections[0].rows[0].name).toMatch(/^optimal cutoffs/);
     expect(readFileSync(out, "utf8").match(/^\| cutoffs \|.* 1 × 1 \|/gm)).toHaveLength(2);
+    const other = bench(...args, "--rounds", "2");
+    expect([other.status, String(other.stderr)]).toEqual([2, `bench: ${first}: expected rounds 2, got 1; ${REMEDY}\n`]);
     rmSync(folder, { recursive: true });
+  });
+
+  it.each([
+    [["--runs", "2", "--record", "a.json"], "expected --record with one run"],
+    [["--keep", "a"], "expected --keep with several runs"],
+  ])("refuses %j", (args, message) => {
+    const { status, stderr } = bench("--only", "cutoffs", ...args);
+    expect([status, String(stderr)]).toEqual([2, expect.stringContaining(message)]);
   });
 });
 

@@ -109,7 +109,7 @@ export class SpeculativeDecoder implements Decoder {
     if (this.#ahead.length > 0 && (ids.length > 1 || text[this.#read] !== ids[0])) this.#stepBack();
     if (this.#ahead.length === 0) {
       const room = capacity - this.#read - ids.length;
-      if (room < 1 || (this.#read === 0 && ids.length >= atOnce)) return this.#readPlainly(ids);
+      if (room < 1 || ids.length >= atOnce) return this.#readPlainly(ids);
       await this.#readDrafts(ids, Math.min(this.#tokens, room));
     }
     this.#read++;
@@ -123,7 +123,7 @@ export class SpeculativeDecoder implements Decoder {
     this.#ahead = [];
   }
 
-  /** A long beginning, or the end of what the model reaches, where it goes on from the last tokens: as `whole` does it by itself. */
+  /** Many tokens at once, or the end of what the model reaches, where it goes on from the last tokens: as `whole` does it by itself. */
   async #readPlainly(ids: ArrayLike<number>): Promise<Float32Array> {
     if (this.#whole.text.length + ids.length <= this.#whole.capacity) await this.#makeExact();
     const scores = await this.#whole.read(ids);

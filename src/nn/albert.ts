@@ -47,6 +47,10 @@ export interface AlbertEmbeddingOptions {
   rotary?: boolean | undefined;
 }
 
+const PAIRS = "embeddings.pair_embeddings";
+/** The name of the table of pairs. */
+export const PAIR_WEIGHT = `${PAIRS}.weight`;
+
 /** word + type + position at width E, norm, then one linear map to width C. */
 export class AlbertEmbeddings {
   readonly words: Embedding;
@@ -68,7 +72,7 @@ export class AlbertEmbeddings {
     this.norm = new LayerNorm("embeddings.LayerNorm", { width: embedding, epsilon });
     this.#mapping = new Linear("encoder.embedding_hidden_mapping_in", map);
     const table = { count: pairs, width: embedding, vocabulary };
-    this.pairs = pairs > 0 ? new PairTable("embeddings.pair_embeddings", table) : undefined;
+    this.pairs = pairs > 0 ? new PairTable(PAIRS, table) : undefined;
     this.#dropout = dropout;
   }
 

@@ -6,6 +6,7 @@ export type {
   AlbertLayer,
   AlbertLayerOptions,
 } from "./albert.ts";
+export { PAIR_WEIGHT } from "./albert.ts";
 export {
   type Attended,
   type AttendOptions,

@@ -1,7 +1,7 @@
 /** Trained models as files for others: ONNX for any runtime, safetensors, configuration and tokenizer, by file name. */
 import { writeSafetensors } from "../format/safetensors.ts";
 import type { Albert } from "../model/albert/albert.ts";
-import type { DescribedAlbert } from "../model/albert/description.ts";
+import type { AlbertDescription, DescribedAlbert } from "../model/albert/description.ts";
 import { albertConfig, albertProgram } from "../model/albert/export.ts";
 import { saveAlbert } from "../model/albert/weights.ts";
 import { exportConfig, languageProgram } from "../model/language/export.ts";
@@ -99,7 +99,7 @@ export function exportedPar(
 
 /** The files of an ALBERT under Hugging Face's names; an import of them gives the same model. */
 export function exportedAlbert(
-  { model, parameters, heads }: DescribedAlbert,
+  { model, parameters, description }: DescribedAlbert & { readonly description: AlbertDescription },
   weights: Weights,
   { tokenizer, int8 }: ExportHow & { readonly tokenizer?: Uint8Array | undefined } = {},
 ): ExportedFiles {
@@ -109,7 +109,7 @@ export function exportedAlbert(
   return {
     "model.onnx": exportAlbertOnnx(model, weights, { int8 }),
     "model.safetensors": writeSafetensors(new Map(records), { format: "pt" }),
-    "config.json": json(albertConfig(model, heads), 2),
+    "config.json": json(albertConfig(model, description.heads), 2),
     ...(tokenizer ? { "spiece.model": tokenizer } : {}),
   };
 }

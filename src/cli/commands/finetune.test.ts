@@ -111,8 +111,11 @@ describe("layerwise finetune with another tokenizer", () => {
     };
     await expect(tune("none", ...own(), ...larger)).rejects.toMatchObject({ ...refused, exitCode: 2 });
     write("words.conll", ["a N", "good A", "day N"]);
-    const tags = ["--train", at("words.conll"), "--dev", at("words.conll"), "--task", "tagging"];
-    await expect(tune("none", ...tags, ...larger)).rejects.toMatchObject(refused);
+    const tags = ["--train", at("words.conll"), "--dev", at("words.conll"), "--task", "tagging", "--pooling"];
+    await expect(tune("none", ...tags, "first", ...larger)).rejects.toMatchObject(refused);
+    await expect(tune("none", ...tags, "mean")).rejects.toThrow(
+      "finetune / pooling: expected classes or numbers of whole texts for --pooling, got tagging; leave --pooling out",
+    );
     expect(existsSync(at("none"))).toBe(false);
   });
 

@@ -17,7 +17,7 @@ export function depthTensor({ updates }: Encoded["probes"], model: Albert, rows:
 /** As `model.encode`, with every state on the way. */
 export function encodeByDepth(model: Albert, texts: AlbertInputs, mode: Mode = inference): EncodedByDepth {
   const { rows, context } = model.start(texts, mode);
-  const encoded = model.encoded(model.policy.apply(rows, context), context);
+  const encoded = model.encoded(model.policy.apply(rows, context), context, texts.ids);
   const later = Array.from({ length: model.policy.depth }, (_, i) => encoded.probes[`step${i + 1}.state`]);
   // Passes through brackets are fewer than the depths that tokens count.
   const known = later.filter((state) => state !== undefined);

@@ -5,7 +5,7 @@ import { reshape, simplifyNamed, type Tensor } from "../../graph/index.ts";
 import { inference } from "../../nn/index.ts";
 import type { Weights } from "../weights.ts";
 import type { Albert, Encoded } from "./albert.ts";
-import type { DescribedAlbert, HeadName } from "./description.ts";
+import type { DescribedAlbert, HeadName, HeadOptions } from "./description.ts";
 import { textInputs } from "./heads.ts";
 import { huggingFaceConfig } from "./weights.ts";
 
@@ -19,20 +19,24 @@ const classes: Readonly<Record<HeadName, string>> = {
   multipleChoice: "AlbertForMultipleChoice",
 };
 
-type Heads = Readonly<Partial<Record<HeadName, unknown>>>;
-
-function architectures(heads: Heads): string[] {
+/** A head that reads more than Hugging Face's own would be another head there, so no class of its is named for it. */
+function architectures(heads: HeadOptions): string[] {
   const names = Object.keys(heads) as HeadName[];
-  if (names.length === 0) return ["AlbertModel"];
+  const { pooling = "first" } = heads.classification ?? {};
+  if (names.length === 0 || pooling !== "first") return ["AlbertModel"];
   return [heads.sentenceOrder ? classes.sentenceOrder : classes[names[0]!]];
 }
 
-/** config.json as Hugging Face has it; an encoder of blocks or of a depth in words, which it has not, is described by its options. */
-export function albertConfig(model: Albert, heads: Heads): Record<string, unknown> {
+/**
+ * config.json as Hugging Face has it, with the heads beside it for an import; an encoder of blocks or of a depth in words, which it has
+ * not, is described by its options.
+ */
+export function albertConfig(model: Albert, heads: HeadOptions): Record<string, unknown> {
   if (model.blocks || typeof model.options.depth === "string") {
     return { kind: "encoder", ...model.options, tasks: Object.keys(heads) };
   }
-  return { architectures: architectures(heads), ...huggingFaceConfig(model.options) };
+  const own = Object.keys(heads).length > 0 ? { layerwise: { kind: "albert", heads } } : {};
+  return { architectures: architectures(heads), ...huggingFaceConfig(model.options), ...own };
 }
 
 /** The encoder: `ids`, `mask`, `types` int32 [B, T] → `sequence` [B, T, C], `pooled` [B, C], and `updates` [B, T] where tokens halt. */

@@ -96,6 +96,10 @@ export async function openHead(kind: HeadKind, settings: GlueSettings, given: He
     const needed = "classes or numbers of whole texts for depths that are drawn";
     reject({ who: "finetune / exit-depths", needed, got: kind, remedy: "leave --exit-depths out" }, 2);
   }
+  if (settings.pooling !== "first") {
+    const needed = "classes or numbers of whole texts for --pooling";
+    reject({ who: "finetune / pooling", needed, got: kind, remedy: "leave --pooling out" }, 2);
+  }
   const train = kindOf(kind).read(file);
   const spec = { kind, ...kindOf(kind).spec(train) };
   checkSpec(spec, file);

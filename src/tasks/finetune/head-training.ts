@@ -7,7 +7,7 @@ import { optimiserGroups } from "../../train/groups.ts";
 import { train } from "../../train/train.ts";
 import { defaultEngine } from "../engine.ts";
 import type { Handed } from "../job.ts";
-import { needTokenizer, type TrainedAlbert, transferred } from "../pretrain/albert-run.ts";
+import { needTokenizer, type TrainedAlbert, transferred, withoutPairs } from "../pretrain/albert-run.ts";
 import { type AlbertSource, albertFrom } from "../pretrain/origin.ts";
 import { answersOf } from "./head-answers.ts";
 import { headBatches, type OpenedHead } from "./head-batches.ts";
@@ -51,7 +51,7 @@ export async function finetuneHead<X, Y>(
 ): Promise<TunedHead<X, Y>> {
   checkOptions("finetuneHead", options, rules);
   const { epochs: count = 3, batch = 16, rate = 1e-4, seed = 1, say } = options;
-  const from = await albertFrom(pre, { say });
+  const from = withoutPairs(await albertFrom(pre, { say }));
   const kept = needTokenizer(from);
   const description = { model: withoutWarmup(from.description.model), heads: task.heads };
   const described = describedAlbert(description);

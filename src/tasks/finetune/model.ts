@@ -11,7 +11,7 @@ import { openTokenizer } from "../../text/files/tokenizer.ts";
 import type { OpenTokenizer } from "../../text/tokenizer.ts";
 import type { Weights } from "../../train/stages.ts";
 import type { Handed } from "../job.ts";
-import { needTokenizer, openAlbertRun, type TrainedAlbert, transferred } from "../pretrain/albert-run.ts";
+import { needTokenizer, openAlbertRun, type TrainedAlbert, transferred, withoutPairs } from "../pretrain/albert-run.ts";
 import { placeOf } from "../pretrain/origin.ts";
 import { fittedTo, refuseVocabulary } from "../pretrain/vocabulary.ts";
 import { withEmbeddingsOf } from "./rescaling.ts";
@@ -59,7 +59,8 @@ async function newModel(heads: HeadOptions, settings: GlueSettings, given: Given
   if (like && !settings.resizeVocabulary && vocabulary > like.description.model.vocabulary) {
     refuseVocabulary(like, tokenizer);
   }
-  const description = describeTuned(heads, settings, like ? { ...like.description.model, ...own } : { vocabulary });
+  const shape = like && (readsPairs(heads, settings) ? like : withoutPairs(like)).description.model;
+  const description = describeTuned(heads, settings, shape ? { ...shape, ...own } : { vocabulary });
   const described = describedAlbert(description);
   const weights = initialise(described.parameters, settings.seed);
   return { tokenizer, description, described, weights, origin: { from: null, fromStep: null } };
@@ -73,7 +74,8 @@ async function knownModel(
 ): Promise<FinetuneModel> {
   const { seed, resizeVocabulary: resize, embeddingDeviation: deviation } = settings;
   const tokenizer = given.tokenizer ?? (await tokenizerFor(settings, from));
-  const fitted = fittedTo(from, { tokenizer, resize, seed, say: given.say });
+  const own = readsPairs(heads, settings) ? from : withoutPairs(from);
+  const fitted = fittedTo(own, { tokenizer, resize, seed, say: given.say });
   const description = describeTuned(heads, settings, fitted.description.model);
   const described = describedAlbert(description);
   const { weights: found } = transferred(withoutHead(fitted), described, seed);
@@ -81,6 +83,10 @@ async function knownModel(
   const { path, step } = placeOf(from);
   return { tokenizer, description, described, weights, origin: { from: path, fromStep: step } };
 }
+
+/** A table of pairs that no head reads would be trained for nothing; below adapters it rests, and belongs to what they were made for. */
+const readsPairs = ({ classification }: HeadOptions, { lora }: GlueSettings) =>
+  lora !== null || classification?.pooling === "pairs";
 
 const HEADS = /^(classifier|qa_outputs)\./;
 

@@ -1,10 +1,9 @@
 /** The scale of embedding tables, which a model's function does not depend on but its learning does. */
 import type { DescribedAlbert } from "../../model/albert/description.ts";
+import { PAIR_WEIGHT } from "../../nn/index.ts";
 import type { Weights } from "../../train/stages.ts";
 
 const WORDS = "embeddings.word_embeddings.weight";
-/** Pairs stand behind no norm. */
-const PAIRS = "embeddings.pair_embeddings.weight";
 
 /**
  * Brings the tables to a deviation of their words. A layer norm takes the factor, common to all of them, out again; but AdamW's steps have
@@ -14,7 +13,7 @@ export function withEmbeddingsOf(deviation: number, { parameters }: DescribedAlb
   const words = parameters.find(({ name }) => name === WORDS)!;
   const factor = deviation / deviationOf(weights.get(words.tensor)!);
   const tables = new Set(
-    parameters.flatMap(({ name, role, tensor }) => (role === "table" && name !== PAIRS ? [tensor] : [])),
+    parameters.flatMap(({ name, role, tensor }) => (role === "table" && name !== PAIR_WEIGHT ? [tensor] : [])),
   );
   return new Map(
     [...weights].map(([tensor, values]) => [tensor, tables.has(tensor) ? scaled(values, factor) : values]),

@@ -146,13 +146,16 @@ function frozenOf({ described, weights }: FinetuneModel): Weights {
 const baseOf = ({ described, weights }: FinetuneModel): Uint8Array | undefined =>
   described.model.options.lora ? baseBytes(described, weights) : undefined;
 
+/** Tables that rest are not gone through at all. */
+const tablesAt = (rate: number) => (rate === 0 ? { active: () => false } : { rateFactor: rate });
+
 /** One group for everything; tables have their own where their rate differs. */
 function tuningGroups({ optimiser, weightDecay, tableRate }: GlueSettings, { described }: FinetuneModel): Group[] {
   return optimiserGroups(trainedOf(described), {
     optimiser,
     weightDecay,
     settings: { adamw: { epsilon: 1e-6 } },
-    ...(tableRate === 1 ? {} : { byRole: { table: { rateFactor: tableRate } } }),
+    ...(tableRate === 1 ? {} : { byRole: { table: tablesAt(tableRate) } }),
   }).filter(({ parameters }) => parameters.length > 0);
 }
 

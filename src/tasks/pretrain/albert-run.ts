@@ -23,7 +23,7 @@ import {
 import { isAdapter } from "../../model/albert/lora.ts";
 import { loadAlbert } from "../../model/albert/weights.ts";
 import { type NamedTensors, stateDict } from "../../model/state-dict.ts";
-import { initialise, type Parameter } from "../../nn/index.ts";
+import { initialise, PAIR_WEIGHT, type Parameter } from "../../nn/index.ts";
 import { either, flag, choice as one, optional, options, real, text, whole } from "../../runs/fields.ts";
 import { TOKENIZER_FILE } from "../../runs/folder.ts";
 import { checkFile } from "../../runs/identity.ts";
@@ -279,7 +279,14 @@ export function needTokenizer({ tokenizer, path = "ALBERT" }: Pick<TrainedAlbert
   return reject({ who: path, needed: "a SentencePiece model beside the weights", got: "none", remedy }, 2);
 }
 
-/** Weights for other heads on the same encoder: what is lacking (`fresh`) is drawn from the seed, what is beyond them is left. */
+/** The same model but for its table of pairs, which nothing below it reads. */
+export function withoutPairs<T extends Pick<TrainedAlbert, "description">>(albert: T): T {
+  const { description } = albert;
+  const { pairs = 0, ...model } = description.model;
+  return pairs > 0 ? { ...albert, description: { ...description, model } } : albert;
+}
+
+/** Weights for other heads on the same encoder: what is lacking (`fresh`), which may be a table of pairs, is drawn from the seed, what is beyond them is left. */
 export function transferred(
   { parameters, weights: known, path = "ALBERT" }: Pick<TrainedAlbert, "parameters" | "weights" | "path">,
   to: DescribedAlbert,
@@ -287,7 +294,7 @@ export function transferred(
 ): { weights: Map<ParameterTensor, Float32Array>; fresh: readonly Parameter[] } {
   const encoder = new Set(to.model.parameters.filter((each) => !isAdapter(each)).map(({ name }) => name));
   const { weights, missing } = loadAlbert(to.parameters, stateDict(parameters, known), path, {
-    optional: (name) => !encoder.has(name),
+    optional: (name) => !encoder.has(name) || name === PAIR_WEIGHT,
     ignored: (name) => !encoder.has(name),
   });
   for (const [tensor, values] of initialise(missing, seed)) weights.set(tensor, values);

@@ -6,7 +6,7 @@ import { mergedAlbert } from "../../model/albert/lora.ts";
 import type { OpenTokenizer } from "../../text/tokenizer.ts";
 import type { Weights } from "../../train/stages.ts";
 import type { Say } from "../job.ts";
-import { openAlbertRun, type TrainedAlbert, transferred } from "./albert-run.ts";
+import { openAlbertRun, type TrainedAlbert, transferred, withoutPairs } from "./albert-run.ts";
 import type { PretrainParts } from "./stage.ts";
 import { fittedTo } from "./vocabulary.ts";
 
@@ -60,27 +60,34 @@ export async function initialFrom(
   { tokenizer, resize = false, ...how }: InitialOptions = {},
 ): Promise<Initial> {
   const from = await albertFrom(source, how);
-  const fitted = tokenizer ? fittedTo(from, { tokenizer, resize, seed, exact: true, say: how.say }) : from;
+  const { pairs = 0 } = from.description.model;
+  const leaves = pairs > 0 && described.model.options.pairs === 0;
+  if (leaves)
+    how.say?.(`the table of pairs of ${from.path ?? "the model"} is left out: --pairs ${pairs} takes it over`);
+  const own = leaves ? withoutPairs(from) : from;
+  const fitted = tokenizer ? fittedTo(own, { tokenizer, resize, seed, exact: true, say: how.say }) : own;
   return { from, weights: transferred(fitted, described, seed).weights };
 }
 
 /** The first weights of a pre-training; undefined where they are drawn. */
-export function initialOf(
+export async function initialOf(
   source: AlbertSource | undefined,
   {
-    settings: { seed, resizeVocabulary: resize },
+    settings: { seed, resizeVocabulary: resize, pairs, documentShare },
     data: { tokenizer },
     described,
   }: Pick<PretrainParts, "settings" | "data" | "described">,
   how: Pick<InitialOptions, "step" | "say"> = {},
 ): Promise<Initial | undefined> {
-  if (source !== undefined) return initialFrom(source, described, seed, { ...how, tokenizer, resize });
-  if (!resize) return Promise.resolve(undefined);
-  const remedy = "leave it out";
-  return reject(
-    { who: "--resize-vocabulary", needed: "--init RUN, another vocabulary's weights", got: "none", remedy },
-    2,
-  );
+  const initial =
+    source === undefined ? undefined : await initialFrom(source, described, seed, { ...how, tokenizer, resize });
+  if (pairs > 0 && documentShare === 0 && !initial?.from.description.model.pairs) {
+    const [needed, got] = ["--pairs with words of documents, from which they learn", "no such words"];
+    reject({ who: "pretrain", needed, got, remedy: "give --document-share too" }, 2);
+  }
+  if (initial || !resize) return initial;
+  const [needed, remedy] = ["--init RUN, another vocabulary's weights", "leave it out"];
+  return reject({ who: "--resize-vocabulary", needed, got: "none", remedy }, 2);
 }
 
 /** What config.yaml keeps of it. */

@@ -5,7 +5,7 @@ import type { Engine } from "../../engine/engine.ts";
 import type { AlbertDescription } from "../../model/albert/description.ts";
 import { SHOWN_PAIRS } from "../../model/albert/document-words.ts";
 import type { EncoderStyle } from "../../model/albert/written.ts";
-import type { Parameter } from "../../nn/index.ts";
+import { PAIR_WEIGHT, type Parameter } from "../../nn/index.ts";
 import { type Corpus, partOf, type Split } from "../../text/corpus.ts";
 import { openDocuments } from "../../text/files/documents.ts";
 import { holdsExamples, readPretrainingFiles } from "../../text/files/masked.ts";
@@ -239,23 +239,10 @@ function refuseOrder({ randomNext, sentenceOrder, packed }: PretrainingConfig): 
 }
 
 /** Masked words need updates of their own between what comes before them and long texts. */
-function refuseShares(config: PretrainingConfig): void {
-  const { documentShare, causalShare, longLength, longShare, tableRate, pairs } = config;
+function refuseShares({ documentShare, causalShare, longLength, longShare, tableRate }: PretrainingConfig): void {
   if (tableRate !== 1 && documentShare === 0) {
     const remedy = "give --document-share too, or leave it out";
     reject({ who: "pretrain", needed: "--table-rate after words of documents", got: "no such words", remedy }, 2);
-  }
-  if (pairs > 0 && documentShare === 0) {
-    const remedy = "give --document-share too";
-    reject(
-      {
-        who: "pretrain",
-        needed: "--pairs with words of documents, from which they learn",
-        got: "no such words",
-        remedy,
-      },
-      2,
-    );
   }
   const shares = { "--document-share": documentShare, "--causal-share": causalShare, "--long-share": longShare };
   const given = Object.entries(shares).filter(([name, share]) =>
@@ -278,7 +265,7 @@ interface Learning {
 
 /**
  * Matrices decay; biases and norms do not. What decides on depth has a rate of its own, and learns when `unitLearns`. Words of documents
- * move the tables and the norm behind them alone: both have groups of their own where such a phase comes first.
+ * move the tables and the norm behind them alone: both have groups of their own where such a phase comes first. They alone move pairs.
  */
 export function pretrainingGroups(
   { optimiser, weightDecay, haltRate, documentShare, tableRate }: PretrainingConfig,
@@ -294,7 +281,10 @@ export function pretrainingGroups(
     ...(rests ? {} : { rateFactor: tableRate }),
   };
   const norm = { optimiser: adamw({ ...settings.adamw, weightDecay: 0 }), active: () => true };
-  const groups = optimiserGroups(parameters, {
+  const isPairs = ({ name }: Parameter) => name === PAIR_WEIGHT;
+  const pairs = parameters.filter(isPairs).map(({ tensor }) => tensor);
+  const others = parameters.filter((each) => !isPairs(each));
+  const groups = optimiserGroups(others, {
     optimiser,
     weightDecay,
     settings,
@@ -306,5 +296,7 @@ export function pretrainingGroups(
       ...(documentShare > 0 ? { table, norm } : {}),
     },
   });
-  return groups.filter((group) => group.parameters.length > 0);
+  // Layers do not read pairs, so masked words would only let them decay.
+  const ofPairs = { parameters: pairs, optimiser: table.optimiser, active: () => rests };
+  return [...groups, ofPairs].filter((group) => group.parameters.length > 0);
 }

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { ownFolder } from "../../../test/command.ts";
 import { referenceEngine } from "../../engine/reference.ts";
+import { PAIR_WEIGHT } from "../../nn/index.ts";
 import { documentCorpus } from "../../text/masked/documents.ts";
 import { depthsOf } from "../depths.ts";
 import { Run } from "../run.ts";
@@ -146,6 +147,29 @@ describe("pre-training from a program", () => {
     expect(bitsOf(await run.resume().result)).toEqual(bitsOf(whole));
     await expect(pretrain({ ...asked, documentShare: 0 }).result).rejects.toThrow("--pairs with words of documents");
     await expect(pretrain({ ...asked, pairs: 10 }).result).rejects.toThrow("at least as many rows of pairs as pieces");
+  });
+
+  it("takes a table of pairs over, begins one, or says that it is left out", { timeout: 60_000 }, async () => {
+    const { phases: _, ...short } = options;
+    const asked = { ...short, steps: 2, length: 16, batch: 2 };
+    const learning = { ...asked, documentShare: 0.5, pairs: 4096 };
+    type Albert = Awaited<ReturnType<typeof pretrain>["result"]>;
+    const pairsOf = ({ parameters, weights }: Pick<Albert, "parameters" | "weights">) =>
+      parameters.filter(({ name }) => name === PAIR_WEIGHT).map(({ tensor }) => String(weights.get(tensor)))[0];
+    const from = await pretrain(learning).result;
+    // Masked pieces alone do not move it.
+    const kept = await pretrain({ ...asked, pairs: 4096, init: from }).result;
+    expect(pairsOf(kept)).toBe(pairsOf(from));
+    const notes: string[] = [];
+    const session = pretrain({ ...asked, init: from });
+    for await (const event of session) if (event.type === "note") notes.push(event.text);
+    expect(pairsOf(await session.result)).toBeUndefined();
+    expect(notes).toEqual(["the table of pairs of the model is left out: --pairs 4096 takes it over"]);
+    const without = await pretrain(asked).result;
+    expect(pairsOf(await pretrain({ ...learning, init: without }).result)).toMatch(/[1-9]/);
+    await expect(pretrain({ ...asked, pairs: 4096, init: without }).result).rejects.toThrow(
+      "--pairs with words of documents",
+    );
   });
 
   it("refuses packed texts with a task of sentence order", async () => {

@@ -1,4 +1,4 @@
-import { readFileSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { InferenceSession, Tensor } from "onnxruntime-node";
 import { describe, expect, it } from "vitest";
@@ -17,6 +17,7 @@ import { openCorpus } from "../../text/files/corpus.ts";
 import { chooseTokenizer } from "../../text/files/trained-tokenizer.ts";
 import { Run } from "../run.ts";
 import { albertContent, firstState } from "./albert-run.ts";
+import { importAlbertRun } from "./import.ts";
 
 const folder = ownFolder("albert");
 
@@ -26,9 +27,9 @@ writeFileSync(text, readFileSync("corpus/books/valid.txt", "utf8").slice(0, 60_0
 const sizes = { vocabulary: 250, embedding: 4, width: 8, heads: 2, hidden: 16, depth: 3, length: 32 };
 const halting = { ponder: 0.01, biasInitial: -1 };
 
-async function written(name: string, heads: object) {
+async function written(name: string, heads: object, more: object = {}) {
   const path = join(folder, name);
-  const description = { model: { ...sizes, halting }, heads };
+  const description = { model: { ...sizes, halting, ...more }, heads };
   const tokenizer = await chooseTokenizer(undefined, await openCorpus(text), {
     pieces: 250,
     cache: folder,
@@ -89,6 +90,20 @@ describe("an ALBERT's run in use", () => {
     for (const { name, tensor } of again.parameters) {
       expect(again.weights.get(tensor)).toEqual(stored.get(name)!.data);
     }
+  });
+
+  it.each(["distinct", "pairs"] as const)("comes back with how its head pools: %s", async (pooling) => {
+    const pairs = pooling === "pairs" ? { pairs: 300 } : {};
+    const path = await written(`pooled-${pooling}`, { classification: { labels: 3, pooling } }, pairs);
+    const into = join(folder, `files-${pooling}`);
+    mkdirSync(into);
+    for (const [name, bytes] of Object.entries(await exported(path))) writeFileSync(join(into, name), bytes);
+    const [run, again] = [await open(path), await importAlbertRun(into)];
+    expect(again.description.heads).toEqual({ classification: { labels: 3, pooling } });
+    expect(again.model.options).toEqual(run.model.options);
+    expect(stateDict(again.parameters, again.weights)).toEqual(stateDict(run.parameters, run.weights));
+    const { architectures } = JSON.parse(readFileSync(join(into, "config.json"), "utf8"));
+    expect(architectures).toEqual(["AlbertModel"]);
   });
 
   it("computes the same in ONNX, at any batch and length", async () => {

@@ -63,6 +63,20 @@ describe("words of documents", () => {
     expect(documentWordBatches(documents, tokenizer, options).at(0).shownLefts).toBeUndefined();
   });
 
+  it("show about half of short documents, too, and the same of all as long as no pairs are asked for", () => {
+    const short = Array.from({ length: 400 }, (_, i) => [Int32Array.from({ length: 8 }, (_, k) => 6 + ((i + k) % 50))]);
+    for (const pairs of [0, 6]) {
+      const batch = documentWordBatches(short, tokenizer, { seed: 1, rows: 400, pairs }).at(0);
+      const shown = Array.from({ length: 400 }, (_, row) =>
+        named([...batch.shownWords!.subarray(row * SIZE, (row + 1) * SIZE)]),
+      );
+      const all = shown.reduce((sum, each) => sum + each.length, 0);
+      expect(all / (8 * 400)).toBeGreaterThan(0.45);
+      expect(all / (8 * 400)).toBeLessThan(0.65);
+      expect(shown.filter((each) => each.length === 8).length).toBeLessThan(80);
+    }
+  });
+
   it("ask for all words, frequent ones for less, and repeated ones for three times as much at most", () => {
     const { documentWords } = documentWordBatches(documents, tokenizer, { ...options, rows: 2 }).at(0);
     for (const shares of rowsOf(documentWords!)) {

@@ -58,8 +58,9 @@ export function documentWordBatches(
   return { count, rows, length: 0, tokens: Math.round(rows * mean), fresh: true, at };
 }
 
-/** Pieces in succession that are shown or not together, so that pairs of neighbours are shown, too. */
+/** Pieces in succession that are shown or not together, so that pairs of neighbours are shown, too; fewer where a document is short. */
 const SPAN = 8;
+const spanOf = ({ length }: Int32Array, pairs: number) => (pairs > 0 ? Math.max(1, Math.min(SPAN, length >> 2)) : 1);
 
 /** About half of the pieces, at least one, and the places of up to `pairs` of them that stand behind another one that is shown. */
 function halfOf(
@@ -67,8 +68,9 @@ function halfOf(
   pairs: number,
   random: RandomStream,
 ): { shown: Int32Array; rights: readonly number[] } {
-  const spans = Array.from({ length: Math.ceil(ids.length / SPAN) }, () => random.uniform() < 0.5);
-  const isShown = spans.includes(true) ? (_: unknown, i: number) => spans[Math.floor(i / SPAN)]! : () => true;
+  const span = spanOf(ids, pairs);
+  const spans = Array.from({ length: Math.ceil(ids.length / span) }, () => random.uniform() < 0.5);
+  const isShown = spans.includes(true) ? (_: unknown, i: number) => spans[Math.floor(i / span)]! : () => true;
   const rights: number[] = [];
   for (let i = 1; i < ids.length && pairs > 0; i++) if (isShown(0, i) && isShown(0, i - 1)) rights.push(i);
   return {

@@ -51,7 +51,9 @@ const LATER = [
   "ort-wasm-simd-threaded.wasm",
   "ort.wasm.bundle.min.js",
   "orthogonal.js",
+  "pace.js",
   "recompute.js",
+  "telling.js",
   "web-products.js",
 ];
 /** A tokenizer.json is read by code of its own. */

@@ -145,7 +145,7 @@ describe.skipIf(executablePath === undefined)(
 
       it("is started, watched as it grows, stopped and resumed from the page to the weights of the command", async () => {
         await open(
-          "#/new?task=language&preset=tiny&name=live&s.steps=1500&s.threads=1&s.evaluateEvery=500&s.checkpointEvery=500",
+          "#/new?task=language&preset=tiny&name=live&s.steps=5000&s.threads=1&s.evaluateEvery=500&s.checkpointEvery=500",
         );
         await page.getByRole("button", { name: "Start" }).click();
         await page.getByRole("link", { name: "watch it" }).click({ timeout: 120_000 });
@@ -160,7 +160,7 @@ describe.skipIf(executablePath === undefined)(
           ({ status }) => status === "finished",
         );
         await page.locator(".heading .status-finished").waitFor();
-        const same = "--preset tiny --steps 1500 --threads 1 --evaluate-every 500 --checkpoint-every 500".split(" ");
+        const same = "--preset tiny --steps 5000 --threads 1 --evaluate-every 500 --checkpoint-every 500".split(" ");
         await layerwise(["train", ...same, "--out", join(folder, "whole")]);
         const hash = async (path: string) =>
           JSON.parse(await layerwise(["runs", "show", path, "--json"])).weightsHash as string;

@@ -23,8 +23,7 @@ import type { Context, RowwiseBlock } from "./block.ts";
 import { type Activation, activations } from "./feed-forward.ts";
 import { Embedding, headWidth, LayerNorm, Linear, type LowRank } from "./layers.ts";
 import { inference, type Mode } from "./mode.ts";
-import { PairTable } from "./pairs.ts";
-import { normal, type Parameter } from "./parameter.ts";
+import { normal, type Parameter, zeros } from "./parameter.ts";
 import { maskOf, type SomeRows } from "./running.ts";
 
 /** BERT's deviation for all matrices. */
@@ -55,8 +54,8 @@ export const PAIR_WEIGHT = `${PAIRS}.weight`;
 export class AlbertEmbeddings {
   readonly words: Embedding;
   readonly norm: LayerNorm;
-  /** Vectors of pairs of neighbours: they stand beside the layers. */
-  readonly pairs: PairTable | undefined;
+  /** Vectors of pairs of neighbours, as a `PairTable` reads them: they stand beside the layers. None is known at first. */
+  readonly pairs: Embedding | undefined;
   readonly #positions: Embedding | undefined;
   readonly #types: Embedding;
   readonly #mapping: Linear;
@@ -71,8 +70,8 @@ export class AlbertEmbeddings {
     this.#types = new Embedding("embeddings.token_type_embeddings", { count: types, width: embedding });
     this.norm = new LayerNorm("embeddings.LayerNorm", { width: embedding, epsilon });
     this.#mapping = new Linear("encoder.embedding_hidden_mapping_in", map);
-    const table = { count: pairs, width: embedding, vocabulary };
-    this.pairs = pairs > 0 ? new PairTable(PAIRS, table) : undefined;
+    const table = { count: pairs, width: embedding, weight: zeros };
+    this.pairs = pairs > 0 ? new Embedding(PAIRS, table) : undefined;
     this.#dropout = dropout;
   }
 

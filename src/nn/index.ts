@@ -50,7 +50,7 @@ export {
 } from "./layers.ts";
 export * from "./masks.ts";
 export { inference, type Mode, Sampling, Training } from "./mode.ts";
-export { PairTable, type PairTableOptions } from "./pairs.ts";
+export { PairTable } from "./pairs.ts";
 export * from "./parameter.ts";
 export * from "./relative.ts";
 export { Rotary, type RotaryOptions } from "./rotary.ts";

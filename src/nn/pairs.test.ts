@@ -3,11 +3,12 @@ import { runOnce } from "../engine/engine.contract.ts";
 import { ortEngine } from "../engine/ort.ts";
 import { referenceEngine } from "../engine/reference.ts";
 import { greater, input, reshape } from "../graph/index.ts";
+import { Embedding } from "./layers.ts";
 import { PairTable, pairFactor, pairRow } from "./pairs.ts";
 
 const [VOCABULARY, COUNT, WIDTH] = [11, 23, 3];
-const table = new PairTable("pairs", { count: COUNT, width: WIDTH, vocabulary: VOCABULARY });
-const [weight] = table.parameters;
+const embedding = new Embedding("pairs", { count: COUNT, width: WIDTH });
+const table = new PairTable(embedding, VOCABULARY);
 const values = Float32Array.from({ length: COUNT * WIDTH }, (_, i) => Math.sin(3 * i + 1));
 const row = (left: number, right: number) => {
   const at = pairRow(left, right, COUNT);
@@ -38,7 +39,7 @@ describe("a table of pairs", () => {
       const feeds = {
         ids: { data: Int32Array.from(texts.flat()), shape: [3, 6] },
         mask: { data: Int32Array.from(texts.flat(), (id) => Number(id > 0)), shape: [3, 6] },
-        [weight!.name]: { data: values, shape: [COUNT, WIDTH] },
+        [embedding.weight.name]: { data: values, shape: [COUNT, WIDTH] },
       };
       for (const engine of [referenceEngine(), await ortEngine({ threads: 1 })]) {
         const { found: got } = await runOnce(engine, { found }, feeds);
@@ -62,7 +63,7 @@ describe("a table of pairs", () => {
   });
 
   it("needs a row for each piece at least", () => {
-    expect(() => new PairTable("pairs", { count: 10, width: 2, vocabulary: 11 })).toThrow(
+    expect(() => new PairTable(new Embedding("pairs", { count: 10, width: 2 }), 11)).toThrow(
       /as many rows of pairs as pieces.*10 for 11/,
     );
   });

@@ -21,16 +21,7 @@ import {
   sum,
   type Tensor,
 } from "../graph/index.ts";
-import { Embedding } from "./layers.ts";
-import { type Parameter, zeros } from "./parameter.ts";
-
-/** Sizes of a table of pairs. */
-export interface PairTableOptions {
-  /** Rows; pairs of the same hash share one. */
-  count: number;
-  width: number;
-  vocabulary: number;
-}
+import type { Embedding } from "./layers.ts";
 
 /** What the left piece is multiplied by: the whole number next to count / φ, so that small pieces, the frequent ones, meet late. */
 export const pairFactor = (count: number): number => Math.round((2 * count) / (1 + Math.sqrt(5)));
@@ -39,30 +30,27 @@ export const pairFactor = (count: number): number => Math.round((2 * count) / (1
 export const pairRow = (left: number, right: number, count: number): number =>
   (left * pairFactor(count) + right) % count;
 
-/** A vector for each pair of neighbours; none is known at first. */
+/** Reads a table as vectors of pairs of neighbours; pairs of the same hash share a row. */
 export class PairTable {
   readonly #table: Embedding;
-  readonly #options: PairTableOptions;
+  readonly #count: number;
+  readonly #vocabulary: number;
 
-  constructor(name: string, options: PairTableOptions) {
-    const { count, width, vocabulary } = options;
+  constructor(table: Embedding, vocabulary: number) {
+    const { name, tensor } = table.weight;
+    const [count] = tensor.attributes.shape as [number, number];
     if (count < vocabulary) {
       const got = `${count} for ${vocabulary} pieces`;
-      rejectOption({ who: `${name} / count`, needed: "at least as many rows of pairs as pieces", got });
+      rejectOption({ who: name, needed: "at least as many rows of pairs as pieces", got });
     }
-    this.#options = options;
-    this.#table = new Embedding(name, { count, width, weight: zeros });
-  }
-
-  get parameters(): Parameter[] {
-    return this.#table.parameters;
+    [this.#table, this.#count, this.#vocabulary] = [table, count, vocabulary];
   }
 
   /** The row of each pair of neighbours; any shape. */
   rows(left: Tensor, right: Tensor): Tensor {
-    const { count, vocabulary } = this.#options;
-    const products = Int32Array.from({ length: vocabulary }, (_, piece) => pairRow(piece, 0, count));
-    const sums = add(gather(constant(products, [vocabulary], "int"), left), right);
+    const [count, pieces] = [this.#count, this.#vocabulary];
+    const products = Int32Array.from({ length: pieces }, (_, piece) => pairRow(piece, 0, count));
+    const sums = add(gather(constant(products, [pieces], "int"), left), right);
     return select(less(sums, count), sums, subtract(sums, count));
   }
 

@@ -22,20 +22,23 @@ export function seenBlocks(mask: Tensor | undefined): readonly Seen[] | undefine
 /** Layers of a model share their mask. */
 const blocks = new WeakMap<Tensor, readonly Seen[]>();
 
+const isSeen = (addend: number) => addend > HIDDEN / 2;
+
 function blocksOf({ attributes: { data }, shape }: Tensor<"constant">): readonly Seen[] {
   const [length, count] = shape as [number, number];
   if (length < SHORTEST) return [];
-  const isSeen = (query: number) => (key: number) => data[query * count + key]! > HIDDEN / 2;
-  const places = Array.from({ length: count }, (_, key) => key);
+  const all = Array.from(data);
+  const rows = Array.from({ length }, (_, query) => {
+    const row = all.slice(query * count, (query + 1) * count);
+    return [row.findIndex(isSeen), row.findLastIndex(isSeen)] as const;
+  });
   // Weights of a query that sees nothing are even over all keys.
-  const sees = (_: unknown, query: number) => places.some(isSeen(query));
-  if (!Array.from({ length }, sees).every(Boolean)) return [];
+  if (rows.some(([first]) => first < 0)) return [];
   const found = Array.from({ length: Math.ceil(length / BLOCK) }, (_, i) => {
-    const [from, to] = [i * BLOCK, Math.min(length, (i + 1) * BLOCK)];
-    const rows = Array.from({ length: to - from }, (_, k) => isSeen(from + k));
-    const any = (key: number) => rows.some((row) => row(key));
-    const [first, last] = [places.find(any) ?? 0, places.findLast(any) ?? count - 1];
-    return { queries: [from, to], keys: [first, last + 1] } as const;
+    const queries = [i * BLOCK, Math.min(length, (i + 1) * BLOCK)] as const;
+    const own = rows.slice(...queries);
+    const keys = [Math.min(...own.map(([first]) => first)), 1 + Math.max(...own.map(([, last]) => last))] as const;
+    return { queries, keys };
   });
   return found.some(({ keys: [from, to] }) => to - from < count) ? found : [];
 }

@@ -1,5 +1,5 @@
 /** A batch divided over processes, or into parts that run in turn, and how processes agree. Fetched where there are several. */
-import { reject, rejectShape } from "../base/errors.ts";
+import { reject, rejectData, rejectShape } from "../base/errors.ts";
 import { type Engine, type Feed, feedsFor, type World } from "../engine/engine.ts";
 import { add, input, multiply, type Shape, subtract, type Tensor } from "../graph/index.ts";
 import type { Batches } from "./evaluate.ts";
@@ -12,7 +12,8 @@ import { partOf } from "./shared-batches.ts";
 import type { Parts } from "./step-options.ts";
 import { type Divided, rowsEach, type Share } from "./world.ts";
 
-export { outerOf, takePart } from "./parts.ts";
+export { drawPart, wholeNoiseLength } from "./divided-noise.ts";
+export { takePart } from "./parts.ts";
 export { partOfBatch } from "./shared-batches.ts";
 
 /** What one run of a step trains, and of which whole it is a part. */
@@ -93,6 +94,11 @@ export function inParts(model: Trainable, size: ObjectiveSize, count: number, wo
   }
   const objective = model.objective({ ...size, batch: size.batch / count });
   return { objective, parts: { count, axes: axesOf(whole, objective, count) } };
+}
+
+/** Carried state whose rows are not its first axis cannot be divided. */
+export function refuseCarried({ attributes: { name }, shape }: Tensor<"input">): never {
+  return rejectData({ who: `parts / ${name}`, needed: "rows first in carried state", got: `[${shape}]` });
 }
 
 /** The whole, with zeros where it is another process's. */

@@ -1,12 +1,14 @@
 /** The training loop: one readable generator that yields what happened; terminal, run folder and tests consume it. */
 import { LayerwiseError, reject } from "../base/errors.ts";
 import { RandomStream } from "../base/random.ts";
+import { Clock, PACE_STEPS } from "./clock.ts";
 import { type Batches, checkBatches, tokensIn } from "./evaluate.ts";
 import { type Measured, notFinite, type Progress, type TrainEvent, type TrainState } from "./events.ts";
 import { judged } from "./judged-weights.ts";
+import type { Pace } from "./pace.ts";
 import type { Schedule } from "./schedule.ts";
 import type { Step } from "./step-options.ts";
-import { type Tell, telling } from "./telling.ts";
+import type { Tell } from "./telling.ts";
 import { anyOf, told } from "./world.ts";
 
 /** How long to train: updates, passes over the data, or minutes, of which may be known about how many updates they are. */
@@ -80,12 +82,6 @@ export const firstProgress: Progress = {
   finished: false,
 };
 
-/** Updates after which a run measured in minutes knows its speed; the first ones are slow and not counted. */
-const PACE_STEPS = 20;
-const WARM_STEPS = 3;
-/** After each of so many parts of what is left, it is estimated again. */
-const REVISIONS = 8;
-
 /** Index of the batch at `position`: the epochs one after another, each in its own order. */
 export function batchIndex(position: number, count: number, seed: number, shuffle: boolean): number {
   const epoch = Math.floor(position / count);
@@ -120,7 +116,8 @@ export async function* trainLoop(options: LoopOptions): AsyncGenerator<TrainEven
   const progress: Progress = structuredClone(options.resume?.progress ?? firstProgress);
   if (options.resume) restore(step, options.resume);
   progress.totalSteps ??= knownTotal(length, batches.count / accumulate, progress.step);
-  const pace = new Pace(length, progress, now, options.growUntil);
+  const clock = new Clock(progress, now);
+  const pace = await paceOf(options, progress, clock);
   if (progress.totalSteps !== null) options.onTotal?.(progress.totalSteps);
   let rateAt = options.schedule(progress.totalSteps ?? Number.MAX_SAFE_INTEGER);
   let scalarsAt = options.scalars?.(progress.totalSteps ?? Number.MAX_SAFE_INTEGER);
@@ -131,7 +128,8 @@ export async function* trainLoop(options: LoopOptions): AsyncGenerator<TrainEven
     evaluatedAt = progress.step;
     await step.fetch();
     const { evaluate: work } = options;
-    const figures = yield* pace.untimed(telling(progress.step, (tell) => told(step.world, () => work(tell))));
+    const { telling } = await import("./telling.ts"); // a page fetches it when it first evaluates
+    const figures = yield* clock.untimed(telling(progress.step, (tell) => told(step.world, () => work(tell))));
     const best = isBest(figures, progress.best);
     progress.best = best ? { step: progress.step, ...standing(figures) } : progress.best;
     progress.evaluationsWithoutBest = best ? 0 : progress.evaluationsWithoutBest + 1;
@@ -140,10 +138,9 @@ export async function* trainLoop(options: LoopOptions): AsyncGenerator<TrainEven
     yield event;
     return best;
   };
-  const state = () => stateOf(step, { ...progress, ...noted(options) }, pace.elapsedMs);
+  const state = () => stateOf(step, { ...progress, ...noted(options) }, clock.elapsedMs);
   let last = { loss: Number.NaN, learningRate: 0 };
   let aborted = signal?.aborted === true;
-  const isTimed = "minutes" in length; // by each process's own clock: the first one's counts
   const checkpoint = async (best: boolean): Promise<TrainEvent> => {
     await step.gather();
     const stored = state();
@@ -180,7 +177,8 @@ export async function* trainLoop(options: LoopOptions): AsyncGenerator<TrainEven
     const epoch = progress.position / batches.count;
     const seen = { step: progress.step, loss, learningRate, gradientNorm, tokensPerSecond, epoch };
     yield { type: "step", ...seen, ...(scalars ? { scalars } : {}) };
-    if (await anyOf(isTimed ? step.world : undefined, pace.settle() || pace.revise())) {
+    // Each process has a clock of its own: the first one's counts.
+    if (pace && (await anyOf(step.world, pace.settle() || pace.revise()))) {
       progress.totalSteps = await told(step.world, () => progress.totalSteps);
       rateAt = options.schedule(progress.totalSteps!);
       scalarsAt = options.scalars?.(progress.totalSteps!);
@@ -200,8 +198,15 @@ export async function* trainLoop(options: LoopOptions): AsyncGenerator<TrainEven
   if (!stopped) progress.finished = true;
   if (!stopped || storedAt !== progress.step) yield await checkpoint(best);
   const reason = stopped ? "stopped" : progress.step === progress.totalSteps ? "finished" : "stopped early";
-  yield { type: "end", step: progress.step, reason, elapsedMs: pace.elapsedMs };
+  yield { type: "end", step: progress.step, reason, elapsedMs: clock.elapsedMs };
   return undefined;
+}
+
+/** How many updates fit into minutes; a page fetches it where they are asked for. */
+async function paceOf({ length, growUntil }: LoopOptions, progress: Progress, clock: Clock): Promise<Pace | undefined> {
+  if (!("minutes" in length)) return undefined;
+  const { Pace: Minutes } = await import("./pace.ts");
+  return new Minutes(length.minutes, progress, clock, growUntil);
 }
 
 /** What an evaluation is compared by. */
@@ -224,82 +229,6 @@ const noted = ({ notes }: LoopOptions) => (notes ? { notes: notes() } : {});
 /** Scalars as a batch holds them. */
 export const fed = (scalars: Readonly<Record<string, number>>) =>
   Object.fromEntries(Object.entries(scalars).map(([name, value]) => [name, [value]]));
-
-/** The clock of a run: time spent, and how many updates fit into the minutes that were asked for. */
-class Pace {
-  readonly #length: Length;
-  readonly #progress: Progress;
-  readonly #now: () => number;
-  readonly #growUntil: number;
-  readonly #start: number;
-  /** Updates already made when this session began. */
-  readonly #before: number;
-  #paused = 0;
-  #warmAt = 0;
-  #lastPauseMs = 0;
-  /** The update after which the length is estimated again. */
-  #reviseAt = 0;
-  /** From where on the present pace is measured: update, and time without evaluations. */
-  #mark = { step: 0, ms: 0 };
-
-  constructor(length: Length, progress: Progress, now: () => number, growUntil = 0.5) {
-    [this.#length, this.#progress, this.#now, this.#growUntil] = [length, progress, now, growUntil];
-    this.#start = now() - progress.elapsedMs;
-    this.#before = progress.step;
-  }
-
-  get elapsedMs(): number {
-    return this.#now() - this.#start;
-  }
-
-  /** What does not count when the pace of updates is measured. */
-  async *untimed<E, T>(work: AsyncGenerator<E, T, void>): AsyncGenerator<E, T, void> {
-    const before = this.#now();
-    const result = yield* work;
-    this.#lastPauseMs = this.#now() - before;
-    this.#paused += this.#lastPauseMs;
-    return result;
-  }
-
-  /** Fixes the number of updates of a run measured in minutes, once its pace is known; true when it was fixed just now. */
-  settle(): boolean {
-    if (!("minutes" in this.#length) || this.#progress.totalSteps !== null) return false;
-    const { step } = this.#progress;
-    const made = step - this.#before;
-    if (made === WARM_STEPS) this.#warmAt = this.elapsedMs - this.#paused;
-    if (made < PACE_STEPS) return false;
-    const each = (this.elapsedMs - this.#paused - this.#warmAt) / (made - WARM_STEPS);
-    const left = this.#length.minutes * 60_000 - this.elapsedMs;
-    this.#setTotal(Math.max(step + 1, step + Math.floor(left / each)));
-    return true;
-  }
-
-  #setTotal(total: number): void {
-    const { step } = this.#progress;
-    this.#progress.totalSteps = total;
-    this.#reviseAt = step + Math.max(1, Math.ceil((total - step) / REVISIONS));
-    if (this.#mark.step === 0) this.#mark = { step, ms: this.elapsedMs - this.#paused };
-  }
-
-  /**
-   * Estimates again how many updates fit, with evaluations and checkpoints and as fast as the machine is by now; the last evaluation
-   * has its time, too. True when it is another number. Upwards only in the first part: what follows the length has begun by then.
-   */
-  revise(): boolean {
-    const { step, totalSteps: before } = this.#progress;
-    const made = step - this.#before;
-    if (!("minutes" in this.#length) || before === null || step >= before) return false;
-    const busy = this.elapsedMs - this.#paused;
-    if (made <= WARM_STEPS) this.#mark = { step, ms: busy };
-    if (made < PACE_STEPS || step < this.#reviseAt) return false;
-    const each = (busy - this.#mark.ms) / (step - this.#mark.step) + this.#paused / made;
-    if (step - this.#mark.step >= PACE_STEPS) this.#mark = { step, ms: busy };
-    const left = this.#length.minutes * 60_000 - this.elapsedMs - this.#lastPauseMs;
-    const fitting = step + Math.max(0, Math.floor(left / each));
-    this.#setTotal(step < before * this.#growUntil ? fitting : Math.min(before, fitting));
-    return this.#progress.totalSteps !== before;
-  }
-}
 
 /** Makes a step what it was when the state was stored. */
 export function restore(step: Step, { progress, weights, moments }: TrainState): void {

@@ -1,5 +1,4 @@
 /** One training step: a program that gives loss and gradients, kernels that clip and update, all in one arena. */
-import { rejectData } from "../base/errors.ts";
 import { RandomStream } from "../base/random.ts";
 import type { Arena } from "../engine/arena.ts";
 import type { Feed, Program, World } from "../engine/engine.ts";
@@ -16,7 +15,7 @@ import {
   sizeOf,
   updateGroup,
 } from "./memory.ts";
-import { drawAt, drawNoise, reserveNoise, valuesPerBlock } from "./noise.ts";
+import { drawNoise } from "./noise.ts";
 import type { Slot } from "./optimiser.ts";
 import type { OuterStep } from "./outer.ts";
 import { gradientName, type RowOutput, type StepGraph, stepGraph } from "./step-graph.ts";
@@ -109,7 +108,10 @@ export class TrainingStep implements Step {
     const state = (options.carried ?? []).map(({ input }) => input);
     const parts = options.parts?.count ?? 1;
     const outputs = Object.values(plan.outputs);
-    const wholeNoise = this.#wholeNoiseLength(options);
+    const divided = this.#divided(options);
+    const wholeNoise = divided
+      ? division!.wholeNoiseLength(options.noise, divided, (tensor) => this.#largest(tensor))
+      : 0;
     const resting = [...(options.frozen?.keys() ?? [])];
     const lengths = [...others, ...outputs, ...resting].map((tensor) => sizeOf(this.#largest(tensor)));
     // Outputs have room for one of the two of a pair.
@@ -140,20 +142,6 @@ export class TrainingStep implements Step {
     return parts && { axes: parts.axes, place: { size: parts.count, rank: this.#part } };
   }
 
-  /** The most numbers of noise that have to be drawn for the whole batch before a part can be taken. */
-  #wholeNoiseLength(options: StepOptions): number {
-    const divided = this.#divided(options);
-    if (!divided) return 0;
-    const lengths = options.noise.flatMap(({ tensor, draw }) => {
-      const axis = divided.axes.get(tensor.attributes.name);
-      if (axis === undefined) return [];
-      const shape = this.#largest(tensor);
-      const alone = sizeOf(shape.slice(0, axis)) === 1 && tensor.shape.every((dim) => typeof dim === "number");
-      return alone && sizeOf(shape) % valuesPerBlock(draw) === 0 ? [] : [divided.place.size * sizeOf(shape)];
-    });
-    return Math.max(0, ...lengths);
-  }
-
   /** Arrays for everything that goes in and out of the program. */
   #bind(): void {
     const { inputs, initial, carried = [] } = this.#options;
@@ -179,9 +167,7 @@ export class TrainingStep implements Step {
     const { name } = input.attributes;
     const { count = 1, axes } = this.#options.parts ?? {};
     const largest = this.#largest(input);
-    if (count > 1 && axes!.get(name) !== 0) {
-      rejectData({ who: `parts / ${name}`, needed: "rows first in carried state", got: `[${input.shape}]` });
-    }
+    if (count > 1 && axes!.get(name) !== 0) this.#division!.refuseCarried(input);
     // A single number has no rows, and no parts.
     const shape = count > 1 ? largest.with(0, count * largest[0]!) : largest;
     const pair = [0, 1].map(() => this.#arena.float32(sizeOf(shape))) as [Float32Array, Float32Array];
@@ -384,31 +370,15 @@ export class TrainingStep implements Step {
   }
 
   #drawNoise(): void {
+    const { kernels } = this.#arena;
+    const [divided, room] = [this.#divided(), this.#wholeNoise];
     for (const { name, buffer, draw } of this.#noise) {
       const feed = viewOf(buffer, this.#sizes);
       this.#feed(name, feed);
-      const divided = this.#divided();
       const axis = divided?.axes.get(name);
-      if (axis === undefined) drawNoise(this.#arena.kernels, this.#stream, feed.data as Float32Array, draw);
-      else this.#drawPart(feed, draw, axis, divided!.place);
+      if (axis === undefined) drawNoise(kernels, this.#stream, feed.data as Float32Array, draw);
+      else this.#division!.drawPart(kernels, this.#stream, feed, draw, { axis, place: divided!.place, room });
     }
-  }
-
-  /** One part of noise that is drawn for the whole batch: the same numbers in the same rows, however many parts there are. */
-  #drawPart({ data, shape }: Feed, draw: NoiseInput["draw"], axis: number, world: Place): void {
-    const array = data as Float32Array;
-    const { outerOf, takePart } = this.#division!;
-    const outer = outerOf(shape, axis);
-    const { kernels } = this.#arena;
-    const perBlock = valuesPerBlock(draw);
-    if (outer === 1 && array.length % perBlock === 0) {
-      const block = reserveNoise(this.#stream, draw, array.length * world.size);
-      drawAt(kernels, this.#stream, array, draw, block + (world.rank * array.length) / perBlock);
-      return;
-    }
-    const whole = this.#wholeNoise!.subarray(0, array.length * world.size);
-    drawNoise(kernels, this.#stream, whole, draw);
-    array.set(takePart(whole, outer, world));
   }
 
   /** Length of all gradients together. */

@@ -104,8 +104,6 @@ export interface Encoded {
   readonly real?: Tensor | undefined;
   /** The pieces of the texts, int [B, T]; absent where only rows were encoded. */
   readonly ids?: Tensor | undefined;
-  /** The mean vector of each text's distinct pairs of pieces, [B, E], where the model has a table of them. */
-  readonly pairs?: Tensor | undefined;
   readonly batch: Dim;
   readonly length: Dim;
 }
@@ -305,9 +303,8 @@ export class Albert {
   ): Encoded {
     const sequence = this.#norm ? this.#norm.apply(hidden) : hidden;
     const cost = this.blocks && penalty ? silent(penalty) : penalty;
-    const pairs = ids && this.embeddings.pairs?.mean(ids, real);
     const pooled = this.#pool(sequence, rows, mode);
-    return { ...rows, sequence, pooled, pairs, penalty: cost, penaltyCount, probes, real, ids };
+    return { ...rows, sequence, pooled, penalty: cost, penaltyCount, probes, real, ids };
   }
 
   /** tanh of a linear map of each text's first row: [B·T, C] → [B, C] */

@@ -1,5 +1,6 @@
 /** The words of a document from half of them, by the word table alone: what texts are about, learnt before any layer. */
 import { add, input, matmul, mean, type Tensor } from "../../graph/index.ts";
+import { PairTable } from "../../nn/index.ts";
 import type { Objective } from "../causal.ts";
 import type { Albert } from "./albert.ts";
 import { documentLosses } from "./losses.ts";
@@ -19,7 +20,8 @@ export interface DocumentWords extends Objective {
  * the model has a table of pairs, the mean vector of the pairs that are shown is added to e: both pieces and shares of 1 are [B, P].
  */
 export function documentWords({ options: { vocabulary }, embeddings }: Albert, batch: number): DocumentWords {
-  const { words: table, norm, pairs } = embeddings;
+  const { words: table, norm } = embeddings;
+  const pairs = embeddings.pairs && new PairTable(embeddings.pairs, vocabulary);
   const shownWords = input("shownWords", [batch, vocabulary]);
   const words = input("documentWords", [batch, vocabulary]);
   const usualWords = input("usualWords", [vocabulary]);

@@ -37,6 +37,7 @@ import {
   type Mode,
   newParameter,
   normal,
+  PairTable,
   type Parameter,
   Training,
   zeros,
@@ -160,7 +161,7 @@ export function averaged({ sequence, real, batch, length }: Encoded): Tensor {
 
 /** Mean over the distinct pieces of each text, [B, C]: the states of a piece that stands n times in it count 1/n each. */
 export function averagedDistinct({ sequence, real, ids, batch, length }: Encoded): Tensor {
-  if (!ids) return rejectOption({ who: "head / pooling", needed: "the pieces of the texts", got: "rows alone" });
+  if (!ids) return refuseRows();
   const same = equal(reshape(ids, [batch, length, 1]), reshape(ids, [batch, 1, length])); // [B, T, T]
   const often = sum(cast(same, "float"), { axes: [2] });
   const shares = divide(real ? cast(reshape(real, [batch, length]), "float") : 1, often); // [B, T]
@@ -170,9 +171,12 @@ export function averagedDistinct({ sequence, real, ids, batch, length }: Encoded
 }
 
 /** The mean over distinct pieces beside that of distinct pairs of neighbours, [B, C + E]. */
-export function averagedPairs(encoded: Encoded): Tensor {
-  return concat([averagedDistinct(encoded), encoded.pairs ?? refusePairs()], 1);
+export function averagedPairs(encoded: Encoded, { embeddings: { pairs }, options: { vocabulary } }: Albert): Tensor {
+  const table = new PairTable(pairs ?? refusePairs(), vocabulary);
+  return concat([averagedDistinct(encoded), table.mean(encoded.ids ?? refuseRows(), encoded.real)], 1);
 }
+
+const refuseRows = () => rejectOption({ who: "head / pooling", needed: "the pieces of the texts", got: "rows alone" });
 
 function refusePairs(): never {
   const remedy = "pre-train one with --pairs, or pool distinct pieces";
@@ -232,7 +236,7 @@ export function classificationHead(model: Albert, options: ClassificationOptions
   const vector = pooling[how];
   return {
     parameters: classifier.parameters,
-    logits: (encoded, _, mode) => ({ classes: classifier.apply(mode.dropout(vector(encoded), dropout)) }),
+    logits: (encoded, _, mode) => ({ classes: classifier.apply(mode.dropout(vector(encoded, model), dropout)) }),
     targets: ({ batch }) => ({
       labels: kind === "single" ? input("labels", [batch], "int") : input("labels", [batch, labels]),
     }),

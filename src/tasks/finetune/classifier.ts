@@ -62,7 +62,9 @@ export class Classifier {
     const texts = textInputs({ batch, length: LENGTH });
     const inputs = cap === undefined ? texts : { ...texts, caps: add(multiply(texts.ids, 0), cap) };
     const encoded = skips ? encodeRunning(model, inputs) : model.encode(inputs);
-    const classes = vectors ? pooling[vectors](encoded) : heads.classification!.logits(encoded, {}, inference).classes!;
+    const classes = vectors
+      ? pooling[vectors](encoded, model)
+      : heads.classification!.logits(encoded, {}, inference).classes!;
     const { updates } = encoded.probes;
     const outputs: Record<string, Tensor> = { classes, ...(updates ? { updates } : {}) };
     const own = weights && ownWeights(engine, underNamesOf(parameters, weights));

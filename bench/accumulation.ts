@@ -2,7 +2,7 @@
 import { RandomStream } from "../src/base/random.ts";
 import { ortEngine } from "../src/engine/ort.ts";
 import { languageModel } from "../src/model/language/language.ts";
-import { initialise } from "../src/nn/index.ts";
+import { firstValues } from "../src/train/first-values.ts";
 import { adamw } from "../src/train/optimiser.ts";
 import { TrainingStep } from "../src/train/step.ts";
 import { timed } from "./measure.ts";
@@ -17,7 +17,7 @@ const step = await TrainingStep.create({
   engine: await ortEngine(),
   ...model.objective({ batch: rows, length, training: true }),
   groups: [{ parameters, optimiser: adamw({ weightDecay: 0.01 }) }],
-  initial: initialise(model.parameters, 1),
+  initial: firstValues(model.parameters, 1),
   seed: 1,
   accumulate,
   recompute,

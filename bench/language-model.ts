@@ -5,6 +5,7 @@ import { ortEngine } from "../src/engine/ort.ts";
 import type { Tensor } from "../src/graph/index.ts";
 import { languageModel } from "../src/model/language/language.ts";
 import { initialise } from "../src/nn/index.ts";
+import { firstValues } from "../src/train/first-values.ts";
 import { adamw } from "../src/train/optimiser.ts";
 import { TrainingStep } from "../src/train/step.ts";
 import { stepGraph } from "../src/train/step-graph.ts";
@@ -62,17 +63,18 @@ export function stepProducts(engine: Engine, config: ModelConfig): ReturnType<ty
 /** Model, batch and step; `run` makes one update. */
 export async function openStep(engine: Engine, { recompute, ...given }: ModelConfig = config) {
   const { model, size, parameters, objective } = trained(given);
-  const initial = initialise(model.parameters, 1);
+  const initial = firstValues(model.parameters, 1);
   const groups = [{ parameters, optimiser: adamw({ weightDecay: 0.01 }) }];
   const step = await TrainingStep.create({ engine, ...objective, groups, initial, seed: 1, recompute });
   const batch = batchOf(given);
-  return { model, size, initial, parameters, objective, step, batch, run: () => step.run(batch, RATE) };
+  const ours = { model, size, parameters, objective, step, batch, run: () => step.run(batch, RATE) };
+  return { ...ours, initial: () => initialise(model.parameters, 1) };
 }
 
 /** The loss with dropout off: what a peer must find too. */
 export async function plainLoss(engine: Engine, { model, size, initial, batch }: Awaited<ReturnType<typeof openStep>>) {
   const { loss } = model.objective({ ...size, training: false });
-  const program = await engine.compile({ outputs: { loss }, weights: new Map<Tensor, Float32Array>(initial) });
+  const program = await engine.compile({ outputs: { loss }, weights: new Map<Tensor, Float32Array>(initial()) });
   const found = (await program.run(batch)).loss!.data[0]!;
   await program.release();
   return found;
@@ -82,7 +84,7 @@ export const bench: Bench = async ({ say, note, rounds, threads }) => {
   const engine = await ortEngine({ threads });
   const ours = await openStep(engine);
   const contenders = { ours: () => timed(ours.run), products: await stepProducts(engine, config) };
-  const tensors = recordsOf(ours.initial);
+  const tensors = recordsOf(ours.initial());
   for (const [name, data] of Object.entries(ours.batch)) {
     tensors.set(`input.${name}`, { dtype: "I32", shape: [config.batch, config.length], data });
   }

@@ -66,7 +66,8 @@ export function overRuns(runs: readonly (readonly Section[])[]): Section[] {
   });
 }
 
-const titleOf = ({ name, peer }: Row) => `${name}\n${peer}`;
+/** A claim and a fact may have the same name, such as the time of texts and tokens per second. */
+const titleOf = (row: Row) => `${row.name}\n${row.peer}\n${isClaim(row)}`;
 
 function middle(rows: readonly Row[]): Row {
   const ratios = rows.map(({ ratio }) => ratio);

@@ -7,6 +7,7 @@ import { ortEngine } from "../src/engine/ort.ts";
 import { writeAtomically } from "../src/files/atomic.ts";
 import { reportOn } from "../src/model/report.ts";
 import { COLOURS, dotMark, labelMarks, lineMark, type Point, plotSvg } from "../src/pictures/plot.ts";
+import { sizeOf } from "../src/train/memory.ts";
 import { stepGraph } from "../src/train/step-graph.ts";
 import { flagsOf, placeFor } from "./flags.ts";
 import { type ModelConfig, openStep } from "./language-model.ts";
@@ -84,7 +85,7 @@ async function measured(axis: Axis, value: number, speeds: Speeds, options: { th
   await ours.step.release();
   peer?.end();
   const { outputs } = stepGraph(ours.objective.loss, ours.parameters);
-  const parameters = [...ours.initial.values()].reduce((sum, { length }) => sum + length, 0);
+  const parameters = ours.model.parameters.reduce((sum, { tensor }) => sum + sizeOf(tensor.attributes.shape), 0);
   const stepMs = median(times.get("ours")!);
   return {
     axis,

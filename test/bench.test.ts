@@ -111,6 +111,22 @@ describe("several runs", () => {
     expect(page).toContain("| 0.550 (0.500–0.750) | ≤ 0.7 | holds | 3 × 7 |");
   });
 
+  it("tell a claim from a fact of the same name", () => {
+    const same = runs.map(([{ rows } = section("first", [])]) => {
+      return [
+        section(
+          "first",
+          rows.map((row) => ({ ...row, name: "a", peer: "b" })),
+        ),
+      ];
+    });
+    const [{ rows }] = overRuns(same) as [Section];
+    expect(rows.map(({ ratio, spread }) => [ratio, spread!.runs])).toEqual([
+      [0.55, 3],
+      [0.5, 3],
+    ]);
+  });
+
   it("count a row that a run lacks by those that have it, and the highest load", () => {
     const [{ rows, load }] = overRuns([...runs, [{ ...section("first", []), load: 3 }]]) as [Section];
     expect([rows[0]!.spread!.runs, load]).toEqual([3, 3]);

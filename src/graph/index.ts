@@ -23,4 +23,4 @@ export { type Role, roleOf, roles } from "./role.ts";
 export { type Rows, type SplitGradient, splitRows } from "./rows.ts";
 export { currentScope, is, substituting, within } from "./tensor.ts";
 export type { Attributes, DType, None, Op, Reduction, Tensor } from "./vocabulary.ts";
-export { refuseForeign, type Weights, weightsOf } from "./weights.ts";
+export { refuseForeign, type Weights, weightOf, weightsOf } from "./weights.ts";

@@ -10,10 +10,14 @@ export function weightsOf(
   parameters: readonly Tensor<"parameter">[],
   weights: ReadonlyMap<Tensor, Float32Array>,
 ): Map<Tensor<"parameter">, Float32Array> {
-  return new Map(parameters.map((tensor) => [tensor, valuesOf(tensor, weights)]));
+  return new Map(parameters.map((tensor) => [tensor, weightOf(tensor, weights)]));
 }
 
-function valuesOf(tensor: Tensor<"parameter">, weights: ReadonlyMap<Tensor, Float32Array>): Float32Array {
+/** The values of one parameter; refuses others' and those of another size. */
+export function weightOf(
+  tensor: Tensor<"parameter">,
+  weights: Pick<ReadonlyMap<Tensor, Float32Array>, "get" | "keys">,
+): Float32Array {
   const { name, shape } = tensor.attributes;
   const values = weights.get(tensor);
   const count = shape.reduce((a, b) => a * b, 1);
@@ -25,7 +29,7 @@ function valuesOf(tensor: Tensor<"parameter">, weights: ReadonlyMap<Tensor, Floa
 /** Refuses values that were meant for another tensor of this name: the weights of another instance of a model. */
 export function refuseForeign(
   { attributes: { name } }: Tensor<"parameter">,
-  weights: ReadonlyMap<Tensor, unknown>,
+  weights: Pick<ReadonlyMap<Tensor, unknown>, "keys">,
 ): void {
   for (const { attributes } of weights.keys()) {
     if ((attributes as { name?: string }).name !== name) continue;

@@ -1,5 +1,5 @@
 /** Long texts are attended to block by block: keys that a mask hides from all queries of a block are not looked at, and no matrix of all scores is made. */
-import { concat, type Dim, slice, type Tensor } from "../graph/index.ts";
+import { concat, slice, type Tensor } from "../graph/index.ts";
 import { HIDDEN } from "./masks.ts";
 
 /** Queries from which on blocks pay, and those of a block; measured with `bench/scaling.ts`. */
@@ -43,15 +43,13 @@ function blocksOf({ attributes: { data }, shape }: Tensor<"constant">): readonly
   return found.some(({ keys: [from, to] }) => to - from < count) ? found : [];
 }
 
-/** Scores of a block are added to these parts of what is added to all. */
-export function partOf(x: Tensor | undefined, { queries, keys }: Seen): Tensor | undefined {
-  if (!x) return undefined;
-  const part = (of: Tensor, axis: number, [from, to]: readonly [number, number]): Tensor => {
-    const size: Dim = of.shape[axis]!;
-    return size === 1 || (from === 0 && to === size) ? of : slice(of, axis, from, to);
-  };
-  const rank = x.shape.length;
-  return part(part(x, rank - 2, queries), rank - 1, keys);
+/** What is added to the scores of a block; undefined where nothing is. */
+export const partOf = (x: Tensor | undefined, { queries, keys }: Seen): Tensor | undefined =>
+  x && part(part(x, -2, queries), -1, keys);
+
+function part(x: Tensor, axis: number, [from, to]: readonly [number, number]): Tensor {
+  const size = x.shape.at(axis)!;
+  return size === 1 || (from === 0 && to === size) ? x : slice(x, axis, from, to);
 }
 
 /** What `attend` gives for each block, as one: queries […, T, D], keys and values […, S, D]. */
@@ -60,10 +58,8 @@ export function byBlocks(
   queries: Tensor,
   attended: (rows: Tensor, of: (all: Tensor) => Tensor, seen: Seen) => Tensor,
 ): Tensor {
-  const axis = queries.shape.length - 2;
   const mixed = found.map((seen) => {
-    const rows = slice(queries, axis, ...seen.queries);
-    return attended(rows, (all) => slice(all, all.shape.length - 2, ...seen.keys), seen);
+    return attended(slice(queries, -2, ...seen.queries), (all) => slice(all, -2, ...seen.keys), seen);
   });
-  return concat(mixed, axis);
+  return concat(mixed, -2);
 }

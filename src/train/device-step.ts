@@ -4,7 +4,7 @@ import { LayerwiseError } from "../base/errors.ts";
 import { RandomStream } from "../base/random.ts";
 import { Arena } from "../engine/arena.ts";
 import { type Feed, feedsFor, type Residence, type ResidentProgram } from "../engine/engine.ts";
-import { evaluateShape, type NoiseInput, type Tensor, type Weights } from "../graph/index.ts";
+import { evaluateShape, type NoiseInput, type Tensor, type Weights, weightOf } from "../graph/index.ts";
 import { type Buffer, fill, newBuffer, refuseExtras, viewOf } from "./buffers.ts";
 import { deviceGraph, KEEP, momentName, SHARE, sumName, updateFeeds } from "./device-graph.ts";
 import { Diverged } from "./diverged.ts";
@@ -225,7 +225,7 @@ const firstWeights = ({ groups, initial }: StepOptions): Kept =>
     groups.flatMap(({ parameters }) => {
       return parameters.map((each) => {
         const { name, shape } = each.attributes;
-        return [name, { shape, data: Float32Array.from(initial.get(each)!) }] as const;
+        return [name, { shape, data: Float32Array.from(weightOf(each, initial)) }] as const;
       });
     }),
   );

@@ -9,7 +9,7 @@ import type { ObjectiveSize, Trainable, TrainingObjective } from "./objective.ts
 import { OuterStep } from "./outer.ts";
 import { outerOf, stretches, takePart } from "./parts.ts";
 import { partOf } from "./shared-batches.ts";
-import type { Parts } from "./step-options.ts";
+import type { Parts, StepOptions } from "./step-options.ts";
 import { type Divided, rowsEach, type Share } from "./world.ts";
 
 export { drawPart, wholeNoiseLength } from "./divided-noise.ts";
@@ -94,6 +94,17 @@ export function inParts(model: Trainable, size: ObjectiveSize, count: number, wo
   }
   const objective = model.objective({ ...size, batch: size.batch / count });
   return { objective, parts: { count, axes: axesOf(whole, objective, count) } };
+}
+
+/** Parts of a batch are all that an update is made of. */
+export function checkParts({
+  parts,
+  share,
+  accumulate = 1,
+}: Pick<StepOptions, "parts" | "share" | "accumulate">): void {
+  if (!parts || (!share && accumulate === 1)) return;
+  const got = share ? "a batch that processes share" : `${accumulate} batches per update`;
+  rejectData({ who: "training step / parts", needed: "one whole batch per update", got });
 }
 
 /** Carried state whose rows are not its first axis cannot be divided. */

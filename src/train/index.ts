@@ -20,6 +20,7 @@ export type {
   TrainEvent,
   TrainState,
 } from "./events.ts";
+export { type FirstValues, firstValues } from "./first-values.ts";
 export {
   type GroupedParameter,
   type GroupOptions,

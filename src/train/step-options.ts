@@ -5,6 +5,7 @@ import type { StreamState } from "../base/random.ts";
 import type { Engine, Feed, World } from "../engine/engine.ts";
 import { type NoiseInput, type Tensor, type Weights, weightsOf } from "../graph/index.ts";
 import type { StateTensor } from "./events.ts";
+import type { FirstValues } from "./first-values.ts";
 import { checkGroup, type Group } from "./memory.ts";
 import type { GradientOptions } from "./step-graph.ts";
 import type { Share } from "./world.ts";
@@ -32,8 +33,8 @@ export interface StepOptions extends GradientTaking {
   readonly probes?: Readonly<Record<string, Tensor>> | undefined;
   /** Every parameter stands in one group. */
   readonly groups: readonly Group[];
-  /** First values of all parameters. */
-  readonly initial: Weights;
+  /** First values of all parameters; where they are made when they are asked for, they never stand in memory all at once. */
+  readonly initial: FirstValues;
   /** Weights of the loss that rest: they have no gradient, and no checkpoint keeps them. */
   readonly frozen?: Weights | undefined;
   readonly seed: number;
@@ -114,8 +115,10 @@ export function extrasOf({
 }
 
 /** What a run of the program gave for the probes. */
-export const probesIn = <T>(results: Readonly<Record<string, T>>, { probes = {} }: StepOptions): Record<string, T> =>
-  Object.fromEntries(Object.keys(probes).map((name) => [name, results[probeName(name)]!]));
+export const probesIn = <T>(
+  results: Readonly<Record<string, T>>,
+  { probes = {} }: Pick<StepOptions, "probes">,
+): Record<string, T> => Object.fromEntries(Object.keys(probes).map((name) => [name, results[probeName(name)]!]));
 
 /** How a step takes its gradients. */
 export async function gradientOptions({ recompute, sizes = {} }: StepOptions): Promise<GradientOptions> {
@@ -126,20 +129,16 @@ export async function gradientOptions({ recompute, sizes = {} }: StepOptions): P
 }
 
 /** Refuses options that contradict each other. */
-export function checkStep({ groups, initial, accumulate, clipNorm, clipValue, seed, parts, share }: StepOptions): void {
+export function checkStep({ groups, initial, accumulate, clipNorm, clipValue, seed }: StepOptions): void {
   groups.forEach(checkGroup);
   const all = groups.flatMap((group) => group.parameters);
   if (new Set(all).size !== all.length || all.length < initial.size) {
     const got = `${all.length} in groups, ${initial.size} with a first value`;
     rejectData({ who: "training step", needed: "every parameter in one group", got });
   }
-  weightsOf(all, initial); // says which has no first value
+  if (initial instanceof Map) weightsOf(all, initial); // says which has no first value
   check("training step / seed", seed, whole());
   check("training step / accumulate", accumulate ?? 1, whole(1));
-  if (parts && (share || (accumulate ?? 1) > 1)) {
-    const got = share ? "a batch that processes share" : `${accumulate} batches per update`;
-    rejectData({ who: "training step / parts", needed: "one whole batch per update", got });
-  }
   for (const [name, limit] of Object.entries({ clipNorm, clipValue })) {
     check(`training step / ${name}`, limit ?? Number.POSITIVE_INFINITY, aboveZero);
   }

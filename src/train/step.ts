@@ -2,10 +2,11 @@
 import { RandomStream } from "../base/random.ts";
 import type { Arena } from "../engine/arena.ts";
 import type { Feed, Program, World } from "../engine/engine.ts";
-import { evaluateShape, type NoiseInput, type Tensor, type Weights } from "../graph/index.ts";
+import { evaluateShape, type NoiseInput, type Tensor, type Weights, weightOf } from "../graph/index.ts";
 import { type Buffer, fill, newBuffer, refuseExtras, viewOf } from "./buffers.ts";
 import type { TermCounts } from "./division.ts";
 import type { StateTensor } from "./events.ts";
+import type { FirstValues } from "./first-values.ts";
 import {
   allocateGroup,
   checkRate,
@@ -40,6 +41,7 @@ async function fetched(options: Omit<StepOptions, "loss">) {
   const { Arena: NewArena } = await import("../engine/arena.ts");
   const { share, parts, engine } = options;
   const division = share || parts ? await import("./division.ts") : undefined;
+  division?.checkParts(options);
   return { NewArena, division, terms: share && (await division!.termCounts(share, engine)) };
 }
 
@@ -75,7 +77,7 @@ export class TrainingStep implements Step {
   /** How much of each term of the loss is this process's. */
   readonly #terms: TermCounts | undefined;
   readonly #slots: ReadonlyMap<ParameterTensor, Slot>;
-  readonly #options: StepOptions;
+  readonly #options: Omit<StepOptions, "initial">;
   #stream: RandomStream;
   #updates = 0;
   /** Which part of the batch runs. */
@@ -83,10 +85,11 @@ export class TrainingStep implements Step {
 
   static async create(options: StepOptions): Promise<TrainingStep> {
     checkStep(options);
+    const others = await fetched(options);
     const parameters = options.groups.flatMap((group) => group.parameters);
     const plan = stepGraph(options.loss, parameters, extrasOf(options), await gradientOptions(options));
     const program = await options.engine.compile({ outputs: plan.outputs });
-    return new TrainingStep(await fetched(options), options, plan, program);
+    return new TrainingStep(others, options, plan, program);
   }
 
   /** A step around a program that was composed otherwise; `plan` names what leaves it. */
@@ -119,7 +122,8 @@ export class TrainingStep implements Step {
       const all = parts * sizeOf(this.#largest(tensor));
       return parts > 1 ? [all, all] : [all];
     });
-    this.#options = options;
+    const { initial, ...kept } = options; // first values are given away to whoever collects them
+    this.#options = kept;
     this.#plan = plan;
     this.#program = program;
     this.#asked = new Set(program.inputs.map(({ name }) => name));
@@ -132,23 +136,25 @@ export class TrainingStep implements Step {
       return { name: tensor.attributes.name, buffer: newBuffer(this.#allocate(tensor), tensor.shape), draw };
     });
     this.#wholeNoise = wholeNoise > 0 ? this.#arena.float32(wholeNoise) : undefined;
-    this.#bind();
+    this.#bind(initial);
     this.#outer = options.share && division!.outerStep(options.share, this.#groups);
   }
 
   /** What is divided, and which part is meant now: one of several processes' or one of those that run in turn. */
-  #divided({ share, parts }: StepOptions = this.#options): { axes: Parts["axes"]; place: Place } | undefined {
+  #divided(
+    { share, parts }: Pick<StepOptions, "share" | "parts"> = this.#options,
+  ): { axes: Parts["axes"]; place: Place } | undefined {
     if (share) return { axes: share.axes, place: share.world };
     return parts && { axes: parts.axes, place: { size: parts.count, rank: this.#part } };
   }
 
   /** Arrays for everything that goes in and out of the program. */
-  #bind(): void {
-    const { inputs, initial, carried = [] } = this.#options;
+  #bind(initial: FirstValues): void {
+    const { inputs, carried = [] } = this.#options;
     for (const [name, tensor] of Object.entries(inputs)) this.#reserve(name, tensor);
     for (const { input } of carried) this.#carry(input);
     for (const [parameter, slot] of this.#slots) {
-      slot.weight.set(initial.get(parameter)!);
+      slot.weight.set(weightOf(parameter, initial));
       this.#feed(parameter.attributes.name, slot.weight);
       if (this.#plan.dense.has(parameter)) this.#into[gradientName(parameter)] = slot.gradient;
     }

@@ -1,15 +1,15 @@
 /** Training in one call: anything with parameters and an objective, over any named batches. */
 import { reject } from "../base/errors.ts";
 import { lazily } from "../base/lazily.ts";
-import { RandomStream } from "../base/random.ts";
 import type { Engine, Feed } from "../engine/engine.ts";
 import type { Division } from "./division.ts";
 import { type Batches, counted, figures, type TextSize, tokensIn } from "./evaluate.ts";
 import type { Evaluator } from "./evaluator.ts";
 import type { EndReason, EvaluationEvent, Measured, TrainEvent, TrainState } from "./events.ts";
+import { firstValues } from "./first-values.ts";
 import { type GroupOptions, optimiserGroups } from "./groups.ts";
 import { type Lengths, type LoopOptions, lengthOf } from "./loop.ts";
-import type { Group, ParameterTensor } from "./memory.ts";
+import type { Group } from "./memory.ts";
 import type { Trainable, TrainingObjective } from "./objective.ts";
 import { compileStep } from "./open-step.ts";
 import { type ScheduleName, schedule } from "./schedule.ts";
@@ -164,7 +164,7 @@ async function openStep(
     inputs,
     noise,
     groups: groupsOf(model, options),
-    initial: options.initial ?? firstWeights(model, seed),
+    initial: options.initial ?? firstValues(model.parameters, seed),
     frozen: options.frozen,
     seed,
     accumulate,
@@ -258,13 +258,4 @@ const isList = (groups: TrainOptions["groups"]): groups is readonly Group[] => A
 function groupsOf({ parameters }: Trainable, { groups, engine }: TrainOptions): readonly Group[] {
   if (isList(groups)) return groups;
   return optimiserGroups(parameters, { engine, ...(groups ?? { optimiser: "adamw", weightDecay: DECAY }) });
-}
-
-/** First values, each from a stream named after its parameter. */
-function firstWeights({ parameters }: Trainable, seed: number): Map<ParameterTensor, Float32Array> {
-  return new Map(
-    parameters.map(({ name, tensor, initial }) => {
-      return [tensor, initial(tensor.attributes.shape, new RandomStream(seed, `initial ${name}`))];
-    }),
-  );
 }

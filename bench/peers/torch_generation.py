@@ -14,6 +14,9 @@ from torch.nn import functional as F
 
 
 def linear(x, w, name):
+    """A product with a matrix, or with a module that stands for it, such as a quantised one."""
+    if name in w:
+        return w[name](x)
     return F.linear(x, w[f"{name}.weight"], w.get(f"{name}.bias"))
 
 

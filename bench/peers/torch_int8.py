@@ -11,7 +11,7 @@ import torch
 from answers import answer, arguments, timed
 from safetensors.torch import load_file
 from torch.nn import functional as F
-from torch_generation import Cached, generate
+from torch_generation import Cached, generate, linear, normed
 
 warnings.filterwarnings("ignore")
 
@@ -21,32 +21,28 @@ class Whole(Cached):
 
     def mix(self, w, x):
         batch, length, _ = x.shape
-        qkv = self.multiply(F.layer_norm(x, (self.width,), w["norm1.weight"], w["norm1.bias"]), w, "qkv")
+        qkv = linear(normed(x, w, "norm1"), w, "qkv")
         q, k, v = qkv.view(batch, length, 3, self.heads, -1).permute(2, 0, 3, 1, 4)
         mixed = F.scaled_dot_product_attention(q, k, v, is_causal=True)
-        return self.multiply(mixed.transpose(1, 2).reshape(batch, length, self.width), w, "out")
+        return linear(mixed.transpose(1, 2).reshape(batch, length, self.width), w, "out")
 
     def forward(self, ids):
         w = self.weights
         x = w["embedding.weight"][ids] + w["positions.weight"][: ids.shape[1]]
         for block in self.blocks:
             x = x + self.mix(block, x)
-            x = x + self.feed(block, x)
-        return self.multiply(F.layer_norm(x, (self.width,), w["norm.weight"], w["norm.bias"]), w, "embedding")
+            x = x + linear(F.gelu(linear(normed(x, block, "norm2"), block, "up")), block, "down")
+        return linear(normed(x, w, "norm"), w, "embedding")
 
 
 class Quantised(Whole):
     """With a quantised module for each matrix."""
 
-    def __init__(self, config, weights):
-        super().__init__(config, weights)
-        self.modules = {}
-
-    def multiply(self, x, w, name):
-        weight = w[f"{name}.weight"]
-        if weight not in self.modules:
-            self.modules[weight] = quantised(weight, w.get(f"{name}.bias"))
-        return self.modules[weight](x)
+    def __init__(self, config, weights, batch):
+        super().__init__(config, dict(weights), batch)
+        for w, names in [*[(block, ["qkv", "out", "up", "down"]) for block in self.blocks], (self.weights, ["embedding"])]:
+            for name in names:
+                w[name] = quantised(w[f"{name}.weight"], w.get(f"{name}.bias"))
 
 
 def quantised(weight, bias):
@@ -63,14 +59,14 @@ def main():
     args = arguments()
     tensors = load_file(args.weights)
     prompt, ids = tensors.pop("input.prompt").long(), tensors.pop("input.ids").long()
-    model, exact = Quantised(args.config, tensors), Whole(args.config, tensors)
+    model, exact = Quantised(args.config, tensors, 1), Whole(args.config, tensors, 1)
 
     def check():
         right, near = exact.forward(ids), model.forward(ids)
         size = right.abs().mean()
         return [float(size), float((near - right).abs().mean() / size)]
 
-    work = lambda: generate(model, prompt, args.config["tokens"])
+    work = lambda: generate(model, prompt[None], args.config["tokens"])
     work()
     answer(forward=timed(lambda: model.forward(ids)), generate=timed(work), check=check)
 
